@@ -12,6 +12,7 @@ mod model;
 mod noise;
 mod paper;
 mod quick;
+mod rates;
 mod rig;
 pub mod settings;
 mod shipped;
@@ -91,6 +92,12 @@ pub struct Plan {
     /// Events per second over all threads, whether or not the server keeps up; absent: as fast as it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// Rates that each workload is run at, in the place of one `rate`; gone when workloads for each were made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<f64>,
+    /// Events per second of single workloads, by name, in the place of `rate`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workload_rates: BTreeMap<String, f64>,
     /// How events of a fixed rate are spaced.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -255,7 +262,7 @@ impl Forms {
             toml::from_str(text).map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
         let quick = full.quick.take();
         full.fill_in_and_check()?;
-        let quick = quick.map(|quick| quick::laid_over(text, quick)).transpose()?;
+        let quick = quick.map(|quick| quick::merged(text, quick)).transpose()?;
         Ok(Forms { full, quick })
     }
 
@@ -304,15 +311,22 @@ impl Plan {
 
     /// Puts in what the plan names, and checks it.
     fn fill_in_and_check(&mut self) -> Result<()> {
+        rates::expand(self)?;
         paper::fill_in(self)?;
         self.complete_aa_runs()?;
         check::check(self)
     }
 
-    /// How events are started.
+    /// Events per second that `workload` is run with; nothing in closed loop.
     #[must_use]
-    pub fn pace(&self) -> Pace {
-        match self.rate {
+    pub fn rate_of(&self, workload: &str) -> Option<f64> {
+        self.workload_rates.get(workload).copied().or(self.rate)
+    }
+
+    /// How events of `workload` are started.
+    #[must_use]
+    pub fn pace_of(&self, workload: &str) -> Pace {
+        match self.rate_of(workload) {
             Some(per_second) => Pace::Rate { per_second, arrivals: self.arrivals },
             None => Pace::Closed,
         }

@@ -23,23 +23,23 @@ pub enum Form {
 ///
 /// # Errors
 /// One line: what is wrong with it.
-pub(super) fn laid_over(text: &str, mut quick: Table) -> Result<Plan> {
+pub(super) fn merged(text: &str, mut quick: Table) -> Result<Plan> {
     let mut plan: Table =
         text.parse().map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
     plan.remove("quick");
-    let laid = || -> Result<Plan> {
+    let merged = || -> Result<Plan> {
         exclude(&mut plan, quick.remove("exclude"))?;
-        lay_over(&mut plan, quick);
-        let mut laid: Plan =
+        merge(&mut plan, quick);
+        let mut merged: Plan =
             plan.try_into().map_err(|error| anyhow::Error::msg(one_line(&error, "")))?;
         ensure!(
-            laid.quick.is_none(),
+            merged.quick.is_none(),
             "a quick profile cannot have one itself; remove [quick.quick]"
         );
-        laid.fill_in_and_check()?;
-        Ok(laid)
+        merged.fill_in_and_check()?;
+        Ok(merged)
     };
-    laid().context("[quick]")
+    merged().context("[quick]")
 }
 
 /// Takes out what a list of `TABLE.NAME` names.
@@ -87,10 +87,10 @@ fn exclude_pairs_of(plan: &mut Table, excluded: &str) {
     }
 }
 
-fn lay_over(under: &mut Table, over: Table) {
+fn merge(under: &mut Table, over: Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
-            (Some(Value::Table(below)), Value::Table(above)) => lay_over(below, above),
+            (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),
             (_, value) => {
                 under.insert(key, value);
             }

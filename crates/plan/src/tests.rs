@@ -16,6 +16,7 @@ mod noise;
 mod papers;
 mod prices;
 mod quick;
+mod rates;
 
 const PLAN: &str = r#"
 title = "a plan"

@@ -110,7 +110,7 @@ fn conditions(plan: &Plan, variant: Option<&Variant>, workload: &str) -> String 
         "seed": plan.seed,
         "seconds": plan.seconds,
         "warmup": [json!(plan.warmup_seconds), json!(plan.warmup_until_steady)],
-        "pace": plan.pace(),
+        "pace": plan.pace_of(workload),
         "location": plan.location.as_deref().map(Path::to_string_lossy),
         "server": server.map(|path| path.to_string_lossy()),
         "placement": plan.placement,

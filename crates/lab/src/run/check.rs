@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use assay_drive::Codec;
 use assay_load::text::TextSource;
-use assay_load::{Recipe, Schema, queries_per_event};
+use assay_load::{Recipe, Schema, statements_per_event};
 use assay_ports::{blockdev, cpu, fuse};
 
 use super::machine;
@@ -76,7 +76,7 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
         workload.check().with_context(what)?;
         workload.check_tables(schema).with_context(what)?;
         ensure!(
-            queries_per_event(workload, schema).total() > 0,
+            statements_per_event(workload, schema) > 0.0,
             "workload `{name}` has no statements; give at least one of its counts"
         );
         ensure!(
@@ -188,7 +188,7 @@ pub fn ensure_memory(settings: &server::Settings, connections: u32) -> Result<()
     Ok(())
 }
 
-/// What the kernel reckons can be had without swapping (`proc(5)`, `MemAvailable`).
+/// What the kernel estimates can be had without swapping (`proc(5)`, `MemAvailable`).
 fn available_memory_bytes() -> Result<u64> {
     let told = machine::field("/proc/meminfo", "MemAvailable:");
     // The kernel writes "kB" and means 1024 bytes.

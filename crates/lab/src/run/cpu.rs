@@ -5,7 +5,6 @@
 //! is a quarter the run is of another machine than the others.
 
 use super::results::Results;
-use assay_study::metrics::metric;
 use assay_study::{CpuUse, Warning};
 
 /// Percent of all CPUs.
@@ -22,22 +21,8 @@ pub fn warning(results: &Results) -> Option<Warning> {
 
 /// Where the CPU time went, as far as that was counted.
 pub fn of(results: &Results) -> CpuUse {
-    let figure = |name: &str| results.get(name).copied().unwrap_or(0.0);
-    let cpus = assay_ports::cpu::available().map_or(1, |cpus| cpus.len()) as f64;
-    let busy = [
-        metric!("cpu_user_percent"),
-        metric!("cpu_nice_percent"),
-        metric!("cpu_system_percent"),
-        metric!("cpu_irq_percent"),
-        metric!("cpu_softirq_percent"),
-        metric!("cpu_steal_percent"),
-    ];
-    CpuUse {
-        busy_percent: busy.iter().map(|class| figure(class.name)).sum(),
-        steal_percent: figure(metric!("cpu_steal_percent").name),
-        throttled_percent: figure(metric!("cpu_throttled_percent").name).min(100.0),
-        others_percent: figure(metric!("others_cpu_percent").name) / cpus,
-    }
+    let cpus = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
+    CpuUse::of_results(results, cpus as f64)
 }
 
 #[cfg(test)]
@@ -58,20 +43,5 @@ mod tests {
         assert_eq!(forbids(1.0, 25.0), Some(true));
         assert_eq!(warning(&Results::new()), None, "not counted, not said");
         assert!(taken(6.0, 0.0).is_some_and(|one| one.is_of_machine()));
-    }
-
-    #[test]
-    fn the_use_of_all_cpus_is_added_up() {
-        let results: Results = [
-            ("cpu_user_percent", 50.0),
-            ("cpu_system_percent", 20.0),
-            ("cpu_idle_percent", 15.0),
-            ("cpu_steal_percent", 15.0),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into();
-        let cpu = of(&results);
-        assert_eq!((cpu.busy_percent, cpu.steal_percent, cpu.others_percent), (85.0, 15.0, 0.0));
-        assert_eq!(cpu.lost_percent(), 15.0);
     }
 }

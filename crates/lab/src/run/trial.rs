@@ -134,6 +134,10 @@ fn measure(
     let schedule = schedule(plan, trial);
     let endpoint = endpoint(server.socket());
     assay_load::preflight(&endpoint, &config.schema, workload, &schedule)?;
+    if let Some(shortage) = assay_load::shortage(&endpoint, &config.schema, workload, &schedule)? {
+        progress.say(&shortage.to_string());
+        outcome.warnings.push(Warning::TooFewConnections(shortage));
+    }
     let origin = Instant::now();
     outcome.facts.insert(CLOCK_BEGAN.into(), now_precisely());
     let targets = Targets {
@@ -217,7 +221,7 @@ fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
         warmup,
         seconds: plan.seconds,
         events: plan.events.unwrap_or(0),
-        pace: plan.pace(),
+        pace: plan.pace_of(&trial.workload),
         // The same draws in every configuration; other ones in every repeat.
         seed: plan.seed.wrapping_add(u64::from(trial.key.repeat)),
         cpus: plan.placement.load_cpus.0.clone(),

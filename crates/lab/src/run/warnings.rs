@@ -2,7 +2,7 @@
 //!
 //! Guarantees: a warning holds what is off and by how much; a figure that is not known warns of nothing.
 
-use assay_load::{Outcome as Ran, Schedule, queries_per_event};
+use assay_load::{Outcome as Ran, Schedule, statements_per_event};
 
 use super::results::Results;
 use super::{cpu, ending};
@@ -51,7 +51,7 @@ fn disagreement(check: reconcile::Check) -> Warning {
 
 /// Queries ÷ transactions is the recipe's, but for events cut by the window's edges and for repeats.
 fn recipe(ran: &Ran) -> Option<Warning> {
-    let expected = queries_per_event(&ran.workload, &ran.schema).total() as f64;
+    let expected = statements_per_event(&ran.workload, &ran.schema);
     let found = ran.queries.total() as f64 / ran.events as f64;
     let edges = f64::from(ran.schedule.threads) / ran.events as f64;
     let repeats = ran.errors.values().sum::<u64>() as f64 / ran.events as f64;
