@@ -1,7 +1,10 @@
 //! `assay load`: the load generator by itself, with sysbench's command line.
 //!
 //! Reads the words with [`assay_load::sysbench::parse`], does what they say, prints as sysbench prints, and writes
-//! everything as JSON if asked. The first Ctrl-C ends a run early with its results; the second one kills.
+//! everything as JSON if asked. `assay load ycsb` does the same with YCSB's command line. The first Ctrl-C ends a run early with its results; the second one kills.
+
+mod capacity;
+mod ycsb;
 
 use parking_lot::Mutex;
 use std::ffi::OsString;
@@ -15,8 +18,8 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context, Result};
 use assay_load::sysbench::{Command, CommandLine, Printer, help, parse};
 use assay_load::{
-    Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Second, cleanup, preflight,
-    prepare, prewarm,
+    Endpoint, Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Schedule, Schema,
+    Second, Workload, cleanup, preflight, prepare, prewarm, shortage,
 };
 use serde::Serialize;
 
@@ -29,6 +32,12 @@ use assay_report::files;
 /// A command line that makes no sense, a server that says no, a file that cannot be written.
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(("ycsb", words)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return match ycsb::run(words) {
+            Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
+            done => done,
+        };
+    }
     let line = parse(&words)?;
     for warning in &line.warnings {
         print::note(format_args!("{warning}"));
@@ -50,6 +59,7 @@ fn carry_out(line: &CommandLine) -> Result<ExitCode> {
         Command::Prewarm => prewarm(&line.endpoint, &line.schema)?,
         Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
         Command::Run => return load(line),
+        Command::Capacity => return capacity::run(line, &stop_on_signals()?),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -108,7 +118,7 @@ struct Report<'a> {
 /// Ends as sysbench does: with 2 if events in hand were cut off.
 fn load(line: &CommandLine) -> Result<ExitCode> {
     if line.preflight {
-        preflight(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
+        check(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
     }
     let stop = stop_on_signals()?;
     let screen = Screen {
@@ -126,15 +136,34 @@ fn load(line: &CommandLine) -> Result<ExitCode> {
         &stop,
     )?;
     screen.with_printer(|printer| printer.outcome(&outcome))?;
-    let seconds = screen.seconds.lock();
-    let report = Report {
-        version: env!("CARGO_PKG_VERSION"),
-        endpoint: line.endpoint.to_string(),
-        outcome: &outcome,
-        seconds: &seconds,
-    };
-    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))?;
+    write_report(line.reporting.json.as_deref(), &line.endpoint, &outcome, &screen.seconds.lock())?;
     Ok(if outcome.is_forced() { ExitCode::from(2) } else { ExitCode::SUCCESS })
+}
+
+/// Writes everything about a run to the file that was asked for, if any was.
+fn write_report(
+    path: Option<&Path>,
+    endpoint: &Endpoint,
+    outcome: &Outcome,
+    seconds: &[Second],
+) -> Result<()> {
+    let (version, endpoint) = (env!("CARGO_PKG_VERSION"), endpoint.to_string());
+    let report = Report { version, endpoint, outcome, seconds };
+    path.map_or(Ok(()), |path| write_json(path, &report))
+}
+
+/// Checks the server's limits before a run, and says if its rate is beyond its connections.
+fn check(
+    endpoint: &Endpoint,
+    schema: &Schema,
+    workload: &Workload,
+    schedule: &Schedule,
+) -> Result<()> {
+    preflight(endpoint, schema, workload, schedule)?;
+    if let Some(shortage) = shortage(endpoint, schema, workload, schedule)? {
+        print::note(format_args!("{shortage}"));
+    }
+    Ok(())
 }
 
 /// Prints seconds as they end and keeps them for the JSON.

@@ -1,11 +1,11 @@
-//! Which sysbench: three generations of one program, whose tables and transactions differ.
+//! Whose tables and transactions: three generations of sysbench, which differ, or YCSB.
 //!
 //! Tables belong to a generator by [`crate::Schema::generator`], recipes by [`crate::Recipe::generator`]; the two must
 //! agree, which [`crate::Workload::check_tables`] sees to.
 
 use serde::{Deserialize, Serialize};
 
-/// A generation of sysbench.
+/// A benchmark program: a generation of sysbench, or YCSB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Generator {
     /// sysbench 0.4.12, test `oltp` (2006 to 2013): one table `sbtest` of equal rows, requests built before they run.
@@ -18,11 +18,15 @@ pub enum Generator {
     #[default]
     #[serde(rename = "sysbench-1.0")]
     V10,
+    /// YCSB 0.17.0's core workloads over its JDBC binding: one table `usertable`, one operation at a time.
+    #[serde(rename = "ycsb")]
+    Ycsb,
 }
 
 impl Generator {
-    /// All of them, the oldest first.
-    pub const ALL: [Generator; 3] = [Generator::V04, Generator::V05, Generator::V10];
+    /// All of them, sysbench's oldest first.
+    pub const ALL: [Generator; 4] =
+        [Generator::V04, Generator::V05, Generator::V10, Generator::Ycsb];
 
     /// The name in plans, on command lines and in reports.
     #[must_use]
@@ -31,7 +35,14 @@ impl Generator {
             Generator::V04 => "sysbench-0.4",
             Generator::V05 => "sysbench-0.5",
             Generator::V10 => "sysbench-1.0",
+            Generator::Ycsb => "ycsb",
         }
+    }
+
+    /// Whether all its rows are in one table.
+    #[must_use]
+    pub fn has_one_table(self) -> bool {
+        matches!(self, Generator::V04 | Generator::Ycsb)
     }
 
     /// Whether it is the one that is meant when none is named.

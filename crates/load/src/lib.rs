@@ -1,14 +1,17 @@
-//! sysbench workloads, pacing and histograms; knows nothing of drives.
+//! sysbench's and YCSB's workloads, pacing and histograms; knows nothing of drives.
 //!
 //! [`prepare()`] fills tables, [`run`] loads them and says what it found, [`preflight()`] says beforehand what would stop
-//! it, [`cleanup`] drops the tables. [`sysbench`] reads that tool's command line and prints as it does.
+//! it, [`shortage`] whether its rate can be carried, [`cleanup`] drops the tables. [`sysbench`] and [`ycsb_client`] read those tools'
+//! command lines and print as they do.
 //!
 //! Guarantees: no event starts outside the schedule; each time is noted once, where it belongs; equal seeds draw equal
 //! keys; nothing is printed and no signal is handled here.
 
+pub mod capacity;
 pub mod error;
 pub mod generator;
 pub mod keys;
+pub mod mode;
 pub mod oltp;
 pub mod outcome;
 pub mod preflight;
@@ -21,12 +24,15 @@ pub mod sysbench;
 pub mod text;
 pub mod workload;
 pub mod ycsb;
+pub mod ycsb_client;
 
 mod connect;
 #[cfg(test)]
 mod fake;
+mod operations;
 mod pace;
 mod program;
+mod reach;
 mod record;
 mod rows;
 mod run;
@@ -36,15 +42,17 @@ pub use assay_mysql::{Address, Endpoint, Tls};
 pub use error::{Error, Result};
 pub use generator::Generator;
 pub use keys::Distortion;
+pub use mode::Mode;
 pub use outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome, Unfinished};
 pub use preflight::preflight;
 pub use prepare::{
     PrepareOptions, PrepareProgress, PrepareReport, PrepareStage, cleanup, prepare, prewarm,
 };
-pub use program::queries_per_event;
+pub use program::{queries_per_event, statements_per_event};
+pub use reach::{Shortage, shortage};
 pub use recipe::Recipe;
 pub use record::{Latency, Queries};
 pub use run::run;
 pub use schedule::{Arrivals, Pace, Schedule, Warmup};
 pub use schema::{Schema, SchemaKind};
-pub use workload::{Mode, Workload};
+pub use workload::Workload;

@@ -3,12 +3,15 @@
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::{Keys, Unique, Walk};
-use crate::oltp::{Group, Kind, Tables};
+use crate::mode::Mode;
+use crate::oltp::{Group, Kind, Tables, variants};
+use crate::operations::Operations;
 use crate::random::splitmix64;
 use crate::recipe::Recipe;
 use crate::schema::{Schema, SchemaKind};
 use crate::text::TextSource;
-use crate::workload::{Mode, PsMode, Workload};
+use crate::workload::{PsMode, Workload};
+use crate::ycsb::Operation;
 
 /// A workload made ready.
 pub(crate) struct Program {
@@ -25,6 +28,8 @@ pub(crate) struct Program {
     pub(crate) unique: Unique,
     pub(crate) walk: Walk,
     pub(crate) text: Option<TextSource>,
+    /// What YCSB's events are made of, in place of the groups.
+    pub(crate) operations: Option<Operations>,
     threads: u32,
     schema: Schema,
     scatter_seed: Option<u64>,
@@ -81,6 +86,8 @@ impl Program {
             unique: Unique::new(splitmix64(&mut seed.wrapping_add(1))),
             walk: Walk::new(schema.table_size),
             text: text_source(schema)?,
+            operations: (schema.generator == Generator::Ycsb)
+                .then(|| Operations::new(schema, workload, threads, splitmix64(&mut { seed }))),
             workload: workload.clone(),
             threads,
             schema: schema.clone(),
@@ -128,7 +135,7 @@ fn texts(groups: &[Group], schema: &Schema, workload: &Workload) -> Vec<Texts> {
             }
             let tables = match group.tables {
                 Tables::Any | Tables::Event => schema.tables,
-                Tables::None | Tables::First => 1,
+                Tables::None | Tables::First => variants(kind, workload, schema),
             };
             all.push(Texts {
                 kind,
@@ -140,16 +147,32 @@ fn texts(groups: &[Group], schema: &Schema, workload: &Workload) -> Vec<Texts> {
     all
 }
 
-/// sysbench 0.5 sends everything as text, 1.0 the insert of a new row.
+/// sysbench 0.5 sends everything as text, 1.0 the insert of a new row. YCSB's JDBC driver prepares on the client, so that all
+/// travels as text too; mode `strict` prepares on the server.
 fn is_prepared(kind: Kind, workload: &Workload, schema: &Schema) -> bool {
-    workload.db_ps_mode == PsMode::Auto
-        && schema.generator != Generator::V05
-        && kind != Kind::InsertNew
+    let is_text = match schema.generator {
+        Generator::V05 => true,
+        Generator::Ycsb => workload.mode == Mode::Compat,
+        Generator::V04 | Generator::V10 => kind == Kind::InsertNew,
+    };
+    workload.db_ps_mode == PsMode::Auto && !is_text
+}
+
+/// Statements of one event, on average where an event is drawn from a mix.
+#[must_use]
+pub fn statements_per_event(workload: &Workload, schema: &Schema) -> f64 {
+    match workload.recipe.generator() {
+        Generator::Ycsb => {
+            1.0 + workload.ycsb.mix(workload.recipe).share(Operation::ReadModifyWrite)
+        }
+        _ => queries_per_event(workload, schema).total() as f64,
+    }
 }
 
 /// Statements of one event and what they do, as far as that is certain: reads, writes, others.
 ///
-/// A delete or update that hits no row counts as other instead of write.
+/// A delete or update that hits no row counts as other instead of write. An event of YCSB is one of those that are counted here:
+/// [`statements_per_event`] has their mean.
 #[must_use]
 pub fn queries_per_event(workload: &Workload, schema: &Schema) -> crate::record::Queries {
     let mut queries = crate::record::Queries::default();
@@ -165,7 +188,9 @@ pub fn queries_per_event(workload: &Workload, schema: &Schema) -> crate::record:
                 | Kind::TextUpdate
                 | Kind::UpdateBeforeDelete
                 | Kind::WalkDelete
-                | Kind::WalkInsert => &mut queries.write,
+                | Kind::WalkInsert
+                | Kind::RecordUpdate
+                | Kind::RecordInsert => &mut queries.write,
                 _ => &mut queries.read,
             };
             *count += u64::from(group.repeat);

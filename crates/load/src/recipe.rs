@@ -46,11 +46,27 @@ pub enum Recipe {
     OltpNontrxInsert,
     /// The same: one delete, of another row each time.
     OltpNontrxDelete,
+    /// YCSB's workload A: half reads, half updates.
+    YcsbA,
+    /// YCSB's workload B: 95 % reads, 5 % updates.
+    YcsbB,
+    /// YCSB's workload C: reads.
+    YcsbC,
+    /// YCSB's workload D: 95 % reads of the newest records, 5 % inserts.
+    YcsbD,
+    /// YCSB's workload E: 95 % short scans, 5 % inserts.
+    YcsbE,
+    /// YCSB's workload F: half reads, half read-modify-writes.
+    YcsbF,
+    /// YCSB with a mix of one's own.
+    Ycsb,
+    /// YCSB's load phase: inserts into an empty table.
+    YcsbLoad,
 }
 
 impl Recipe {
     /// All recipes.
-    pub const ALL: [Recipe; 18] = [
+    pub const ALL: [Recipe; 26] = [
         Recipe::OltpReadOnly,
         Recipe::OltpWriteOnly,
         Recipe::OltpReadWrite,
@@ -69,9 +85,17 @@ impl Recipe {
         Recipe::OltpNontrxUpdateNokey,
         Recipe::OltpNontrxInsert,
         Recipe::OltpNontrxDelete,
+        Recipe::YcsbA,
+        Recipe::YcsbB,
+        Recipe::YcsbC,
+        Recipe::YcsbD,
+        Recipe::YcsbE,
+        Recipe::YcsbF,
+        Recipe::Ycsb,
+        Recipe::YcsbLoad,
     ];
 
-    /// The sysbench whose recipe it is.
+    /// The benchmark program whose recipe it is.
     #[must_use]
     pub fn generator(self) -> Generator {
         match self {
@@ -83,16 +107,24 @@ impl Recipe {
             | Recipe::OltpNontrxUpdateNokey
             | Recipe::OltpNontrxInsert
             | Recipe::OltpNontrxDelete => Generator::V04,
+            Recipe::YcsbA
+            | Recipe::YcsbB
+            | Recipe::YcsbC
+            | Recipe::YcsbD
+            | Recipe::YcsbE
+            | Recipe::YcsbF
+            | Recipe::Ycsb
+            | Recipe::YcsbLoad => Generator::Ycsb,
             _ => Generator::V10,
         }
     }
 
-    /// All recipes of one sysbench.
+    /// All recipes of one program.
     pub fn of(generator: Generator) -> impl Iterator<Item = Recipe> {
         Recipe::ALL.into_iter().filter(move |recipe| recipe.generator() == generator)
     }
 
-    /// The name in plans and on command lines: sysbench's, of 0.4 made from its test mode.
+    /// The name in plans and on command lines: sysbench's, of 0.4 made from its test mode; YCSB's letter after its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -114,6 +146,14 @@ impl Recipe {
             Recipe::OltpNontrxUpdateNokey => "oltp_nontrx_update_nokey",
             Recipe::OltpNontrxInsert => "oltp_nontrx_insert",
             Recipe::OltpNontrxDelete => "oltp_nontrx_delete",
+            Recipe::YcsbA => "ycsb_a",
+            Recipe::YcsbB => "ycsb_b",
+            Recipe::YcsbC => "ycsb_c",
+            Recipe::YcsbD => "ycsb_d",
+            Recipe::YcsbE => "ycsb_e",
+            Recipe::YcsbF => "ycsb_f",
+            Recipe::Ycsb => "ycsb",
+            Recipe::YcsbLoad => "ycsb_load",
         }
     }
 

@@ -31,6 +31,23 @@ pub enum Pace {
         /// How they are spaced.
         arrivals: Arrivals,
     },
+    /// A closed loop with a schedule, as YCSB's `-target`: each thread has its own even starts at its share of the rate, and
+    /// one that is behind goes on without a pause until it has caught up.
+    Throttled {
+        /// Events per second over all threads.
+        per_second: f64,
+    },
+}
+
+impl Pace {
+    /// Events per second that are asked for; nothing in a closed loop without a schedule.
+    #[must_use]
+    pub fn per_second(self) -> Option<f64> {
+        match self {
+            Pace::Closed => None,
+            Pace::Rate { per_second, .. } | Pace::Throttled { per_second } => Some(per_second),
+        }
+    }
 }
 
 /// How planned starts are spaced.
@@ -103,8 +120,8 @@ impl Schedule {
                 return refuse(format!("`{name}` is {seconds}; give 0 to 10000000 seconds"));
             }
         }
-        match self.pace {
-            Pace::Rate { per_second, .. } if !(per_second > 0.0 && per_second <= 1e8) => {
+        match self.pace.per_second() {
+            Some(per_second) if !(per_second > 0.0 && per_second <= 1e8) => {
                 refuse(format!("the rate is {per_second}; give more than 0 events per second"))
             }
             _ => Ok(()),

@@ -5,20 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::{Arithmetic, Distortion, Distribution, RandType};
+use crate::mode::Mode;
 use crate::recipe::Recipe;
 use crate::schema::Schema;
-
-/// As sysbench does it, or repaired.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Mode {
-    /// The behaviour of the recipe's own sysbench: its retries, its clock that runs until the last event ends, its
-    /// arithmetic of keys.
-    Compat,
-    /// Rolls back before a retry, an exact measuring window, the hot window as wide as asked.
-    #[default]
-    Strict,
-}
+use crate::ycsb::YcsbOptions;
 
 /// How statements travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -136,6 +126,9 @@ pub struct Workload {
     pub db_ps_mode: PsMode,
     /// Errors that make an event start again: numbers, or `all`.
     pub mysql_ignore_errors: IgnoreErrors,
+    /// What YCSB's recipes do beyond their letters.
+    #[serde(skip_serializing_if = "YcsbOptions::is_default")]
+    pub ycsb: YcsbOptions,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -177,6 +170,7 @@ impl Default for Workload {
             rand_scatter: false,
             db_ps_mode: PsMode::Auto,
             mysql_ignore_errors: IgnoreErrors::default(),
+            ycsb: YcsbOptions::default(),
         }
     }
 }
@@ -196,7 +190,7 @@ impl Workload {
             hot_fraction: self.rand_hot_fraction,
             hot_share: self.rand_hot_share,
             arithmetic: match (self.mode, self.recipe.generator()) {
-                (Mode::Strict, _) => Arithmetic::Exact,
+                (Mode::Strict, _) | (_, Generator::Ycsb) => Arithmetic::Exact,
                 (Mode::Compat, Generator::V04) => Arithmetic::Words04,
                 (Mode::Compat, Generator::V05) => Arithmetic::Words05,
                 (Mode::Compat, Generator::V10) => Arithmetic::Narrow,
@@ -211,14 +205,17 @@ impl Workload {
         Distortion::of(&self.distribution(), schema.table_size)
     }
 
-    /// Checks that the tables are those of the recipe's sysbench.
+    /// Checks that the tables are those of the recipe's program.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.
     pub fn check_tables(&self, schema: &Schema) -> Result<()> {
         let (mine, theirs) = (self.recipe.generator(), schema.generator);
         if mine == theirs {
-            return Ok(());
+            return match mine {
+                Generator::Ycsb => YcsbOptions::check_records(self.mode, schema.table_size),
+                _ => Ok(()),
+            };
         }
         let known: Vec<&str> = Recipe::of(theirs).map(Recipe::name).collect();
         Err(Error::Config(format!(
@@ -242,6 +239,14 @@ impl Workload {
             }
             refuse(format!("`{name}` is {value}; give more than {low} and less than {high}"))
         };
+        match self.recipe.generator() {
+            Generator::Ycsb => self.ycsb.check(self.recipe, self.mode)?,
+            _ if !self.ycsb.is_default() => {
+                let name = self.recipe.name();
+                return refuse(format!("`ycsb` is given, but `{name}` is none of YCSB's recipes"));
+            }
+            _ => {}
+        }
         within("rand_pareto_h", self.rand_pareto_h, 0.0, 1.0)?;
         within("rand_zipfian_exp", self.rand_zipfian_exp, 0.0, 100.0)?;
         within("rand_hot_fraction", self.rand_hot_fraction, 0.0, 1.0)?;

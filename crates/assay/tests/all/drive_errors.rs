@@ -41,7 +41,7 @@ fn sizes_that_cannot_be() {
     create(&[], &["give the space that vol.img may take", "--capacity"]);
     create(
         &["--capacity", "1M"],
-        &["vol.img: a drive needs a capacity of at least 25.0 MiB (26218496 bytes)"],
+        &["vol.img: a drive needs a capacity of at least 25.8 MiB (27004928 bytes)"],
     );
     create(&["--capacity", "10T"], &["no space for", "free some, or use a smaller capacity"]);
     for size in ["900T", "7E", "9E", "15E"] {

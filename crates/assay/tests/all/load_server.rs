@@ -128,7 +128,11 @@ fn every_recipe_runs_on_both_schemas_in_both_modes() {
             if kind == SchemaKind::Text && generator != Generator::V10 {
                 continue;
             }
-            let tables = if generator == Generator::V04 { 1 } else { 2 };
+            // Which takes a mix, and a table without records.
+            if [Recipe::Ycsb, Recipe::YcsbLoad].contains(&recipe) {
+                continue;
+            }
+            let tables = if generator.has_one_table() { 1 } else { 2 };
             let schema = Schema { generator, kind, tables, table_size: 500, ..Schema::default() };
             f.prepare(&schema, 2);
             let workload = Workload { recipe, mode, rand_scatter: true, ..Workload::default() };
@@ -136,7 +140,8 @@ fn every_recipe_runs_on_both_schemas_in_both_modes() {
             let outcome = f.go(&schema, &workload, &schedule).unwrap();
             assert_eq!(outcome.events, 20, "{recipe:?}");
             let queries = assay_load::queries_per_event(&workload, &schema);
-            if outcome.errors.is_empty() && recipe != Recipe::OltpDelete {
+            let is_drawn = generator == Generator::Ycsb;
+            if outcome.errors.is_empty() && recipe != Recipe::OltpDelete && !is_drawn {
                 assert_eq!(outcome.queries.total(), 20 * queries.total(), "{recipe:?}");
                 assert_eq!(outcome.queries.read, 20 * queries.read, "{recipe:?}");
             }

@@ -41,3 +41,4 @@ mod model_errors;
 mod old_generators;
 mod sysbench_equivalence;
 mod write_path;
+mod ycsb;

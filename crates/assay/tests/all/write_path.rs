@@ -88,7 +88,7 @@ fn an_amplification_comes_back_as_the_kernel_counted_it() {
 
 fn prices_are_asked_for_and_taken(drives: &Drives) {
     let page = std::fs::read_to_string(drives.path("study/report.html")).unwrap();
-    assert!(page.contains("No costs: give currency, years, server_price and drive_price"));
+    assert!(page.contains("For money, give currency, years, server_price and drive_price"));
     drives
         .write("prices.toml", "currency = \"EUR\"\nyears = 3\n[every_config]\nserver_prise = 1\n");
     let line = drives.refused(&["report", "study", "--prices", "prices.toml"]);

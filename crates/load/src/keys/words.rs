@@ -1,6 +1,6 @@
 //! The 32-bit arithmetic of sysbench 0.4 and 0.5, with what it does to large tables.
 //!
-//! Both draw `random() % 0x3fffffff` and reckon in 32-bit words that wrap. `special` draws from a range four times the
+//! Both draw `random() % 0x3fffffff` and compute in 32-bit words that wrap. `special` draws from a range four times the
 //! table's; once that exceeds what can be drawn, the bell gets more than its quarter, and what folds back at the end of
 //! the range adds to it before: 25 to 33 % up to 178 M rows, 74.5 % at 800 M. The bell is a sum of twelve draws divided
 //! by twelve; at 358 M rows and above the sum wraps at 2³² and the bell with it. At 800 M rows more than half of the
@@ -16,7 +16,7 @@ use crate::random::Rng;
 /// How many numbers can be drawn: 0 to one less (`SB_MAX_RND` of sysbench 0.4 and 0.5).
 const DRAWN: u32 = 0x3fff_ffff;
 
-/// A distribution reckoned in words.
+/// A distribution computed in words.
 #[derive(Debug, Clone)]
 pub(super) struct Words {
     rand_type: RandType,
@@ -31,7 +31,7 @@ pub(super) struct Words {
 }
 
 impl Words {
-    /// The distribution over so many rows; nothing where it is not reckoned in words.
+    /// The distribution over so many rows; nothing where it is not computed in words.
     pub(super) fn new(distribution: &Distribution, rows: u64) -> Option<Words> {
         let d = distribution;
         let from_one = match d.arithmetic {

@@ -5,6 +5,7 @@ use crate::generator::Generator;
 use crate::recipe::Recipe;
 use crate::schema::{Schema, SchemaKind};
 use crate::workload::Workload;
+use crate::ycsb::{Mix, Operation};
 
 /// Where a group's statements go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,7 @@ impl Recipe {
             }
             Generator::V05 => (Tables::Event, &[Kind::Delete, Kind::Insert]),
             Generator::V10 => (Tables::Any, &[Kind::Delete, Kind::Insert]),
+            Generator::Ycsb => return operations(&workload.ycsb.mix(self)),
         };
         let text = schema.kind == SchemaKind::Text;
         let mut program = Builder { workload, text, tables, swap, groups: Vec::new() };
@@ -67,9 +69,33 @@ impl Recipe {
             Recipe::OltpNontrxUpdateNokey => program.add(1, &[Kind::NonIndexUpdate]),
             Recipe::OltpNontrxInsert => program.add(1, &[Kind::WalkInsert]),
             Recipe::OltpNontrxDelete => program.add(1, &[Kind::WalkDelete]),
+            Recipe::YcsbA
+            | Recipe::YcsbB
+            | Recipe::YcsbC
+            | Recipe::YcsbD
+            | Recipe::YcsbE
+            | Recipe::YcsbF
+            | Recipe::Ycsb
+            | Recipe::YcsbLoad => {}
         }
         program.groups
     }
+}
+
+/// A group for each operation of a mix. An event of YCSB is one of them, drawn by its share.
+fn operations(mix: &Mix) -> Vec<Group> {
+    let steps = |operation: Operation| -> &'static [Kind] {
+        match operation {
+            Operation::Read => &[Kind::RecordRead],
+            Operation::Update => &[Kind::RecordUpdate],
+            Operation::Insert => &[Kind::RecordInsert],
+            Operation::Scan => &[Kind::RecordScan],
+            Operation::ReadModifyWrite => &[Kind::RecordRead, Kind::RecordUpdate],
+        }
+    };
+    let group = |operation| Group { tables: Tables::First, repeat: 1, steps: steps(operation) };
+    let occurs = |(operation, share): (Operation, f64)| (share > 0.0).then(|| group(operation));
+    mix.shares().into_iter().filter_map(occurs).collect()
 }
 
 struct Builder<'a> {

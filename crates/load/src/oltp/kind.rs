@@ -47,11 +47,21 @@ pub enum Kind {
     WalkDelete,
     /// Inserts the next row of a walk through all, or of the server's numbering (sysbench 0.4, `nontrx`).
     WalkInsert,
+    /// All fields of one record by its key (YCSB).
+    RecordRead,
+    /// Writes one field of a record, or all (YCSB).
+    RecordUpdate,
+    /// Inserts a record of a new key (YCSB).
+    RecordInsert,
+    /// Records from a key on, in order of their keys (YCSB).
+    RecordScan,
+    /// A read and an update of the same record together (YCSB); no statement of its own.
+    ReadModifyWrite,
 }
 
 impl Kind {
     /// How many kinds there are.
-    pub const COUNT: usize = 20;
+    pub const COUNT: usize = 25;
 
     /// All kinds, in order of their numbers.
     pub const ALL: [Kind; Kind::COUNT] = [
@@ -75,6 +85,11 @@ impl Kind {
         Kind::PadSelect,
         Kind::WalkDelete,
         Kind::WalkInsert,
+        Kind::RecordRead,
+        Kind::RecordUpdate,
+        Kind::RecordInsert,
+        Kind::RecordScan,
+        Kind::ReadModifyWrite,
     ];
 
     /// The name it is stored and reported under.
@@ -91,12 +106,16 @@ impl Kind {
             Kind::IndexUpdate => "index_update",
             Kind::NonIndexUpdate => "non_index_update",
             Kind::Delete | Kind::WalkDelete => "delete",
-            Kind::Insert | Kind::InsertNew | Kind::WalkInsert => "insert",
+            Kind::Insert | Kind::InsertNew | Kind::WalkInsert | Kind::RecordInsert => "insert",
             Kind::TextSelect => "text_select",
             Kind::TextUpdate => "text_update",
             Kind::RandomPoints => "random_points",
             Kind::RandomRanges => "random_ranges",
             Kind::UpdateBeforeDelete => "update_before_delete",
+            Kind::RecordRead => "read",
+            Kind::RecordUpdate => "update",
+            Kind::RecordScan => "scan",
+            Kind::ReadModifyWrite => "read_modify_write",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The SQL of each kind of statement, as each generator words it.
 
-use super::Kind;
+use super::{Kind, record_sql};
 use crate::generator::Generator;
 use crate::schema::Schema;
 use crate::workload::Workload;
@@ -9,14 +9,15 @@ use crate::workload::Workload;
 const REINSERTED_PAD: &str = "aaaaaaaaaaffffffffffrrrrrrrrrreeeeeeeeeeyyyyyyyyyy";
 
 impl Kind {
-    /// The statement for table `table`, with `?` for each parameter.
+    /// The statement for table `table`, from 1, with `?` for each parameter. YCSB's have one table, and `table` says which field
+    /// they are about.
     #[must_use]
     pub fn sql(self, table: u32, workload: &Workload, schema: &Schema) -> String {
         let t = schema.table(table);
         // sysbench 0.5 has the server add to the lower end, which is sent twice.
         let high = match schema.generator {
             Generator::V05 => format!("?+{}", workload.range_size.saturating_sub(1)),
-            Generator::V04 | Generator::V10 => "?".into(),
+            Generator::V04 | Generator::V10 | Generator::Ycsb => "?".into(),
         };
         let range = format!("FROM {t} WHERE id BETWEEN ? AND {high}");
         let list = |count: u32, one: &str, joint: &str| vec![one; count as usize].join(joint);
@@ -56,6 +57,11 @@ impl Kind {
                 let ranges = list(workload.number_of_ranges, "k BETWEEN ? AND ?", " OR ");
                 format!("SELECT count(k) FROM {t} WHERE {ranges}")
             }
+            Kind::RecordRead
+            | Kind::RecordUpdate
+            | Kind::RecordInsert
+            | Kind::RecordScan
+            | Kind::ReadModifyWrite => record_sql::sql(self, table - 1, workload, schema),
         }
     }
 }

@@ -1,21 +1,25 @@
 //! Whether the tables are there, were loaded to their end, have rows enough and the index that the workload rests on.
 //!
-//! Asks the server's catalogue once, and each table for its largest `id`, 64 to a statement.
+//! Asks the server's catalogue once, and each table for its largest `id`, 64 to a statement; YCSB's for some of its keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Server;
-use crate::error::Problem;
-use crate::error::Result;
+use crate::error::{Problem, Result};
+use crate::generator::Generator;
 use crate::oltp::Kind;
 use crate::program::Program;
 use crate::recipe::Recipe;
 use crate::schema::{LOADING, Schema};
+use crate::ycsb::key_name;
 
 /// Runs may have left the last rows deleted, but not many.
 const ROWS_SHARE_MIN: f64 = 0.95;
 /// Tables asked for in one statement.
 const TABLES_PER_STATEMENT: usize = 64;
+
+/// Records of YCSB's table that are asked for.
+const RECORDS_ASKED: u64 = 16;
 
 /// The tables of a schema as the server has them.
 pub(super) struct Found {
@@ -117,6 +121,9 @@ fn rows(
     if changes_their_number {
         return Ok(None);
     }
+    if schema.generator == Generator::Ycsb {
+        return records(server, schema, program);
+    }
     let least = (schema.table_size as f64 * ROWS_SHARE_MIN) as u64;
     for tables in found.wanted.chunks(TABLES_PER_STATEMENT) {
         let largest =
@@ -131,6 +138,39 @@ fn rows(
         }
     }
     Ok(None)
+}
+
+/// Counting records would read the whole table: some are asked for by their keys, the first and the last among them. A load
+/// phase begins with none.
+fn records(server: &mut Server<'_>, schema: &Schema, program: &Program) -> Result<Option<Problem>> {
+    let (table, last) = (schema.table(1), schema.table_size - 1);
+    if program.workload.recipe == Recipe::YcsbLoad {
+        let found =
+            server.number(&format!("SELECT COUNT(*) FROM (SELECT 1 FROM {table} LIMIT 1) t"))?;
+        return Ok((found > 0).then(|| Problem {
+            what: format!("the number of empty tables for the load ({table} has records)"),
+            needed: 1,
+            available: 0,
+            remedy: "run `cleanup` first".into(),
+        }));
+    }
+    let numbers: BTreeSet<u64> =
+        (0..RECORDS_ASKED).map(|part| last * part / (RECORDS_ASKED - 1)).collect();
+    let key = |number: &u64| {
+        let mut name = Vec::new();
+        key_name(*number, schema.insert_order, schema.zero_padding as usize, &mut name);
+        format!("'{}'", String::from_utf8_lossy(&name))
+    };
+    let keys: Vec<String> = numbers.iter().map(key).collect();
+    let sql = format!("SELECT COUNT(*) FROM {table} WHERE YCSB_KEY IN ({})", keys.join(","));
+    let (needed, available) = (keys.len() as u64, server.number(&sql)?);
+    Ok((available < needed).then(|| Problem {
+        what: format!("the number of records found in {table} of some that should be there"),
+        needed,
+        available,
+        remedy: "give the number of records and the order of keys that the table was loaded with, or load it again"
+            .into(),
+    }))
 }
 
 fn too_few(table: &str, needed: u64, available: u64) -> Problem {
@@ -153,7 +193,7 @@ fn index(
     let rests_on_it =
         |kind: Kind| matches!(kind, Kind::RandomPoints | Kind::RandomRanges | Kind::IndexUpdate);
     let steps = program.groups.iter().filter(|group| group.repeat > 0).flat_map(|g| g.steps);
-    if !schema.create_secondary || !steps.copied().any(rests_on_it) {
+    if !schema.has_index() || !steps.copied().any(rests_on_it) {
         return Ok(None);
     }
     let sql = format!(

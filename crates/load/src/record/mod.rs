@@ -40,6 +40,8 @@ pub(crate) enum Outcome {
     Read,
     Write,
     Other,
+    /// No statement of its own: the time of several together.
+    Together,
 }
 
 impl From<Reply> for Outcome {
@@ -126,7 +128,8 @@ impl Sample {
         let outcome = match self.0 >> (NUMBER_BITS + 5) & 3 {
             0 => Outcome::Read,
             1 => Outcome::Write,
-            _ => Outcome::Other,
+            2 => Outcome::Other,
+            _ => Outcome::Together,
         };
         match self.0 >> (NUMBER_BITS + 7) {
             TRANSACTION => Event::Transaction,

@@ -31,6 +31,7 @@ impl Queries {
             Outcome::Read => self.read += 1,
             Outcome::Write => self.write += 1,
             Outcome::Other => self.other += 1,
+            Outcome::Together => {}
         }
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn run_on<C: Connect>(
         connect,
         endpoint,
         window: Window::new(),
-        pacer: Pacer::new(schedule.pace, schedule.seed),
+        pacer: Pacer::new(schedule.pace, schedule.threads, schedule.seed),
         stop: AtomicBool::new(false),
         begun: AtomicU64::new(0),
         interrupters: (0..schedule.threads).map(|_| Mutex::new(None)).collect(),
@@ -317,3 +317,9 @@ mod old_tests;
 
 #[cfg(test)]
 mod stall_tests;
+
+#[cfg(test)]
+mod ycsb_judge_tests;
+
+#[cfg(test)]
+mod ycsb_tests;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::fake::{FakeServer, refusal};
 use crate::generator::Generator;
+use crate::mode::Mode;
 use crate::recipe::Recipe;
 use crate::schedule::Warmup;
-use crate::workload::Mode;
 
 /// A workload on tables of its own sysbench.
 fn old(recipe: Recipe, mode: Mode, rows: u64) -> (Workload, Schema) {

@@ -3,10 +3,10 @@ use std::sync::Arc;
 
 use super::*;
 use crate::fake::FakeServer;
+use crate::mode::Mode;
 use crate::outcome::Second;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace};
-use crate::workload::Mode;
 
 /// A server that answers nothing from the statement numbered `first` on until the last second of the window was told.
 #[derive(Clone, Default)]

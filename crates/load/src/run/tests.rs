@@ -2,10 +2,11 @@ use parking_lot::Mutex;
 
 use super::*;
 use crate::fake::{FakeServer, refusal};
+use crate::mode::Mode;
 use crate::outcome::{Second, SecondPhase};
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Warmup};
-use crate::workload::{IgnoreErrors, Mode};
+use crate::workload::IgnoreErrors;
 use assay_mysql::{LOST_IN_QUERY, SessionError};
 
 #[derive(Default)]

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::steady::Steady;
 use super::{Crew, Job, cpu, unfinished};
+use crate::mode::Mode;
 use crate::outcome::{KindLatency, Outcome, Second, SecondPhase, ThreadOutcome};
 use crate::record::Collector;
-use crate::schedule::{Pace, Warmup};
+use crate::schedule::Warmup;
 use crate::worker::{Clock, SECOND_NS, second_of};
-use crate::workload::Mode;
 use assay_mysql::Connect;
 
 /// The clock's side of a run: seconds, window, outcome.
@@ -214,10 +214,7 @@ impl<'a, C: Connect> Watch<'a, C> {
                 .iter()
                 .map(|t| ThreadOutcome { events: t.events, busy_s: seconds(t.busy_ns) })
                 .collect(),
-            rate_target: match job.schedule.pace {
-                Pace::Closed => None,
-                Pace::Rate { per_second, .. } => Some(per_second),
-            },
+            rate_target: job.schedule.pace.per_second(),
             client_cpu_s: self.cpu_at_start.map(|start| cpu_s - start),
             steady: self.reached_steady,
             interrupted,

@@ -5,14 +5,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::given::{Given, dashed};
 use super::old;
-use super::parse::{Command, CommandLine, Reporting};
+use super::parse::{CapacityOptions, Command, CommandLine, Reporting};
+use crate::capacity::Objective;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::RandType;
+use crate::mode::Mode;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{Schema, SchemaKind};
-use crate::workload::{AllWord, IgnoreErrors, Mode, PsMode, Workload};
+use crate::workload::{AllWord, IgnoreErrors, PsMode, Workload};
+use crate::ycsb::YcsbOptions;
 use assay_mysql::{Address, Endpoint, Tls};
 
 fn refuse<T>(message: String) -> Result<T> {
@@ -43,6 +46,7 @@ pub(super) fn assemble(
             json: given.path("json"),
             seed_given: seed != 0,
         },
+        capacity: capacity(given)?,
         preflight: given.switch("preflight")?,
         warnings: old::warnings(given, recipe),
     };
@@ -54,6 +58,19 @@ pub(super) fn assemble(
     line.workload.check_tables(&line.schema)?;
     line.schedule.check()?;
     Ok(line)
+}
+
+fn capacity(given: &Given) -> Result<CapacityOptions> {
+    let percent: f64 = given.number("resolution")?;
+    if !(0.1..=50.0).contains(&percent) {
+        return refuse(format!("`--resolution={percent}` is not from 0.1 to 50 per cent"));
+    }
+    let objective = Objective {
+        percentile: given.number("objective_percentile")?,
+        ms: given.number("objective_ms")?,
+    };
+    let runs_max = given.number("capacity_runs")?;
+    Ok(CapacityOptions { objective, resolution: percent / 100.0, runs_max })
 }
 
 fn time_of_day() -> u64 {
@@ -151,6 +168,7 @@ fn schema(given: &Given, generator: Generator) -> Result<Schema> {
         mysql_storage_engine: given.text("mysql_storage_engine").into(),
         create_table_options: given.text("create_table_options").into(),
         text: given.path("text"),
+        ..Schema::default()
     })
 }
 
@@ -200,6 +218,7 @@ fn workload(given: &Given, recipe: Option<Recipe>) -> Result<Workload> {
         db_ps_mode: given
             .choice("db_ps_mode", [("auto", PsMode::Auto), ("disable", PsMode::Disable)])?,
         mysql_ignore_errors: ignore_errors(given.text("mysql_ignore_errors"))?,
+        ycsb: YcsbOptions::default(),
     })
 }
 
@@ -227,7 +246,7 @@ const OLD_EVENTS: u64 = 10_000;
 fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> {
     let limit = |name: &'static str, old: &'static str, default: u64| match generator {
         Generator::V04 | Generator::V05 => given.old_or(name, old, default),
-        Generator::V10 => given.renamed(name, old),
+        Generator::V10 | Generator::Ycsb => given.renamed(name, old),
     };
     let rate: u64 = given.renamed("rate", "tx_rate")?;
     let arrivals =

@@ -14,6 +14,6 @@ mod percentile;
 mod print;
 
 pub use help::help;
-pub use parse::{Command, CommandLine, Reporting, parse};
+pub use parse::{CapacityOptions, Command, CommandLine, Reporting, parse};
 pub use percentile::percentile_ms;
 pub use print::Printer;

@@ -51,6 +51,7 @@ const REPORT: &str = "Report";
 const SERVER: &str = "Server";
 const TABLES: &str = "Tables";
 const STATEMENTS: &str = "Statements";
+const CAPACITY: &str = "Capacity (the command capacity; each of its runs takes --time)";
 const OLD: &str = "The oltp tests of sysbench 0.4 (--test=oltp) and 0.5 (--test=oltp.lua)";
 const N: Takes = Takes::Value("N");
 const TEXT: Takes = Takes::Value("TEXT");
@@ -113,6 +114,24 @@ pub(super) const OPTIONS: &[Opt] = &[
     ),
     opt(RUN, Own, "cpus", Takes::Value("LIST"), "", "CPUs to run on, such as 0-3,8"),
     opt(RUN, Own, "preflight", S, "on", "check the server's limits before a run"),
+    opt(
+        CAPACITY,
+        Own,
+        "objective_ms",
+        Takes::Value("MS"),
+        "10",
+        "the percentile of the response times must be at most this",
+    ),
+    opt(CAPACITY, Own, "objective_percentile", Takes::Value("P"), "99", "which percentile"),
+    opt(
+        CAPACITY,
+        Own,
+        "resolution",
+        Takes::Value("PERCENT"),
+        "3",
+        "half the width of the interval to end with",
+    ),
+    opt(CAPACITY, Own, "capacity_runs", N, "60", "most runs"),
     opt(RUN, Sysbench, "test", Takes::Value("WORKLOAD"), "", "old way to name the workload"),
     opt(RUN, Sysbench, "tx_rate", N, "0", "old name of rate"),
     opt(RUN, Sysbench, "max_requests", N, "0", "old name of events"),

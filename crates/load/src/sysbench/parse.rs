@@ -6,6 +6,7 @@ use super::assemble::assemble;
 use super::given::{Given, Options, read_switch};
 use super::old;
 use super::options::{OPTIONS, Takes, find};
+use crate::capacity::Objective;
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
 use crate::schedule::Schedule;
@@ -23,6 +24,8 @@ pub enum Command {
     Prewarm,
     /// Load.
     Run,
+    /// Find the highest rate that meets an objective.
+    Capacity,
     /// Drop the tables.
     Cleanup,
     /// Explain.
@@ -31,10 +34,11 @@ pub enum Command {
     Version,
 }
 
-const COMMANDS: [(&str, Command); 5] = [
+const COMMANDS: [(&str, Command); 6] = [
     ("prepare", Command::Prepare),
     ("prewarm", Command::Prewarm),
     ("run", Command::Run),
+    ("capacity", Command::Capacity),
     ("cleanup", Command::Cleanup),
     ("help", Command::Help),
 ];
@@ -56,6 +60,17 @@ pub struct Reporting {
     pub seed_given: bool,
 }
 
+/// How the command `capacity` searches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CapacityOptions {
+    /// What a rate must keep to.
+    pub objective: Objective,
+    /// Half the width that the interval is to have, as a share.
+    pub resolution: f64,
+    /// The most runs.
+    pub runs_max: u32,
+}
+
 /// A sysbench command line, understood.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandLine {
@@ -71,6 +86,8 @@ pub struct CommandLine {
     pub schedule: Schedule,
     /// What to print and write.
     pub reporting: Reporting,
+    /// How to search for the capacity.
+    pub capacity: CapacityOptions,
     /// Whether to check limits before a run.
     pub preflight: bool,
     /// What to say on standard error before anything is done.
@@ -118,9 +135,9 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
             let names = Recipe::ALL.map(Recipe::name).join(", ");
             refuse(format!("no workload is given; known are {names}"))
         }
-        (None, _) => {
-            refuse("no command is given; known are prepare, prewarm, run, cleanup, help".into())
-        }
+        (None, _) => refuse(
+            "no command is given; known are prepare, prewarm, run, capacity, cleanup, help".into(),
+        ),
     }
 }
 

@@ -2,9 +2,9 @@ use super::super::given::dashed;
 use super::*;
 use crate::generator::Generator;
 use crate::keys::RandType;
+use crate::mode::Mode;
 use crate::schedule::{Arrivals, Pace, Warmup};
 use crate::schema::SchemaKind;
-use crate::workload::Mode;
 use assay_mysql::{Address, Tls};
 
 fn parsed(line: &str) -> CommandLine {

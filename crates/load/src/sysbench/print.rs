@@ -72,7 +72,7 @@ impl<W: Write> Printer<W> {
         let out = &mut self.out;
         writeln!(out, "Running the test with following options:")?;
         writeln!(out, "Number of threads: {}", line.schedule.threads)?;
-        if let Pace::Rate { per_second, .. } = line.schedule.pace {
+        if let Some(per_second) = line.schedule.pace.per_second() {
             writeln!(out, "Target transaction rate: {per_second}/sec")?;
         }
         match self.reporting.report_interval {

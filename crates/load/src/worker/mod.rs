@@ -4,6 +4,7 @@
 //! statement; no event starts after the window's end or after `stop`.
 
 mod clock;
+mod operation;
 mod statement;
 mod values;
 
@@ -21,12 +22,13 @@ use crate::connect::At;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::Keys;
+use crate::mode::Mode;
 use crate::oltp::{Kind, Tables};
+use crate::operations::Drawn;
 use crate::pace::Pacer;
 use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
-use crate::workload::Mode;
 use assay_mysql::{Connect, Interrupter, Session, SessionError};
 use statement::Slots;
 use values::Buffers;
@@ -95,7 +97,7 @@ impl<'a, C: Connect> Worker<'a, C> {
             slots,
             rng: Rng::new(seed, u64::from(thread)),
             points: shared.program.points(thread),
-            buffers: Buffers::default(),
+            buffers: Buffers::new(shared.program.operations.as_ref().map(Drawn::new)),
             ledger,
             clock: Clock::starting_now(),
             now: 0,
@@ -112,7 +114,7 @@ impl<'a, C: Connect> Worker<'a, C> {
             match &self.shared.pacer {
                 None => self.event(self.now)?,
                 Some(pacer) => {
-                    let planned = start_ns + pacer.take();
+                    let planned = start_ns + pacer.take(self.thread);
                     let stop = self.shared.window.stop();
                     self.clock.wait_until(planned.min(stop), || self.stopped());
                     if planned >= stop || self.stopped() {
@@ -187,6 +189,9 @@ impl<'a, C: Connect> Worker<'a, C> {
 
     fn attempt(&mut self) -> Result<(), Setback> {
         let program = self.shared.program;
+        if let Some(operations) = &program.operations {
+            return self.operation(operations);
+        }
         let mut event_table = None;
         for group in &program.groups {
             let mut draw = || self.rng.below(u64::from(program.tables)) as usize;
@@ -209,6 +214,7 @@ impl<'a, C: Connect> Worker<'a, C> {
         self.think(kind);
         let values = self.buffers.values(kind, program, &self.points, &mut self.rng);
         let answer = self.slots.run(&mut self.session, kind, table, program, values.as_slice());
+        drop(values);
         let sent = std::mem::replace(&mut self.now, self.clock.now());
         let service = self.now - sent;
         match answer {

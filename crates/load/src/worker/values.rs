@@ -3,6 +3,7 @@
 use crate::generator::Generator;
 use crate::keys::Keys;
 use crate::oltp::Kind;
+use crate::operations::{Drawn, RecordValues};
 use crate::program::Program;
 use crate::random::Rng;
 use crate::rows;
@@ -21,10 +22,13 @@ pub(crate) struct Buffers {
     deleted: i64,
     /// Whether the event is tried again, with the rows of a walk that it had.
     pub(crate) again: bool,
+    /// YCSB's operation at hand.
+    pub(crate) drawn: Option<Drawn>,
 }
 
-impl Default for Buffers {
-    fn default() -> Buffers {
+impl Buffers {
+    /// With the operations of a YCSB workload, if it is one.
+    pub(crate) fn new(drawn: Option<Drawn>) -> Buffers {
         Buffers {
             c: [0; C_BYTES],
             pad: [0; PAD_BYTES],
@@ -33,14 +37,16 @@ impl Default for Buffers {
             doomed: None,
             deleted: 0,
             again: false,
+            drawn,
         }
     }
 }
 
-/// A few values on the stack, or many in a buffer.
+/// A few values on the stack, many in a buffer, or those of a record.
 pub(crate) enum Values<'a> {
     Few([Value<'a>; 6], usize),
     Many(&'a [Value<'a>]),
+    Record(RecordValues<'a>),
 }
 
 impl<'a> Values<'a> {
@@ -54,6 +60,7 @@ impl<'a> Values<'a> {
         match self {
             Values::Few(values, count) => &values[..*count],
             Values::Many(values) => values,
+            Values::Record(values) => values,
         }
     }
 }
@@ -130,6 +137,16 @@ impl Buffers {
                 }
                 Values::Many(&self.numbers)
             }
+            Kind::RecordRead
+            | Kind::RecordUpdate
+            | Kind::RecordInsert
+            | Kind::RecordScan
+            | Kind::ReadModifyWrite => match (&mut self.drawn, &program.operations) {
+                (Some(drawn), Some(operations)) => {
+                    Values::Record(drawn.values(kind, operations, rng))
+                }
+                _ => Values::few([]),
+            },
         }
     }
 
@@ -185,7 +202,7 @@ fn ends(kind: Kind, low: i64, program: &Program) -> (i64, i64) {
     match program.generator {
         // The server adds the rest.
         Generator::V05 => (low, low),
-        Generator::V10 => (low, low + size - 1),
+        Generator::V10 | Generator::Ycsb => (low, low + size - 1),
         Generator::V04 => {
             let rows = program.table_size.cast_signed();
             let low = if low + size > rows { (rows - size).max(1) } else { low };

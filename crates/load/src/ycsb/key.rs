@@ -1,23 +1,11 @@
 //! The name of a record: `user` and its number, hashed so that neighbours in time are no neighbours in the index.
 
-use serde::{Deserialize, Serialize};
-
 use crate::rows::push_number;
+use crate::schema::InsertOrder;
 
 /// The start of 64-bit FNV, and what each octet is multiplied with (Fowler, Noll and Vo; the start is that of FNV-1).
 const OFFSET_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
 const PRIME: u64 = 1_099_511_628_211;
-
-/// In which order keys follow the numbers of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InsertOrder {
-    /// By the hash of the number: inserts fall anywhere in the index.
-    #[default]
-    Hashed,
-    /// By the number itself: inserts append.
-    Ordered,
-}
 
 /// FNV-1a over the eight octets of `number`, lowest first, as a signed number without its sign.
 #[inline]

@@ -20,6 +20,20 @@ pub enum Operation {
     ReadModifyWrite,
 }
 
+impl Operation {
+    /// The word for it in a mix.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Update => "update",
+            Operation::Insert => "insert",
+            Operation::Scan => "scan",
+            Operation::ReadModifyWrite => "read_modify_write",
+        }
+    }
+}
+
 /// Shares of the operations, in any unit: only their proportions count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -62,6 +76,15 @@ impl Mix {
             (Operation::Scan, self.scan),
             (Operation::ReadModifyWrite, self.read_modify_write),
         ]
+    }
+
+    /// The share of `operation` among all; 0 where there are none.
+    #[must_use]
+    pub fn share(&self, operation: Operation) -> f64 {
+        let shares = self.shares();
+        let whole: f64 = shares.iter().map(|(_, share)| share).sum();
+        let own = shares.iter().find(|(one, _)| *one == operation).map_or(0.0, |(_, share)| *share);
+        if whole > 0.0 { own / whole } else { 0.0 }
     }
 
     /// The next operation, drawn by the shares.

@@ -1,0 +1,130 @@
+//! `assay load WORKLOAD capacity`: the highest rate that meets a latency objective.
+
+use std::io::{Write, stdout};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::Result;
+use assay_load::capacity::{Capacity, CapacityRun, Found, Objective, Purpose, Tried, find};
+use assay_load::preflight;
+use assay_load::sysbench::CommandLine;
+use serde::Serialize;
+
+use super::write_json;
+use crate::print;
+
+/// All about a search, as `--json` writes it.
+#[derive(Serialize)]
+struct Report<'a> {
+    version: &'static str,
+    endpoint: String,
+    capacity: &'a Capacity,
+}
+
+/// Searches and tells each run; exit code 1 where no rate was found.
+///
+/// # Errors
+/// An objective that cannot be, a server that says no, a file that cannot be written.
+pub(super) fn run(line: &CommandLine, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
+    if line.preflight {
+        preflight(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
+    }
+    let on = CapacityRun {
+        endpoint: &line.endpoint,
+        schema: &line.schema,
+        workload: &line.workload,
+        schedule: &line.schedule,
+        stop,
+    };
+    let options = line.capacity;
+    let percentile = options.objective.percentile;
+    // A closed pipe ends the show and not the search.
+    let show = |tried: &Tried| drop(writeln!(stdout(), "{}", told(tried, percentile)));
+    let capacity = find(&on, options.objective, options.resolution, options.runs_max, &show)?;
+    let (text, is_found) = result(&capacity, options.objective);
+    match is_found {
+        true => writeln!(stdout(), "{text}")?,
+        false => print::note(format_args!("{text}")),
+    }
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        endpoint: line.endpoint.to_string(),
+        capacity: &capacity,
+    };
+    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))?;
+    Ok(if is_found { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn told(tried: &Tried, percentile: f64) -> String {
+    let purpose = match tried.purpose {
+        Purpose::Probe => "probe",
+        Purpose::Rest => "rest",
+        Purpose::Hold => "hold",
+    };
+    let verdict = if tried.is_met { "met" } else { "missed" };
+    format!(
+        "{purpose}: {:.1}/s asked, {:.1}/s done, p{percentile} {:.2} ms: {verdict}",
+        tried.rate, tried.achieved, tried.latency_ms
+    )
+}
+
+/// What came of it in a line, and whether a rate was found.
+fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
+    let Objective { percentile, ms } = objective;
+    let runs = capacity.runs.len();
+    let restarts = match capacity.restarts {
+        0 => String::new(),
+        1 => ", begun anew once, as the state of server or drive had changed".into(),
+        many => format!(", begun anew {many} times, as the state of server or drive had changed"),
+    };
+    match capacity.found {
+        Found::Rate { rate, low, high } => (
+            format!(
+                "highest rate with p{percentile} of at most {ms} ms: {rate:.0}/s (90 % interval {low:.0} to {high:.0}), after {runs} runs{restarts}"
+            ),
+            true,
+        ),
+        Found::AllMeet { highest } => (
+            format!(
+                "every rate up to {highest:.0}/s, twice what a closed loop did, kept p{percentile} at {ms} ms or below; use more threads to try higher ones"
+            ),
+            true,
+        ),
+        Found::NoneMeets { lowest, latency_ms } => (
+            format!(
+                "no rate met p{percentile} of at most {ms} ms: the lowest, {lowest:.1}/s, had {latency_ms:.2} ms; give a higher --objective-ms, or a longer --time to try lower rates"
+            ),
+            false,
+        ),
+        Found::Unsettled { low, high } => (
+            format!(
+                "not settled after {runs} runs{restarts}: the rate lies between {low:.0} and {high:.0}/s; give more --capacity-runs, or a longer --time"
+            ),
+            false,
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_end_is_told_in_a_line() {
+        let objective = Objective { percentile: 99.0, ms: 10.0 };
+        let of = |found| Capacity { objective, found, restarts: 1, runs: Vec::new() };
+        let told = |found| result(&of(found), objective);
+        let (text, is_found) = told(Found::Rate { rate: 3811.0, low: 3760.2, high: 3859.9 });
+        assert!(
+            text.contains("p99 of at most 10 ms: 3811/s (90 % interval 3760 to 3860)"),
+            "{text}"
+        );
+        assert!(is_found && text.contains("begun anew once"), "{text}");
+        let (text, is_found) = told(Found::NoneMeets { lowest: 100.0, latency_ms: 14.2 });
+        assert!(text.contains("the lowest, 100.0/s, had 14.20 ms") && !is_found, "{text}");
+        let (_, is_found) = told(Found::Unsettled { low: 1.0, high: 2.0 });
+        assert!(!is_found);
+        assert!(told(Found::AllMeet { highest: 9000.0 }).1);
+    }
+}

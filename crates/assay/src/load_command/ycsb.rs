@@ -1,0 +1,106 @@
+//! `assay load ycsb`: the same load with YCSB's command line, property files and closing lines.
+
+use std::io::{Write, stderr, stdout};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use assay_load::ycsb_client::{Command, CommandLine, closing, help, parse, status};
+use assay_load::{Observer, PrepareOptions, Second, cleanup, prepare};
+use parking_lot::Mutex;
+
+use super::{check, check_json, stop_on_signals, write_report};
+use crate::print;
+
+/// The server has a table of that name (`ER_TABLE_EXISTS_ERROR`).
+const TABLE_EXISTS: u16 = 1050;
+
+/// Runs `assay load ycsb` with the words after `ycsb`.
+///
+/// # Errors
+/// A command line that makes no sense, a server that says no, a file that cannot be written.
+pub(super) fn run(words: &[String]) -> Result<ExitCode> {
+    if words.is_empty() {
+        write!(stdout(), "{}", help())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let line = parse(words)?;
+    for note in &line.notes {
+        print::note(format_args!("{note}"));
+    }
+    check_json(line.reporting.json.as_deref())?;
+    match line.command {
+        Command::Help => write!(stdout(), "{}", help())?,
+        Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
+        Command::Load => {
+            create_table(&line)?;
+            load(&line)?;
+        }
+        Command::Run => load(&line)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// YCSB wants a table that is there; here it is made if it is not.
+fn create_table(line: &CommandLine) -> Result<()> {
+    let options =
+        PrepareOptions { threads: 1, seed: line.schedule.seed, workload: line.workload.clone() };
+    match prepare(&line.endpoint, &line.schema, &options, &|_| {}, &false.into()) {
+        Err(assay_load::Error::Server { code: TABLE_EXISTS, .. }) | Ok(_) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn load(line: &CommandLine) -> Result<()> {
+    check(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
+    let stop = stop_on_signals()?;
+    let screen = Screen { line, state: Mutex::new(State::default()) };
+    let outcome = assay_load::run(
+        &line.endpoint,
+        &line.schema,
+        &line.workload,
+        &line.schedule,
+        None,
+        &screen,
+        &stop,
+    )?;
+    write!(stdout(), "{}", closing(&outcome, line))?;
+    let seconds = &screen.state.lock().seconds;
+    write_report(line.reporting.json.as_deref(), &line.endpoint, &outcome, seconds)
+}
+
+/// Prints YCSB's status line to standard error, as YCSB does.
+struct Screen<'a> {
+    line: &'a CommandLine,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    seconds: Vec<Second>,
+    elapsed_s: f64,
+    done: u64,
+    /// Since the last line.
+    interval_s: f64,
+    of_interval: u64,
+}
+
+impl Observer for Screen<'_> {
+    fn second(&self, second: &Second) {
+        let mut state = self.state.lock();
+        state.seconds.push(second.clone());
+        state.elapsed_s += second.length_s;
+        state.interval_s += second.length_s;
+        state.done += second.events;
+        state.of_interval += second.events;
+        let every = self.line.reporting.status_interval;
+        if every == 0 || state.interval_s + 1e-6 < every as f64 {
+            return;
+        }
+        let total = self.line.schedule.events;
+        let line =
+            status(state.elapsed_s, state.done, state.of_interval, state.interval_s, second, total);
+        (state.interval_s, state.of_interval) = (0.0, 0);
+        // A closed pipe ends the show and not the run.
+        let _ = writeln!(stderr(), "{line}");
+    }
+}

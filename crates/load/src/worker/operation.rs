@@ -1,0 +1,47 @@
+//! One operation of YCSB: a statement, or a read and an update of the same record.
+
+use assay_mysql::Connect;
+
+use super::{Setback, Worker};
+use crate::oltp::Kind;
+use crate::operations::Operations;
+use crate::record::{Event, Outcome};
+use crate::ycsb::Operation;
+
+impl<C: Connect> Worker<'_, C> {
+    /// Draws the next operation and does it.
+    pub(super) fn operation(&mut self, operations: &Operations) -> Result<(), Setback> {
+        let again = self.buffers.again;
+        let Some(drawn) = &mut self.buffers.drawn else { return Ok(()) };
+        let operation = drawn.draw(operations, again, &mut self.rng);
+        let field = drawn.field() as usize;
+        match operation {
+            Operation::Read => self.step(Kind::RecordRead, 0),
+            Operation::Update => self.step(Kind::RecordUpdate, field),
+            Operation::Scan => self.step(Kind::RecordScan, 0),
+            Operation::Insert => {
+                self.step(Kind::RecordInsert, 0)?;
+                self.acknowledge(operations);
+                Ok(())
+            }
+            Operation::ReadModifyWrite => self.read_modify_write(field),
+        }
+    }
+
+    fn acknowledge(&self, operations: &Operations) {
+        if let Some(drawn) = &self.buffers.drawn {
+            drawn.acknowledge(operations);
+        }
+    }
+
+    /// Counted as its two statements, and timed as a whole besides.
+    fn read_modify_write(&mut self, field: usize) -> Result<(), Setback> {
+        let (began, lateness) = (self.now, self.lateness);
+        self.step(Kind::RecordRead, 0)?;
+        self.step(Kind::RecordUpdate, field)?;
+        self.lateness = lateness;
+        let event = Event::Statement(Kind::ReadModifyWrite, Outcome::Together);
+        self.note_statement(event, self.now - began);
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! From properties to the configuration of a run.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::jdbc_url;
+use super::line::{Command, CommandLine, Interval, Reporting};
+use super::properties::Properties;
+use crate::error::{Error, Result};
+use crate::generator::Generator;
+use crate::mode::Mode;
+use crate::recipe::Recipe;
+use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
+use crate::schema::{InsertOrder, Schema};
+use crate::workload::{IgnoreErrors, Workload};
+use crate::ycsb::{Mix, RequestDistribution, ScanLengths, YcsbOptions};
+use assay_base::suggest;
+use assay_mysql::{Address, Endpoint, Tls};
+
+/// Seconds between status lines, and the percentiles that 0.17.0 prints.
+const STATUS_INTERVAL_S: u64 = 10;
+const PERCENTILES: &str = "95,99";
+/// Where a server is looked for if no `db.url` is given.
+const URL: &str = "jdbc:mysql://127.0.0.1:3306/ycsb";
+/// A record of this key is there already: YCSB counts the failure and goes on with the next.
+const DUPLICATE_ENTRY: u16 = 1062;
+/// The names of YCSB's one workload class, today and before 2018.
+const CORE_WORKLOADS: [&str; 2] =
+    ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"];
+
+fn refuse<T>(message: String) -> Result<T> {
+    Err(Error::Config(message))
+}
+
+/// What the properties say; what was not given is as in YCSB.
+pub(super) fn assemble(
+    command: Command,
+    properties: &Properties,
+    has_status: bool,
+) -> Result<CommandLine> {
+    let given = Read(properties);
+    let class = given.0.text("workload").unwrap_or(CORE_WORKLOADS[0]);
+    if !CORE_WORKLOADS.contains(&class) {
+        return refuse(format!("`workload={class}` is not built; there is {}", CORE_WORKLOADS[0]));
+    }
+    let needs_records = matches!(command, Command::Load | Command::Run);
+    if needs_records && given.number("recordcount", 0_u64)? == 0 {
+        return refuse("`recordcount` is missing; give -P workloada or -p recordcount=1000".into());
+    }
+    let mut line = CommandLine {
+        command,
+        endpoint: endpoint(&given)?,
+        schema: schema(&given)?,
+        workload: workload(command, &given)?,
+        schedule: schedule(command, &given)?,
+        reporting: reporting(&given, has_status)?,
+        notes: Vec::new(),
+    };
+    line.notes.extend(read_fields(&given)?);
+    if needs_records {
+        line.schema.check()?;
+        line.workload.check()?;
+        line.workload.check_tables(&line.schema)?;
+        line.schedule.check()?;
+    }
+    Ok(line)
+}
+
+/// The socket goes before the host of the URL, as no URL of JDBC can name one.
+fn endpoint(given: &Read<'_>) -> Result<Endpoint> {
+    let found = jdbc_url::endpoint(
+        given.0.text("db.url").unwrap_or(URL),
+        given.0.text("db.user").unwrap_or("root"),
+        given.0.text("db.passwd").unwrap_or(""),
+    )?;
+    Ok(match given.0.text("assay.socket") {
+        Some(path) => Endpoint { address: Address::Socket(path.into()), tls: Tls::Off, ..found },
+        None => found,
+    })
+}
+
+/// YCSB's JDBC binding reads all fields whatever it is told.
+fn read_fields(given: &Read<'_>) -> Result<Option<String>> {
+    let all = given.switch("readallfields", true)?;
+    Ok((!all).then(|| "readallfields=false changes nothing: YCSB's JDBC binding reads all".into()))
+}
+
+fn schema(given: &Read<'_>) -> Result<Schema> {
+    let orders = [("hashed", InsertOrder::Hashed), ("ordered", InsertOrder::Ordered)];
+    Ok(Schema {
+        generator: Generator::Ycsb,
+        table_name: given.0.text("table").filter(|name| !name.is_empty()).map(str::to_owned),
+        table_size: given.number("recordcount", 1)?,
+        field_count: given.number("fieldcount", 10)?,
+        field_length: given.number("fieldlength", 100)?,
+        insert_order: given.choice("insertorder", &orders)?.unwrap_or_default(),
+        zero_padding: given.number("zeropadding", 1)?,
+        ..Schema::default()
+    })
+}
+
+fn workload(command: Command, given: &Read<'_>) -> Result<Workload> {
+    let modes = [("compat", Mode::Compat), ("strict", Mode::Strict)];
+    // The defaults of YCSB's code, which are not those of its published files.
+    let mix = Mix {
+        read: given.number("readproportion", 0.95)?,
+        update: given.number("updateproportion", 0.05)?,
+        insert: given.number("insertproportion", 0.0)?,
+        scan: given.number("scanproportion", 0.0)?,
+        read_modify_write: given.number("readmodifywriteproportion", 0.0)?,
+    };
+    let distributions = [
+        ("uniform", RequestDistribution::Uniform),
+        ("zipfian", RequestDistribution::Zipfian),
+        ("latest", RequestDistribution::Latest),
+        ("hotspot", RequestDistribution::Hotspot),
+        ("exponential", RequestDistribution::Exponential),
+    ];
+    let lengths = [("uniform", ScanLengths::Uniform), ("zipfian", ScanLengths::Zipfian)];
+    let is_load = command == Command::Load;
+    Ok(Workload {
+        recipe: if is_load { Recipe::YcsbLoad } else { Recipe::Ycsb },
+        mode: given.choice("assay.mode", &modes)?.unwrap_or(Mode::Compat),
+        rand_hot_fraction: given.number("hotspotdatafraction", 0.2)?,
+        rand_hot_share: given.number("hotspotopnfraction", 0.8)?,
+        mysql_ignore_errors: IgnoreErrors::Listed(vec![1213, 1020, 1205, DUPLICATE_ENTRY]),
+        ycsb: YcsbOptions {
+            mix: (!is_load).then_some(mix),
+            request_distribution: given.choice("requestdistribution", &distributions)?,
+            max_scan_length: Some(given.number("maxscanlength", 1000)?),
+            scan_length_distribution: given
+                .choice("scanlengthdistribution", &lengths)?
+                .unwrap_or_default(),
+            write_all_fields: given.switch("writeallfields", false)?,
+            operation_count: given.number("operationcount", 0)?,
+            ..YcsbOptions::default()
+        },
+        ..Workload::default()
+    })
+}
+
+fn schedule(command: Command, given: &Read<'_>) -> Result<Schedule> {
+    let target: f64 = given.number("target", 0.0)?;
+    let arrivals = [("poisson", Arrivals::Poisson), ("even", Arrivals::Even)];
+    let arrivals = given.choice("assay.arrivals", &arrivals)?;
+    let pace = match (target, arrivals) {
+        (target, None) if target <= 0.0 => Pace::Closed,
+        (target, Some(_)) if target <= 0.0 => {
+            return refuse("assay.arrivals needs a rate; give -target too".into());
+        }
+        (per_second, None) => Pace::Throttled { per_second },
+        (per_second, Some(arrivals)) => Pace::Rate { per_second, arrivals },
+    };
+    let records: u64 = given.number("recordcount", 0)?;
+    let events = match command {
+        Command::Load => given.number("insertcount", records)?,
+        _ => given.number("operationcount", 0)?,
+    };
+    let seconds = given.number("maxexecutiontime", 0.0)?;
+    if command == Command::Run && events == 0 && seconds == 0.0 {
+        return refuse(
+            "the run has no end; give -p operationcount=N or -p maxexecutiontime=SECONDS".into(),
+        );
+    }
+    if command == Command::Load && events > records {
+        return refuse(format!("`insertcount` is {events}, above `recordcount` {records}"));
+    }
+    let time_of_day =
+        || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs());
+    Ok(Schedule {
+        threads: given.number("threadcount", 1)?,
+        warmup: Warmup::Seconds(given.number("assay.warmup", 0.0)?),
+        seconds,
+        events,
+        pace,
+        seed: given.optional("assay.seed")?.unwrap_or_else(time_of_day),
+        ..Schedule::default()
+    })
+}
+
+fn reporting(given: &Read<'_>, has_status: bool) -> Result<Reporting> {
+    let intervals =
+        [("op", Interval::Op), ("intended", Interval::Intended), ("both", Interval::Both)];
+    let percentiles = given.0.text("hdrhistogram.percentiles").unwrap_or(PERCENTILES);
+    let bad = || {
+        Error::Config(format!(
+            "`hdrhistogram.percentiles={percentiles}` is not a list of numbers up to 100, such as 50,95,99.9"
+        ))
+    };
+    let percentiles: Vec<f64> = percentiles
+        .split(',')
+        .map(|one| one.trim().parse().ok().filter(|p| (0.0..=100.0).contains(p)).ok_or_else(bad))
+        .collect::<Result<_>>()?;
+    Ok(Reporting {
+        status_interval: if has_status {
+            given.number("status.interval", STATUS_INTERVAL_S)?.max(1)
+        } else {
+            0
+        },
+        interval: given.choice("measurement.interval", &intervals)?.unwrap_or(Interval::Op),
+        percentiles,
+        json: given.0.text("assay.json").map(PathBuf::from),
+    })
+}
+
+/// Properties read by type.
+struct Read<'a>(&'a Properties);
+
+impl Read<'_> {
+    fn optional<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
+        let Some(text) = self.0.text(key) else { return Ok(None) };
+        let bad = |_| Error::Config(format!("`{key}={text}` is not a valid number"));
+        text.parse().map(Some).map_err(bad)
+    }
+
+    fn number<T: FromStr>(&self, key: &str, default: T) -> Result<T> {
+        Ok(self.optional(key)?.unwrap_or(default))
+    }
+
+    fn switch(&self, key: &str, default: bool) -> Result<bool> {
+        match self.0.text(key).map(str::to_ascii_lowercase).as_deref() {
+            None => Ok(default),
+            Some("true") => Ok(true),
+            Some("false") => Ok(false),
+            Some(other) => refuse(format!("`{key}={other}` is neither true nor false")),
+        }
+    }
+
+    fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>> {
+        let Some(text) = self.0.text(key) else { return Ok(None) };
+        let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
+        found.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| {
+            let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+            let hint = suggest::hint(text, names.iter().copied());
+            Error::Config(format!("`{key}={text}` is none of {}{hint}", names.join(", ")))
+        })
+    }
+}

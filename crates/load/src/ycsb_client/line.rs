@@ -1,0 +1,177 @@
+//! From the words of YCSB's launcher to configuration.
+
+use std::path::{Path, PathBuf};
+
+use super::assemble::assemble;
+use super::properties::Properties;
+use super::published;
+use crate::error::{Error, Result};
+use crate::schedule::Schedule;
+use crate::schema::Schema;
+use crate::workload::Workload;
+use assay_mysql::Endpoint;
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// Insert the records.
+    Load,
+    /// Do operations on them.
+    Run,
+    /// Drop the table.
+    Cleanup,
+    /// Explain.
+    Help,
+}
+
+/// Which latencies YCSB's lines are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interval {
+    /// From when an operation was sent.
+    Op,
+    /// From when it was planned.
+    Intended,
+    /// Both, each with lines of its own.
+    Both,
+}
+
+/// What to print and write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reporting {
+    /// Seconds between status lines; 0 for none.
+    pub status_interval: u64,
+    /// Which latencies are told.
+    pub interval: Interval,
+    /// Which percentiles.
+    pub percentiles: Vec<f64>,
+    /// Where to write everything.
+    pub json: Option<PathBuf>,
+}
+
+/// A command line of YCSB, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CommandLine {
+    /// What to do.
+    pub command: Command,
+    /// Where.
+    pub endpoint: Endpoint,
+    /// On which table.
+    pub schema: Schema,
+    /// What to run.
+    pub workload: Workload,
+    /// How.
+    pub schedule: Schedule,
+    /// What to print and write.
+    pub reporting: Reporting,
+    /// What to say before anything is done.
+    pub notes: Vec<String>,
+}
+
+/// Reads the words after `ycsb`.
+///
+/// # Errors
+/// [`Error::Config`] for what is unknown or makes no sense, in one line.
+pub fn parse(words: &[String]) -> Result<CommandLine> {
+    let mut given = Given::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = |what: &str| {
+            let next = words.next().cloned();
+            next.ok_or_else(|| Error::Config(format!("`{word}` needs {what}")))
+        };
+        match word.as_str() {
+            "-P" => given.read(&value("a property file")?)?,
+            "-p" => given.set(&value("a property: -p key=value")?)?,
+            "-threads" | "--threads" => given.last.push(("threadcount", value("a number")?)),
+            "-target" | "--target" => given.last.push(("target", value("operations per second")?)),
+            "-s" => given.has_status = true,
+            "-db" | "-cp" | "-jvm-args" | "-l" | "-label" => drop(value("a value")?),
+            "-t" => given.command(Command::Run)?,
+            "-load" => given.command(Command::Load)?,
+            "-h" | "--help" | "-help" => given.command = Some(Command::Help),
+            _ if word.starts_with('-') => {
+                return Err(Error::Config(format!(
+                    "unknown option `{word}`; known are -P, -p, -threads, -target, -s; see `assay load ycsb help`"
+                )));
+            }
+            _ => given.word(word)?,
+        }
+    }
+    let no_command =
+        || Error::Config("no command is given; known are load, run, cleanup, help".into());
+    let command = given.command.ok_or_else(no_command)?;
+    // What is on the command line by its own name goes before every file.
+    for (key, value) in std::mem::take(&mut given.last) {
+        given.properties.set(key, &value);
+    }
+    if command != Command::Help {
+        given.properties.check()?;
+    }
+    let mut line = assemble(command, &given.properties, given.has_status)?;
+    line.notes.append(&mut given.notes);
+    Ok(line)
+}
+
+/// What was given so far.
+#[derive(Default)]
+struct Given {
+    command: Option<Command>,
+    has_database: bool,
+    properties: Properties,
+    last: Vec<(&'static str, String)>,
+    has_status: bool,
+    notes: Vec<String>,
+}
+
+/// What YCSB's launcher calls bindings; ours speaks to MySQL alone.
+const BINDINGS: [&str; 2] = ["jdbc", "mysql"];
+
+impl Given {
+    fn command(&mut self, command: Command) -> Result<()> {
+        if self.command.is_some_and(|given| given != command) {
+            return Err(Error::Config("give one command: load, run, cleanup or help".into()));
+        }
+        self.command = Some(command);
+        Ok(())
+    }
+
+    fn word(&mut self, word: &str) -> Result<()> {
+        match word {
+            "load" => self.command(Command::Load),
+            "run" => self.command(Command::Run),
+            "cleanup" => self.command(Command::Cleanup),
+            "help" => self.command(Command::Help),
+            _ if BINDINGS.contains(&word) && !self.has_database => {
+                self.has_database = true;
+                Ok(())
+            }
+            _ => Err(Error::Config(format!(
+                "unexpected word `{word}`; write `assay load ycsb load|run|cleanup [jdbc] -P FILE -p KEY=VALUE`"
+            ))),
+        }
+    }
+
+    fn set(&mut self, property: &str) -> Result<()> {
+        let bad = || Error::Config(format!("`-p {property}` has no `=`; write -p key=value"));
+        let (key, value) = property.split_once('=').ok_or_else(bad)?;
+        self.properties.set(key.trim(), value.trim());
+        Ok(())
+    }
+
+    /// A property file, or a published workload where there is no file of that name.
+    fn read(&mut self, path: &str) -> Result<()> {
+        let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        match (std::fs::read_to_string(path), published::of(name)) {
+            (Ok(text), _) => self.properties.read(&text),
+            (Err(error), Some(text)) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.notes.push(format!("there is no file {path}: the published {name} is used"));
+                self.properties.read(&text)
+            }
+            (Err(error), _) => Err(Error::Config(format!("cannot read {path}: {error}"))),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;
