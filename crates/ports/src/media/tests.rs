@@ -231,7 +231,20 @@ fn a_block_device_is_sized_held_and_given_back() {
     media.write(0, &[3; 4096], true).unwrap();
     media.flush().unwrap();
     drop(media);
-    run("mkfs.ext4", &["-q", "-F", device.device.to_str().unwrap()]);
+    open_when_free(&device.device, Access::ReadOnly).unwrap();
+}
+
+#[test]
+fn a_mounted_block_device_is_held_until_it_is_unmounted() {
+    const NAME: &str = "a_mounted_block_device_is_held_until_it_is_unmounted";
+    if !is_root(NAME) {
+        return;
+    }
+    let place = directory();
+    let image = place.path().join("image");
+    File::create(&image).unwrap().set_len(16 * MIB).unwrap();
+    run("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]);
+    let device = TestLoop::new(&image);
     let mounted = TestMount::new("ext4", &device.device, "defaults");
     let error = FileMedia::open(&device.device, Access::ReadWrite).unwrap_err();
     assert!(matches!(error, MediaError::InUse { .. }), "{error}");
