@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use assay_drive::{RULES, Rule, break_rule};
 use common::seeds;
 
-/// Seeds that run where nobody says how many.
-const SEEDS_USUAL: u64 = 3000;
+/// Seeds that run where nobody says how many: as many as a minute has time for. More of them are for a night, by `ASSAY_SEEDS`.
+const SEEDS_USUAL: u64 = 1000;
 
 /// Seeds within which a broken rule must be noticed.
 const SEEDS_TO_NOTICE: u64 = 2000;
