@@ -242,7 +242,7 @@ fn a_mounted_block_device_is_held_until_it_is_unmounted() {
     }
     let place = directory();
     let image = place.path().join("image");
-    File::create(&image).unwrap().set_len(16 * MIB).unwrap();
+    std::fs::File::create(&image).unwrap().set_len(16 * MIB).unwrap();
     run("mkfs.ext4", &["-q", "-F", image.to_str().unwrap()]);
     let device = TestLoop::new(&image);
     let mounted = TestMount::new("ext4", &device.device, "defaults");
