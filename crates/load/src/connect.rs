@@ -9,6 +9,31 @@ pub(crate) fn open(endpoint: &Endpoint) -> Result<ClientSession> {
     ClientSession::open(endpoint).map_err(|error| error.at(&endpoint.to_string(), "connect"))
 }
 
+/// The server says it is going down, or has closed idle or killed connections.
+const GOING: [u16; 5] = [1053, 1077, 1079, 1927, 4031];
+
+/// What a server answers, besides, to statements that it ends because it is going down: interrupted, killed.
+const ENDED: [u16; 2] = [1317, 3169];
+
+/// Whether the connection is of no more use.
+fn is_gone(error: &SessionError) -> bool {
+    match error {
+        SessionError::Server { code, .. } => GOING.contains(code),
+        SessionError::Lost { .. } => true,
+        SessionError::Connect(_) | SessionError::Encryption(_) => false,
+    }
+}
+
+/// Whether a restart of the server explains the error.
+pub(crate) fn is_of_restart(error: &SessionError) -> bool {
+    is_gone(error) || error.code().is_some_and(|code| ENDED.contains(&code))
+}
+
+/// Whether a table that was changed meanwhile explains the error: its definition has changed, a statement must be prepared anew.
+pub(crate) fn is_of_changed_table(error: &SessionError) -> bool {
+    matches!(error, SessionError::Server { code: 1412 | 1615, .. })
+}
+
 /// A session's error with where it came from.
 pub(crate) trait At {
     /// As callers of the crate see it, with the statement it came from.
@@ -21,9 +46,12 @@ impl At for SessionError {
             SessionError::Server { code: 1044 | 1045 | 1698 | 4151, message, .. } => {
                 Error::Denied { user: endpoint.into(), message }
             }
-            // The server says it is going down, or has closed idle or killed connections.
-            SessionError::Server { code: 1053 | 1077 | 1079 | 1927 | 4031, message, .. }
-            | SessionError::Lost { message, .. } => Error::Lost(message),
+            SessionError::Server { ref message, .. } | SessionError::Lost { ref message, .. }
+                if is_gone(&self) =>
+            {
+                Error::Lost(message.clone())
+            }
+            SessionError::Lost { message, .. } => Error::Lost(message),
             SessionError::Server { code, state, message } => {
                 let statement = statement.chars().take(120).collect();
                 Error::Server { code, state, message, statement }

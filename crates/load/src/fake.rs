@@ -1,6 +1,7 @@
 //! A fake server for tests: it answers after a set time, fails when told to, and remembers what it was asked.
 
 use parking_lot::Mutex;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ pub(crate) struct FakeServer {
     log: Arc<Mutex<Vec<String>>>,
     failure: Arc<Failure>,
     connections_max: usize,
+    /// Connections, by their numbers from 0, that nobody answers.
+    away_for: Range<usize>,
 }
 
 impl FakeServer {
@@ -26,6 +29,7 @@ impl FakeServer {
             log: Arc::default(),
             failure: Arc::new(|_, _| None),
             connections_max: usize::MAX,
+            away_for: 0..0,
         }
     }
 
@@ -39,6 +43,11 @@ impl FakeServer {
     /// The same server, at which nobody listens after so many connections.
     pub(crate) fn that_turns_away_after(self, connections_max: usize) -> FakeServer {
         FakeServer { connections_max, ..self }
+    }
+
+    /// The same server, which is not there for the connections of these numbers.
+    pub(crate) fn that_is_away_for(self, away_for: Range<usize>) -> FakeServer {
+        FakeServer { away_for, ..self }
     }
 
     /// All statements so far, `connect` and `prepare …` among them.
@@ -62,7 +71,8 @@ impl Connect for FakeServer {
 
     fn connect(&self) -> Result<FakeSession, SessionError> {
         self.note("connect".into());
-        if self.log().iter().filter(|text| *text == "connect").count() > self.connections_max {
+        let connections = self.log().iter().filter(|text| *text == "connect").count();
+        if connections > self.connections_max || self.away_for.contains(&(connections - 1)) {
             return Err(SessionError::Connect("nobody listens".into()));
         }
         Ok(FakeSession { server: self.clone(), statements: Vec::new() })

@@ -27,10 +27,13 @@ pub mod ycsb;
 pub mod ycsb_client;
 
 mod connect;
+mod course;
 #[cfg(test)]
 mod fake;
+mod mixes;
 mod operations;
 mod pace;
+mod phases;
 mod program;
 mod reach;
 mod record;
@@ -44,6 +47,7 @@ pub use generator::Generator;
 pub use keys::Distortion;
 pub use mode::Mode;
 pub use outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome, Unfinished};
+pub use phases::{LoadPhase, PhasePace, Phases};
 pub use preflight::preflight;
 pub use prepare::{
     PrepareOptions, PrepareProgress, PrepareReport, PrepareStage, cleanup, prepare, prewarm,
@@ -53,6 +57,6 @@ pub use reach::{Shortage, shortage};
 pub use recipe::Recipe;
 pub use record::{Latency, Queries};
 pub use run::run;
-pub use schedule::{Arrivals, Pace, Schedule, Warmup};
+pub use schedule::{Arrivals, Pace, RidesOut, Schedule, Warmup};
 pub use schema::{Schema, SchemaKind};
 pub use workload::Workload;

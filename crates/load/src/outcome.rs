@@ -52,6 +52,10 @@ pub struct Second {
 
 /// Takes every second as it ends.
 pub trait Observer: Sync {
+    /// Called once, when it is known that the measuring window lies there, in seconds of the run's clock; one that ends with the
+    /// last event has no end yet.
+    fn window(&self, _from_s: f64, _to_s: f64) {}
+
     /// Called once a second, at `origin + n` seconds, from a thread of the load: be brief.
     fn second(&self, second: &Second);
 }

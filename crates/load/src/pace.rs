@@ -4,12 +4,18 @@
 //! waits for it. A backlog is therefore the difference between what is due and what was taken; it has no limit, and
 //! latency counted from the planned start holds all the waiting ("coordinated omission" cannot hide it).
 //!
+//! With phases the stream runs along their [`Course`]. A thread that is free in a closed loop takes what is overdue of the
+//! phases before it first, so that a backlog carries over.
+//!
 //! Throttled as YCSB does it, each thread has a stream of its own, and what one is late with no other takes.
+
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use crate::course::{Along, Course, MAIN_MIX};
 use crate::random::Rng;
-use crate::schedule::{Arrivals, Pace};
+use crate::schedule::{Arrivals, Pace, Schedule};
 
 /// The stream of randomness the planned starts are drawn from; workers have the numbers of their threads.
 const STREAM: u64 = u64::MAX;
@@ -70,39 +76,97 @@ impl Planned {
         };
         start as u64
     }
+}
+
+/// Planned starts at one rate, or along a course.
+#[derive(Debug, Clone)]
+enum Starts {
+    AtRate(Planned),
+    Along(Along),
+}
+
+impl Starts {
+    fn next_ns(&self) -> u64 {
+        match self {
+            Starts::AtRate(planned) => planned.next_ns as u64,
+            Starts::Along(along) => along.next_ns(),
+        }
+    }
+
+    fn taken(&self) -> u64 {
+        match self {
+            Starts::AtRate(planned) => planned.taken,
+            Starts::Along(along) => along.taken(),
+        }
+    }
+
+    fn take(&mut self) -> u64 {
+        match self {
+            Starts::AtRate(planned) => planned.take(),
+            Starts::Along(along) => along.take(),
+        }
+    }
 
     /// Takes all starts up to `ns`; says how many were taken so far.
     fn advance(&mut self, ns: u64) -> u64 {
-        while (self.next_ns as u64) <= ns {
+        while self.next_ns() <= ns {
             self.take();
         }
-        self.taken
+        self.taken()
     }
 }
 
 /// One stream of planned starts: the next to be taken, and the first that is not due.
 #[derive(Debug)]
 struct Stream {
-    next: Mutex<Planned>,
-    due: Mutex<Planned>,
+    next: Mutex<Starts>,
+    due: Mutex<Starts>,
 }
 
 impl Stream {
-    fn new(planned: Planned) -> Stream {
-        Stream { next: Mutex::new(planned.clone()), due: Mutex::new(planned) }
+    fn new(starts: Starts) -> Stream {
+        Stream { next: Mutex::new(starts.clone()), due: Mutex::new(starts) }
+    }
+
+    /// The next planned start, if it lies before `ns`.
+    fn take_before(&self, ns: u64) -> Option<u64> {
+        let mut next = self.next.lock();
+        (next.next_ns() < ns).then(|| next.take())
     }
 
     fn queue_length(&self, ns: u64) -> u64 {
         let due = self.due.lock().advance(ns);
-        due.saturating_sub(self.next.lock().taken)
+        due.saturating_sub(self.next.lock().taken())
     }
 
     fn left_before(&self, ns: u64) -> Option<(u64, u64)> {
         let mut left = self.next.lock().clone();
-        let (first, taken) = (left.next_ns as u64, left.taken);
+        let (first, taken) = (left.next_ns(), left.taken());
         let count = left.advance(ns.checked_sub(1)?) - taken;
         (count > 0).then_some((count, first))
     }
+}
+
+/// What a free thread does next; instants are in ns from the start of the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Starts an event of this mix at once.
+    Event {
+        /// Which of the load's mixes.
+        mix: usize,
+    },
+    /// Starts an event of this mix that is planned for then, or was.
+    Planned {
+        /// When.
+        at_ns: u64,
+        /// Which of the load's mixes.
+        mix: usize,
+    },
+    /// Asks again then.
+    Wait {
+        /// When.
+        until_ns: u64,
+    },
 }
 
 /// Hands planned starts to threads and knows how many are overdue.
@@ -110,25 +174,57 @@ impl Stream {
 pub(crate) struct Pacer {
     /// One for all threads, or one for each.
     streams: Vec<Stream>,
+    course: Option<Arc<Course>>,
 }
 
 impl Pacer {
+    /// Of a schedule, whose phases have these mixes; nothing for a closed loop without planned starts.
+    pub(crate) fn of(schedule: &Schedule, mix_of: &[usize]) -> Option<Pacer> {
+        let Schedule { pace, threads, seed, .. } = *schedule;
+        let phases = schedule.phases.as_ref().zip(Course::of(schedule, mix_of));
+        let Some((phases, course)) = phases else { return Pacer::new(pace, threads, seed) };
+        let course = Arc::new(course);
+        let along = Along::new(Arc::clone(&course), phases.arrivals, Rng::new(seed, STREAM));
+        Some(Pacer { streams: vec![Stream::new(Starts::Along(along))], course: Some(course) })
+    }
+
     /// A pacer for planned starts; nothing for a closed loop without.
-    pub(crate) fn new(pace: Pace, threads: u32, seed: u64) -> Option<Pacer> {
+    fn new(pace: Pace, threads: u32, seed: u64) -> Option<Pacer> {
+        let stream = |planned| Stream::new(Starts::AtRate(planned));
         let streams = match pace {
             Pace::Closed => return None,
             Pace::Rate { per_second, arrivals } => {
-                vec![Stream::new(Planned::new(per_second, arrivals, seed))]
+                vec![stream(Planned::new(per_second, arrivals, seed))]
             }
             Pace::Throttled { per_second } => (0..threads)
-                .map(|thread| Stream::new(Planned::of_thread(per_second, threads, thread, seed)))
+                .map(|thread| stream(Planned::of_thread(per_second, threads, thread, seed)))
                 .collect(),
         };
-        Some(Pacer { streams })
+        Some(Pacer { streams, course: None })
+    }
+
+    /// What a thread does next that is free at `ns`.
+    #[inline]
+    pub(crate) fn next(&self, thread: u32, ns: u64) -> Next {
+        let Some(course) = &self.course else {
+            return Next::Planned { at_ns: self.take(thread), mix: MAIN_MIX };
+        };
+        let now = course.at(ns);
+        let is_closed = now.is_none_or(|now| now.is_closed());
+        let limit_ns = if is_closed { ns + 1 } else { course.open_until(ns) };
+        // One stream is all that a course has.
+        let taken = self.streams.first().and_then(|stream| stream.take_before(limit_ns));
+        match taken {
+            Some(at_ns) => {
+                Next::Planned { at_ns, mix: course.at(at_ns).map_or(MAIN_MIX, |at| at.mix) }
+            }
+            None if is_closed => Next::Event { mix: now.map_or(MAIN_MIX, |now| now.mix) },
+            None => Next::Wait { until_ns: limit_ns },
+        }
     }
 
     /// The next planned start of a thread, in ns from the start of the load.
-    pub(crate) fn take(&self, thread: u32) -> u64 {
+    fn take(&self, thread: u32) -> u64 {
         self.streams[thread as usize % self.streams.len()].next.lock().take()
     }
 
@@ -147,6 +243,8 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phases::{LoadPhase, PhasePace, Phases};
+    use crate::worker::SECOND_NS;
 
     fn starts(arrivals: Arrivals, count: usize) -> Vec<u64> {
         let mut planned = Planned::new(1000.0, arrivals, 3);
@@ -201,6 +299,42 @@ mod tests {
         assert_eq!(pacer.left_before(10_000_000), Some((3, 7_000_000)));
         assert_eq!(pacer.queue_length(10_000_000), 4, "which is due then");
         assert_eq!((pacer.left_before(7_000_000), pacer.left_before(0)), (None, None));
+    }
+
+    #[test]
+    fn a_backlog_carries_over_into_a_pause_and_a_closed_loop_and_keeps_its_mix() {
+        let phase = |seconds, pace| LoadPhase { seconds, pace, workload: None };
+        let burst = PhasePace::Rate { from_per_s: 10.0, to_per_s: 10.0 };
+        let each = vec![
+            phase(1, PhasePace::Closed),
+            phase(1, burst),
+            phase(1, PhasePace::Paused),
+            phase(1, PhasePace::Closed),
+        ];
+        let phases = Some(Phases { arrivals: Arrivals::Even, each });
+        let schedule = Schedule { seconds: 4.0, phases, ..Schedule::default() };
+        let pacer = Pacer::of(&schedule, &[0, 1, 2, 3]).unwrap();
+        let s = SECOND_NS;
+        assert_eq!(pacer.next(0, 0), Next::Event { mix: 0 }, "a closed loop waits for nothing");
+        assert_eq!(pacer.next(0, s), Next::Planned { at_ns: s, mix: 1 });
+        for place in 1..4 {
+            let at_ns = s + place * s / 10;
+            assert_eq!(pacer.next(0, s), Next::Planned { at_ns, mix: 1 });
+        }
+        assert_eq!((pacer.queue_length(2 * s - 1), pacer.queue_length(3 * s)), (6, 6));
+        for _ in 0..4 {
+            let Next::Planned { at_ns, mix } = pacer.next(1, 2 * s + 5) else { panic!("due") };
+            assert!(
+                at_ns < 2 * s && mix == 1,
+                "what was due is done in the pause, as it was meant"
+            );
+        }
+        // Ten a second: the last two are due at 1.8 and 1.9 s.
+        let last = [0, 1].map(|_| pacer.next(0, 3 * s + 7));
+        assert_eq!(last[1], Next::Planned { at_ns: s + 9 * s / 10, mix: 1 });
+        assert_eq!(pacer.next(0, 3 * s + 7), Next::Event { mix: 3 });
+        assert_eq!(pacer.next(0, 2 * s + 5), Next::Wait { until_ns: 3 * s });
+        assert_eq!(pacer.left_before(4 * s), None);
     }
 
     #[test]

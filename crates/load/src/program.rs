@@ -1,5 +1,7 @@
 //! A workload made ready to run: groups, statements and key draws, shared by all threads of a run.
 
+use std::sync::Arc;
+
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::{Keys, Unique, Walk};
@@ -25,8 +27,8 @@ pub(crate) struct Program {
     pub(crate) statements: Vec<Texts>,
     /// Draws of `id`, and of `k` of new rows.
     pub(crate) rows: Keys,
-    pub(crate) unique: Unique,
-    pub(crate) walk: Walk,
+    pub(crate) unique: Arc<Unique>,
+    pub(crate) walk: Arc<Walk>,
     pub(crate) text: Option<TextSource>,
     /// What YCSB's events are made of, in place of the groups.
     pub(crate) operations: Option<Operations>,
@@ -83,8 +85,8 @@ impl Program {
             table_size: schema.table_size,
             auto_inc: schema.auto_inc,
             rows: Keys::new(&workload.distribution(), 1, schema.table_size, scatter_seed),
-            unique: Unique::new(splitmix64(&mut seed.wrapping_add(1))),
-            walk: Walk::new(schema.table_size),
+            unique: Arc::new(Unique::new(splitmix64(&mut seed.wrapping_add(1)))),
+            walk: Arc::new(Walk::new(schema.table_size)),
             text: text_source(schema)?,
             operations: (schema.generator == Generator::Ycsb)
                 .then(|| Operations::new(schema, workload, threads, splitmix64(&mut { seed }))),
@@ -93,6 +95,16 @@ impl Program {
             schema: schema.clone(),
             scatter_seed,
         })
+    }
+
+    /// The same at work on tables on which `other` is too: what must not repeat, both draw from one source.
+    pub(crate) fn beside(mut self, other: &Program) -> Program {
+        self.unique = Arc::clone(&other.unique);
+        self.walk = Arc::clone(&other.walk);
+        if let (Some(mine), Some(theirs)) = (&mut self.operations, &other.operations) {
+            mine.counter = Arc::clone(&theirs.counter);
+        }
+        self
     }
 
     /// Draws of `k` for the `select_random_…` recipes of one thread. In sysbench each thread keeps to its own slice of

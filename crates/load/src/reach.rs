@@ -60,11 +60,34 @@ pub fn shortage(
     workload: &Workload,
     schedule: &Schedule,
 ) -> Result<Option<Shortage>> {
-    let Some(per_second) = schedule.pace.per_second() else { return Ok(None) };
+    let asked = asked(workload, schedule);
+    if asked.is_empty() {
+        return Ok(None);
+    }
     let round_trip = round_trip(endpoint)?;
-    let think = Duration::from_micros(workload.user_delay_min);
-    let event_s = (round_trip + think).as_secs_f64() * statements_per_event(workload, schema);
-    Ok(of(per_second, schedule.threads, event_s, round_trip))
+    let short = |(per_second, workload): (f64, &Workload)| {
+        let think = Duration::from_micros(workload.user_delay_min);
+        let event_s = (round_trip + think).as_secs_f64() * statements_per_event(workload, schema);
+        of(per_second, schedule.threads, event_s, round_trip)
+    };
+    let worst = |a: &Shortage, b: &Shortage| a.excess().total_cmp(&b.excess());
+    Ok(asked.into_iter().filter_map(short).max_by(worst))
+}
+
+/// Every rate that is asked for, and of which workload: that of the load, and those of its phases.
+fn asked<'a>(workload: &'a Workload, schedule: &'a Schedule) -> Vec<(f64, &'a Workload)> {
+    let phases = schedule.phases.iter().flat_map(|phases| &phases.each);
+    let of_phases = phases.filter_map(|phase| {
+        Some((phase.pace.highest_per_s()?, phase.workload.as_ref().unwrap_or(workload)))
+    });
+    let own = schedule.pace.per_second().map(|per_second| (per_second, workload));
+    own.into_iter().chain(of_phases).collect()
+}
+
+impl Shortage {
+    fn excess(&self) -> f64 {
+        self.per_second / self.per_second_max
+    }
 }
 
 fn of(per_second: f64, threads: u32, event_s: f64, round_trip: Duration) -> Option<Shortage> {

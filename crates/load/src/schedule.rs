@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::phases::Phases;
 
 /// When measuring begins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -82,6 +83,29 @@ pub struct Schedule {
     /// Seconds to wait for events in flight when time is up, after which their connections are cut; absent: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forced_shutdown: Option<f64>,
+    /// What the measuring window is made of, where that is more than one pace; the warm-up has the pace above.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phases: Option<Phases>,
+    /// What the load bears that would end it else.
+    #[serde(skip_serializing_if = "RidesOut::is_nothing")]
+    pub rides_out: RidesOut,
+}
+
+/// What a load goes on after, because it is meant to happen; else it ends the load, or is ignored where the workload says so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RidesOut {
+    /// The server restarts: connections that broke are made anew as soon as it answers, however long that takes.
+    pub restarts: bool,
+    /// A statement from outside changes tables: transactions that began before are run again.
+    pub changed_tables: bool,
+}
+
+impl RidesOut {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn is_nothing(&self) -> bool {
+        *self == RidesOut::default()
+    }
 }
 
 impl Default for Schedule {
@@ -95,6 +119,8 @@ impl Default for Schedule {
             seed: 1,
             cpus: Vec::new(),
             forced_shutdown: None,
+            phases: None,
+            rides_out: RidesOut::default(),
         }
     }
 }
@@ -121,17 +147,58 @@ impl Schedule {
             }
         }
         match self.pace.per_second() {
-            Some(per_second) if !(per_second > 0.0 && per_second <= 1e8) => {
+            Some(per_second) if !is_rate(per_second) => {
                 refuse(format!("the rate is {per_second}; give more than 0 events per second"))
+            }
+            _ => self.check_phases(),
+        }
+    }
+
+    fn check_phases(&self) -> Result<()> {
+        let Some(phases) = &self.phases else { return Ok(()) };
+        phases.check()?;
+        let refuse = |message: &str| Err(Error::Config(message.into()));
+        if (self.seconds - phases.seconds() as f64).abs() > 1e-9 {
+            return Err(Error::Config(format!(
+                "the phases take {} s together, but the window has {}; make both the same",
+                phases.seconds(),
+                self.seconds
+            )));
+        }
+        match (self.warmup, self.pace) {
+            (Warmup::Steady { .. }, _) => {
+                refuse("phases need a warm-up of a fixed length; give its seconds")
+            }
+            (_, Pace::Throttled { .. }) => {
+                refuse("phases cannot be run at a throttled rate; give each phase its rate")
+            }
+            _ if self.events > 0 => {
+                refuse("phases end by the clock; omit the number of events, or the phases")
             }
             _ => Ok(()),
         }
     }
+
+    /// The length of the warm-up, in whole seconds; nothing of one that ends when throughput holds still.
+    pub(crate) fn warmup_s(&self) -> Option<u64> {
+        match self.warmup {
+            Warmup::Seconds(seconds) => Some(seconds.max(0.0).ceil() as u64),
+            Warmup::Steady { .. } => None,
+        }
+    }
+}
+
+/// Whether so many events per second can be asked for.
+pub(crate) fn is_rate(per_second: f64) -> bool {
+    per_second > 0.0 && per_second <= 1e8
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::phases::{LoadPhase, PhasePace};
+    use crate::recipe::Recipe;
+    use crate::workload::Workload;
 
     #[test]
     fn what_cannot_be_is_refused() {
@@ -150,6 +217,39 @@ mod tests {
         ];
         for schedule in bad {
             assert!(schedule.check().is_err(), "{schedule:?}");
+        }
+    }
+
+    #[test]
+    fn phases_that_cannot_be_are_refused_with_what_to_change() {
+        let phase = |pace| LoadPhase { seconds: 5, pace, workload: None };
+        let good = Schedule {
+            seconds: 10.0,
+            phases: Some(Phases {
+                arrivals: Arrivals::Even,
+                each: vec![phase(PhasePace::Closed), phase(PhasePace::Paused)],
+            }),
+            ..Schedule::default()
+        };
+        good.check().unwrap();
+        let with = |one: LoadPhase| {
+            let phases = Phases { arrivals: Arrivals::Even, each: vec![one] };
+            Schedule { seconds: 5.0, phases: Some(phases), ..Schedule::default() }
+        };
+        let load = Workload { recipe: Recipe::YcsbLoad, ..Workload::default() };
+        let zero = PhasePace::Rate { from_per_s: 0.0, to_per_s: 9.0 };
+        let bad = [
+            (Schedule { seconds: 9.0, ..good.clone() }, "10 s together"),
+            (Schedule { events: 5, ..good.clone() }, "omit the number of events"),
+            (Schedule { warmup: Warmup::Steady { cap_seconds: 5.0 }, ..good.clone() }, "warm-up"),
+            (Schedule { pace: Pace::Throttled { per_second: 5.0 }, ..good }, "throttled"),
+            (with(phase(zero)), "from 0 to 9"),
+            (with(LoadPhase { seconds: 0, ..phase(PhasePace::Closed) }), "at least 1"),
+            (with(LoadPhase { workload: Some(load), ..phase(PhasePace::Closed) }), "empty tables"),
+        ];
+        for (schedule, told) in bad {
+            let message = schedule.check().unwrap_err().to_string();
+            assert!(message.contains(told), "{message}");
         }
     }
 }

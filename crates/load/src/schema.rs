@@ -181,7 +181,8 @@ impl Schema {
     }
 
     /// The name of the table numbered `table`, from 1.
-    pub(crate) fn table(&self, table: u32) -> String {
+    #[must_use]
+    pub fn table(&self, table: u32) -> String {
         match self.generator {
             Generator::V04 => self.table_name.clone().unwrap_or_else(|| "sbtest".into()),
             Generator::Ycsb => self.table_name.clone().unwrap_or_else(|| "usertable".into()),

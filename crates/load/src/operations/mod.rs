@@ -5,6 +5,8 @@
 
 mod counter;
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use counter::InsertCounter;
@@ -30,7 +32,7 @@ pub(crate) struct Operations {
     scan_ranks: Option<Zipfian>,
     schema: Schema,
     write_all_fields: bool,
-    pub(crate) counter: InsertCounter,
+    pub(crate) counter: Arc<InsertCounter>,
 }
 
 impl Operations {
@@ -60,7 +62,7 @@ impl Operations {
             scan_ranks: is_zipfian.then(|| Zipfian::new(scan_length_max, THETA)),
             schema: schema.clone(),
             write_all_fields: options.write_all_fields,
-            counter: InsertCounter::new(records, threads as usize),
+            counter: Arc::new(InsertCounter::new(records, threads as usize)),
         }
     }
 

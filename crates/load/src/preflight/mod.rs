@@ -4,7 +4,7 @@ mod tables;
 
 use crate::connect::{At, open};
 use crate::error::{Error, Problem, Result};
-use crate::program::Program;
+use crate::mixes::Mixes;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
@@ -31,18 +31,18 @@ pub fn preflight(
     schedule: &Schedule,
 ) -> Result<()> {
     schedule.check()?;
-    let program = Program::new(schema, workload, schedule.threads, schedule.seed)?;
+    let mixes = Mixes::new(schema, workload, schedule)?;
     let mut server = Server { session: open(endpoint)?, endpoint };
     let threads = u64::from(schedule.threads);
     let mut problems = Vec::new();
-    problems.extend(statements(&mut server, program.prepared_per_connection() * threads)?);
+    problems.extend(statements(&mut server, mixes.prepared_per_connection() * threads)?);
     problems.extend(connections(&mut server, threads)?);
     problems.extend(open_files(threads + FILES_BESIDES));
     let found = Found::new(&mut server, schema)?;
     if !found.any() {
         problems.extend(space(&mut server, schema)?);
     }
-    problems.extend(tables::problems(&mut server, &found, schema, &program)?);
+    problems.extend(tables::problems(&mut server, &found, schema, mixes.main())?);
     if problems.is_empty() { Ok(()) } else { Err(Error::Preflight(problems)) }
 }
 

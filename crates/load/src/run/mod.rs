@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use crate::connect::At;
 use crate::error::{Error, Result};
+use crate::mixes::Mixes;
 use crate::outcome::{Observer, Outcome};
 use crate::pace::Pacer;
 use crate::program::Program;
@@ -72,14 +73,15 @@ pub(crate) fn run_on<C: Connect>(
     stop: &AtomicBool,
 ) -> Result<Outcome> {
     schedule.check()?;
-    let program = Program::new(schema, workload, schedule.threads, schedule.seed)?;
-    open_with(connect, endpoint, &program)?;
+    let mixes = Mixes::new(schema, workload, schedule)?;
+    open_with(connect, endpoint, mixes.main())?;
     let shared = Shared {
-        program: &program,
+        mixes: &mixes,
         connect,
         endpoint,
         window: Window::new(),
-        pacer: Pacer::new(schedule.pace, schedule.threads, schedule.seed),
+        pacer: Pacer::of(schedule, mixes.of_phases()),
+        rides_out: schedule.rides_out,
         stop: AtomicBool::new(false),
         begun: AtomicU64::new(0),
         interrupters: (0..schedule.threads).map(|_| Mutex::new(None)).collect(),
@@ -314,6 +316,9 @@ mod tests;
 
 #[cfg(test)]
 mod old_tests;
+
+#[cfg(test)]
+mod phases_tests;
 
 #[cfg(test)]
 mod stall_tests;

@@ -46,9 +46,8 @@ impl<'a, C: Connect> Watch<'a, C> {
     }
 
     pub(super) fn plan_window(&mut self) {
-        if let Warmup::Seconds(seconds) = self.job.schedule.warmup {
-            let warmup = (seconds.max(0.0) * SECOND_NS as f64) as u64;
-            self.set_window(self.start + warmup.div_ceil(SECOND_NS) * SECOND_NS);
+        if let Some(seconds) = self.job.schedule.warmup_s() {
+            self.set_window(self.start + seconds * SECOND_NS);
         }
     }
 
@@ -59,10 +58,12 @@ impl<'a, C: Connect> Watch<'a, C> {
         if seconds > 0.0 {
             let stop = start + (seconds * SECOND_NS as f64) as u64;
             window.set_stop(stop);
-            if self.job.shared.program.workload.mode == Mode::Strict {
+            if self.job.shared.mixes.main().workload.mode == Mode::Strict {
                 window.set_end(stop);
             }
         }
+        let to_s = if seconds > 0.0 { window.stop() as f64 / SECOND_NS as f64 } else { f64::MAX };
+        self.job.observer.window(start as f64 / SECOND_NS as f64, to_s);
     }
 
     /// Reports seconds until the run is over; says whether it was stopped from outside.
@@ -76,7 +77,7 @@ impl<'a, C: Connect> Watch<'a, C> {
             let now = self.clock.now().min(until);
             if !over
                 && cause != Cause::Time
-                && self.job.shared.program.workload.mode == Mode::Strict
+                && self.job.shared.mixes.main().workload.mode == Mode::Strict
             {
                 // Before collecting: what ends from here on is late for the last second and for the window alike.
                 self.close_window(now);
@@ -177,7 +178,7 @@ impl<'a, C: Connect> Watch<'a, C> {
     pub(super) fn outcome(&self, collector: &Collector, interrupted: bool, cpu_s: f64) -> Outcome {
         let job = self.job;
         let window = &job.shared.window;
-        let compat = job.shared.program.workload.mode == Mode::Compat;
+        let compat = job.shared.mixes.main().workload.mode == Mode::Compat;
         let (start, end) = match compat {
             true => (window.start().min(self.clock.now()), self.clock.now()),
             false => (window.start(), window.end().min(self.clock.now())),
@@ -214,11 +215,12 @@ impl<'a, C: Connect> Watch<'a, C> {
                 .iter()
                 .map(|t| ThreadOutcome { events: t.events, busy_s: seconds(t.busy_ns) })
                 .collect(),
-            rate_target: job.schedule.pace.per_second(),
+            // Phases have rates of their own, which no one figure stands for.
+            rate_target: job.schedule.pace.per_second().filter(|_| job.schedule.phases.is_none()),
             client_cpu_s: self.cpu_at_start.map(|start| cpu_s - start),
             steady: self.reached_steady,
             interrupted,
-            workload: job.shared.program.workload.clone(),
+            workload: job.shared.mixes.main().workload.clone(),
             schema: job.schema.clone(),
             schedule: job.schedule.clone(),
         }

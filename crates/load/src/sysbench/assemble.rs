@@ -266,6 +266,7 @@ fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> 
             "off" => None,
             _ => Some(given.number("forced_shutdown")?),
         },
+        ..Schedule::default()
     })
 }
 

@@ -18,29 +18,36 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::connect::At;
+use crate::connect::{At, is_of_changed_table, is_of_restart};
+use crate::course::MAIN_MIX;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::Keys;
+use crate::mixes::Mixes;
 use crate::mode::Mode;
 use crate::oltp::{Kind, Tables};
 use crate::operations::Drawn;
-use crate::pace::Pacer;
+use crate::pace::{Next, Pacer};
 use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
-use assay_mysql::{Connect, Interrupter, Session, SessionError};
+use crate::schedule::RidesOut;
+use assay_mysql::{Connect, Interrupter, LOST_IN_QUERY, Session, SessionError};
 use statement::Slots;
 use values::Buffers;
 
+/// How often, about, a thread asks a server that restarts to let it in.
+const KNOCK_EVERY_NS: u64 = 100_000_000;
+
 /// What all workers of a run share.
 pub(crate) struct Shared<'a, C> {
-    pub(crate) program: &'a Program,
+    pub(crate) mixes: &'a Mixes,
     pub(crate) connect: &'a C,
     /// The endpoint in words, for errors.
     pub(crate) endpoint: &'a str,
     pub(crate) window: Window,
     pub(crate) pacer: Option<Pacer>,
+    pub(crate) rides_out: RidesOut,
     /// No new event is to begin.
     pub(crate) stop: AtomicBool,
     /// Events begun in the window so far, and the number to stop at.
@@ -60,8 +67,16 @@ enum Setback {
     Again { code: u16 },
     /// Connect anew, then run it again.
     Reconnect { code: u16 },
+    /// The same as soon as the server answers again.
+    AwaitServer { code: u16 },
     /// Give up the whole run.
     Fatal(Error),
+}
+
+/// What a worker has for one of the load's mixes.
+struct Kit {
+    points: Keys,
+    buffers: Buffers,
 }
 
 /// A connected worker, its statements prepared.
@@ -69,10 +84,12 @@ pub(crate) struct Worker<'a, C: Connect> {
     shared: &'a Shared<'a, C>,
     thread: u32,
     session: C::Session,
-    slots: Slots,
+    /// Of each mix.
+    slots: Vec<Slots>,
+    kits: Vec<Kit>,
+    /// The mix of the event at hand.
+    mix: usize,
     rng: Rng,
-    points: Keys,
-    buffers: Buffers,
     ledger: Arc<Ledger>,
     clock: Clock,
     /// When the last statement ended, in ns of the clock.
@@ -90,14 +107,18 @@ impl<'a, C: Connect> Worker<'a, C> {
         ledger: Arc<Ledger>,
     ) -> Result<Worker<'a, C>> {
         let (session, slots) = connect(shared, thread)?;
+        let kits = shared.mixes.all().map(|program| Kit {
+            points: program.points(thread),
+            buffers: Buffers::new(program.operations.as_ref().map(Drawn::new)),
+        });
         Ok(Worker {
             shared,
             thread,
             session,
             slots,
+            kits: kits.collect(),
+            mix: MAIN_MIX,
             rng: Rng::new(seed, u64::from(thread)),
-            points: shared.program.points(thread),
-            buffers: Buffers::new(shared.program.operations.as_ref().map(Drawn::new)),
             ledger,
             clock: Clock::starting_now(),
             now: 0,
@@ -111,25 +132,43 @@ impl<'a, C: Connect> Worker<'a, C> {
         self.clock.wait_until(start_ns, || self.stopped());
         self.now = self.clock.now();
         while !self.finished() {
-            match &self.shared.pacer {
-                None => self.event(self.now)?,
-                Some(pacer) => {
-                    let planned = start_ns + pacer.take(self.thread);
-                    let stop = self.shared.window.stop();
-                    self.clock.wait_until(planned.min(stop), || self.stopped());
-                    if planned >= stop || self.stopped() {
+            let Some(pacer) = &self.shared.pacer else {
+                self.event(self.now)?;
+                continue;
+            };
+            match pacer.next(self.thread, self.now.saturating_sub(start_ns)) {
+                Next::Event { mix } => self.paced_event(self.now, mix)?,
+                Next::Planned { at_ns, mix } => {
+                    // What was taken and is not to be begun any more was due all the same.
+                    let planned = start_ns.saturating_add(at_ns);
+                    if !self.wait_for(planned) {
                         self.leave_unfinished(planned);
                         break;
                     }
-                    self.now = self.clock.now();
-                    self.shared.in_flight.fetch_add(1, Ordering::Relaxed);
-                    let result = self.event(planned);
-                    self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
-                    result?;
+                    self.paced_event(planned, mix)?;
+                }
+                Next::Wait { until_ns } => {
+                    self.wait_for(start_ns.saturating_add(until_ns));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Waits until an instant; says whether events may still begin then.
+    fn wait_for(&mut self, ns: u64) -> bool {
+        let stop = self.shared.window.stop();
+        self.clock.wait_until(ns.min(stop), || self.stopped());
+        self.now = self.clock.now();
+        ns < stop && !self.stopped()
+    }
+
+    fn paced_event(&mut self, planned: u64, mix: usize) -> Result<()> {
+        self.mix = mix;
+        self.shared.in_flight.fetch_add(1, Ordering::Relaxed);
+        let result = self.event(planned);
+        self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
+        result
     }
 
     fn stopped(&self) -> bool {
@@ -159,7 +198,7 @@ impl<'a, C: Connect> Worker<'a, C> {
     fn end_event(&mut self, planned: u64) -> Result<()> {
         let mut attempt = 0;
         let drawn_from = self.rng.clone();
-        self.buffers.again = false;
+        self.set_again(false);
         loop {
             let began = self.now;
             match self.attempt() {
@@ -170,8 +209,8 @@ impl<'a, C: Connect> Worker<'a, C> {
                 Err(setback) => self.recover(setback, attempt)?,
             }
             attempt += 1;
-            self.buffers.again = true;
-            if self.shared.program.generator == Generator::V04 {
+            self.set_again(true);
+            if self.program().generator == Generator::V04 {
                 // Its requests are built before they run: a retry sends the same ids.
                 self.rng = drawn_from.clone();
             }
@@ -182,13 +221,23 @@ impl<'a, C: Connect> Worker<'a, C> {
         }
     }
 
+    /// The mix of the event at hand.
+    #[inline]
+    fn program(&self) -> &'a Program {
+        self.shared.mixes.of(self.mix)
+    }
+
+    fn set_again(&mut self, again: bool) {
+        self.kits[self.mix].buffers.again = again;
+    }
+
     /// Leaves word of an event that did not end inside the window.
     fn leave_unfinished(&self, planned: u64) {
         self.shared.unfinished[self.thread as usize].fetch_min(planned, Ordering::Relaxed);
     }
 
     fn attempt(&mut self) -> Result<(), Setback> {
-        let program = self.shared.program;
+        let program = self.program();
         if let Some(operations) = &program.operations {
             return self.operation(operations);
         }
@@ -210,10 +259,12 @@ impl<'a, C: Connect> Worker<'a, C> {
     }
 
     fn step(&mut self, kind: Kind, table: usize) -> Result<(), Setback> {
-        let program = self.shared.program;
+        let program = self.program();
         self.think(kind);
-        let values = self.buffers.values(kind, program, &self.points, &mut self.rng);
-        let answer = self.slots.run(&mut self.session, kind, table, program, values.as_slice());
+        let Kit { points, buffers } = &mut self.kits[self.mix];
+        let values = buffers.values(kind, program, points, &mut self.rng);
+        let slots = &mut self.slots[self.mix];
+        let answer = slots.run(&mut self.session, kind, table, program, values.as_slice());
         drop(values);
         let sent = std::mem::replace(&mut self.now, self.clock.now());
         let service = self.now - sent;
@@ -232,7 +283,7 @@ impl<'a, C: Connect> Worker<'a, C> {
 
     /// Waits as a user would before a statement. The event's time holds it, the statement's does not.
     fn think(&mut self, kind: Kind) {
-        let workload = &self.shared.program.workload;
+        let workload = &self.program().workload;
         let (least, limit) = (workload.user_delay_min, workload.user_delay_max);
         if least.max(limit) == 0 || matches!(kind, Kind::Begin | Kind::Commit) {
             return;
@@ -243,14 +294,20 @@ impl<'a, C: Connect> Worker<'a, C> {
     }
 
     fn setback(&self, error: SessionError, kind: Kind, table: usize) -> Setback {
-        let ignored = error
-            .code()
-            .filter(|code| self.shared.program.workload.mysql_ignore_errors.covers(*code));
+        let rides_out = self.shared.rides_out;
+        let code = error.code();
+        if rides_out.restarts && is_of_restart(&error) {
+            return Setback::AwaitServer { code: code.unwrap_or(LOST_IN_QUERY) };
+        }
+        let is_ridden_out = rides_out.changed_tables && is_of_changed_table(&error);
+        let ignored = code.filter(|code| {
+            is_ridden_out || self.program().workload.mysql_ignore_errors.covers(*code)
+        });
         match (ignored, &error) {
             (Some(code), SessionError::Lost { .. }) => Setback::Reconnect { code },
             (Some(code), _) => Setback::Again { code },
             (None, _) => {
-                let text = self.shared.program.statement(kind, table);
+                let text = self.program().statement(kind, table);
                 Setback::Fatal(error.at(self.shared.endpoint, text))
             }
         }
@@ -261,7 +318,7 @@ impl<'a, C: Connect> Worker<'a, C> {
             Setback::Fatal(error) => return Err(error),
             Setback::Again { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
-                if self.shared.program.workload.mode == Mode::Strict {
+                if self.program().workload.mode == Mode::Strict {
                     self.roll_back()?;
                     self.back_off(attempt);
                 }
@@ -270,13 +327,34 @@ impl<'a, C: Connect> Worker<'a, C> {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
                 let (session, slots) =
                     connect(self.shared, self.thread).map_err(|error| not_anew(code, error))?;
-                self.session = session;
-                self.slots = slots;
-                self.note(Event::Reconnect, Time::Both, 0);
+                self.take_up(session, slots);
+            }
+            Setback::AwaitServer { code } => {
+                self.note(Event::Ignored, Time::Both, u64::from(code));
+                self.await_server();
             }
         }
         self.now = self.clock.now();
         Ok(())
+    }
+
+    fn take_up(&mut self, session: C::Session, slots: Vec<Slots>) {
+        self.session = session;
+        self.slots = slots;
+        self.note(Event::Reconnect, Time::Both, 0);
+    }
+
+    /// Knocks until the server lets this thread in, or the load is over. Why it does not yet is no error: it restarts.
+    fn await_server(&mut self) {
+        while !self.stopped() && self.clock.now() < self.shared.window.stop() {
+            if let Ok((session, slots)) = connect(self.shared, self.thread) {
+                self.now = self.clock.now();
+                return self.take_up(session, slots);
+            }
+            // All threads were cut off at once: they need not come back at once.
+            let until = self.clock.now() + KNOCK_EVERY_NS / 2 + self.rng.below(KNOCK_EVERY_NS);
+            self.clock.wait_until(until, || self.stopped());
+        }
     }
 
     /// After error 1205 the server keeps the transaction open, and the retry's `BEGIN` would commit half of it.
@@ -328,11 +406,14 @@ fn not_anew(code: u16, error: Error) -> Error {
     Error::Lost(format!("a connection broke with error {code}, and reconnecting failed ({reason})"))
 }
 
-fn connect<C: Connect>(shared: &Shared<'_, C>, thread: u32) -> Result<(C::Session, Slots)> {
+fn connect<C: Connect>(shared: &Shared<'_, C>, thread: u32) -> Result<(C::Session, Vec<Slots>)> {
     let connected = shared.connect.connect();
     let mut session = connected.map_err(|error| error.at(shared.endpoint, "connect"))?;
     *shared.interrupters[thread as usize].lock() = session.interrupter();
-    let slots = Slots::prepare(&mut session, shared.program)
-        .map_err(|(error, text)| error.at(shared.endpoint, &text))?;
+    let prepare = |program: &Program| {
+        let slots = Slots::prepare(&mut session, program);
+        slots.map_err(|(error, text)| error.at(shared.endpoint, &text))
+    };
+    let slots = shared.mixes.all().map(prepare).collect::<Result<_>>()?;
     Ok((session, slots))
 }

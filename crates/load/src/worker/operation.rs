@@ -11,8 +11,9 @@ use crate::ycsb::Operation;
 impl<C: Connect> Worker<'_, C> {
     /// Draws the next operation and does it.
     pub(super) fn operation(&mut self, operations: &Operations) -> Result<(), Setback> {
-        let again = self.buffers.again;
-        let Some(drawn) = &mut self.buffers.drawn else { return Ok(()) };
+        let buffers = &mut self.kits[self.mix].buffers;
+        let again = buffers.again;
+        let Some(drawn) = &mut buffers.drawn else { return Ok(()) };
         let operation = drawn.draw(operations, again, &mut self.rng);
         let field = drawn.field() as usize;
         match operation {
@@ -29,7 +30,7 @@ impl<C: Connect> Worker<'_, C> {
     }
 
     fn acknowledge(&self, operations: &Operations) {
-        if let Some(drawn) = &self.buffers.drawn {
+        if let Some(drawn) = &self.kits[self.mix].buffers.drawn {
             drawn.acknowledge(operations);
         }
     }

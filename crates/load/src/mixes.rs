@@ -1,0 +1,77 @@
+//! The workloads of one load, made ready: its own, and those that its phases run on the same tables.
+//!
+//! What must not repeat within a load, such as ids of new rows, they draw from one source.
+
+use crate::course::MAIN_MIX;
+use crate::error::{Error, Result};
+use crate::program::Program;
+use crate::schedule::Schedule;
+use crate::schema::Schema;
+use crate::workload::Workload;
+
+/// All mixes of a load; there is at least its own.
+pub(crate) struct Mixes {
+    main: Program,
+    others: Vec<Program>,
+    /// Of each phase the number of its mix.
+    of_phases: Vec<usize>,
+}
+
+impl Mixes {
+    pub(crate) fn new(schema: &Schema, workload: &Workload, schedule: &Schedule) -> Result<Mixes> {
+        let program = |its: &Workload| Program::new(schema, its, schedule.threads, schedule.seed);
+        let main = program(workload)?;
+        let mut mixes = Mixes { main, others: Vec::new(), of_phases: Vec::new() };
+        for phase in schedule.phases.iter().flat_map(|phases| &phases.each) {
+            let mix = match &phase.workload {
+                Some(its) if *its != *workload => mixes.number_of(its, program)?,
+                _ => MAIN_MIX,
+            };
+            mixes.of_phases.push(mix);
+        }
+        Ok(mixes)
+    }
+
+    fn number_of(
+        &mut self,
+        workload: &Workload,
+        program: impl Fn(&Workload) -> Result<Program>,
+    ) -> Result<usize> {
+        if let Some(place) = self.others.iter().position(|one| one.workload == *workload) {
+            return Ok(place + 1);
+        }
+        if workload.mode != self.main.workload.mode {
+            return Err(Error::Config(
+                "a phase's workload has another `mode` than the load; give both the same".into(),
+            ));
+        }
+        self.others.push(program(workload)?.beside(&self.main));
+        Ok(self.others.len())
+    }
+
+    /// The load's own workload.
+    pub(crate) fn main(&self) -> &Program {
+        &self.main
+    }
+
+    /// The mix of this number.
+    #[inline]
+    pub(crate) fn of(&self, mix: usize) -> &Program {
+        let other = mix.checked_sub(1).and_then(|place| self.others.get(place));
+        other.unwrap_or(&self.main)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Program> {
+        std::iter::once(&self.main).chain(&self.others)
+    }
+
+    /// Of each phase the number of its mix.
+    pub(crate) fn of_phases(&self) -> &[usize] {
+        &self.of_phases
+    }
+
+    /// Statements that each connection prepares.
+    pub(crate) fn prepared_per_connection(&self) -> u64 {
+        self.all().map(Program::prepared_per_connection).sum()
+    }
+}
