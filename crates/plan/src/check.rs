@@ -65,12 +65,8 @@ fn check_sweep(plan: &Plan) -> Result<()> {
 /// Names become directories and table columns.
 fn check_names(plan: &Plan) -> Result<()> {
     for name in plan.configs.keys().chain(plan.workloads.keys()).chain(plan.data_profiles.keys()) {
-        let is_plain = !name.is_empty()
-            && name.len() <= 64
-            && name.trim() == name
-            && !name.contains(|one: char| one == '/' || one.is_control());
         ensure!(
-            is_plain,
+            is_plain_name(name),
             "`{name}` is not a valid name; use up to 64 characters, no slash, no control characters, no blanks at the ends"
         );
     }
@@ -80,6 +76,14 @@ fn check_names(plan: &Plan) -> Result<()> {
         "two workloads on two data profiles would have the same name; call one of them something else"
     );
     Ok(())
+}
+
+/// Whether it can stand in tables and paths.
+pub(super) fn is_plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && name.trim() == name
+        && !name.contains(|one: char| one == '/' || one.is_control())
 }
 
 fn check_times(plan: &Plan) -> Result<()> {

@@ -59,7 +59,8 @@ fn check_pair(plan: &Plan, pair: &AskedPair) -> Result<()> {
         ensure_there("configuration", config, configs.clone().map(|(name, _)| name))?;
     }
     if let Some(workload) = &pair.workload {
-        ensure_there("workload", workload, plan.workloads.keys())?;
+        let run = plan.workloads.keys().filter(|name| !plan.is_mix(name));
+        ensure_there("workload", workload, run)?;
     }
     for profile in pair.data_profile.iter().chain(&pair.against_data_profile) {
         ensure_there("data profile", profile, plan.data_profiles.keys())?;

@@ -148,10 +148,11 @@ impl DataProfile {
 }
 
 impl Plan {
-    /// What is run, data profile by data profile.
+    /// What is run, data profile by data profile; mixes of phases are not, by themselves.
     #[must_use]
     pub fn loads(&self) -> Vec<Load<'_>> {
-        let workloads = || self.workloads.keys().map(String::as_str);
+        let names = || self.workloads.keys().map(String::as_str);
+        let workloads = || names().filter(|name| !self.is_mix(name));
         if self.data_profiles.is_empty() {
             return workloads().map(|workload| Load { data_profile: None, workload }).collect();
         }

@@ -11,6 +11,7 @@ mod data_profile;
 mod model;
 mod noise;
 mod paper;
+mod phases;
 mod quick;
 mod rates;
 mod rig;
@@ -35,6 +36,7 @@ pub use cpu_list::CpuList;
 pub use data_profile::{DataProfile, Load, Variant, VariantKey};
 pub use model::ModelSpec;
 pub use noise::NoiseFloor;
+pub use phases::PhaseSpec;
 pub use quick::Form;
 pub use rig::{FileSystem, RigKind, RigSpec};
 pub use trials::{PlannedTrial, trials};
@@ -78,8 +80,12 @@ pub struct Plan {
     /// Connections to sweep over, one thread each.
     #[serde(deserialize_with = "thread_list::deserialize")]
     pub threads: Vec<u32>,
-    /// Length of the measuring window, at most if `events` is given too.
+    /// Length of the measuring window, at most if `events` is given too; may be left out where phases say it.
+    #[serde(default = "absent")]
     pub seconds: f64,
+    /// What the measuring window is made of, in order, where that is more than one thing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseSpec>,
     /// Events after which a run ends before its time, counted from the start of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<u64>,
@@ -311,6 +317,8 @@ impl Plan {
 
     /// Puts in what the plan names, and checks it.
     fn fill_in_and_check(&mut self) -> Result<()> {
+        phases::complete(self)?;
+        phases::check(self)?;
         rates::expand(self)?;
         paper::fill_in(self)?;
         self.complete_aa_runs()?;
@@ -384,6 +392,14 @@ fn is_default_margin(margin: &f64) -> bool {
 fn is_default_floor(floor: &NoiseFloor) -> bool {
     *floor == NoiseFloor::default()
 }
+
+/// In the place of `seconds` that the plan does not give.
+fn absent() -> f64 {
+    f64::NAN
+}
+
+/// What a plan is told that has neither seconds nor phases.
+const MISSING_SECONDS: &str = "the key seconds is missing; add it";
 
 fn one() -> u64 {
     1

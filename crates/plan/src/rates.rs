@@ -6,7 +6,7 @@
 use anyhow::{Result, ensure};
 use indexmap::IndexMap;
 
-use super::{AskedPair, Plan};
+use super::{AskedPair, Plan, phases};
 
 /// The most events per second that a plan may ask for.
 const RATE_MAX: f64 = 1e8;
@@ -24,6 +24,10 @@ pub(super) fn expand(plan: &mut Plan) -> Result<()> {
     let workloads = std::mem::take(&mut plan.workloads);
     let mut paced = IndexMap::new();
     for (workload, options) in &workloads {
+        if plan.is_mix(workload) {
+            paced.insert(workload.clone(), options.clone());
+            continue;
+        }
         for rate in &rates {
             let name = name(workload, *rate);
             plan.workload_rates.insert(name.clone(), *rate);
@@ -49,8 +53,12 @@ fn name(workload: &str, rate: f64) -> String {
     format!("{workload} at {rate} per second")
 }
 
+/// Whether so many events per second can be asked for.
+pub(super) fn is_rate(rate: f64) -> bool {
+    rate.is_finite() && rate > 0.0 && rate <= RATE_MAX
+}
+
 fn check(plan: &Plan) -> Result<()> {
-    let is_rate = |rate: f64| rate.is_finite() && rate > 0.0 && rate <= RATE_MAX;
     ensure!(
         plan.rate.is_none_or(is_rate),
         "rate is {}; give more than 0 events per second, or omit it for a closed loop",
@@ -59,6 +67,10 @@ fn check(plan: &Plan) -> Result<()> {
     ensure!(
         plan.rates.is_empty() || (plan.rate.is_none() && plan.workload_rates.is_empty()),
         "rates is given beside rate or workload_rates; keep one of them"
+    );
+    ensure!(
+        plan.rates.is_empty() || phases::leaves_rates_a_say(plan),
+        "rates is given, but every phase has a rate of its own or a pause; omit rates, or leave a phase without rate"
     );
     for (name, rate) in &plan.workload_rates {
         ensure!(

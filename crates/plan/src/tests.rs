@@ -14,6 +14,7 @@ mod compare;
 mod data_profiles;
 mod noise;
 mod papers;
+mod phases;
 mod prices;
 mod quick;
 mod rates;

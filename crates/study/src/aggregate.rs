@@ -1,13 +1,30 @@
-//! From a metric's seconds to its figure over the measuring window, each by the rule that the catalogue has for it.
+//! From a metric's seconds to its figure over a window of them, each by the rule that the catalogue has for it: of a run's whole
+//! measuring window, or of one of its phases.
 
 use std::collections::BTreeMap;
 
-use super::results::Results;
-use assay_study::Series;
-use assay_study::metrics::{self, Aggregation, Window, has_ended};
+use super::records::Series;
+use crate::metrics::{self, Aggregation, Window, has_ended};
+
+/// Figures by their names.
+pub type Results = BTreeMap<String, f64>;
+
+/// What follows from other figures by the catalogue: its quotients.
+#[must_use]
+pub fn quotients(results: &Results) -> Results {
+    let value = |metric: &metrics::Metric| match metric.aggregation {
+        Aggregation::Quotient { over, under, scale } => {
+            Some(results.get(over)? * scale / results.get(under)?)
+        }
+        _ => None,
+    };
+    let known = metrics::all().filter_map(|metric| Some((metric.name.to_owned(), value(metric)?)));
+    known.filter(|(_, value)| value.is_finite()).collect()
+}
 
 /// The result of every series whose seconds tell one.
-pub(super) fn over_window(series: &[Series], window: Window) -> Results {
+#[must_use]
+pub fn over_window(series: &[Series], window: Window) -> Results {
     let by_name: BTreeMap<&str, &Series> =
         series.iter().map(|one| (one.name.as_str(), one)).collect();
     let of = |one: &Series| {

@@ -4,11 +4,13 @@
 //! crash leaves a run either whole or not there, and the measured seconds carry no write of ours. Other
 //! programs (sqlite3, pandas, DuckDB) can read the file; the tables are named as the records are.
 
+mod aggregate;
 mod calibration;
 mod in_use;
 mod judging;
 pub mod metrics;
 mod paper;
+mod phases;
 pub mod prices;
 mod read;
 mod records;
@@ -26,9 +28,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags, Transaction};
 
+pub use aggregate::{Results, over_window, quotients};
 pub use calibration::{Calibration, Port, TooFast};
 pub use judging::{AskedPair, Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
+pub use phases::{Done, Happened, Happening, Phase};
 pub use prices::Prices;
 pub use records::{
     Clock, Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey,
@@ -38,7 +42,7 @@ pub use rig::{
     Atomic, Cache, Count, Data, Disk, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig,
     RigLayer, Scale, Stall, Tables, Worth,
 };
-pub use seconds::{SecondLatencies, SecondLatency, bucket_of};
+pub use seconds::{SecondLatencies, SecondLatency, bucket_of, longest_ns};
 pub use sides::{ExplainedWrites, Sides};
 pub use warning::{Below, CpuUse, LOSS_PERCENT_MIN, Program, Role, Unmonitored, Warning};
 pub use write::{Outcome, StudyHead, fingerprint};
@@ -47,7 +51,7 @@ pub use write::{Outcome, StudyHead, fingerprint};
 pub const FILE_NAME: &str = "study.sqlite";
 
 /// Version of the tables below; a file with another one is refused.
-const SCHEMA_VERSION: i64 = 5;
+const SCHEMA_VERSION: i64 = 6;
 
 const TABLES: &str = "
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -78,6 +82,9 @@ CREATE TABLE histograms (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCA
   PRIMARY KEY (run_id, kind, clock, latency_ns)) WITHOUT ROWID;
 CREATE TABLE second_latencies (run_id INTEGER PRIMARY KEY REFERENCES runs ON DELETE CASCADE,
   histograms BLOB NOT NULL);
+CREATE TABLE phases (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, position INTEGER NOT NULL,
+  name TEXT NOT NULL, from_s REAL NOT NULL, to_s REAL NOT NULL, pace_json TEXT NOT NULL, workload TEXT,
+  happened_json TEXT, PRIMARY KEY (run_id, position)) WITHOUT ROWID;
 CREATE TABLE variables (hash TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
   PRIMARY KEY (hash, name)) WITHOUT ROWID;
 ";

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
+use super::phases::Phase;
 use super::records::{
     Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey, Workload,
 };
@@ -295,6 +296,7 @@ impl Store {
                     facts: BTreeMap::new(),
                     results: BTreeMap::new(),
                     errors: BTreeMap::new(),
+                    phases: Vec::new(),
                 };
                 Ok((trial, state, facts))
             },
@@ -303,18 +305,18 @@ impl Store {
             .into_iter()
             .map(|(trial, state, facts)| {
                 let state = state.parse().map_err(anyhow::Error::msg)?;
-                self.check_window(&trial)?;
+                self.check_window(&trial, trial.window)?;
                 self.with_figures(Trial { state, facts: parse(&facts)?, ..trial })
             })
             .collect()
     }
 
     /// Whoever goes through the seconds of a window relies on there being few enough of them.
-    fn check_window(&self, trial: &Trial) -> Result<()> {
+    fn check_window(&self, trial: &Trial, window: Option<Window>) -> Result<()> {
         let is_one = |Window { from_s, to_s }: Window| {
             0.0 <= from_s && from_s <= to_s && to_s <= WINDOW_S_MAX
         };
-        match trial.window.filter(|window| !is_one(*window)) {
+        match window.filter(|window| !is_one(*window)) {
             None => Ok(()),
             Some(Window { from_s, to_s }) => bail!(
                 "the study {} is damaged: run {} has an invalid measuring window, {from_s:?} to {to_s:?}; use a backup of the study, or run it again with another --out",
@@ -336,10 +338,30 @@ impl Store {
             })?;
         Ok(Trial {
             warnings: self.warnings(id)?,
+            phases: self.phases(&trial)?,
             results: BTreeMap::from_iter(results),
             errors: BTreeMap::from_iter(errors),
             ..trial
         })
+    }
+
+    fn phases(&self, trial: &Trial) -> Result<Vec<Phase>> {
+        let stored = self.rows(
+            "SELECT name, from_s, to_s, workload, pace_json, happened_json FROM phases WHERE run_id = ?1
+             ORDER BY position",
+            [trial.id],
+            |row| {
+                let window = Window { from_s: row.get(1)?, to_s: row.get(2)? };
+                let names: (String, Option<String>) = (row.get(0)?, row.get(3)?);
+                Ok((names, window, row.get::<_, String>(4)?, row.get::<_, Option<String>>(5)?))
+            },
+        )?;
+        let whole = |((name, workload), window, pace, happened): (_, _, String, Option<String>)| {
+            self.check_window(trial, Some(window))?;
+            let happened = happened.as_deref().map(parse).transpose()?;
+            Ok(Phase { name, window, pace: parse(&pace)?, workload, happened })
+        };
+        stored.into_iter().map(whole).collect()
     }
 
     fn warnings(&self, trial_id: i64) -> Result<Vec<Warning>> {

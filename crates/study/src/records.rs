@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::calibration::Calibration;
 use super::judging::Judging;
 use super::paper::Paper;
+use super::phases::Phase;
 use super::prices::Prices;
 use super::rig::{Disk, Rig};
 use super::warning::Warning;
@@ -134,6 +135,9 @@ pub struct Trial {
     pub results: BTreeMap<String, f64>,
     /// Errors by server code.
     pub errors: BTreeMap<u16, u64>,
+    /// What its window was made of, where that was more than one thing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Phase>,
 }
 
 impl Trial {
@@ -152,6 +156,7 @@ impl Trial {
             facts: BTreeMap::new(),
             results: results.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             errors: BTreeMap::new(),
+            phases: Vec::new(),
         }
     }
 }

@@ -32,6 +32,18 @@ pub fn bucket_of(ns: u64) -> u32 {
     (exponent - PART_BITS + 1) * PARTS as u32 + part as u32
 }
 
+/// The longest time that a bucket holds, in ns.
+#[must_use]
+pub fn longest_ns(bucket: u32) -> u64 {
+    let (exponent, part) = (bucket / PARTS as u32, u64::from(bucket) % PARTS);
+    match exponent.checked_sub(1) {
+        None => part,
+        Some(shift) => {
+            ((PARTS + part + 1).checked_shl(shift).unwrap_or(u64::MAX)).saturating_sub(1)
+        }
+    }
+}
+
 /// Response times of the transactions that ended in one second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecondLatency {
@@ -167,17 +179,6 @@ fn read_number(rest: &mut &[u8]) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The longest time that a bucket holds, in ns.
-    fn longest_ns(bucket: u32) -> u64 {
-        let (exponent, part) = (bucket / PARTS as u32, u64::from(bucket) % PARTS);
-        match exponent.checked_sub(1) {
-            None => part,
-            Some(shift) => {
-                ((PARTS + part + 1).checked_shl(shift).unwrap_or(u64::MAX)).saturating_sub(1)
-            }
-        }
-    }
 
     #[test]
     fn buckets_are_narrow_and_leave_no_gap() {

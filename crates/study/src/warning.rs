@@ -66,6 +66,15 @@ pub enum Warning {
     },
     /// The rate that was asked for is more than the connections can carry.
     TooFewConnections(assay_load::Shortage),
+    /// What was to happen in a phase was refused.
+    HappeningFailed {
+        /// The phase.
+        phase: String,
+        /// The plan's word for it.
+        happening: String,
+        /// Why, in the words of whoever refused it.
+        error: String,
+    },
     /// Throughput had not settled when measuring began.
     NotSettled,
     /// Transactions that were due before the window's end had not ended by then.

@@ -10,6 +10,7 @@ use super::Store;
 use super::calibration::Calibration;
 use super::judging::Judging;
 use super::paper::Paper;
+use super::phases::Phase;
 use super::prices::Prices;
 use super::records::{Config, Histogram, Note, Series, State, Study, Trial, TrialKey, Workload};
 use super::seconds::SecondLatencies;
@@ -113,6 +114,8 @@ pub struct Outcome {
     pub histograms: Vec<Histogram>,
     /// Response times of transactions, second by second.
     pub second_latencies: SecondLatencies,
+    /// What the window was made of, where that was more than one thing.
+    pub phases: Vec<Phase>,
     /// All variables of the server.
     pub variables: BTreeMap<String, String>,
 }
@@ -228,6 +231,7 @@ impl Store {
             for histogram in &outcome.histograms {
                 write_histogram(transaction, id, histogram)?;
             }
+            write_phases(transaction, id, &outcome.phases)?;
             write_seconds(transaction, id, &outcome.second_latencies)
         })
         .with_context(|| format!("cannot store the results of run {key}"))
@@ -306,7 +310,9 @@ pub(super) const BY_KEY: &str = "config = ?1 AND workload = ?2 AND threads = ?3 
 
 /// Removes all that an earlier attempt at a run left behind.
 fn forget_run(transaction: &Transaction<'_>, id: i64) -> Result<()> {
-    for table in ["warnings", "results", "errors", "series", "histograms", "second_latencies"] {
+    for table in
+        ["warnings", "results", "errors", "series", "histograms", "second_latencies", "phases"]
+    {
         transaction.execute(&format!("DELETE FROM {table} WHERE run_id = ?1"), [id])?;
     }
     Ok(())
@@ -414,6 +420,28 @@ fn write_histogram(transaction: &Transaction<'_>, id: i64, histogram: &Histogram
             histogram.clock.word(),
             latency_ns.cast_signed(),
             count.cast_signed()
+        ])?;
+    }
+    Ok(())
+}
+
+fn write_phases(transaction: &Transaction<'_>, id: i64, phases: &[Phase]) -> Result<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO phases (run_id, position, name, from_s, to_s, pace_json, workload, happened_json)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    for (position, phase) in (1_i64..).zip(phases) {
+        let Phase { name, window, pace, workload, happened } = phase;
+        let happened = happened.as_ref().map(json).transpose()?;
+        insert.execute(params![
+            id,
+            position,
+            name,
+            window.from_s,
+            window.to_s,
+            json(pace)?,
+            workload,
+            happened
         ])?;
     }
     Ok(())
