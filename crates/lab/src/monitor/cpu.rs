@@ -7,6 +7,7 @@
 
 use anyhow::Context;
 
+use super::followed::Followed;
 use super::others::Others;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
@@ -64,11 +65,16 @@ struct Core {
 }
 
 impl CpuProbe {
-    /// Opens `/proc/stat` and what there is of `/proc/pressure`; the processes `own` are told from other programs.
+    /// Opens `/proc/stat` and what there is of `/proc/pressure`; the processes `own` are told from other programs, one of which
+    /// may be `followed`.
     ///
     /// # Errors
     /// When `/proc/stat` cannot be read.
-    pub(super) fn open(own: &[u32], notes: &mut Notes) -> anyhow::Result<CpuProbe> {
+    pub(super) fn open(
+        own: &[u32],
+        followed: Option<Followed>,
+        notes: &mut Notes,
+    ) -> anyhow::Result<CpuProbe> {
         let unreadable = "cannot read /proc/stat; mount proc at /proc";
         let mut stat = ProcFile::open("/proc/stat").context(unreadable)?;
         let cores = core_numbers(&stat.read().context(unreadable)?);
@@ -76,6 +82,7 @@ impl CpuProbe {
         let fields = CpuFields::declare(&mut sheet, &cores);
         let others = assay_ports::cpu::available()
             .and_then(|cpus| Others::declare(&mut sheet, own, cpus))
+            .map(|others| others.following(followed))
             .inspect_err(|error| {
                 notes.unmonitored(Unmonitored::Others { error: error.to_string() });
             })

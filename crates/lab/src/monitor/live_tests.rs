@@ -224,7 +224,7 @@ fn what_is_missing_is_noted_and_the_rest_goes_on() {
     assert!(Monitor::start(targets(Path::new("/nonexistent/data")), Instant::now()).is_err());
     let nowhere = crate::rig::snapshot::endpoint(Path::new("/nonexistent/mysql.sock"));
     let targets = Targets {
-        server_pid: Some(u32::MAX),
+        server_pid: Some(Followed::new(u32::MAX)),
         server: Some(nowhere),
         ..targets(Path::new("/proc"))
     };
@@ -254,7 +254,7 @@ fn a_real_server_is_seen_from_inside() {
     let counts_rows: Option<(String, u64)> =
         session.query_first("SHOW GLOBAL STATUS LIKE 'Innodb_rows_read'").unwrap();
     let (monitor, origin) = start(Targets {
-        server_pid: Some(server.pid()),
+        server_pid: Some(Followed::new(server.pid())),
         server: Some(server.endpoint()),
         ..targets(Path::new(&data_dir))
     });

@@ -14,6 +14,7 @@ mod cpu;
 mod device;
 mod disk;
 mod drive;
+mod followed;
 mod glimpse;
 mod innodb;
 mod model;
@@ -46,6 +47,7 @@ use anyhow::Context;
 pub(crate) use cpu::{CpuSeconds, cpu_seconds};
 #[cfg(test)]
 pub use declarable::declarable;
+pub use followed::Followed;
 pub use glimpse::Glimpse;
 pub use process_snapshot::{ProcessSnapshot, TopUser};
 pub use series::{Gap, Monitored};
@@ -66,7 +68,7 @@ pub struct Targets {
     /// The server's data directory; the disk is the block device under it.
     pub data_dir: PathBuf,
     /// The server's process, if it runs on this machine.
-    pub server_pid: Option<u32>,
+    pub server_pid: Option<Followed>,
     /// The load generator's process, commonly our own.
     pub load_pid: u32,
     /// How to reach the server, if there is one; needs PROCESS and, for bytes by kind of file, SELECT on
@@ -82,7 +84,8 @@ impl Targets {
     /// The processes that have a part in what is measured.
     pub fn own_pids(&self) -> Vec<u32> {
         let drive = self.drive.as_ref().map(|drive| drive.pid);
-        [self.server_pid, drive, Some(self.load_pid)].into_iter().flatten().collect()
+        let server = self.server_pid.as_ref().and_then(Followed::pid);
+        [server, drive, Some(self.load_pid)].into_iter().flatten().collect()
     }
 }
 
@@ -191,20 +194,22 @@ impl Drop for Monitor {
 
 /// Probes that never wait: reading them costs microseconds.
 fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box<dyn Probe>>> {
-    let cpu = cpu::CpuProbe::open(&targets.own_pids(), notes)?;
+    let cpu = cpu::CpuProbe::open(&targets.own_pids(), targets.server_pid.clone(), notes)?;
     let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(cpu)];
     let media = targets.drive.as_ref().map(|drive| drive.media.as_path());
     for disk in disk::probes_under(&targets.data_dir, media, notes) {
         probes.push(Box::new(disk));
     }
     let processes = [
-        (Role::Server, targets.server_pid),
-        (Role::Daemon, targets.drive.as_ref().map(|drive| drive.pid)),
-        (Role::Load, Some(targets.load_pid)),
+        (Role::Server, targets.server_pid.clone()),
+        (Role::Daemon, targets.drive.as_ref().map(|drive| Followed::new(drive.pid))),
+        (Role::Load, Some(Followed::new(targets.load_pid))),
     ];
-    for (role, pid) in processes {
-        let Some(pid) = pid else { continue };
-        match process::ProcessProbe::open(role, pid, notes) {
+    for (role, followed) in processes {
+        let Some((followed, pid)) = followed.and_then(|one| Some((one.clone(), one.pid()?))) else {
+            continue;
+        };
+        match process::ProcessProbe::open(role, followed, pid, notes) {
             Ok(process) => probes.push(Box::new(process)),
             Err(error) => {
                 notes.unmonitored(Unmonitored::Process { role, pid, error: error.to_string() });
@@ -219,7 +224,7 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
 fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
     let mut probes: Vec<Box<dyn Probe>> = Vec::new();
     if let Some(endpoint) = &targets.server {
-        match innodb::InnodbProbe::open(endpoint, notes) {
+        match innodb::InnodbProbe::open(endpoint, targets.server_pid.clone(), notes) {
             Ok(innodb) => probes.push(Box::new(innodb)),
             Err(error) => notes.unmonitored(Unmonitored::Server { error: error.to_string() }),
         }

@@ -10,6 +10,7 @@
 
 use std::io;
 
+use super::followed::{Followed, Turn};
 use super::process::cpu_seconds;
 use super::procfile::ProcFile;
 use super::{probe, sheet};
@@ -17,7 +18,9 @@ use assay_study::metrics::metric;
 
 /// The counter of others' time.
 pub(super) struct Others {
-    own: Vec<ProcFile>,
+    own: Vec<(u32, ProcFile)>,
+    /// The one of ours that may give way to another, and the process that it was.
+    followed: Option<(Followed, u32)>,
     cpus: Vec<usize>,
     largest_s: f64,
     field: sheet::Field,
@@ -33,16 +36,42 @@ impl Others {
         own: &[u32],
         cpus: Vec<usize>,
     ) -> io::Result<Others> {
-        let open = |pid: &u32| ProcFile::open(format!("/proc/{pid}/stat"));
-        let own = own.iter().map(open).collect::<io::Result<_>>()?;
+        let own = own.iter().map(|pid| Ok((*pid, stat_of(*pid)?))).collect::<io::Result<_>>()?;
         let field = declare(sheet);
-        Ok(Others { own, cpus, largest_s: f64::NEG_INFINITY, field })
+        Ok(Others { own, followed: None, cpus, largest_s: f64::NEG_INFINITY, field })
+    }
+
+    /// The same where one of ours may give way to another.
+    pub(super) fn following(self, followed: Option<Followed>) -> Others {
+        Others { followed: followed.and_then(|one| Some((one.clone(), one.pid()?))), ..self }
+    }
+
+    /// Whether ours are those that they were. Where one has given way to another all is counted anew: what the first had taken
+    /// is not others' for that.
+    fn are_same(&mut self) -> bool {
+        let Some((followed, known)) = &mut self.followed else { return true };
+        match followed.since(*known) {
+            Turn::Same => return true,
+            Turn::Gone => {}
+            Turn::Other(pid) => {
+                if let Ok(file) = stat_of(pid) {
+                    self.own.retain(|(one, _)| one != known);
+                    self.own.push((pid, file));
+                    *known = pid;
+                    self.largest_s = f64::NEG_INFINITY;
+                }
+            }
+        }
+        false
     }
 
     /// Counts on; `stat` is the text of `/proc/stat`, read just now. A process that has ended leaves a gap.
     pub(super) fn fill(&mut self, stat: &str, reading: &mut [f64]) {
+        if !self.are_same() {
+            return;
+        }
         let own = |file: &mut ProcFile| file.read().map_or(f64::NAN, |text| cpu_seconds(&text).0);
-        let own_s: f64 = self.own.iter_mut().map(own).sum();
+        let own_s: f64 = self.own.iter_mut().map(|(_, file)| own(file)).sum();
         reading[self.field] = self.count(user_seconds(stat, &self.cpus), own_s);
     }
 
@@ -54,6 +83,10 @@ impl Others {
         self.largest_s = self.largest_s.max(others_s);
         self.largest_s
     }
+}
+
+fn stat_of(pid: u32) -> io::Result<ProcFile> {
+    ProcFile::open(format!("/proc/{pid}/stat"))
 }
 
 /// The series of their time.
@@ -167,8 +200,13 @@ mod tests {
 
     #[test]
     fn what_others_took_adds_up_over_jitter_and_never_falls() {
-        let mut others =
-            Others { own: Vec::new(), cpus: Vec::new(), largest_s: f64::NEG_INFINITY, field: 0 };
+        let mut others = Others {
+            own: Vec::new(),
+            followed: None,
+            cpus: Vec::new(),
+            largest_s: f64::NEG_INFINITY,
+            field: 0,
+        };
         // The machine's counter jitters by two hundredths around 0.5 s a second, ours grows by 0.4.
         let all = [10.0, 10.52, 10.98, 11.5, 12.02];
         let own = [4.0, 4.4, 4.8, 5.2, 5.6];

@@ -10,6 +10,7 @@ use std::fs;
 use std::io;
 
 use super::cpu::TICKS_PER_SECOND;
+use super::followed::{Followed, Turn};
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Sheet};
@@ -22,13 +23,36 @@ const THREADS_WALKED_MAX: f64 = 100.0;
 /// One process.
 pub(super) struct ProcessProbe {
     sheet: Sheet,
+    followed: Followed,
     pid: u32,
     role: Role,
+    files: Files,
+    fields: Fields,
+    switches: Switches,
+}
+
+/// What the kernel tells of one process.
+struct Files {
     stat: ProcFile,
     status: ProcFile,
     io: Option<ProcFile>,
-    fields: Fields,
-    switches: Switches,
+}
+
+impl Files {
+    fn open(role: Role, pid: u32, notes: &mut Notes) -> io::Result<Files> {
+        let stat = ProcFile::open(format!("/proc/{pid}/stat"))?;
+        let status = ProcFile::open(format!("/proc/{pid}/status"))?;
+        let io = ProcFile::open(format!("/proc/{pid}/io")).and_then(|mut io| {
+            io.read()?;
+            Ok(io)
+        });
+        let io = io
+            .inspect_err(|error| {
+                notes.unmonitored(Unmonitored::ProcessIo { role, pid, error: error.to_string() });
+            })
+            .ok();
+        Ok(Files { stat, status, io })
+    }
 }
 
 struct Fields {
@@ -44,25 +68,34 @@ struct Fields {
 }
 
 impl ProcessProbe {
-    /// Opens the counters of process `pid`.
+    /// Opens the counters of process `pid`, and follows it to those that come after it.
     ///
     /// # Errors
     /// When there is no such process.
-    pub(super) fn open(role: Role, pid: u32, notes: &mut Notes) -> io::Result<ProcessProbe> {
-        let stat = ProcFile::open(format!("/proc/{pid}/stat"))?;
-        let status = ProcFile::open(format!("/proc/{pid}/status"))?;
-        let io = ProcFile::open(format!("/proc/{pid}/io")).and_then(|mut io| {
-            io.read()?;
-            Ok(io)
-        });
-        let io = io
-            .inspect_err(|error| {
-                notes.unmonitored(Unmonitored::ProcessIo { role, pid, error: error.to_string() });
-            })
-            .ok();
+    pub(super) fn open(
+        role: Role,
+        followed: Followed,
+        pid: u32,
+        notes: &mut Notes,
+    ) -> io::Result<ProcessProbe> {
+        let files = Files::open(role, pid, notes)?;
         let (sheet, fields) = declare(role);
         let switches = Switches::default();
-        Ok(ProcessProbe { sheet, pid, role, stat, status, io, fields, switches })
+        Ok(ProcessProbe { sheet, followed, pid, role, files, fields, switches })
+    }
+
+    /// Whether the process is the one that was read before; turns to another one if there is.
+    fn is_same(&mut self, notes: &mut Notes) -> bool {
+        match self.followed.since(self.pid) {
+            Turn::Same => return true,
+            Turn::Gone => {}
+            Turn::Other(pid) => {
+                if let Ok(files) = Files::open(self.role, pid, notes) {
+                    (self.files, self.pid, self.switches) = (files, pid, Switches::default());
+                }
+            }
+        }
+        false
     }
 }
 
@@ -72,19 +105,24 @@ impl Probe for ProcessProbe {
     }
 
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
+        if !self.is_same(notes) {
+            return;
+        }
         let fields = &self.fields;
-        match self.stat.read() {
+        match self.files.stat.read() {
             Ok(text) => {
                 let (user, system) = cpu_seconds(&text);
                 (reading[fields.user], reading[fields.system]) = (user, system);
                 reading[fields.both] = user + system;
             }
+            // It may be about to be restarted, or have ended by itself.
+            Err(_) if self.followed.pid() != Some(self.pid) => return,
             Err(_) => return notes.unmonitored(Unmonitored::ProcessEnded { role: self.role }),
         }
-        if let Ok(text) = self.status.read() {
+        if let Ok(text) = self.files.status.read() {
             (reading[fields.threads], reading[fields.rss]) = threads_and_rss(&text);
         }
-        if let Some(Ok(text)) = self.io.as_mut().map(ProcFile::read) {
+        if let Some(Ok(text)) = self.files.io.as_mut().map(ProcFile::read) {
             reading[fields.read] = value_of(&text, "read_bytes:");
             reading[fields.write] = value_of(&text, "write_bytes:");
             reading[fields.cancelled] = value_of(&text, "cancelled_write_bytes:");
@@ -245,9 +283,43 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_gives_way_to_another_leaves_a_gap_and_no_warning() {
+        let mut notes = Notes::default();
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        let followed = Followed::new(child.id());
+        let mut probe =
+            ProcessProbe::open(Role::Server, followed.clone(), child.id(), &mut notes).unwrap();
+        let read = |probe: &mut ProcessProbe, notes: &mut Notes| {
+            let mut reading = probe.sheet.blank();
+            probe.read(&mut reading, notes);
+            reading[probe.fields.threads]
+        };
+        assert_eq!(read(&mut probe, &mut notes), 1.0);
+        followed.turn_to(None);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(read(&mut probe, &mut notes).is_nan(), "none is there");
+        followed.turn_to(Some(std::process::id()));
+        assert!(read(&mut probe, &mut notes).is_nan(), "no growth from one to the other");
+        assert!(read(&mut probe, &mut notes) >= 1.0);
+        assert_eq!(notes.take_new(), []);
+        // The negative control: one that ends unasked is told.
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let alone = Followed::new(child.id());
+        let opened = ProcessProbe::open(Role::Server, alone, child.id(), &mut notes);
+        child.wait().unwrap();
+        if let Ok(mut probe) = opened {
+            assert!(read(&mut probe, &mut notes).is_nan());
+            let ended = Unmonitored::ProcessEnded { role: Role::Server };
+            assert!(notes.take_new().contains(&assay_study::Warning::Unmonitored(ended)));
+        }
+    }
+
+    #[test]
     fn our_own_work_is_seen() {
         let mut notes = Notes::default();
-        let mut probe = ProcessProbe::open(Role::Load, std::process::id(), &mut notes).unwrap();
+        let me = std::process::id();
+        let mut probe = ProcessProbe::open(Role::Load, Followed::new(me), me, &mut notes).unwrap();
         let mut read = |probe: &mut ProcessProbe| {
             let mut reading = probe.sheet.blank();
             probe.read(&mut reading, &mut notes);

@@ -7,6 +7,7 @@ pub mod cache;
 mod drive;
 pub mod kept;
 mod model;
+pub mod page_cache;
 mod preconditioned;
 mod room;
 pub mod server;

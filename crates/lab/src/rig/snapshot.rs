@@ -15,6 +15,7 @@ use assay_ports::child::describe;
 use assay_ports::program;
 use serde_json::json;
 
+use super::page_cache;
 use super::server::{self, Binary, Start};
 use assay_study::fingerprint;
 use assay_system::interrupt::Interrupt;
@@ -149,7 +150,8 @@ impl Snapshot {
         // Buffered writes of the copy would otherwise reach the disk in the measured seconds.
         rustix::fs::syncfs(std::fs::File::open(target)?)
             .context("cannot write the base snapshot into the rig")?;
-        drop_from_cache(target)
+        // Cached pages would spare a server without direct I/O the reads that are to be measured.
+        page_cache::forget(target).map(drop)
     }
 }
 
@@ -198,19 +200,4 @@ fn load(
 #[must_use]
 pub fn endpoint(socket: &Path) -> Endpoint {
     Endpoint::root_over(socket, DATABASE)
-}
-
-/// Cached pages would spare a server without direct I/O the reads that are to be measured.
-fn drop_from_cache(directory: &Path) -> Result<()> {
-    for entry in std::fs::read_dir(directory)? {
-        let path = entry?.path();
-        let kind = path.symlink_metadata()?.file_type();
-        if kind.is_dir() {
-            drop_from_cache(&path)?;
-        } else if kind.is_file() {
-            let file = std::fs::File::open(&path)?;
-            rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
-        }
-    }
-    Ok(())
 }

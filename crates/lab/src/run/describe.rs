@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use assay_load::{Arrivals, Schema, SchemaKind};
+use assay_load::{Schema, SchemaKind};
 
 use super::guarantee;
 use super::setup::ConfigSetup;
@@ -71,24 +71,24 @@ pub fn workloads(plan: &Plan) -> Vec<Workload> {
             data_profile: load.data_profile.map(str::to_owned),
             workload: load.workload.to_owned(),
             recipe: workload.recipe.name().to_owned(),
-            options: options(workload, plan.rate_of(load.workload), plan.arrivals),
+            options: options(plan, workload, load.workload),
         })
     };
     plan.loads().into_iter().filter_map(described).collect()
 }
 
-/// Its options, and how its events are paced: `rate` and `arrivals` where a rate is asked for.
-fn options(
-    workload: &assay_load::Workload,
-    rate: Option<f64>,
-    arrivals: Arrivals,
-) -> BTreeMap<String, String> {
+/// Its options, and how its events are paced: `rate` and `arrivals` where a rate is asked for, and the phases of its runs.
+fn options(plan: &Plan, workload: &assay_load::Workload, name: &str) -> BTreeMap<String, String> {
+    let (rate, arrivals) = (plan.rate_of(name), plan.arrivals);
     let Ok(serde_json::Value::Object(mut options)) = serde_json::to_value(workload) else {
         return BTreeMap::new();
     };
     if let (Some(rate), Ok(arrivals)) = (rate, serde_json::to_value(arrivals)) {
         options.insert("rate".into(), rate.to_string().into());
         options.insert("arrivals".into(), arrivals);
+    }
+    if !plan.phases.is_empty() {
+        options.insert("phases".into(), serde_json::json!(plan.phases));
     }
     options
         .into_iter()

@@ -4,7 +4,6 @@
 //! measured; then each run gets a rig of its own and the store gets each run when it ends. Whoever starts it hears
 //! of it through [`Progress`].
 
-mod aggregate;
 pub mod check;
 mod cpu;
 mod describe;
@@ -12,6 +11,7 @@ mod ending;
 mod fill;
 mod full;
 mod guarantee;
+mod happenings;
 mod machine;
 mod missing;
 mod others;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use assay_load::{KindLatency, Latency, Outcome as Ran};
 
-use super::{aggregate, ending, warnings};
+use super::{ending, warnings};
 use assay_serve::added_share;
-use assay_study::metrics::{self, Aggregation, Metric, Window, metric};
-use assay_study::{Clock, Histogram, Outcome, Timed};
+pub(super) use assay_study::Results;
+use assay_study::metrics::{Metric, Window, metric};
+use assay_study::{Clock, Histogram, Outcome, Timed, over_window, quotients};
 
 /// Turns what the load says and the series already in `outcome` into results, histograms and warnings.
 pub fn fill(outcome: &mut Outcome, ran: &Ran) {
@@ -16,16 +17,13 @@ pub fn fill(outcome: &mut Outcome, ran: &Ran) {
     outcome.window = Some(window);
     outcome.errors = ran.errors.clone();
     outcome.histograms = ran.latency.iter().flat_map(histograms).collect();
-    let mut results = aggregate::over_window(&outcome.series, window);
+    let mut results = over_window(&outcome.series, window);
     results.extend(load_results(ran));
     results.extend(derived(&results));
     outcome.warnings.extend(warnings::of(ran, &results));
     outcome.facts.extend(facts(ran));
     outcome.results = results;
 }
-
-/// Figures by their names.
-pub(super) type Results = BTreeMap<String, f64>;
 
 /// Of one clock: the mean, the percentiles from the median up, and the longest.
 type Times = [&'static Metric; 6];
@@ -84,15 +82,9 @@ fn of_clock(times: Times, latency: &Latency) -> [(&'static Metric, f64); 6] {
 
 /// What follows from other results: the catalogue's quotients, and by how much a model's commands took too long.
 pub(super) fn derived(results: &Results) -> Results {
-    let quotients = metrics::all().filter_map(|metric| match metric.aggregation {
-        Aggregation::Quotient { over, under, scale } => {
-            Some((metric, results.get(over)? * scale / results.get(under)?))
-        }
-        _ => None,
-    });
-    let added = model_added_percent(results).map(|value| (metric!("model_added_percent"), value));
-    let known = quotients.chain(added).filter(|(_, value)| value.is_finite());
-    known.map(|(metric, value)| (metric.name.to_owned(), value)).collect()
+    let added = model_added_percent(results).filter(|value| value.is_finite());
+    let added = added.map(|value| (metric!("model_added_percent").name.to_owned(), value));
+    quotients(results).into_iter().chain(added).collect()
 }
 
 fn histograms(latency: &KindLatency) -> [Histogram; 2] {

@@ -4,15 +4,17 @@ use parking_lot::Mutex;
 
 use assay_load::{Observer, Second, SecondPhase};
 
+use super::happenings::Stage;
 use super::progress::Progress;
 use crate::monitor::{Monitored, ProcessSnapshot};
-use assay_study::metrics::{Metric, metric};
+use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 
 /// Keeps every second of the load and shows it.
 pub struct Seconds<'a> {
     key: &'a TrialKey,
     progress: &'a dyn Progress,
+    stage: &'a Stage,
     seen: Mutex<Seen>,
     began: Mutex<ProcessSnapshot>,
 }
@@ -27,10 +29,11 @@ struct Seen {
 impl<'a> Seconds<'a> {
     /// Of one run that is about to be loaded.
     #[must_use]
-    pub fn new(key: &'a TrialKey, progress: &'a dyn Progress) -> Seconds<'a> {
+    pub fn new(key: &'a TrialKey, progress: &'a dyn Progress, stage: &'a Stage) -> Seconds<'a> {
         Seconds {
             key,
             progress,
+            stage,
             seen: Mutex::default(),
             began: Mutex::new(ProcessSnapshot::take()),
         }
@@ -68,6 +71,10 @@ impl<'a> Seconds<'a> {
 }
 
 impl Observer for Seconds<'_> {
+    fn window(&self, from_s: f64, to_s: f64) {
+        self.stage.set_window(Window { from_s, to_s });
+    }
+
     fn second(&self, second: &Second) {
         self.progress.second(self.key, second);
         let mut second = second.clone();

@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use assay_load::{Schedule, Warmup};
-use assay_ports::child::identity;
 
+use super::happenings::{self, Scene};
 use super::progress::Progress;
 use super::series::{Seconds, of_monitor};
 use super::setup::{ConfigSetup, Setup};
 use super::{fill, full, others, results, trace, warnings};
-use crate::monitor::{DriveTarget, Monitor, ProcessSnapshot, Targets};
+use crate::monitor::{DriveTarget, Followed, Monitor, ProcessSnapshot, Targets};
 use crate::rig::Rig;
 use crate::rig::server::{self, Server};
 use crate::rig::snapshot::{Request, endpoint};
@@ -24,6 +24,7 @@ use assay_plan::{Placement, Plan, PlannedTrial};
 use assay_serve::Attached;
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
+use assay_system::ledger::Made;
 use assay_system::resource::Resource;
 
 /// Makes one run, to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
@@ -51,7 +52,7 @@ fn bring_up_and_measure(
     let run_dir = setup.work_directory().join("run");
     let started = start(setup, &config, &rig, &run_dir);
     let (_made, mut server) = started.map_err(|error| rig.explain(error, &config.rig))?;
-    let process = process_of(&server);
+    let process = server::process_of(&server);
     let (_listed, ()) = setup.ledger.make(process, || Ok(()))?;
     outcome.variables = server.variables()?;
     // Not before: a server begins with writing its redo log full of zeroes.
@@ -63,7 +64,9 @@ fn bring_up_and_measure(
     outcome.facts.insert("server".into(), config.binary.version_text.clone());
     outcome.facts.extend(placement(setup.plan, rig.drive().is_some()));
     outcome.warnings.extend(server.adjusted_settings().into_iter().map(adjusted));
-    let measured = measure(setup, trial, &config, &rig, &server, progress, outcome);
+    let mut listed = Vec::new();
+    let place = Place { config: &config, rig: &rig, run_dir: &run_dir, listed: &mut listed };
+    let measured = measure(setup, trial, place, &mut server, progress, outcome);
     let measured = measured.map_err(|error| explain(error, &mut server));
     let origin = measured.map_err(|error| rig.explain(error, &config.rig))?;
     // A load that went on without its drive has seen nothing but memory.
@@ -119,13 +122,21 @@ fn restored_rig(
     Ok(rig)
 }
 
+/// What a run is measured on.
+struct Place<'a> {
+    config: &'a ConfigSetup,
+    rig: &'a Rig,
+    run_dir: &'a Path,
+    /// Processes that were begun while it was measured.
+    listed: &'a mut Vec<Made>,
+}
+
 /// Gives when the run's clock began.
 fn measure(
     setup: &Setup<'_>,
     trial: &PlannedTrial,
-    config: &ConfigSetup,
-    rig: &Rig,
-    server: &Server,
+    Place { config, rig, run_dir, listed }: Place<'_>,
+    server: &mut Server,
     progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<Instant> {
@@ -140,37 +151,60 @@ fn measure(
     }
     let origin = Instant::now();
     outcome.facts.insert(CLOCK_BEGAN.into(), now_precisely());
+    let followed = Followed::new(server.pid());
     let targets = Targets {
         data_dir: rig.data_dir(),
-        server_pid: Some(server.pid()),
+        server_pid: Some(followed.clone()),
         load_pid: std::process::id(),
         server: Some(server.endpoint()),
         drive: rig.drive().map(drive_target),
         cpus: plan.placement.load_cpus.0.clone(),
     };
-    let own = targets.own_pids();
+    let mut own = targets.own_pids();
     let monitor = Monitor::start(targets, origin)?;
     progress.monitoring(&monitor);
-    let seconds = Seconds::new(&trial.key, progress);
-    let ran = assay_load::run(
-        &endpoint,
-        &config.schema,
-        workload,
-        &schedule,
-        Some(origin),
-        &seconds,
-        setup.interrupt.flag(),
-    );
-    let top_users = ProcessSnapshot::take().top_users_since(&seconds.began(), &own);
+    let scene = Scene {
+        server: parking_lot::Mutex::new(server),
+        followed: followed.clone(),
+        binary: &config.binary,
+        start: starting(setup.plan, config, rig, run_dir),
+        schema: &config.schema,
+        endpoint: endpoint.clone(),
+        ledger: &setup.ledger,
+        listed: parking_lot::Mutex::default(),
+        cpus: plan.placement.load_cpus.0.clone(),
+        origin,
+    };
+    let ((ran, top_users), happened) = happenings::alongside(&scene, &plan.phases, |stage| {
+        let seconds = Seconds::new(&trial.key, progress, stage);
+        let ran = assay_load::run(
+            &endpoint,
+            &config.schema,
+            workload,
+            &schedule,
+            Some(origin),
+            &seconds,
+            setup.interrupt.flag(),
+        );
+        own.extend(followed.pid());
+        let top_users = ProcessSnapshot::take().top_users_since(&seconds.began(), &own);
+        outcome.series = seconds.series();
+        outcome.second_latencies = seconds.latencies();
+        (ran, top_users)
+    })?;
+    listed.extend(scene.listed.into_inner());
     let monitored = monitor.finish();
-    outcome.series = seconds.series();
-    outcome.second_latencies = seconds.latencies();
     outcome.series.extend(of_monitor(&monitored));
     outcome.facts.extend(monitored.facts);
     outcome.warnings.extend(monitored.warnings);
     let ran = ran?;
     setup.interrupt.check()?;
+    happenings::check_restarts(&happened)?;
     results::fill(outcome, &ran);
+    outcome.warnings.extend(happenings::warnings(&plan.phases, &happened));
+    if let Some(phases) = &schedule.phases {
+        outcome.phases = happenings::told(&plan.phases, phases, happened, ran.measure_start_s);
+    }
     fill::verify(outcome, &config.rig);
     let window = Window { from_s: ran.measure_start_s, to_s: ran.measure_end_s };
     if let Some(lack) = full::lack(&outcome.series, window, &rig.data_dir()) {
@@ -225,6 +259,8 @@ fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
         // The same draws in every configuration; other ones in every repeat.
         seed: plan.seed.wrapping_add(u64::from(trial.key.repeat)),
         cpus: plan.placement.load_cpus.0.clone(),
+        phases: plan.phases_of(&trial.workload),
+        rides_out: plan.rides_out(),
         ..Schedule::default()
     }
 }
@@ -234,18 +270,18 @@ fn start(
     config: &ConfigSetup,
     rig: &Rig,
     run_dir: &std::path::Path,
-) -> Result<(assay_system::ledger::Made, Server)> {
+) -> Result<(Made, Server)> {
     let resource = Resource::Directory { path: run_dir.to_owned() };
-    let mut start = server::Start::new(&rig.data_dir(), run_dir);
-    start.settings = config.settings.clone();
-    start.cpus = setup.plan.placement.server_cpus.0.clone();
+    let start = starting(setup.plan, config, rig, run_dir);
     setup.ledger.make(resource, || server::start(&config.binary, &start))
 }
 
-fn process_of(server: &Server) -> Resource {
-    let pid = server.pid();
-    let start_ticks = identity(pid).map_or(0, |identity| identity.start_ticks);
-    Resource::Process { pid, start_ticks }
+/// How the server of a run is started, the first time and again.
+fn starting(plan: &Plan, config: &ConfigSetup, rig: &Rig, run_dir: &Path) -> server::Start {
+    let mut start = server::Start::new(&rig.data_dir(), run_dir);
+    start.settings = config.settings.clone();
+    start.cpus = plan.placement.server_cpus.0.clone();
+    start
 }
 
 /// Which CPUs server, load and drive may use, in words.

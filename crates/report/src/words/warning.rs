@@ -98,6 +98,9 @@ fn said(warning: &Warning) -> Cow<'_, str> {
         ),
         Warning::DistortedKeys(distortion) => distortion.to_string(),
         Warning::TooFewConnections(shortage) => shortage.to_string(),
+        Warning::HappeningFailed { phase, happening, error } => {
+            format!("{happening} in phase {phase} failed: {error}")
+        }
         Warning::NoFigure { name } => {
             format!("the stored {name} is not a valid measurement and is ignored")
         }

@@ -12,7 +12,8 @@
 //! microseconds here): of what is written in the background only the call's. A kind that never waited may be one that is not
 //! timed, so it has no series.
 //!
-//! A server that is gone is noted once; the connection is tried again every 5 s.
+//! A server that is gone is noted once; the connection is tried again every 5 s. One that is restarted leaves a gap, and is asked
+//! again as soon as it is back, with the metrics switched on that it has forgotten about.
 
 mod wanted;
 
@@ -21,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use assay_mysql::{ClientConnect, ClientSession, Connect, Endpoint, Fields, Session, SessionError};
 
+use super::followed::{Followed, Turn};
 use super::probe::{Notes, Probe, number};
 use super::sheet::{Field, Formula, Sheet};
 use assay_study::Unmonitored;
@@ -36,7 +38,11 @@ const ROWS_FACT: &str = "server: rows counted by";
 pub(super) struct InnodbProbe {
     connect: ClientConnect,
     connection: Option<ClientSession>,
+    /// The server's process as it was when it was last asked, where that is known.
+    process: Option<(Followed, u32)>,
     retry_at: Instant,
+    /// Metrics that the server counts only when told to.
+    metrics: Vec<&'static str>,
     statements: Vec<Statement>,
     values: Values,
     columns: Columns,
@@ -59,11 +65,12 @@ impl InnodbProbe {
     /// When the server cannot be reached or lets this user not see its status.
     pub(super) fn open(
         endpoint: &Endpoint,
+        process: Option<Followed>,
         notes: &mut Notes,
     ) -> Result<InnodbProbe, SessionError> {
         let connect = ClientConnect::new(endpoint)?.with_patience(PATIENCE);
         let mut connection = connect.connect()?;
-        let statements = statements_for(&mut connection, notes)?;
+        let (statements, metrics) = statements_for(&mut connection, notes)?;
         let mut values = Values::default();
         for statement in &statements {
             values.read(&mut connection, statement)?;
@@ -74,17 +81,40 @@ impl InnodbProbe {
         Ok(InnodbProbe {
             connect,
             connection: Some(connection),
+            process: process.and_then(|one| Some((one.clone(), one.pid()?))),
             retry_at,
+            metrics,
             statements,
             values,
             columns,
         })
     }
 
+    fn reconnect(&self) -> Result<ClientSession, SessionError> {
+        let mut connection = self.connect.connect()?;
+        switch_on(&mut connection, &self.metrics);
+        Ok(connection)
+    }
+
+    /// Whether the server is the one that was asked before; turns to another one if there is.
+    fn is_same(&mut self) -> bool {
+        let Some((followed, pid)) = &mut self.process else { return true };
+        match followed.since(*pid) {
+            Turn::Same => return true,
+            Turn::Gone => {}
+            Turn::Other(other) => {
+                *pid = other;
+                self.retry_at = Instant::now();
+            }
+        }
+        self.connection = None;
+        false
+    }
+
     fn query(&mut self) -> Result<(), SessionError> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self.connect.connect()?,
+            None => self.reconnect()?,
         };
         self.values.forget();
         for statement in &self.statements {
@@ -101,11 +131,13 @@ impl Probe for InnodbProbe {
     }
 
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
-        if self.connection.is_none() && Instant::now() < self.retry_at {
+        if !self.is_same() || (self.connection.is_none() && Instant::now() < self.retry_at) {
             return;
         }
         match self.query() {
             Ok(()) => self.columns.fill(&self.values, reading),
+            // It was shut down while it was asked.
+            Err(_) if !self.is_same() => {}
             Err(error) => {
                 self.retry_at = Instant::now() + PATIENCE;
                 notes.unmonitored(Unmonitored::ServerSilent);
@@ -115,12 +147,11 @@ impl Probe for InnodbProbe {
     }
 }
 
-/// The statements that this server needs and can answer.
+/// The statements that this server needs and can answer, and the metrics that it counts for them only when told to.
 fn statements_for(
     connection: &mut ClientSession,
     notes: &mut Notes,
-) -> Result<Vec<Statement>, SessionError> {
-    let quoted = |names: &[&str]| format!("'{}'", names.join("','"));
+) -> Result<(Vec<Statement>, Vec<&'static str>), SessionError> {
     let status = Statement {
         sql: format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({})", quoted(&status_names())),
         prefix: "",
@@ -131,18 +162,7 @@ fn statements_for(
     let mut statements = vec![status];
     let metrics = metrics_missing_from(&seen);
     if !metrics.is_empty() {
-        let off = first_columns(
-            connection,
-            &format!(
-                "SELECT NAME FROM information_schema.INNODB_METRICS WHERE STATUS = 'disabled' AND NAME IN ({})",
-                quoted(&metrics)
-            ),
-        );
-        for metric in off {
-            // One that may not be switched on stays out: the statement below asks for enabled ones.
-            let enable = format!("SET GLOBAL innodb_monitor_enable = '{metric}'");
-            let _ = connection.query(enable.as_bytes());
-        }
+        switch_on(connection, &metrics);
         let sql = format!(
             "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE STATUS = 'enabled' AND NAME IN ({})",
             quoted(&metrics)
@@ -162,7 +182,26 @@ fn statements_for(
         let statement = Statement { sql, prefix: "files.", columns: &FILE_COLUMNS };
         keep_if_answered(connection, statement, &mut statements, notes)?;
     }
-    Ok(statements)
+    Ok((statements, metrics))
+}
+
+/// Has the server count these metrics. One that may not be switched on stays off, and out.
+fn switch_on(connection: &mut ClientSession, metrics: &[&'static str]) {
+    if metrics.is_empty() {
+        return;
+    }
+    let sql = format!(
+        "SELECT NAME FROM information_schema.INNODB_METRICS WHERE STATUS = 'disabled' AND NAME IN ({})",
+        quoted(metrics)
+    );
+    for metric in first_columns(connection, &sql) {
+        let enable = format!("SET GLOBAL innodb_monitor_enable = '{metric}'");
+        let _ = connection.query(enable.as_bytes());
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    format!("'{}'", names.join("','"))
 }
 
 fn keep_if_answered(

@@ -86,6 +86,17 @@ pub struct Server {
     log_start: u64,
 }
 
+/// How a restart went.
+#[derive(Debug, Clone, Copy)]
+pub struct Restarted {
+    /// How long the shutdown took.
+    pub stop: Duration,
+    /// How long it took from then on until the server answered, known to [`KNOCK_EVERY`].
+    pub answer: Duration,
+    /// Whether it was shut down in order; else it was killed for taking too long.
+    pub is_orderly: bool,
+}
+
 /// Starts a server and waits until it answers.
 ///
 /// # Errors
@@ -100,20 +111,32 @@ pub fn start(binary: &Binary, start: &Start) -> Result<Server> {
         port.check()?;
     }
     let log = start.run_dir.join("mysqld.log");
-    let log_file = File::options().create(true).append(true).open(&log);
-    let log_file = log_file.with_context(|| format!("cannot write {}", log.display()))?;
-    let log_start = log_file.metadata()?.len();
-    let mut command = command(binary, start, &socket, &log)?;
-    // What the server says before its log is open, its loader's complaints above all, belongs there too.
-    command.args(settings::arguments(&settings)).stdin(std::process::Stdio::null());
-    command.stdout(log_file.try_clone()?).stderr(log_file);
-    let child = spawn(command, &start.cpus).with_context(|| format!("cannot start {binary}"))?;
+    let (child, log_start) = launch(binary, start, &settings, &socket, &log)?;
     let mut server = Server { child, socket, log, log_start };
     server.wait_until_ready(binary, &settings, start.ready_within)?;
     if let Some(port) = &start.port {
         server.open_to(port)?;
     }
     Ok(server)
+}
+
+/// Starts the process; says how long its log was before.
+fn launch(
+    binary: &Binary,
+    start: &Start,
+    settings: &Settings,
+    socket: &SocketPlace,
+    log: &Path,
+) -> Result<(Child, u64)> {
+    let log_file = File::options().create(true).append(true).open(log);
+    let log_file = log_file.with_context(|| format!("cannot write {}", log.display()))?;
+    let log_start = log_file.metadata()?.len();
+    let mut command = command(binary, start, socket, log)?;
+    // What the server says before its log is open, its loader's complaints above all, belongs there too.
+    command.args(settings::arguments(settings)).stdin(std::process::Stdio::null());
+    command.stdout(log_file.try_clone()?).stderr(log_file);
+    let child = spawn(command, &start.cpus).with_context(|| format!("cannot start {binary}"))?;
+    Ok((child, log_start))
 }
 
 fn command(binary: &Binary, start: &Start, socket: &SocketPlace, log: &Path) -> Result<Command> {
@@ -321,6 +344,26 @@ impl Server {
     /// What the system calls answered.
     pub fn stop(mut self, grace: Duration) -> Result<ExitStatus> {
         Ok(self.child.stop(grace)?)
+    }
+
+    /// Shuts it down in order and starts it again as it was, both until then: a shutdown that takes longer is ended, and a start
+    /// that does is an error.
+    ///
+    /// # Errors
+    /// As of [`start`].
+    pub fn restart(&mut self, binary: &Binary, start: &Start, until: Instant) -> Result<Restarted> {
+        let settings = settings::checked(&start.settings)?;
+        let left = || until.saturating_duration_since(Instant::now());
+        let began = Instant::now();
+        let status = self.child.stop(left())?;
+        let stopped = Instant::now();
+        (self.child, self.log_start) = launch(binary, start, &settings, &self.socket, &self.log)?;
+        self.wait_until_ready(binary, &settings, left())?;
+        Ok(Restarted {
+            stop: stopped - began,
+            answer: stopped.elapsed(),
+            is_orderly: status.success(),
+        })
     }
 
     /// Kills it with `SIGKILL`, as a crash would.

@@ -29,11 +29,13 @@ use anyhow::{Result, anyhow, bail};
 
 use super::cache;
 use assay_plan::settings;
+use assay_ports::child::identity;
+use assay_system::resource::Resource;
 
 pub use binary::{Binary, Flavour, Origin};
 pub use fetch::fetch;
 pub use find::{Found, Wanted, find, list};
-pub use instance::{Server, Start, TcpPort, start};
+pub use instance::{Restarted, Server, Start, TcpPort, start};
 pub use memory::memory_needed_bytes;
 pub use settings::Settings;
 pub use template::{layout_settings, make_datadir};
@@ -51,6 +53,13 @@ pub fn check_places(location: &Path) -> Result<()> {
 fn check_cache() -> Result<()> {
     places::check_path(&cache::root()?)
         .map_err(|error| anyhow!("{error}; set ASSAY_CACHE to another directory"))
+}
+
+/// The server's process, as the ledger has it.
+pub fn process_of(server: &Server) -> Resource {
+    let pid = server.pid();
+    let start_ticks = identity(pid).map_or(0, |identity| identity.start_ticks);
+    Resource::Process { pid, start_ticks }
 }
 
 /// The server that `wanted` asks for; when none is there and none was named by path, one is fetched into the cache.

@@ -1,0 +1,93 @@
+//! A checkpoint: dirty pages are written until the checkpoint has passed the end that the redo log had when it began.
+//!
+//! No server variable asks for one in a production build, so the share of pages that may be dirty is set to zero for so long,
+//! which has the server's page cleaner write with all of `innodb_io_capacity`. Where redo log and checkpoint stand is what
+//! `SHOW ENGINE INNODB STATUS` says, on MySQL and MariaDB alike.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use assay_mysql::{ClientSession, Session};
+
+use super::{Scene, Stage};
+use assay_study::Done;
+
+/// How often the server is asked how far it is.
+const ASKED_EVERY: Duration = Duration::from_millis(100);
+
+/// The shares of dirty pages from which on the server writes them, the lower one first: it may never be above the other.
+const SHARES: [&str; 2] = ["innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"];
+
+/// Makes one, and sets the server's variables back; `done` holds how much redo log it had to pass.
+pub(super) fn checkpoint(scene: &Scene<'_>, stage: &Stage, done: &mut Option<Done>) -> Result<()> {
+    let mut session = stage.connect(&scene.endpoint)?;
+    let shares = SHARES.map(|name| global(&mut session, name));
+    let began = places(&mut session)?;
+    *done = Some(Done::Checkpoint { redo_bytes: began.end.saturating_sub(began.checkpoint) });
+    let passed = SHARES
+        .iter()
+        .try_for_each(|name| set(&mut session, name, "0"))
+        .and_then(|()| wait_until_past(&mut session, stage, began.end));
+    for (name, share) in SHARES.iter().zip(shares).rev() {
+        set(&mut session, name, &share?)?;
+    }
+    passed
+}
+
+fn wait_until_past(session: &mut ClientSession, stage: &Stage, end: u64) -> Result<()> {
+    while places(session)?.checkpoint < end {
+        if stage.pause(ASKED_EVERY) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn set(session: &mut ClientSession, name: &str, value: &str) -> Result<()> {
+    let sql = format!("SET GLOBAL {name} = {value}");
+    session.query(sql.as_bytes()).map(drop).with_context(|| sql)
+}
+
+fn global(session: &mut ClientSession, name: &str) -> Result<String> {
+    let rows = session.rows(&format!("SELECT @@GLOBAL.{name}"))?;
+    let value = rows.into_iter().next().and_then(|row| row.into_iter().next().flatten());
+    value.with_context(|| format!("the server does not tell {name}"))
+}
+
+/// Where the redo log ends and the checkpoint is, as log sequence numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Places {
+    end: u64,
+    checkpoint: u64,
+}
+
+fn places(session: &mut ClientSession) -> Result<Places> {
+    let rows = session.rows("SHOW ENGINE INNODB STATUS")?;
+    let text = rows.into_iter().next().and_then(|row| row.into_iter().next_back().flatten());
+    let text = text.context("the server does not tell the status of InnoDB")?;
+    parse(&text).context("the status of InnoDB tells no checkpoint")
+}
+
+fn parse(status: &str) -> Option<Places> {
+    let number = |key: &str| {
+        let rest = status.lines().find_map(|line| line.trim_start().strip_prefix(key))?;
+        rest.trim().parse().ok()
+    };
+    Some(Places { end: number("Log sequence number")?, checkpoint: number("Last checkpoint at")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_servers_tell_where_log_and_checkpoint_are() {
+        let mysql = "---\nLOG\n---\nLog sequence number          34511802\nLog buffer assigned up to    34511802\n\
+                     Pages flushed up to          33290123\nLast checkpoint at           33290000\n";
+        assert_eq!(parse(mysql), Some(Places { end: 34_511_802, checkpoint: 33_290_000 }));
+        let mariadb = "LOG\n---\nLog sequence number 46986\nLog flushed up to   46986\nPages flushed up to 46986\n\
+                       Last checkpoint at  46970\n";
+        assert_eq!(parse(mariadb), Some(Places { end: 46_986, checkpoint: 46_970 }));
+        assert_eq!(parse("Log sequence number soon"), None);
+    }
+}

@@ -1,0 +1,178 @@
+//! What happens in phases of a run: each on a thread of its own, with a connection of its own, begun by the run's clock.
+//!
+//! Guarantees: the load is not touched by any of it but through the server; nothing of it outlives the load, with which every
+//! connection is cut; when each began and ended, and what was refused, is a value.
+
+mod checkpoint;
+mod restart;
+mod scan;
+mod stage;
+
+use std::sync::Arc;
+use std::thread::{Builder, ScopedJoinHandle};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use assay_load::{Endpoint, Schema};
+use assay_mysql::Session;
+use parking_lot::Mutex;
+
+use crate::monitor::Followed;
+use crate::rig::page_cache;
+use crate::rig::server::{Binary, Server, Start};
+use assay_base::text::on_one_line;
+use assay_plan::PhaseSpec;
+use assay_study::metrics::Window;
+use assay_study::{Done, Happened, Happening, Phase, Warning};
+use assay_system::ledger::{Ledger, Made};
+pub use stage::Stage;
+
+/// What happenings are done to.
+pub struct Scene<'a> {
+    /// The server, which only a restart touches while the load runs.
+    pub server: Mutex<&'a mut Server>,
+    /// What the server's process is called, before and after.
+    pub followed: Followed,
+    /// What it was started with.
+    pub binary: &'a Binary,
+    /// How.
+    pub start: Start,
+    /// The tables.
+    pub schema: &'a Schema,
+    /// How to connect to them.
+    pub endpoint: Endpoint,
+    /// Where processes are written down.
+    pub ledger: &'a Arc<Ledger>,
+    /// Processes written down here, for as long as they run.
+    pub listed: Mutex<Vec<Made>>,
+    /// CPUs of the load, which these threads share.
+    pub cpus: Vec<usize>,
+    /// When the run's clock began.
+    pub origin: Instant,
+}
+
+/// Runs `load` while everything happens that `phases` say; gives what came of each phase's.
+///
+/// # Errors
+/// No thread can be started.
+pub fn alongside<T>(
+    scene: &Scene<'_>,
+    phases: &[PhaseSpec],
+    load: impl FnOnce(&Stage) -> T,
+) -> Result<(T, Vec<Option<Happened>>)> {
+    let stage = Stage::new(scene.origin);
+    std::thread::scope(|scope| {
+        let over = stage.ends_with_this();
+        let mut threads: Vec<Option<ScopedJoinHandle<'_, Option<Happened>>>> = Vec::new();
+        let mut offset_s = 0.0;
+        for phase in phases {
+            let stage = &stage;
+            let thread = phase.happening.as_ref().map(|happening| {
+                let happen = move || happen(scene, stage, offset_s, happening);
+                Builder::new().name("happening".into()).spawn_scoped(scope, happen)
+            });
+            threads.push(thread.transpose().context("cannot start a thread for what happens")?);
+            offset_s += phase.seconds;
+        }
+        let loaded = load(&stage);
+        drop(over);
+        let happened = threads.into_iter().map(|thread| thread?.join().ok().flatten());
+        Ok((loaded, happened.collect()))
+    })
+}
+
+/// Nothing where the load ended before it was to begin.
+fn happen(
+    scene: &Scene<'_>,
+    stage: &Stage,
+    offset_s: f64,
+    happening: &Happening,
+) -> Option<Happened> {
+    // Where this thread runs matters little; the load says it if its CPUs cannot be had.
+    let _ = assay_ports::cpu::bind_thread(&scene.cpus);
+    let began_s = stage.wait_for(offset_s)?;
+    let mut done = None;
+    let result = perform(scene, stage, happening, &mut done);
+    let ended_s = stage.now_s().filter(|_| !stage.is_over());
+    // What is cut off with the load has not failed.
+    let error = result.err().filter(|_| ended_s.is_some());
+    Some(Happened {
+        happening: happening.clone(),
+        began_s,
+        ended_s,
+        error: error.map(|error| on_one_line(&format!("{error:#}"))),
+        done,
+    })
+}
+
+fn perform(
+    scene: &Scene<'_>,
+    stage: &Stage,
+    happening: &Happening,
+    done: &mut Option<Done>,
+) -> Result<()> {
+    match happening {
+        Happening::Scan => scan::scan(scene, stage, done),
+        Happening::Checkpoint => checkpoint::checkpoint(scene, stage, done),
+        Happening::DropPageCache => {
+            *done = Some(Done::DropPageCache { files: page_cache::forget(&scene.start.datadir)? });
+            Ok(())
+        }
+        Happening::Restart => restart::restart(scene, stage, done),
+        Happening::Sql(statement) => {
+            let mut session = stage.connect(&scene.endpoint)?;
+            session.query(statement.as_bytes())?;
+            Ok(())
+        }
+    }
+}
+
+/// The phases of a run whose window began then, as they were.
+pub fn told(
+    phases: &[PhaseSpec],
+    paces: &assay_load::Phases,
+    happened: Vec<Option<Happened>>,
+    begin_s: f64,
+) -> Vec<Phase> {
+    let mut from_s = begin_s;
+    let of = |((phase, pace), happened): ((&PhaseSpec, &assay_load::LoadPhase), _)| {
+        let window = Window { from_s, to_s: from_s + phase.seconds };
+        from_s = window.to_s;
+        Phase {
+            name: phase.name.clone(),
+            window,
+            pace: pace.pace,
+            workload: phase.workload.clone(),
+            happened,
+        }
+    };
+    phases.iter().zip(&paces.each).zip(happened).map(of).collect()
+}
+
+/// What was refused, each with the phase that it was to happen in.
+pub fn warnings(
+    phases: &[PhaseSpec],
+    happened: &[Option<Happened>],
+) -> impl Iterator<Item = Warning> {
+    phases.iter().zip(happened).filter_map(|(phase, happened)| {
+        let Happened { happening, error, .. } = happened.as_ref()?;
+        let happening = happening.word().to_owned();
+        Some(Warning::HappeningFailed {
+            phase: phase.name.clone(),
+            happening,
+            error: error.clone()?,
+        })
+    })
+}
+
+/// Fails the run of a server that did not come back: what was measured afterwards is of nothing.
+///
+/// # Errors
+/// That it did not.
+pub fn check_restarts(happened: &[Option<Happened>]) -> Result<()> {
+    let failed = happened.iter().flatten().find(|one| one.happening == Happening::Restart);
+    match failed.and_then(|one| one.error.as_ref()) {
+        Some(error) => bail!("the server did not come back when it was restarted: {error}"),
+        None => Ok(()),
+    }
+}

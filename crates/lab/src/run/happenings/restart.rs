@@ -1,0 +1,27 @@
+//! A restart of the server: shut down in order, started again on the same data, timed until it answers. When it is warm again
+//! the judge reads off the series.
+
+use anyhow::Result;
+use assay_system::resource::Resource;
+
+use super::{Scene, Stage};
+use crate::rig::server::{Restarted, process_of};
+use assay_study::Done;
+
+/// Restarts it; whoever follows its process learns when it is gone and which there is then.
+pub(super) fn restart(scene: &Scene<'_>, stage: &Stage, done: &mut Option<Done>) -> Result<()> {
+    let mut server = scene.server.lock();
+    scene.followed.turn_to(None);
+    let restarted = server.restart(scene.binary, &scene.start, stage.end_of_window())?;
+    let process: Resource = process_of(&server);
+    let (listed, ()) = scene.ledger.make(process, || Ok(()))?;
+    scene.listed.lock().push(listed);
+    scene.followed.turn_to(Some(server.pid()));
+    let Restarted { stop, answer, is_orderly } = restarted;
+    *done = Some(Done::Restart {
+        stop_s: stop.as_secs_f64(),
+        answer_s: answer.as_secs_f64(),
+        is_orderly,
+    });
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! The clock of what happens: when the window begins, which the load decides, and that it is over.
+
+use std::time::{Duration, Instant};
+
+use assay_load::Endpoint;
+use assay_mysql::{ClientSession, Interrupter, Session, SessionError};
+use parking_lot::{Condvar, Mutex};
+
+use assay_study::metrics::Window;
+
+/// No window that happenings are in ends later.
+const LATEST_S: f64 = 1e9;
+
+/// What threads of happenings share with the load.
+pub struct Stage {
+    origin: Instant,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    window: Option<Window>,
+    is_over: bool,
+    /// What cuts the connections that were made.
+    interrupters: Vec<Interrupter>,
+}
+
+/// Ends a stage when it is dropped.
+pub(super) struct Ends<'a>(&'a Stage);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl Stage {
+    pub(super) fn new(origin: Instant) -> Stage {
+        Stage { origin, state: Mutex::default(), changed: Condvar::new() }
+    }
+
+    pub(super) fn ends_with_this(&self) -> Ends<'_> {
+        Ends(self)
+    }
+
+    /// That the measuring window lies there, in seconds of the run's clock.
+    pub fn set_window(&self, window: Window) {
+        self.state.lock().window = Some(window);
+        self.changed.notify_all();
+    }
+
+    /// The load is over: whoever waits here goes on, and every connection is cut.
+    fn end(&self) {
+        let mut state = self.state.lock();
+        state.is_over = true;
+        state.interrupters.drain(..).for_each(|one| one.cut());
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.state.lock().is_over
+    }
+
+    /// The run's clock, in seconds; nothing before it began.
+    pub(super) fn now_s(&self) -> Option<f64> {
+        Some(Instant::now().checked_duration_since(self.origin)?.as_secs_f64())
+    }
+
+    /// Waits until so many seconds of the window have passed; says when that was, or nothing if the load ended first.
+    pub(super) fn wait_for(&self, offset_s: f64) -> Option<f64> {
+        let mut state = self.state.lock();
+        while !state.is_over {
+            match state.window {
+                None => self.changed.wait(&mut state),
+                Some(window) => {
+                    let due = self.at(window.from_s + offset_s);
+                    if Instant::now() >= due {
+                        return self.now_s();
+                    }
+                    self.changed.wait_until(&mut state, due);
+                }
+            }
+        }
+        None
+    }
+
+    /// Lets time go by; says whether the load ended meanwhile.
+    pub(super) fn pause(&self, length: Duration) -> bool {
+        let until = Instant::now() + length;
+        let mut state = self.state.lock();
+        while !state.is_over && !self.changed.wait_until(&mut state, until).timed_out() {}
+        state.is_over
+    }
+
+    /// When the window ends.
+    pub(super) fn end_of_window(&self) -> Instant {
+        self.state.lock().window.map_or_else(Instant::now, |window| self.at(window.to_s))
+    }
+
+    fn at(&self, second: f64) -> Instant {
+        self.origin + Duration::from_secs_f64(second.clamp(0.0, LATEST_S))
+    }
+
+    /// A connection that is cut when the load ends.
+    pub(super) fn connect(&self, endpoint: &Endpoint) -> Result<ClientSession, SessionError> {
+        let session = ClientSession::open(endpoint)?;
+        let mut state = self.state.lock();
+        let Some(interrupter) = session.interrupter() else { return Ok(session) };
+        if state.is_over {
+            interrupter.cut();
+        } else {
+            state.interrupters.push(interrupter);
+        }
+        drop(state);
+        Ok(session)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Window = Window { from_s: 0.05, to_s: 9.0 };
+
+    #[test]
+    fn a_happening_waits_for_the_window_and_then_for_its_phase() {
+        let stage = Stage::new(Instant::now());
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| stage.wait_for(0.1));
+            stage.set_window(WINDOW);
+            let began_s = thread.join().unwrap().unwrap();
+            assert!((0.15..5.0).contains(&began_s), "{began_s}");
+        });
+    }
+
+    #[test]
+    fn nothing_begins_when_the_load_has_ended() {
+        let stage = Stage::new(Instant::now());
+        std::thread::scope(|scope| {
+            let early = scope.spawn(|| stage.wait_for(0.0));
+            let pausing = scope.spawn(|| stage.pause(Duration::from_secs(600)));
+            drop(stage.ends_with_this());
+            assert_eq!((early.join().unwrap(), pausing.join().unwrap()), (None, true));
+        });
+        stage.set_window(WINDOW);
+        assert_eq!(stage.wait_for(0.0), None);
+        assert!(stage.is_over() && stage.pause(Duration::ZERO));
+    }
+}
