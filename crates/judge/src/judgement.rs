@@ -12,6 +12,7 @@ use crate::difference::pairs::{Pair, all};
 use crate::difference::runs::of_pairs;
 use crate::interval::LEVEL;
 use crate::papers::{IntervalTable, interval_table};
+use crate::phases::{Phases, judged};
 use crate::trial::measured::{Measured, Standing, measured};
 use crate::trial::metric::Metric;
 use crate::trial::sound::sound_series;
@@ -41,6 +42,8 @@ pub struct Judgement {
     pub chains: Vec<Chain>,
     /// Each run by itself.
     pub trials: Vec<OfTrial>,
+    /// Phases, each by itself.
+    pub phases: Phases,
 }
 
 impl Judgement {
@@ -56,7 +59,7 @@ impl Judgement {
 pub struct OfTrial {
     /// Which.
     pub key: TrialKey,
-    /// Whether throughput held still.
+    /// Whether throughput held still; not asked of a run with phases.
     pub steady: Option<Steady>,
     /// Where it broke down.
     pub stalls: Option<Stalls>,
@@ -87,15 +90,18 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
         trials: by_itself
             .map(|(trial, measured)| {
                 let series = sound_series(store.series(trial.id)?);
+                let has_phases = !trial.phases.is_empty();
                 Ok(OfTrial {
                     key: trial.key.clone(),
-                    steady: steady(&measured.tps),
-                    stalls: stalls(trial, measured, &series),
+                    // Where throughput is meant to change, that it does is no finding.
+                    steady: if has_phases { None } else { steady(&measured.tps) },
+                    stalls: if has_phases { None } else { stalls(trial, measured, &series) },
                     samples: interval_table(trial, &series),
                     statements: statements(&store.histograms(trial.id)?),
                 })
             })
             .collect::<Result<_>>()?,
+        phases: judged(store, study)?,
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod intervals;
 mod pairs;
+mod phases;
 mod verdicts;
 
 use super::Comparison;

@@ -42,6 +42,20 @@ pub struct Measured {
     pub absent: BTreeMap<Metric, Absent>,
 }
 
+impl Measured {
+    /// Of a run of which nothing was seen yet.
+    pub(crate) fn nothing(trial: &Trial) -> Measured {
+        Measured {
+            key: trial.key.clone(),
+            standing: standing(trial),
+            tps: Vec::new(),
+            latencies: SecondLatencies::default(),
+            figures: BTreeMap::new(),
+            absent: BTreeMap::new(),
+        }
+    }
+}
+
 /// The runs of a study that may be compared, with what is needed of their series.
 ///
 /// # Errors
@@ -51,14 +65,7 @@ pub fn measured(store: &Store, trials: &[Trial]) -> Result<Vec<Measured>> {
 }
 
 fn read(store: &Store, trial: &Trial) -> Result<Measured> {
-    let mut measured = Measured {
-        key: trial.key.clone(),
-        standing: standing(trial),
-        tps: Vec::new(),
-        latencies: SecondLatencies::default(),
-        figures: BTreeMap::new(),
-        absent: BTreeMap::new(),
-    };
+    let mut measured = Measured::nothing(trial);
     let Some(window) = trial.window.filter(|_| trial.state == State::Done) else {
         return Ok(measured);
     };
