@@ -41,6 +41,7 @@ mod option_file;
 mod page;
 mod paid;
 mod paper;
+mod phases;
 mod rates;
 mod second;
 mod series;
@@ -151,6 +152,11 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
     files::replace(&written.tables.join("stalls.csv"), |file| {
         verdicts::write_stalls(file, &judgement)
     })?;
+    if !judgement.phases.of_trials.is_empty() {
+        files::replace(&written.tables.join("phases.csv"), |file| {
+            phases::write_table(file, &judgement)
+        })?;
+    }
     files::replace(&written.tables.join("steps.csv"), |file| {
         verdicts::write_steps(file, &judgement)
     })?;

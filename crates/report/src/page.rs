@@ -21,6 +21,7 @@ use super::judged::Judged;
 use super::metrics;
 use super::moments::{self, Moments};
 use super::opening::{Opening, opening};
+use super::phases;
 use super::rates;
 use super::second::{self, Drawn, Template};
 use super::series::Head;
@@ -65,6 +66,7 @@ struct Page<'a> {
     space: Option<Space<'a>>,
     write_path: Vec<write_path::Evidence>,
     rates: Option<worth::Table>,
+    phases: Option<phases::Shown>,
     endurance: Option<worth::Table>,
     cost: Option<worth::Table>,
     servers: Option<worth::Table>,
@@ -152,6 +154,8 @@ struct DataTrial<'a> {
     /// Why there is nothing to draw.
     reason: Option<String>,
     window: Option<Window>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    phases: Vec<phases::Mark<'a>>,
     series: &'a BTreeMap<usize, Value>,
     /// What each chart of seconds shows of it, in their order.
     found: Vec<String>,
@@ -203,6 +207,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         space,
         write_path: write_path::shown(study, input.groups, input.judged),
         rates: rates::table(study, input.groups),
+        phases: phases::shown(study, input.groups, input.judgement),
         endurance: worth::endurance::table(study, input.groups, input.judged),
         cost: worth::cost::table(study, input.groups, input.judged),
         servers: worth::servers::table(study, input.groups, input.judged),
@@ -336,6 +341,7 @@ fn data<'a>(input: &'a Input<'_>, moments: &[Moments], plots: &'a [Plot]) -> Dat
             repeat: trial.key.repeat,
             reason: (trial.state != State::Done).then(|| view::standing(trial)),
             window: trial.window,
+            phases: phases::marks(trial),
             series,
             found: moments::told(input, trial, its),
         })

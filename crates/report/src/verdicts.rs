@@ -86,6 +86,18 @@ pub(super) fn told(study: &Study, judged: &Judgement) -> Vec<Row> {
     rows(study, judged, |one| leads(one) && is_told(one))
 }
 
+/// Those of a phase that came to a verdict, or those that did not.
+pub(super) fn of_phase(
+    study: &Study,
+    phase: &str,
+    comparisons: &[Comparison],
+    is_wanted_told: bool,
+) -> Vec<Row> {
+    let wanted = comparisons.iter().filter(|one| is_told(one) == is_wanted_told);
+    let named = |row: Row| Row { workload: format!("{phase}: {}", row.workload), ..row };
+    wanted.filter_map(|one| row(study, one)).map(named).collect()
+}
+
 /// The same without a verdict.
 pub(super) fn inconclusive(study: &Study, judged: &Judgement) -> Vec<Row> {
     rows(study, judged, |one| leads(one) && !is_told(one))
@@ -197,7 +209,7 @@ fn trials(judged: &Judgement) -> List {
         let steady = one.steady.as_ref();
         vec![
             one.key.to_string(),
-            steady.map_or_else(|| "too short to tell".into(), steady::text),
+            steady.map_or_else(|| untold(judged, one).into(), steady::text),
             steady
                 .map_or_else(String::new, |s| format!("{:+.1} %/min", s.slope_percent_per_minute)),
             steady.map_or_else(String::new, |s| format!("{:.1} %", s.spread_percent)),
@@ -211,6 +223,14 @@ fn trials(judged: &Judgement) -> List {
             .into(),
         head: vec!["run", "throughput", "slope", "deviation", "stalls", "what departed"],
         rows: judged.trials.iter().map(row).collect(),
+    }
+}
+
+/// Why it is not told whether throughput held still.
+fn untold(judged: &Judgement, one: &OfTrial) -> &'static str {
+    match judged.phases.of_trials.iter().any(|phase| phase.key == one.key) {
+        true => "made of phases, each judged by itself",
+        false => "too short to tell",
     }
 }
 

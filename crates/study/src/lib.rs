@@ -29,6 +29,7 @@ use anyhow::{Context, Result, bail};
 use rusqlite::{Connection, OpenFlags, Transaction};
 
 pub use aggregate::{Results, over_window, quotients};
+pub use assay_load::PhasePace;
 pub use calibration::{Calibration, Port, TooFast};
 pub use judging::{AskedPair, Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};

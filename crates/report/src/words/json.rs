@@ -4,8 +4,8 @@ use serde::{Serialize, Serializer};
 
 use assay_judge::papers::Samples;
 use assay_judge::{
-    Basis, Chain, Comparison, Difference, Judgement, Level, Metric, NoiseFloor, OfTrial, Permuted,
-    Stalls, Statements, Steady, Step, Word,
+    Basis, Chain, Comparison, Difference, Judgement, Level, Metric, NoiseFloor, OfPhase, OfTrial,
+    Permuted, Phases, Stalls, Statements, Steady, Step, Word,
 };
 use assay_study::TrialKey;
 
@@ -25,6 +25,33 @@ pub struct JudgementView<'a> {
     samples_note: &'static str,
     #[serde(rename = "runs")]
     trials: Vec<TrialView<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phases: Option<PhasesView<'a>>,
+}
+
+/// Phases, each judged by itself.
+#[derive(Debug, Serialize)]
+struct PhasesView<'a> {
+    runs: &'a [OfPhase],
+    verdicts: Vec<PhaseVerdictsView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct PhaseVerdictsView<'a> {
+    phase: &'a str,
+    comparisons: Vec<ComparisonView<'a>>,
+}
+
+impl<'a> PhasesView<'a> {
+    /// Nothing of a study without.
+    fn of(phases: &'a Phases) -> Option<PhasesView<'a>> {
+        let verdicts = phases.verdicts.iter().map(|one| PhaseVerdictsView {
+            phase: &one.phase,
+            comparisons: one.comparisons.iter().map(ComparisonView::of).collect(),
+        });
+        let runs = &phases.of_trials;
+        (!runs.is_empty()).then(|| PhasesView { runs, verdicts: verdicts.collect() })
+    }
 }
 
 impl<'a> JudgementView<'a> {
@@ -40,6 +67,7 @@ impl<'a> JudgementView<'a> {
             chains: judged.chains.iter().map(ChainView::of).collect(),
             samples_note: PERCENTILE_OF_PERCENTILES,
             trials: judged.trials.iter().map(TrialView::of).collect(),
+            phases: PhasesView::of(&judged.phases),
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod durability;
 pub mod endurance;
 pub mod json;
 pub mod paper;
+pub mod phases;
 pub mod reason;
 pub mod reconcile;
 pub mod rig;

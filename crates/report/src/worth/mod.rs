@@ -65,6 +65,20 @@ impl Table {
         (!blocks.is_empty()).then_some(Table { columns, blocks, notes })
     }
 
+    /// Of rows under heads of their own, without columns that have a figure in no row; nothing of none.
+    pub(super) fn in_blocks(
+        columns: Vec<(String, &'static str)>,
+        blocks: Vec<(String, Vec<(usize, Vec<String>)>)>,
+    ) -> Option<Table> {
+        let row = |(config, fields)| Row { config, warnings: Vec::new(), fields };
+        let blocks: Vec<Block> = blocks
+            .into_iter()
+            .map(|(load, rows)| Block { load, rows: rows.into_iter().map(row).collect() })
+            .collect();
+        let table = Table { columns, blocks, notes: Vec::new() };
+        (!table.blocks.is_empty()).then(|| table.without_empty_columns())
+    }
+
     /// Without columns that have a figure in no row.
     fn without_empty_columns(mut self) -> Table {
         let rows = || self.blocks.iter().flat_map(|block| &block.rows);

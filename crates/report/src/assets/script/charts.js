@@ -160,6 +160,30 @@ function shades(trial, [first, last]) {
   return [[first, from], [to, last]].filter(([a, b]) => b > a).map(([a, b]) => shade(a, b));
 }
 
+// A line where each phase but the first begins, and a band for as long as something happened in one.
+function phaseShapes(trial, last) {
+  const phases = trial.phases ?? [];
+  const lines = phases.slice(1).map(({ from }) => ({ type: 'line', xref: 'x', yref: 'paper', x0: from, x1: from, y0: 0, y1: 1,
+    layer: 'below', line: { width: 1, dash: 'dot', color: colours.soft } }));
+  const bands = phases.filter(({ happened }) => happened).map(({ happened: [, began, ended] }) => ({ type: 'rect', xref: 'x',
+    yref: 'paper', x0: began, x1: Math.min(ended ?? last, last), y0: 0, y1: 0.04, layer: 'above', line: { width: 0 },
+    fillcolor: colours.ink, opacity: 0.55 }));
+  return [...lines, ...bands];
+}
+
+// Its name where a phase begins, as far as it fits before the next one, and what happened when it is pointed at.
+function phaseNames(element, trial, [first, last]) {
+  const perSecond = element.clientWidth / Math.max(last - first, 1);
+  return (trial.phases ?? []).filter(({ from, to }) => to > first && from < last).map(({ name, from, to, happened }) => {
+    const begin = Math.max(from, first);
+    const room = Math.floor(((Math.min(to, last) - begin) * perSecond) / CHARACTER);
+    const text = name.length <= room ? name : name.slice(0, Math.max(room - 1, 0)) + (room > 1 ? '…' : '');
+    const what = happened ? `: ${happened[0]}` : '';
+    return { xref: 'x', x: begin, xanchor: 'left', yref: 'paper', y: 1, yanchor: 'top', showarrow: false, text: label(text),
+      hovertext: label(name + what), font: { size: 11, color: colours.soft } };
+  }).filter(({ text }) => text);
+}
+
 function buildPanel(element, second, config) {
   const { trial, found, reason } = panelSeries(second, config);
   const hasData = found.some(Boolean);
@@ -180,8 +204,10 @@ function buildPanel(element, second, config) {
     return line ? [{ ...paint(second, trace, role, config), ...line }] : [];
   });
   const { layout } = second.plot;
-  return { data: traces, layout: { ...layout, template: colours.template, shapes: shades(trial, range.x),
-    xaxis: { ...layout.xaxis, range: zoom ?? range.x },
+  const shown = zoom ?? range.x;
+  return { data: traces, layout: { ...layout, template: colours.template,
+    shapes: [...shades(trial, range.x), ...phaseShapes(trial, range.x[1])], annotations: phaseNames(element, trial, shown),
+    xaxis: { ...layout.xaxis, range: shown },
     yaxis: { ...layout.yaxis, range: range.y, fixedrange: true } } };
 }
 
