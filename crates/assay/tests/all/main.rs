@@ -39,6 +39,7 @@ mod live;
 mod load_server;
 mod model_errors;
 mod old_generators;
+mod phases;
 mod sysbench_equivalence;
 mod write_path;
 mod ycsb;

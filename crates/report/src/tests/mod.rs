@@ -12,6 +12,7 @@ mod layout;
 mod opening;
 mod pages;
 mod paper;
+mod phases;
 mod rates;
 mod safety;
 mod seconds;

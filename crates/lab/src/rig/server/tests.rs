@@ -53,6 +53,19 @@ fn lives(flavour: Flavour) {
     let process = identity(server.pid()).unwrap();
     drop(server);
     assert_ne!(identity(process.pid), Some(process));
+    restarts(&binary, &start);
+}
+
+/// Another process on the same data at the same socket; one that has no time for it is not left running.
+fn restarts(binary: &Binary, start: &Start) {
+    let mut server = super::start(binary, start).unwrap();
+    let (pid, socket) = (server.pid(), server.socket().to_path_buf());
+    let restarted = server.restart(binary, start, Instant::now() + GRACE).unwrap();
+    assert!(restarted.is_orderly && restarted.stop + restarted.answer < GRACE);
+    assert_ne!(server.pid(), pid);
+    assert_eq!(server.socket(), socket);
+    assert_eq!(ask::<String>(&server, "SHOW DATABASES LIKE 'kept'"), ["kept"]);
+    assert!(server.restart(binary, start, Instant::now()).is_err());
 }
 
 #[test]
