@@ -158,7 +158,7 @@ fn phases_and_what_happens_are_marked_on_the_time_axis() {
     browser.ask("assay.settled()");
     let marks: Value = serde_json::from_str(browser.ask(MARKS).as_str().unwrap()).unwrap();
     assert_eq!(marks[0], json!(["ramp@5", "burst &lt;b&gt;@15", "alter@20", "restart@25"]));
-    assert_eq!(marks[1], json!([15.0, 20.0, 25.0]));
-    assert_eq!(marks[2], json!([[20.0, 28.5], [25.0, 28.75]]));
+    assert_eq!(marks[1], json!([15, 20, 25]));
+    assert_eq!(marks[2], json!([[20, 28.5], [25, 28.75]]));
     assert_eq!(browser.complaints(), [""; 0]);
 }

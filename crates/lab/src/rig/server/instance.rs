@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use assay_mysql::{ClientConnect, ClientSession, Connect, Endpoint, Session, SessionError};
 use assay_ports::child::{Child, describe, spawn};
 
@@ -357,6 +357,7 @@ impl Server {
         let began = Instant::now();
         let status = self.child.stop(left())?;
         let stopped = Instant::now();
+        ensure!(stopped < until, "it had not shut down within {} s", (stopped - began).as_secs());
         (self.child, self.log_start) = launch(binary, start, &settings, &self.socket, &self.log)?;
         self.wait_until_ready(binary, &settings, left())?;
         Ok(Restarted {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread::{Builder, ScopedJoinHandle};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use assay_load::{Endpoint, Schema};
 use assay_mysql::Session;
 use parking_lot::Mutex;
@@ -170,9 +170,54 @@ pub fn warnings(
 /// # Errors
 /// That it did not.
 pub fn check_restarts(happened: &[Option<Happened>]) -> Result<()> {
-    let failed = happened.iter().flatten().find(|one| one.happening == Happening::Restart);
-    match failed.and_then(|one| one.error.as_ref()) {
-        Some(error) => bail!("the server did not come back when it was restarted: {error}"),
-        None => Ok(()),
+    for one in happened.iter().flatten().filter(|one| one.happening == Happening::Restart) {
+        if let Some(error) = &one.error {
+            bail!("the server did not come back when it was restarted: {error}");
+        }
+        ensure!(
+            one.ended_s.is_some(),
+            "the server had not come back when the run ended; make the phase of its restart longer"
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_load::{LoadPhase, PhasePace, Phases};
+
+    fn phase(name: &str, seconds: f64) -> PhaseSpec {
+        let spec = serde_json::json!({ "name": name, "seconds": seconds, "happening": "restart" });
+        serde_json::from_value(spec).unwrap()
+    }
+
+    fn happened(ended_s: Option<f64>, error: Option<&str>) -> Option<Happened> {
+        let error = error.map(str::to_owned);
+        let happening = Happening::Restart;
+        Some(Happened { happening, began_s: 7.0, ended_s, error, done: None })
+    }
+
+    #[test]
+    fn phases_lie_one_behind_the_other_from_the_windows_beginning() {
+        let specs = [phase("a", 5.0), phase("b", 2.0)];
+        let pace = LoadPhase { seconds: 1, pace: PhasePace::Paused, workload: None };
+        let paces = Phases { arrivals: Default::default(), each: vec![pace.clone(), pace] };
+        let told = told(&specs, &paces, vec![None, happened(Some(9.0), None)], 3.0);
+        let windows: Vec<_> = told.iter().map(|one| (one.window.from_s, one.window.to_s)).collect();
+        assert_eq!(windows, [(3.0, 8.0), (8.0, 10.0)]);
+        assert_eq!(told[1].happened.as_ref().unwrap().took_s(), Some(2.0));
+    }
+
+    #[test]
+    fn a_server_that_does_not_come_back_fails_the_run_and_a_refusal_is_told() {
+        assert!(check_restarts(&[None, happened(Some(9.0), None)]).is_ok());
+        let told = |one| check_restarts(&[one]).unwrap_err().to_string();
+        assert!(told(happened(None, None)).contains("make the phase of its restart longer"));
+        assert!(told(happened(Some(8.0), Some("no space"))).ends_with("restarted: no space"));
+        let refused = [happened(Some(8.0), Some("no space")), happened(Some(9.0), None)];
+        let found: Vec<Warning> = warnings(&[phase("a", 5.0), phase("b", 2.0)], &refused).collect();
+        let (phase, happening, error) = ("a".into(), "restart".into(), "no space".into());
+        assert_eq!(found, [Warning::HappeningFailed { phase, happening, error }]);
     }
 }
