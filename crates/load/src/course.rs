@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use crate::phases::PhasePace;
 use crate::random::Rng;
-use crate::schedule::{Arrivals, Pace, Schedule};
-use crate::worker::SECOND_NS;
+use crate::schedule::{Arrivals, Pace, SECOND_NS, Schedule};
 
 /// The mix that the load's own workload is.
 pub(crate) const MAIN_MIX: usize = 0;

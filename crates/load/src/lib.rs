@@ -26,6 +26,7 @@ pub mod workload;
 pub mod ycsb;
 pub mod ycsb_client;
 
+mod arrivals;
 mod connect;
 mod course;
 #[cfg(test)]

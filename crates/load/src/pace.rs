@@ -244,7 +244,7 @@ impl Pacer {
 mod tests {
     use super::*;
     use crate::phases::{LoadPhase, PhasePace, Phases};
-    use crate::worker::SECOND_NS;
+    use crate::schedule::SECOND_NS;
 
     fn starts(arrivals: Arrivals, count: usize) -> Vec<u64> {
         let mut planned = Planned::new(1000.0, arrivals, 3);

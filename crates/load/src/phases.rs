@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::arrivals::{Arrivals, is_rate};
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
-use crate::schedule::{Arrivals, is_rate};
 use crate::workload::Workload;
 
 /// All phases of a load, in order.

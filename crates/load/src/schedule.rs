@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::arrivals::Arrivals;
+use crate::arrivals::is_rate;
 use crate::error::{Error, Result};
 use crate::phases::Phases;
 
@@ -49,17 +51,6 @@ impl Pace {
             Pace::Rate { per_second, .. } | Pace::Throttled { per_second } => Some(per_second),
         }
     }
-}
-
-/// How planned starts are spaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Arrivals {
-    /// At random, as independent users arrive: gaps are exponential.
-    #[default]
-    Poisson,
-    /// All gaps alike.
-    Even,
 }
 
 /// How a run goes.
@@ -125,6 +116,9 @@ impl Default for Schedule {
     }
 }
 
+/// Nanoseconds of a second.
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+
 /// The most threads one run may have.
 pub const THREADS_MAX: u32 = 4096;
 
@@ -186,11 +180,6 @@ impl Schedule {
             Warmup::Steady { .. } => None,
         }
     }
-}
-
-/// Whether so many events per second can be asked for.
-pub(crate) fn is_rate(per_second: f64) -> bool {
-    per_second > 0.0 && per_second <= 1e8
 }
 
 #[cfg(test)]

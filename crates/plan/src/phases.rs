@@ -109,6 +109,11 @@ impl Plan {
         (!each.is_empty()).then_some(Phases { arrivals: self.arrivals, each })
     }
 
+    /// Whether the plan's own rate changes anything that is measured.
+    pub(super) fn leaves_rates_a_say(&self) -> bool {
+        self.phases.is_empty() || self.phases.iter().any(|phase| !phase.has_own_pace())
+    }
+
     /// What happens to the load by the plan's own will, and does not end it.
     #[must_use]
     pub fn rides_out(&self) -> RidesOut {
@@ -210,9 +215,4 @@ fn check_beside(plan: &Plan) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// Whether the plan's own rate changes anything that is measured.
-pub(super) fn leaves_rates_a_say(plan: &Plan) -> bool {
-    plan.phases.is_empty() || plan.phases.iter().any(|phase| !phase.has_own_pace())
 }

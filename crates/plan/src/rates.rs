@@ -6,7 +6,7 @@
 use anyhow::{Result, ensure};
 use indexmap::IndexMap;
 
-use super::{AskedPair, Plan, phases};
+use super::{AskedPair, Plan};
 
 /// The most events per second that a plan may ask for.
 const RATE_MAX: f64 = 1e8;
@@ -69,7 +69,7 @@ fn check(plan: &Plan) -> Result<()> {
         "rates is given beside rate or workload_rates; keep one of them"
     );
     ensure!(
-        plan.rates.is_empty() || phases::leaves_rates_a_say(plan),
+        plan.rates.is_empty() || plan.leaves_rates_a_say(),
         "rates is given, but every phase has a rate of its own or a pause; omit rates, or leave a phase without rate"
     );
     for (name, rate) in &plan.workload_rates {

@@ -89,7 +89,7 @@ pub(super) fn shown(study: &Study, groups: &[Group<'_>], judgement: &Judgement) 
         .filter(|group| study.configs.get(group.config).is_some_and(|one| !is_aa_run(study, one)))
         .flat_map(|group| parts(study, group, all))
         .collect();
-    let mut blocks: Vec<(String, Vec<(usize, Vec<String>)>)> = Vec::new();
+    let mut blocks: Vec<(String, worth::Fields)> = Vec::new();
     for head in heads(&parts) {
         let its = parts.iter().filter(|part| part.head == *head);
         blocks.push((head.clone(), its.map(|part| (part.config, part.fields())).collect()));

@@ -9,8 +9,8 @@ use super::{Crew, Job, cpu, unfinished};
 use crate::mode::Mode;
 use crate::outcome::{KindLatency, Outcome, Second, SecondPhase, ThreadOutcome};
 use crate::record::Collector;
-use crate::schedule::Warmup;
-use crate::worker::{Clock, SECOND_NS, second_of};
+use crate::schedule::{SECOND_NS, Warmup};
+use crate::worker::{Clock, second_of};
 use assay_mysql::Connect;
 
 /// The clock's side of a run: seconds, window, outcome.

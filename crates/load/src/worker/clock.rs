@@ -5,8 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::record::Phase;
-
-pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+use crate::schedule::SECOND_NS;
 
 /// The number of the second that holds `ns`.
 pub(crate) fn second_of(ns: u64) -> u64 {

@@ -8,7 +8,7 @@ mod operation;
 mod statement;
 mod values;
 
-pub(crate) use clock::{Clock, SECOND_NS, Window, second_of};
+pub(crate) use clock::{Clock, Window, second_of};
 
 #[cfg(test)]
 pub(crate) use statement::render;

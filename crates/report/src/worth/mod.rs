@@ -39,6 +39,9 @@ struct Row {
     fields: Vec<String>,
 }
 
+/// Rows of texts, each of a configuration by its place in the study.
+pub(super) type Fields = Vec<(usize, Vec<String>)>;
+
 /// In the place of a figure that is not known.
 pub(super) const NONE: &str = "–";
 
@@ -68,7 +71,7 @@ impl Table {
     /// Of rows under heads of their own, without columns that have a figure in no row; nothing of none.
     pub(super) fn in_blocks(
         columns: Vec<(String, &'static str)>,
-        blocks: Vec<(String, Vec<(usize, Vec<String>)>)>,
+        blocks: Vec<(String, Fields)>,
     ) -> Option<Table> {
         let row = |(config, fields)| Row { config, warnings: Vec::new(), fields };
         let blocks: Vec<Block> = blocks
