@@ -3,7 +3,7 @@
 //! Reads the words with [`assay_load::sysbench::parse`], does what they say, prints as sysbench prints, and writes
 //! everything as JSON if asked. `assay load ycsb` does the same with YCSB's command line. The first Ctrl-C ends a run early with its results; the second one kills.
 
-mod capacity;
+pub mod capacity;
 mod ycsb;
 
 use parking_lot::Mutex;

@@ -151,5 +151,8 @@ pub(crate) fn comparisons(
 fn metrics(study: &Study) -> Vec<Metric> {
     let kinds = study.judging.percentiles_by_statement.iter();
     let asked = kinds.filter_map(|kind| Metric::of_statement(kind)).flatten();
-    Metric::ALL.into_iter().chain(asked).collect()
+    // Percentiles of runs at the highest rate that keeps one of them are what was asked for.
+    let is_searched = study.trials.iter().any(|trial| trial.capacity.is_some());
+    let of_all = Metric::ALL.into_iter().take(if is_searched { 1 } else { Metric::ALL.len() });
+    of_all.chain(asked).collect()
 }

@@ -10,6 +10,7 @@ mod cpu_list;
 mod data_profile;
 mod model;
 mod noise;
+mod objective;
 mod paper;
 mod phases;
 mod quick;
@@ -36,6 +37,7 @@ pub use cpu_list::CpuList;
 pub use data_profile::{DataProfile, Load, Variant, VariantKey};
 pub use model::ModelSpec;
 pub use noise::NoiseFloor;
+pub use objective::ObjectiveSpec;
 pub use phases::PhaseSpec;
 pub use quick::Form;
 pub use rig::{FileSystem, RigKind, RigSpec};
@@ -104,6 +106,9 @@ pub struct Plan {
     /// Events per second of single workloads, by name, in the place of `rate`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workload_rates: BTreeMap<String, f64>,
+    /// The latency to keep: each run is then a search for the highest rate that keeps it, whose runs take `seconds` each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<ObjectiveSpec>,
     /// How events of a fixed rate are spaced.
     #[serde(default)]
     pub arrivals: Arrivals,
@@ -319,6 +324,7 @@ impl Plan {
     fn fill_in_and_check(&mut self) -> Result<()> {
         phases::complete(self)?;
         phases::check(self)?;
+        objective::check(self)?;
         rates::expand(self)?;
         paper::fill_in(self)?;
         self.complete_aa_runs()?;

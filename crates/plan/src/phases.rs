@@ -118,7 +118,9 @@ impl Plan {
     #[must_use]
     pub fn rides_out(&self) -> RidesOut {
         let happens = |is_it: fn(&Happening) -> bool| {
-            self.phases.iter().filter_map(|phase| phase.happening.as_ref()).any(is_it)
+            let in_phases = self.phases.iter().filter_map(|phase| phase.happening.as_ref());
+            let during = self.objective.as_ref().and_then(|objective| objective.during.as_ref());
+            in_phases.chain(during).any(is_it)
         };
         RidesOut {
             restarts: happens(|one| *one == Happening::Restart),

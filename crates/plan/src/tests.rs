@@ -13,6 +13,7 @@ use assay_devices::Unit;
 mod compare;
 mod data_profiles;
 mod noise;
+mod objective;
 mod papers;
 mod phases;
 mod prices;

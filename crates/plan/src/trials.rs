@@ -123,6 +123,9 @@ fn conditions(plan: &Plan, variant: Option<&Variant>, workload: &str) -> String 
     if let Some(events) = plan.events {
         conditions["events"] = json!(events);
     }
+    if let Some(objective) = &plan.objective {
+        conditions["objective"] = json!(objective);
+    }
     if let Some(phases) = plan.phases_of(workload) {
         let happenings = plan.phases.iter().map(|phase| json!(phase.happening));
         conditions["phases"] = json!([json!(phases), happenings.collect::<serde_json::Value>()]);

@@ -13,6 +13,7 @@ use crate::words::spoilt;
 use assay_judge::{Comparison, Judgement, Metric, Word};
 use assay_study::{State, Study};
 
+use super::capacity;
 use super::flagged;
 use super::format::{figure, list, plural, threads};
 use super::leading::{
@@ -24,6 +25,25 @@ const SINGLE: usize = 2;
 
 /// The verdict in a sentence or two.
 pub(super) fn headline(study: &Study, judged: &Judgement) -> String {
+    let verdict = verdict(study, judged);
+    match capacity::objective(study) {
+        None => verdict,
+        Some(objective) => {
+            let kept = capacity::in_words(objective);
+            format!("Highest rates that keep {kept}: {}", begun_small(&verdict))
+        }
+    }
+}
+
+/// The sentence as it goes on behind a colon: names stay as they are.
+fn begun_small(sentence: &str) -> String {
+    match sentence.strip_prefix("Under ") {
+        Some(rest) => format!("under {rest}"),
+        None => sentence.to_owned(),
+    }
+}
+
+fn verdict(study: &Study, judged: &Judgement) -> String {
     let all = whole(judged, Metric::Throughput);
     let is_untold = |one: &&Comparison| {
         one.verdict.word == Word::Inconclusive && !hangs_on_threads(judged, one)

@@ -8,6 +8,7 @@
 
 pub mod beside;
 mod brief;
+mod capacity;
 mod caveats;
 mod charts;
 pub mod claim_rows;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use assay_judge::{Comparison, Judgement, Metric};
 use assay_study::{State, Study};
 
+use super::capacity;
 use super::charts::Plot;
 use super::conditions;
 use super::forest;
@@ -193,7 +194,15 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
     };
     Some(Chart {
         plot: plots.len() - 1,
-        title: format!("Throughput above or below {base}"),
+        title: match capacity::objective(study) {
+            None => format!("Throughput above or below {base}"),
+            Some(objective) => {
+                format!(
+                    "Highest rate with {}, above or below {base}",
+                    capacity::in_words(objective)
+                )
+            }
+        },
         caption: format!(
             "Whiskers: {:.0} % confidence intervals. Band: differences up to {} % are treated as equivalent.{hollow}{more}",
             judgement.level * 100.0,

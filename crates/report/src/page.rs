@@ -11,6 +11,7 @@ use assay_judge::reconcile::Pair;
 use assay_study::metrics::{Group as Columns, Window};
 use assay_study::{State, Trial};
 
+use super::capacity;
 use super::charts::{self, Plot};
 use super::compared::compared;
 use super::configs::look;
@@ -65,6 +66,7 @@ struct Page<'a> {
     second: Option<Second<'a>>,
     space: Option<Space<'a>>,
     write_path: Vec<write_path::Evidence>,
+    capacity: Option<worth::Table>,
     rates: Option<worth::Table>,
     phases: Option<phases::Shown>,
     endurance: Option<worth::Table>,
@@ -206,6 +208,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         second: second(input),
         space,
         write_path: write_path::shown(study, input.groups, input.judged),
+        capacity: capacity::table(study, input.groups),
         rates: rates::table(study, input.groups),
         phases: phases::shown(study, input.groups, input.judgement),
         endurance: worth::endurance::table(study, input.groups, input.judged),

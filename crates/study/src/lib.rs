@@ -30,6 +30,7 @@ use rusqlite::{Connection, OpenFlags, Transaction};
 
 pub use aggregate::{Results, over_window, quotients};
 pub use assay_load::PhasePace;
+pub use assay_load::capacity::{Capacity, Found, Objective, Purpose, Tried};
 pub use calibration::{Calibration, Port, TooFast};
 pub use judging::{AskedPair, Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
@@ -64,7 +65,7 @@ CREATE TABLE workloads (name TEXT PRIMARY KEY, position INTEGER NOT NULL, worklo
 CREATE TABLE runs (id INTEGER PRIMARY KEY, config TEXT NOT NULL, workload TEXT NOT NULL,
   threads INTEGER NOT NULL, repeat INTEGER NOT NULL, position INTEGER NOT NULL,
   fingerprint TEXT NOT NULL, state TEXT NOT NULL, reason TEXT, started_at TEXT, ended_at TEXT,
-  window_from_s REAL, window_to_s REAL, facts_json TEXT NOT NULL DEFAULT '{}', variables_hash TEXT,
+  window_from_s REAL, window_to_s REAL, facts_json TEXT NOT NULL DEFAULT '{}', variables_hash TEXT, capacity_json TEXT,
   UNIQUE (config, workload, threads, repeat));
 CREATE TABLE warnings (id INTEGER PRIMARY KEY, run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
   kind TEXT NOT NULL, facts_json TEXT);

@@ -277,12 +277,13 @@ impl Store {
     pub(super) fn trials(&self) -> Result<Vec<Trial>> {
         let heads = self.rows(
             "SELECT id, config, workload, threads, repeat, position, state, reason, started_at, ended_at,
-             window_from_s, window_to_s, facts_json FROM runs",
+             window_from_s, window_to_s, facts_json, capacity_json FROM runs",
             [],
             |row| {
                 let window: (Option<f64>, Option<f64>) = (row.get(10)?, row.get(11)?);
                 let state: String = row.get(6)?;
                 let facts: String = row.get(12)?;
+                let capacity: Option<String> = row.get(13)?;
                 let trial = Trial {
                     id: row.get(0)?,
                     key: trial_key(row, 1)?,
@@ -297,16 +298,18 @@ impl Store {
                     results: BTreeMap::new(),
                     errors: BTreeMap::new(),
                     phases: Vec::new(),
+                    capacity: None,
                 };
-                Ok((trial, state, facts))
+                Ok((trial, state, facts, capacity))
             },
         )?;
         heads
             .into_iter()
-            .map(|(trial, state, facts)| {
+            .map(|(trial, state, facts, capacity)| {
                 let state = state.parse().map_err(anyhow::Error::msg)?;
                 self.check_window(&trial, trial.window)?;
-                self.with_figures(Trial { state, facts: parse(&facts)?, ..trial })
+                let capacity = capacity.as_deref().map(parse).transpose()?;
+                self.with_figures(Trial { state, facts: parse(&facts)?, capacity, ..trial })
             })
             .collect()
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+use assay_load::capacity::Capacity;
 use serde::Serialize;
 
 use super::calibration::Calibration;
@@ -138,6 +139,10 @@ pub struct Trial {
     /// What its window was made of, where that was more than one thing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
+    /// The search for the highest rate that keeps the plan's objective. The window is then that of the run that stands for
+    /// what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
 }
 
 impl Trial {
@@ -157,6 +162,7 @@ impl Trial {
             results: results.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             errors: BTreeMap::new(),
             phases: Vec::new(),
+            capacity: None,
         }
     }
 }

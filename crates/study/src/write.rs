@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use assay_load::capacity::Capacity;
 use rusqlite::{Transaction, params};
 use sha2::{Digest, Sha256};
 
@@ -116,6 +117,8 @@ pub struct Outcome {
     pub second_latencies: SecondLatencies,
     /// What the window was made of, where that was more than one thing.
     pub phases: Vec<Phase>,
+    /// The search for the highest rate that keeps the plan's objective.
+    pub capacity: Option<Capacity>,
     /// All variables of the server.
     pub variables: BTreeMap<String, String>,
 }
@@ -202,7 +205,7 @@ impl Store {
             forget_run(transaction, id)?;
             transaction.execute(
                 "UPDATE runs SET state = 'running', reason = NULL, started_at = ?2, ended_at = NULL,
-                 window_from_s = NULL, window_to_s = NULL WHERE id = ?1",
+                 window_from_s = NULL, window_to_s = NULL, capacity_json = NULL WHERE id = ?1",
                 params![id, now()],
             )?;
             Ok(())
@@ -332,7 +335,7 @@ fn write_trial(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Res
     let state = if outcome.reason.is_some() { State::Failed } else { State::Done };
     transaction.execute(
         "UPDATE runs SET state = ?2, reason = ?3, ended_at = ?4, window_from_s = ?5, window_to_s = ?6,
-         facts_json = ?7, variables_hash = ?8 WHERE id = ?1",
+         facts_json = ?7, variables_hash = ?8, capacity_json = ?9 WHERE id = ?1",
         params![
             id,
             state.word(),
@@ -342,6 +345,7 @@ fn write_trial(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Res
             outcome.window.map(|window| window.to_s),
             json(&outcome.facts)?,
             write_variables(transaction, &outcome.variables)?,
+            outcome.capacity.as_ref().map(json).transpose()?,
         ],
     )?;
     Ok(())

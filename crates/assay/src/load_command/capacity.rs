@@ -35,13 +35,16 @@ pub(super) fn run(line: &CommandLine, stop: &Arc<AtomicBool>) -> Result<ExitCode
         schema: &line.schema,
         workload: &line.workload,
         schedule: &line.schedule,
+        origin: None,
+        observer: &(),
         stop,
     };
     let options = line.capacity;
     let percentile = options.objective.percentile;
     // A closed pipe ends the show and not the search.
     let show = |tried: &Tried| drop(writeln!(stdout(), "{}", told(tried, percentile)));
-    let capacity = find(&on, options.objective, options.resolution, options.runs_max, &show)?;
+    let searched = find(&on, options.objective, options.resolution, options.runs_max, &show)?;
+    let capacity = searched.capacity;
     let (text, is_found) = result(&capacity, options.objective);
     match is_found {
         true => writeln!(stdout(), "{text}")?,
@@ -56,7 +59,8 @@ pub(super) fn run(line: &CommandLine, stop: &Arc<AtomicBool>) -> Result<ExitCode
     Ok(if is_found { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-fn told(tried: &Tried, percentile: f64) -> String {
+/// A run of a search in a line.
+pub fn told(tried: &Tried, percentile: f64) -> String {
     let purpose = match tried.purpose {
         Purpose::Probe => "probe",
         Purpose::Rest => "rest",

@@ -7,6 +7,9 @@ use assay_plan::Plan;
 /// What bringing a rig up and down takes on a small machine, in seconds, until runs have been timed.
 const RIG_SECONDS_GUESS: f64 = 6.0;
 
+/// What a search takes in runs, until searches have been timed.
+const SEARCH_RUNS_GUESS: f64 = 30.0;
+
 /// How long runs of a plan are, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Lengths {
@@ -18,6 +21,8 @@ pub struct Lengths {
     pub is_warmup_a_cap: bool,
     /// Whether measuring may end sooner.
     pub is_measuring_a_cap: bool,
+    /// Whether each is a search for the highest rate within the plan's objective, which warms up and measures many times.
+    pub is_search: bool,
 }
 
 /// Runs done, runs to do, and when that began.
@@ -42,6 +47,7 @@ impl Lengths {
             warmup_seconds: plan.warmup_seconds,
             is_warmup_a_cap: plan.warmup_until_steady,
             is_measuring_a_cap: plan.events.is_some(),
+            is_search: plan.objective.is_some(),
         }
     }
 
@@ -52,12 +58,16 @@ impl Lengths {
 
     /// Seconds under load, at most.
     pub fn loaded_seconds(&self) -> f64 {
-        self.seconds + self.warmup_seconds
+        let one = self.seconds + self.warmup_seconds;
+        if self.is_search { one * SEARCH_RUNS_GUESS } else { one }
     }
 
     /// What is being done at a second of a run's clock whose measuring window began at `window_s`, if it has.
     pub fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
         let at_most = |is_cap: bool| if is_cap { "at most " } else { "" };
+        if self.is_search {
+            return format!("searching for the highest rate, second {end_s:.0}");
+        }
         match window_s {
             Some(window_s) => format!(
                 "measuring, second {:.0} of {}{:.0}",
@@ -128,6 +138,7 @@ mod tests {
         warmup_seconds: 30.0,
         is_warmup_a_cap: true,
         is_measuring_a_cap: false,
+        is_search: false,
     };
 
     #[test]

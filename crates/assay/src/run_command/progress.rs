@@ -3,12 +3,15 @@
 //! All of it goes to standard error; standard output carries only what a program would want.
 
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use assay_load::capacity::{Objective, Tried};
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use super::count::{Count, Lengths};
 use super::live::{DISK_SERIES, Seen, View};
+use crate::load_command::capacity::told;
 use crate::print::{self, Living};
 use assay_base::text::time;
 use assay_lab::monitor::Monitor;
@@ -29,6 +32,19 @@ fn not_comparable(warnings: &[Warning]) -> String {
             ", not comparable: {}",
             cause(warnings).unwrap_or_else(|| "see the report".into())
         ),
+    }
+}
+
+/// What a search found.
+fn searched(results: &BTreeMap<String, f64>) -> String {
+    let figure = |metric: &Metric| results.get(metric.name).copied();
+    let low = figure(metric!("capacity_tps_low"));
+    let ends = low.zip(figure(metric!("capacity_tps_high")));
+    match figure(metric!("capacity_tps")).zip(ends) {
+        Some((rate, (low, high))) => {
+            format!("highest rate {rate:.1} tps (90 % interval {low:.1} to {high:.1})")
+        }
+        None => "the search found no rate; see the report".into(),
     }
 }
 
@@ -106,6 +122,14 @@ impl Progress for ProgressView {
         }
     }
 
+    fn tried(&self, key: &TrialKey, objective: Objective, tried: &Tried) {
+        let text = told(tried, objective.percentile);
+        match &self.shown {
+            Shown::Lines(line) => line.say(&format!("  {key}: {text}")),
+            Shown::View(view) => view.change(|seen| seen.step = text),
+        }
+    }
+
     fn trial_discarded(&self, key: &TrialKey, outcome: &Outcome, extra_left: usize) {
         {
             let mut count = self.count.lock();
@@ -135,6 +159,9 @@ impl Progress for ProgressView {
             |metric: &Metric| outcome.results.get(metric.name).copied().unwrap_or(f64::NAN);
         let what = match &outcome.reason {
             Some(reason) => format!("FAILED: {reason}"),
+            None if outcome.capacity.is_some() => {
+                format!("{}{}", searched(&outcome.results), not_comparable(&outcome.warnings))
+            }
             None => format!(
                 "{:.1} tps, p99 {:.2} ms{}",
                 figure(metric!("tps")),

@@ -21,6 +21,7 @@ mod runs;
 mod simulated;
 
 mod cache;
+mod capacity;
 mod claims;
 mod data_profiles;
 mod drive;

@@ -12,7 +12,7 @@ use crate::statistics::{MeanVariance, mean_variance};
 use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 use crate::trial::of_statement::StatementPercentile;
-use assay_study::metrics::metric;
+use assay_study::metrics::{self, metric};
 use assay_study::{Clock, Histogram, SecondLatency, Timed, bucket_of};
 
 /// A percentile with fewer transactions above it than this is the luck of a few.
@@ -34,6 +34,8 @@ pub enum Absent {
     Unusable(f64),
     /// Fewer than [`ABOVE_LEAST`] of its transactions lie above the percentile.
     TooFewAbove,
+    /// The search for the highest rate that keeps the objective found none.
+    NoRateFound,
 }
 
 /// Whether a figure of so many transactions would be the luck of a few.
@@ -65,6 +67,33 @@ pub(crate) fn figures(trial: &mut Measured, results: &BTreeMap<String, f64>, who
         trial.figures.insert(metric, Figure { value, within });
     }
 }
+
+/// Fills in the figure of a run that searched for the highest rate that keeps an objective: that is its throughput. Its percentiles
+/// are what was asked for, and say nothing.
+pub(crate) fn searched_figure(trial: &mut Measured, results: &BTreeMap<String, f64>) {
+    match searched(results) {
+        Some(figure) => drop(trial.figures.insert(Metric::Throughput, figure)),
+        None => drop(trial.absent.insert(Metric::Throughput, Absent::NoRateFound)),
+    }
+}
+
+/// The rate that was found. How far it is open is what its own interval says, whose ends are 1.645 standard errors away on the
+/// logarithm.
+fn searched(results: &BTreeMap<String, f64>) -> Option<Figure> {
+    let of = |metric: &'static metrics::Metric| results.get(metric.name).copied();
+    let value = of(metric!("capacity_tps")).filter(|value| *value > 0.0 && value.is_finite())?;
+    let ends = of(metric!("capacity_tps_low")).zip(of(metric!("capacity_tps_high")));
+    let within = ends.filter(|(low, high)| *low > 0.0 && high > low).map(|(low, high)| {
+        let error = (high / low).ln() / (2.0 * Z_OF_90_PERCENT);
+        MeanVariance { variance: error * error, df: SEARCH_DF }
+    });
+    Some(Figure { value, within })
+}
+
+/// The standard normal distribution's 95th percentile.
+const Z_OF_90_PERCENT: f64 = 1.644_853_6;
+/// The interval of a search is not estimated from few values, so that Student's distribution adds nothing.
+const SEARCH_DF: f64 = 1000.0;
 
 /// Fills in the percentiles of every kind of statement that was timed. How they vary within the run is not known: seconds
 /// are kept of whole transactions only.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use crate::trial::figure::{Absent, Figure, figures, statement_figures};
+use crate::trial::figure::{Absent, Figure, figures, searched_figure, statement_figures};
 use crate::trial::metric::Metric;
 use crate::trial::sound::is_sound;
 use assay_study::{SecondLatencies, State, Store, Trial, TrialKey, Warning};
@@ -80,7 +80,10 @@ fn read(store: &Store, trial: &Trial) -> Result<Measured> {
     let histograms = store.histograms(trial.id)?;
     let whole = histograms.iter().find(|one| one.is_of_responses());
     let buckets = whole.map_or(&[][..], |one| &one.buckets);
-    figures(&mut measured, &trial.results, buckets);
+    match &trial.capacity {
+        Some(_) => searched_figure(&mut measured, &trial.results),
+        None => figures(&mut measured, &trial.results, buckets),
+    }
     statement_figures(&mut measured, &histograms);
     Ok(measured)
 }

@@ -18,6 +18,7 @@ mod others;
 mod place;
 mod progress;
 mod results;
+mod search;
 mod series;
 mod setup;
 mod spoilt;

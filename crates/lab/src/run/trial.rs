@@ -5,13 +5,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use assay_load::{Schedule, Warmup};
+use assay_load::{Endpoint, Schedule, Schema, Warmup, Workload};
 
-use super::happenings::{self, Scene};
+use super::happenings::{self, Happenings, Scene};
 use super::progress::Progress;
+use super::search::search_or_load;
 use super::series::{Seconds, of_monitor};
 use super::setup::{ConfigSetup, Setup};
-use super::{fill, full, others, results, trace, warnings};
+use super::{fill, full, others, results, search, trace, warnings};
 use crate::monitor::{DriveTarget, Followed, Monitor, ProcessSnapshot, Targets};
 use crate::rig::Rig;
 use crate::rig::server::{self, Server};
@@ -131,6 +132,19 @@ struct Place<'a> {
     listed: &'a mut Vec<Made>,
 }
 
+/// What is loaded, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Loaded<'a> {
+    /// The server.
+    pub(super) endpoint: &'a Endpoint,
+    /// Its tables.
+    pub(super) schema: &'a Schema,
+    /// What is run on them.
+    pub(super) workload: &'a Workload,
+    /// For how long, and how fast.
+    pub(super) schedule: &'a Schedule,
+}
+
 /// Gives when the run's clock began.
 fn measure(
     setup: &Setup<'_>,
@@ -175,17 +189,17 @@ fn measure(
         cpus: plan.placement.load_cpus.0.clone(),
         origin,
     };
-    let ((ran, top_users), happened) = happenings::alongside(&scene, &plan.phases, |stage| {
+    let loaded =
+        Loaded { endpoint: &endpoint, schema: &config.schema, workload, schedule: &schedule };
+    let objective = plan.objective.as_ref();
+    let all = Happenings {
+        phases: &plan.phases,
+        during: objective.and_then(|objective| objective.during.as_ref()),
+    };
+    let ((ran, top_users), happened) = happenings::alongside(&scene, all, |stage| {
         let seconds = Seconds::new(&trial.key, progress, stage);
-        let ran = assay_load::run(
-            &endpoint,
-            &config.schema,
-            workload,
-            &schedule,
-            Some(origin),
-            &seconds,
-            setup.interrupt.flag(),
-        );
+        let on_clock = (origin, setup.interrupt);
+        let ran = search_or_load(&loaded, objective, (&trial.key, progress), &seconds, on_clock);
         own.extend(followed.pid());
         let top_users = ProcessSnapshot::take().top_users_since(&seconds.began(), &own);
         outcome.series = seconds.series();
@@ -197,12 +211,16 @@ fn measure(
     outcome.series.extend(of_monitor(&monitored));
     outcome.facts.extend(monitored.facts);
     outcome.warnings.extend(monitored.warnings);
-    let ran = ran?;
+    let (ran, capacity) = ran?;
     setup.interrupt.check()?;
-    happenings::check_restarts(&happened)?;
+    happenings::check(&happened)?;
     results::fill(outcome, &ran);
-    outcome.warnings.extend(happenings::warnings(&plan.phases, &happened));
+    outcome.results.extend(capacity.iter().flat_map(search::results));
+    outcome.capacity = capacity;
+    outcome.warnings.extend(happenings::warnings(&plan.phases, &happened.in_phases));
+    outcome.facts.extend(happened.during.as_ref().map(happenings::Throughout::fact));
     if let Some(phases) = &schedule.phases {
+        let happened = happened.in_phases;
         outcome.phases = happenings::told(&plan.phases, phases, happened, ran.measure_start_s);
     }
     fill::verify(outcome, &config.rig);

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use posterior::Posterior;
 
-pub use run::{CapacityRun, find};
+pub use run::{CapacityRun, Searched, find};
 
 /// What a rate must keep to.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

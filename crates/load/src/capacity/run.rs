@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Capacity, Objective, Prober, Purpose, Search, Tried, search};
+use std::time::Instant;
+
+use super::{Capacity, Found, Objective, Prober, Purpose, Search, Tried, search};
 use crate::error::{Error, Result};
-use crate::outcome::Outcome;
+use crate::outcome::{Observer, Outcome};
 use crate::run::run;
 use crate::schedule::{Arrivals, Pace, Schedule};
 use crate::schema::Schema;
@@ -21,7 +23,7 @@ const ABOVE_LEAST: f64 = 10.0;
 const START_SHARE: f64 = 0.5;
 
 /// What is searched on.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct CapacityRun<'a> {
     /// The server.
     pub endpoint: &'a Endpoint,
@@ -31,8 +33,32 @@ pub struct CapacityRun<'a> {
     pub workload: &'a Workload,
     /// Threads, the length of a probing run and of its warm-up, the seed; the pace is the search's.
     pub schedule: &'a Schedule,
+    /// From when seconds are counted, over all runs; absent: each run from its own start.
+    pub origin: Option<Instant>,
+    /// Takes the seconds of all runs.
+    pub observer: &'a dyn Observer,
     /// Ends the search when set.
     pub stop: &'a AtomicBool,
+}
+
+/// A search, and the run that stands for what it found.
+#[derive(Debug)]
+pub struct Searched {
+    /// What came of it.
+    pub capacity: Capacity,
+    /// Where a rate was found, the last run that held at the lower end of its interval; else the last that was tried.
+    pub outcome: Outcome,
+}
+
+impl Searched {
+    fn of(capacity: Capacity, load: Load<'_>) -> Result<Searched> {
+        let outcome = match capacity.found {
+            Found::Rate { .. } => load.held.or(load.last),
+            _ => load.last,
+        };
+        let outcome = outcome.ok_or_else(|| Error::Config("the search made no run".into()))?;
+        Ok(Searched { capacity, outcome })
+    }
 }
 
 /// Finds the highest rate that meets `objective`: begins at half of what a closed loop does, and tries nothing above twice of it.
@@ -45,27 +71,40 @@ pub fn find(
     resolution: f64,
     runs_max: u32,
     shown: &dyn Fn(&Tried),
-) -> Result<Capacity> {
-    check(objective, on.schedule)?;
-    let mut load = Load { on, objective, number: 0 };
+) -> Result<Searched> {
+    objective.check()?;
+    check(on.schedule)?;
+    let mut load = Load { on, objective, number: 0, held: None, last: None };
     let closed = load.go(Pace::Closed, 1.0)?;
     let start = (closed.tps * START_SHARE).max(1.0);
     let rate_min = ABOVE_LEAST / (1.0 - objective.percentile / 100.0) / on.schedule.seconds;
     let rate_max = (closed.tps * 2.0).max(rate_min);
     let options = Search { start, rate_min, rate_max, resolution, runs_max };
-    search(&mut load, objective, &options, shown)
+    let capacity = search(&mut load, objective, &options, shown)?;
+    Searched::of(capacity, load)
 }
 
-fn check(objective: Objective, schedule: &Schedule) -> Result<()> {
-    let refuse = |message: &str| Err(Error::Config(message.into()));
-    if !(objective.percentile > 0.0 && objective.percentile < 100.0) {
-        return refuse("the objective's percentile must be above 0 and below 100, such as 99");
+impl Objective {
+    /// Checks that a rate could keep to it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with what to give instead.
+    pub fn check(&self) -> Result<()> {
+        let refuse = |message: &str| Err(Error::Config(message.into()));
+        if !(self.percentile > 0.0 && self.percentile < 100.0) {
+            return refuse("the objective's percentile must be above 0 and below 100, such as 99");
+        }
+        if !(self.ms > 0.0 && self.ms < 1e6) {
+            return refuse("the objective must be above 0 ms, such as 10");
+        }
+        Ok(())
     }
-    if !(objective.ms > 0.0 && objective.ms < 1e6) {
-        return refuse("the objective must be above 0 ms, such as 10");
-    }
+}
+
+fn check(schedule: &Schedule) -> Result<()> {
     if schedule.seconds <= 0.0 {
-        return refuse("each run of the search needs a length; give --time, such as 10");
+        let message = "each run of the search needs a length; give --time, such as 10";
+        return Err(Error::Config(message.into()));
     }
     schedule.check()
 }
@@ -74,6 +113,10 @@ struct Load<'a> {
     on: &'a CapacityRun<'a>,
     objective: Objective,
     number: u64,
+    /// The last run that held what was found.
+    held: Option<Outcome>,
+    /// The last that was to learn from.
+    last: Option<Outcome>,
 }
 
 impl Load<'_> {
@@ -89,8 +132,8 @@ impl Load<'_> {
             seed: self.on.schedule.seed.wrapping_add(self.number),
             ..self.on.schedule.clone()
         };
-        let CapacityRun { endpoint, schema, workload, stop, .. } = self.on;
-        let outcome = run(endpoint, schema, workload, &schedule, None, &(), stop)?;
+        let CapacityRun { endpoint, schema, workload, origin, observer, stop, .. } = *self.on;
+        let outcome = run(endpoint, schema, workload, &schedule, origin, observer, stop)?;
         if outcome.interrupted {
             return Err(Error::Config("the search was stopped".into()));
         }
@@ -106,7 +149,13 @@ impl Prober for Load<'_> {
         };
         let pace = Pace::Rate { per_second: rate, arrivals: Arrivals::Poisson };
         let outcome = self.go(pace, length)?;
-        Ok(judged(&outcome, rate, purpose, self.objective))
+        let tried = judged(&outcome, rate, purpose, self.objective);
+        match purpose {
+            Purpose::Hold if tried.is_met => self.held = Some(outcome),
+            Purpose::Probe | Purpose::Hold => self.last = Some(outcome),
+            Purpose::Rest => {}
+        }
+        Ok(tried)
     }
 }
 

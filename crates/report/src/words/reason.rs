@@ -78,6 +78,9 @@ fn of_absent(trial: &TrialKey, metric: Metric, absent: Absent) -> String {
     let label = metric.label();
     match absent {
         Absent::Unusable(value) => format!("{trial}: {label} is {value}"),
+        Absent::NoRateFound => {
+            format!("{trial}: the search found no rate that keeps the objective")
+        }
         Absent::TooFewAbove => format!(
             "a run has fewer than {ABOVE_LEAST} transactions above {label}; measure for longer"
         ),

@@ -7,6 +7,7 @@ mod checkpoint;
 mod restart;
 mod scan;
 mod stage;
+mod throughout;
 
 use std::sync::Arc;
 use std::thread::{Builder, ScopedJoinHandle};
@@ -26,6 +27,7 @@ use assay_study::metrics::Window;
 use assay_study::{Done, Happened, Happening, Phase, Warning};
 use assay_system::ledger::{Ledger, Made};
 pub use stage::Stage;
+pub use throughout::Throughout;
 
 /// What happenings are done to.
 pub struct Scene<'a> {
@@ -51,15 +53,32 @@ pub struct Scene<'a> {
     pub origin: Instant,
 }
 
-/// Runs `load` while everything happens that `phases` say; gives what came of each phase's.
+/// All that is to happen.
+#[derive(Clone, Copy)]
+pub struct Happenings<'a> {
+    /// Each phase's, once.
+    pub phases: &'a [PhaseSpec],
+    /// From the first window on to the end of the load, over and over.
+    pub during: Option<&'a Happening>,
+}
+
+/// What came of it.
+pub struct AllHappened {
+    /// Of each phase.
+    pub in_phases: Vec<Option<Happened>>,
+    /// Of what went on all the time.
+    pub during: Option<Throughout>,
+}
+
+/// Runs `load` while everything happens; gives what came of it.
 ///
 /// # Errors
 /// No thread can be started.
 pub fn alongside<T>(
     scene: &Scene<'_>,
-    phases: &[PhaseSpec],
+    Happenings { phases, during }: Happenings<'_>,
     load: impl FnOnce(&Stage) -> T,
-) -> Result<(T, Vec<Option<Happened>>)> {
+) -> Result<(T, AllHappened)> {
     let stage = Stage::new(scene.origin);
     std::thread::scope(|scope| {
         let over = stage.ends_with_this();
@@ -74,10 +93,16 @@ pub fn alongside<T>(
             threads.push(thread.transpose().context("cannot start a thread for what happens")?);
             offset_s += phase.seconds;
         }
+        let during = during.map(|happening| {
+            let go_on = || throughout::go_on(scene, &stage, happening);
+            Builder::new().name("happening".into()).spawn_scoped(scope, go_on)
+        });
+        let during = during.transpose().context("cannot start a thread for what happens")?;
         let loaded = load(&stage);
         drop(over);
-        let happened = threads.into_iter().map(|thread| thread?.join().ok().flatten());
-        Ok((loaded, happened.collect()))
+        let in_phases = threads.into_iter().map(|thread| thread?.join().ok().flatten()).collect();
+        let during = during.and_then(|thread| thread.join().ok().flatten());
+        Ok((loaded, AllHappened { in_phases, during }))
     })
 }
 
@@ -165,11 +190,19 @@ pub fn warnings(
     })
 }
 
-/// Fails the run of a server that did not come back: what was measured afterwards is of nothing.
+/// Fails the run of a server that did not come back, and one without what was to go on all the time: what was measured is not
+/// what the plan asks for.
 ///
 /// # Errors
 /// That it did not.
-pub fn check_restarts(happened: &[Option<Happened>]) -> Result<()> {
+pub fn check(happened: &AllHappened) -> Result<()> {
+    if let Some(Throughout { happening, error: Some(error), .. }) = &happened.during {
+        bail!("the {} that was to go on all the time failed: {error}", happening.word());
+    }
+    check_restarts(&happened.in_phases)
+}
+
+fn check_restarts(happened: &[Option<Happened>]) -> Result<()> {
     for one in happened.iter().flatten().filter(|one| one.happening == Happening::Restart) {
         if let Some(error) = &one.error {
             bail!("the server did not come back when it was restarted: {error}");

@@ -114,6 +114,17 @@ pub(super) const TOTALS: &[Metric] = &[
         "errors after which the transaction was retried",
     ),
     result(Load, "reconnects", Count, "reconnects"),
+    result(Load, "capacity_tps", PerSecond, "highest rate within the objective")
+        .better_higher()
+        .column(
+            Group::Throughput,
+            0,
+            "capacity",
+            Shown::PerSecond,
+            "highest rate of transactions that keeps the plan's latency objective",
+        ),
+    result(Load, "capacity_tps_low", PerSecond, "lower end of its 90 % interval"),
+    result(Load, "capacity_tps_high", PerSecond, "upper end of its 90 % interval"),
     result(Load, "target_rate", PerSecond, "planned rate").column(
         Group::More,
         17,

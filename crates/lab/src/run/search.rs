@@ -1,0 +1,50 @@
+//! A run of a plan with an objective: the search for the highest rate that keeps it, told run by run.
+
+use std::time::Instant;
+
+use assay_load::capacity::{Capacity, CapacityRun, Found, Searched, find};
+use assay_load::{Outcome as Ran, Result};
+
+use super::progress::Progress;
+use super::results::Results;
+use super::series::Seconds;
+use super::trial::Loaded;
+use assay_plan::ObjectiveSpec;
+use assay_study::TrialKey;
+use assay_study::metrics::metric;
+use assay_system::interrupt::Interrupt;
+
+/// Searches, or loads once where there is no objective; gives what the run that stands for it found.
+pub(super) fn search_or_load(
+    loaded: &Loaded<'_>,
+    objective: Option<&ObjectiveSpec>,
+    (key, progress): (&TrialKey, &dyn Progress),
+    seconds: &Seconds<'_>,
+    (origin, interrupt): (Instant, &Interrupt),
+) -> Result<(Ran, Option<Capacity>)> {
+    let Loaded { endpoint, schema, workload, schedule } = *loaded;
+    let stop = interrupt.flag();
+    let wanted = objective.and_then(|spec| Some((spec, spec.objective()?)));
+    let Some((spec, objective)) = wanted else {
+        let ran =
+            assay_load::run(endpoint, schema, workload, schedule, Some(origin), seconds, stop)?;
+        return Ok((ran, None));
+    };
+    let origin = Some(origin);
+    let on = CapacityRun { endpoint, schema, workload, schedule, origin, observer: seconds, stop };
+    let shown = |tried: &_| progress.tried(key, objective, tried);
+    let Searched { capacity, outcome } =
+        find(&on, objective, spec.resolution(), spec.runs_max(), &shown)?;
+    Ok((outcome, Some(capacity)))
+}
+
+/// The rate that was found and its interval, as results of the run.
+pub(super) fn results(capacity: &Capacity) -> Results {
+    let Found::Rate { rate, low, high } = capacity.found else { return Results::new() };
+    let named = [
+        (metric!("capacity_tps"), rate),
+        (metric!("capacity_tps_low"), low),
+        (metric!("capacity_tps_high"), high),
+    ];
+    named.into_iter().map(|(metric, value)| (metric.name.to_owned(), value)).collect()
+}
