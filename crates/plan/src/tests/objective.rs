@@ -28,7 +28,7 @@ fn what_cannot_be_kept_is_refused_with_what_to_do() {
         ("{ p99_ms = 10, resolution_percent = 0 }", "from 0.5 to 50"),
         ("{ p99_ms = 10, runs_max = 1 }", "from 5 to 10000"),
         ("{ p99_ms = 10, during = \"restart\" }", "objective.during is a restart"),
-        ("{ p98_ms = 10 }", "unknown field `p98_ms`"),
+        ("{ p98_ms = 10 }", "unknown key `p98_ms`; did you mean `p99_ms`?"),
         ("{ p99_ms = 10 }\nrate = 100", "rate is given beside objective"),
         ("{ p99_ms = 10 }\nrates = [100, 200]", "rates is given beside objective"),
         ("{ p99_ms = 10 }\nevents = 100", "events is given beside objective"),
