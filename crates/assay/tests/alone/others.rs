@@ -16,23 +16,31 @@ fn one_trial() -> String {
         .replace("[configs.off.settings]\ninnodb_doublewrite = false\n", "")
 }
 
-/// A program of that name that does nothing but take time, killed when dropped.
-struct Busy(Child);
+/// Programs of one name that do nothing but take time, two for each CPU so that they take more than whatever else runs there; killed
+/// when dropped.
+struct Busy(Vec<Child>);
 
 impl Busy {
-    fn start(world: &World, name: &str) -> Busy {
-        let program = world.path(name);
+    fn start(world: &World) -> Busy {
+        let program = world.path(BUSY);
         std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
-        Busy(Command::new(program).args(["-c", "while :; do :; done"]).spawn().unwrap())
+        let cpus = std::thread::available_parallelism().unwrap().get();
+        let spawn = |_| Command::new(&program).args(["-c", "while :; do :; done"]).spawn().unwrap();
+        Busy((0..2 * cpus).map(spawn).collect())
     }
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        for child in &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
+
+/// What they are called.
+const BUSY: &str = "busy-work";
 
 /// What the study's runs say of other programs.
 fn warnings_of_others(world: &World, study: &str) -> Vec<Value> {
@@ -45,7 +53,7 @@ fn warnings_of_others(world: &World, study: &str) -> Vec<Value> {
 
 fn names_busy_ones(warning: &Value) -> bool {
     let programs = warning["programs"].as_array().unwrap();
-    programs.iter().any(|one| one["name"].as_str().unwrap().starts_with("busy-"))
+    programs.iter().any(|one| one["name"].as_str().unwrap().starts_with(BUSY))
 }
 
 #[test]
@@ -61,9 +69,7 @@ fn a_trial_beside_a_busy_program_names_it_and_may_not_be_compared() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         warnings_of_others(&world, study)
     };
-    // One for each CPU: however many there are, it is more than a tenth of them.
-    let cpus = std::thread::available_parallelism().unwrap().get();
-    let busy: Vec<Busy> = (0..cpus).map(|n| Busy::start(&world, &format!("busy-{n}"))).collect();
+    let busy = Busy::start(&world);
     let found = run("beside");
     assert!(
         found.len() == 1 && found[0]["is_too_much"] == true && names_busy_ones(&found[0]),
@@ -85,9 +91,7 @@ fn a_trial_that_the_machine_spoilt_is_repeated_and_its_cause_is_kept() {
     let world = World::new();
     // As many as a machine with other guests may need besides.
     world.write("plan.toml", &one_trial().replace("extra_runs = 0", "extra_runs = 5"));
-    let cpus = std::thread::available_parallelism().unwrap().get();
-    let mut busy: Vec<Busy> =
-        (0..cpus).map(|n| Busy::start(&world, &format!("busy-{n}"))).collect();
+    let mut busy = Some(Busy::start(&world));
     let mut run = world.command(&["run", "plan.toml", "--out", "study"]);
     let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let said = BufReader::new(run.stderr.take().unwrap()).lines();
@@ -95,12 +99,12 @@ fn a_trial_that_the_machine_spoilt_is_repeated_and_its_cause_is_kept() {
     for line in said.map(Result::unwrap) {
         eprintln!("{line}");
         if line.contains(": repeated later, ") {
-            busy.clear();
+            busy = None;
             repeated.push(line);
         }
     }
     assert!(run.wait().unwrap().success());
-    assert!(repeated[0].contains("other programs used ") && repeated[0].contains("busy-"));
+    assert!(repeated[0].contains("other programs used ") && repeated[0].contains(BUSY));
     let json: Value =
         serde_json::from_slice(&std::fs::read(world.path("study/results.json")).unwrap()).unwrap();
     assert_eq!(json["runs"].as_array().unwrap().len(), 1);
