@@ -32,6 +32,12 @@ fn not_comparable(warnings: &[Warning]) -> String {
     }
 }
 
+/// What its events are, per second.
+fn events_per_s(outcome: &Outcome) -> &'static str {
+    let is_of_files = outcome.results.contains_key(metric!("file_reads_per_s").name);
+    if is_of_files { "operations/s" } else { "tps" }
+}
+
 /// Progress of a study, where a person sees it.
 #[derive(Debug)]
 pub struct ProgressView {
@@ -136,8 +142,9 @@ impl Progress for ProgressView {
         let what = match &outcome.reason {
             Some(reason) => format!("FAILED: {reason}"),
             None => format!(
-                "{:.1} tps, p99 {:.2} ms{}",
+                "{:.1} {}, p99 {:.2} ms{}",
                 figure(metric!("tps")),
+                events_per_s(outcome),
                 figure(metric!("latency_ms_p99")),
                 not_comparable(&outcome.warnings)
             ),

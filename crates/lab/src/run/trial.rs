@@ -11,7 +11,7 @@ use assay_ports::child::identity;
 use super::progress::Progress;
 use super::series::{Seconds, of_monitor};
 use super::setup::{ConfigSetup, Setup};
-use super::{fill, full, others, results, trace, warnings};
+use super::{files_trial, fill, full, others, results, trace, warnings};
 use crate::monitor::{DriveTarget, Monitor, ProcessSnapshot, Targets};
 use crate::rig::Rig;
 use crate::rig::server::{self, Server};
@@ -20,7 +20,7 @@ use assay_base::clock::now_precisely;
 use assay_base::text::on_one_line;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::CpuList;
-use assay_plan::{Placement, Plan, PlannedTrial};
+use assay_plan::{Placement, Plan, PlannedTrial, WorkloadSpec};
 use assay_serve::Attached;
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
@@ -30,7 +30,12 @@ use assay_system::resource::Resource;
 pub fn run(setup: &mut Setup<'_>, trial: &PlannedTrial, progress: &dyn Progress) -> Outcome {
     let mut outcome = Outcome::default();
     progress.begin_trial(&trial.key);
-    if let Err(error) = bring_up_and_measure(setup, trial, progress, &mut outcome) {
+    let files = setup.plan.workloads.get(&trial.workload).and_then(WorkloadSpec::files);
+    let ran = match files {
+        Some(fileio) => files_trial::run(setup, trial, fileio, progress, &mut outcome),
+        None => bring_up_and_measure(setup, trial, progress, &mut outcome),
+    };
+    if let Err(error) = ran {
         outcome.reason = Some(on_one_line(&format!("{error:#}")));
     }
     outcome
@@ -60,7 +65,7 @@ fn bring_up_and_measure(
     outcome.facts.extend(
         rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
     );
-    outcome.facts.insert("server".into(), config.binary.version_text.clone());
+    outcome.facts.insert("server".into(), config.server()?.version_text.clone());
     outcome.facts.extend(placement(setup.plan, rig.drive().is_some()));
     outcome.warnings.extend(server.adjusted_settings().into_iter().map(adjusted));
     let measured = measure(setup, trial, &config, &rig, &server, progress, outcome);
@@ -73,24 +78,28 @@ fn bring_up_and_measure(
     progress.step(&trial.key, "taking the rig down");
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
+    take_down(rig, trace.as_deref(), origin, outcome);
+    Ok(())
+}
+
+/// What was measured holds even if something is left for `assay clean`.
+pub(super) fn take_down(rig: Rig, trace: Option<&Path>, origin: Instant, outcome: &mut Outcome) {
     outcome.warnings.extend(rig.drive_problems().into_iter().map(problem));
-    // What was measured holds even if something is left for `assay clean`.
     let taken_down = rig.take_down();
-    let told = match (&trace, outcome.window, &taken_down) {
+    let told = match (trace, outcome.window, &taken_down) {
         (Some(path), Some(window), Ok(())) => trace::tell_window(path, origin, window),
         _ => Ok(()),
     };
-    if let Some(name) = trace.as_deref().and_then(Path::file_name) {
+    if let Some(name) = trace.and_then(Path::file_name) {
         outcome.facts.insert("trace".into(), name.to_string_lossy().into_owned());
     }
     // What a trace lacks it may have lacked only in the end, when it was written out.
-    let taken_down = taken_down.map_err(|error| match &trace {
+    let taken_down = taken_down.map_err(|error| match trace {
         Some(path) => error.context(format!("the trace {} may be cut short", path.display())),
         None => error,
     });
     let errors = taken_down.err().into_iter().chain(told.err());
     outcome.warnings.extend(errors.map(left_behind));
-    Ok(())
 }
 
 fn restored_rig(
@@ -102,7 +111,7 @@ fn restored_rig(
 ) -> Result<Rig> {
     let plan = setup.plan;
     let request = Request {
-        binary: &config.binary,
+        binary: config.server()?,
         schema: &config.schema,
         settings: &config.settings,
         threads: setup.loading_threads(),
@@ -130,7 +139,8 @@ fn measure(
     outcome: &mut Outcome,
 ) -> Result<Instant> {
     let plan = setup.plan;
-    let workload = plan.workloads.get(&trial.workload).context("a run of an unknown workload")?;
+    let workload = plan.workloads.get(&trial.workload).and_then(WorkloadSpec::server);
+    let workload = workload.context("a run of an unknown workload")?;
     let schedule = schedule(plan, trial);
     let endpoint = endpoint(server.socket());
     assay_load::preflight(&endpoint, &config.schema, workload, &schedule)?;
@@ -151,7 +161,7 @@ fn measure(
     let own = targets.own_pids();
     let monitor = Monitor::start(targets, origin)?;
     progress.monitoring(&monitor);
-    let seconds = Seconds::new(&trial.key, progress);
+    let seconds = Seconds::new(&trial.key, progress, None);
     let ran = assay_load::run(
         &endpoint,
         &config.schema,
@@ -202,7 +212,7 @@ fn left_behind(error: anyhow::Error) -> Warning {
     Warning::LeftBehind { error: on_one_line(&format!("{error:#}")) }
 }
 
-fn drive_target(drive: &Attached) -> DriveTarget {
+pub(super) fn drive_target(drive: &Attached) -> DriveTarget {
     DriveTarget {
         pid: drive.pid(),
         status_file: drive.status_file.clone(),
@@ -211,7 +221,7 @@ fn drive_target(drive: &Attached) -> DriveTarget {
     }
 }
 
-fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
+pub(super) fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
     let warmup = match plan.warmup_until_steady {
         true => Warmup::Steady { cap_seconds: plan.warmup_seconds },
         false => Warmup::Seconds(plan.warmup_seconds),
@@ -239,7 +249,8 @@ fn start(
     let mut start = server::Start::new(&rig.data_dir(), run_dir);
     start.settings = config.settings.clone();
     start.cpus = setup.plan.placement.server_cpus.0.clone();
-    setup.ledger.make(resource, || server::start(&config.binary, &start))
+    let binary = config.server()?;
+    setup.ledger.make(resource, || server::start(binary, &start))
 }
 
 fn process_of(server: &Server) -> Resource {
@@ -249,7 +260,7 @@ fn process_of(server: &Server) -> Resource {
 }
 
 /// Which CPUs server, load and drive may use, in words.
-fn placement(plan: &Plan, has_drive: bool) -> BTreeMap<String, String> {
+pub(super) fn placement(plan: &Plan, has_drive: bool) -> BTreeMap<String, String> {
     let Placement { server_cpus, load_cpus, drive_cpus } = &plan.placement;
     let text = |cpus: &CpuList| if cpus.is_empty() { "all".into() } else { cpus.to_string() };
     let both = [("server_cpus", server_cpus), ("load_cpus", load_cpus)];

@@ -1,4 +1,5 @@
-//! One connection, one thread: draws keys, runs events, notes times.
+//! One thread: starts events when they are due, and notes times. What an event does is its task's: statements on a connection, here too, or
+//! operations on files.
 //!
 //! Guarantees: nothing is allocated between two statements once buffers have grown; one reading of the clock per
 //! statement; no event starts after the window's end or after `stop`.
@@ -6,14 +7,15 @@
 mod clock;
 mod operation;
 mod statement;
+mod task;
 mod values;
 
 pub(crate) use clock::{Clock, SECOND_NS, Window, second_of};
+pub(crate) use task::{Statements, Task};
 
 #[cfg(test)]
 pub(crate) use statement::render;
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -21,24 +23,16 @@ use std::time::Duration;
 use crate::connect::At;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
-use crate::keys::Keys;
 use crate::mode::Mode;
 use crate::oltp::{Kind, Tables};
-use crate::operations::Drawn;
 use crate::pace::Pacer;
-use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
-use assay_mysql::{Connect, Interrupter, Session, SessionError};
-use statement::Slots;
-use values::Buffers;
+use assay_mysql::{Connect, Session, SessionError};
 
 /// What all workers of a run share.
-pub(crate) struct Shared<'a, C> {
-    pub(crate) program: &'a Program,
-    pub(crate) connect: &'a C,
-    /// The endpoint in words, for errors.
-    pub(crate) endpoint: &'a str,
+pub(crate) struct Shared<'a, T> {
+    pub(crate) task: &'a T,
     pub(crate) window: Window,
     pub(crate) pacer: Option<Pacer>,
     /// No new event is to begin.
@@ -46,8 +40,6 @@ pub(crate) struct Shared<'a, C> {
     /// Events begun in the window so far, and the number to stop at.
     pub(crate) begun: AtomicU64,
     pub(crate) events_max: u64,
-    /// What cuts each thread's connection.
-    pub(crate) interrupters: Vec<Mutex<Option<Interrupter>>>,
     /// The planned start of the first event that each thread had not ended when the window did; `u64::MAX` if none.
     pub(crate) unfinished: Vec<AtomicU64>,
     /// In open loop, events that have begun and not ended.
@@ -64,40 +56,33 @@ enum Setback {
     Fatal(Error),
 }
 
-/// A connected worker, its statements prepared.
-pub(crate) struct Worker<'a, C: Connect> {
-    shared: &'a Shared<'a, C>,
+/// A worker that is ready for its first event.
+pub(crate) struct Worker<'a, T: Task> {
+    pub(crate) shared: &'a Shared<'a, T>,
     thread: u32,
-    session: C::Session,
-    slots: Slots,
-    rng: Rng,
-    points: Keys,
-    buffers: Buffers,
+    pub(crate) hand: T::Hand,
+    pub(crate) rng: Rng,
     ledger: Arc<Ledger>,
-    clock: Clock,
+    pub(crate) clock: Clock,
     /// When the last statement ended, in ns of the clock.
-    now: u64,
+    pub(crate) now: u64,
     /// How long after its planned start this event began, until its first statement has told.
     lateness: u64,
 }
 
-impl<'a, C: Connect> Worker<'a, C> {
-    /// Connects and prepares.
+impl<'a, T: Task> Worker<'a, T> {
+    /// Gets ready.
     pub(crate) fn new(
-        shared: &'a Shared<'a, C>,
+        shared: &'a Shared<'a, T>,
         thread: u32,
         seed: u64,
         ledger: Arc<Ledger>,
-    ) -> Result<Worker<'a, C>> {
-        let (session, slots) = connect(shared, thread)?;
+    ) -> Result<Worker<'a, T>> {
         Ok(Worker {
             shared,
             thread,
-            session,
-            slots,
+            hand: shared.task.hand(thread)?,
             rng: Rng::new(seed, u64::from(thread)),
-            points: shared.program.points(thread),
-            buffers: Buffers::new(shared.program.operations.as_ref().map(Drawn::new)),
             ledger,
             clock: Clock::starting_now(),
             now: 0,
@@ -129,7 +114,7 @@ impl<'a, C: Connect> Worker<'a, C> {
                 }
             }
         }
-        Ok(())
+        T::end(self)
     }
 
     fn stopped(&self) -> bool {
@@ -148,18 +133,25 @@ impl<'a, C: Connect> Worker<'a, C> {
     fn event(&mut self, planned: u64) -> Result<()> {
         self.lateness = self.now.saturating_sub(planned);
         let planned = planned.min(self.now);
-        let result = self.end_event(planned);
+        let result = T::event(self, planned);
         if result.is_err() || self.shared.window.phase(self.now) == Phase::Late {
             self.leave_unfinished(planned);
         }
         result
     }
 
+    /// Leaves word of an event that did not end inside the window.
+    fn leave_unfinished(&self, planned: u64) {
+        self.shared.unfinished[self.thread as usize].fetch_min(planned, Ordering::Relaxed);
+    }
+}
+
+impl<C: Connect> Worker<'_, Statements<'_, C>> {
     /// Attempts the event until it succeeds, the run is over, or an error is not to be ignored.
     fn end_event(&mut self, planned: u64) -> Result<()> {
         let mut attempt = 0;
         let drawn_from = self.rng.clone();
-        self.buffers.again = false;
+        self.hand.buffers.again = false;
         loop {
             let began = self.now;
             match self.attempt() {
@@ -170,8 +162,8 @@ impl<'a, C: Connect> Worker<'a, C> {
                 Err(setback) => self.recover(setback, attempt)?,
             }
             attempt += 1;
-            self.buffers.again = true;
-            if self.shared.program.generator == Generator::V04 {
+            self.hand.buffers.again = true;
+            if self.shared.task.program.generator == Generator::V04 {
                 // Its requests are built before they run: a retry sends the same ids.
                 self.rng = drawn_from.clone();
             }
@@ -182,13 +174,8 @@ impl<'a, C: Connect> Worker<'a, C> {
         }
     }
 
-    /// Leaves word of an event that did not end inside the window.
-    fn leave_unfinished(&self, planned: u64) {
-        self.shared.unfinished[self.thread as usize].fetch_min(planned, Ordering::Relaxed);
-    }
-
     fn attempt(&mut self) -> Result<(), Setback> {
-        let program = self.shared.program;
+        let program = self.shared.task.program;
         if let Some(operations) = &program.operations {
             return self.operation(operations);
         }
@@ -210,10 +197,11 @@ impl<'a, C: Connect> Worker<'a, C> {
     }
 
     fn step(&mut self, kind: Kind, table: usize) -> Result<(), Setback> {
-        let program = self.shared.program;
+        let program = self.shared.task.program;
         self.think(kind);
-        let values = self.buffers.values(kind, program, &self.points, &mut self.rng);
-        let answer = self.slots.run(&mut self.session, kind, table, program, values.as_slice());
+        let values = self.hand.buffers.values(kind, program, &self.hand.points, &mut self.rng);
+        let answer =
+            self.hand.slots.run(&mut self.hand.session, kind, table, program, values.as_slice());
         drop(values);
         let sent = std::mem::replace(&mut self.now, self.clock.now());
         let service = self.now - sent;
@@ -232,7 +220,7 @@ impl<'a, C: Connect> Worker<'a, C> {
 
     /// Waits as a user would before a statement. The event's time holds it, the statement's does not.
     fn think(&mut self, kind: Kind) {
-        let workload = &self.shared.program.workload;
+        let workload = &self.shared.task.program.workload;
         let (least, limit) = (workload.user_delay_min, workload.user_delay_max);
         if least.max(limit) == 0 || matches!(kind, Kind::Begin | Kind::Commit) {
             return;
@@ -245,13 +233,13 @@ impl<'a, C: Connect> Worker<'a, C> {
     fn setback(&self, error: SessionError, kind: Kind, table: usize) -> Setback {
         let ignored = error
             .code()
-            .filter(|code| self.shared.program.workload.mysql_ignore_errors.covers(*code));
+            .filter(|code| self.shared.task.program.workload.mysql_ignore_errors.covers(*code));
         match (ignored, &error) {
             (Some(code), SessionError::Lost { .. }) => Setback::Reconnect { code },
             (Some(code), _) => Setback::Again { code },
             (None, _) => {
-                let text = self.shared.program.statement(kind, table);
-                Setback::Fatal(error.at(self.shared.endpoint, text))
+                let text = self.shared.task.program.statement(kind, table);
+                Setback::Fatal(error.at(self.shared.task.endpoint, text))
             }
         }
     }
@@ -261,7 +249,7 @@ impl<'a, C: Connect> Worker<'a, C> {
             Setback::Fatal(error) => return Err(error),
             Setback::Again { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
-                if self.shared.program.workload.mode == Mode::Strict {
+                if self.shared.task.program.workload.mode == Mode::Strict {
                     self.roll_back()?;
                     self.back_off(attempt);
                 }
@@ -269,9 +257,9 @@ impl<'a, C: Connect> Worker<'a, C> {
             Setback::Reconnect { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
                 let (session, slots) =
-                    connect(self.shared, self.thread).map_err(|error| not_anew(code, error))?;
-                self.session = session;
-                self.slots = slots;
+                    self.shared.task.connect(self.thread).map_err(|error| not_anew(code, error))?;
+                self.hand.session = session;
+                self.hand.slots = slots;
                 self.note(Event::Reconnect, Time::Both, 0);
             }
         }
@@ -281,8 +269,8 @@ impl<'a, C: Connect> Worker<'a, C> {
 
     /// After error 1205 the server keeps the transaction open, and the retry's `BEGIN` would commit half of it.
     fn roll_back(&mut self) -> Result<()> {
-        let answer = self.session.query(b"ROLLBACK");
-        answer.map(drop).map_err(|error| error.at(self.shared.endpoint, "ROLLBACK"))
+        let answer = self.hand.session.query(b"ROLLBACK");
+        answer.map(drop).map_err(|error| error.at(self.shared.task.endpoint, "ROLLBACK"))
     }
 
     /// Waits 0 to 1 ms before the first retry, twice as long before each further one, at most 64 ms.
@@ -291,8 +279,10 @@ impl<'a, C: Connect> Worker<'a, C> {
         let until = self.clock.now() + self.rng.below(longest);
         self.clock.wait_until(until, || self.stopped());
     }
+}
 
-    fn note_event(&mut self, planned: u64, began: u64) {
+impl<T: Task> Worker<'_, T> {
+    pub(crate) fn note_event(&mut self, planned: u64, began: u64) {
         let (service, response) = (self.now - began, self.now - planned);
         if service == response {
             self.note(Event::Transaction, Time::Both, service);
@@ -303,7 +293,7 @@ impl<'a, C: Connect> Worker<'a, C> {
     }
 
     /// The first statement of a late event bears the event's lateness; the next ones begin as their predecessors end.
-    fn note_statement(&mut self, event: Event, service: u64) {
+    pub(crate) fn note_statement(&mut self, event: Event, service: u64) {
         match std::mem::take(&mut self.lateness) {
             0 => self.note(event, Time::Both, service),
             lateness => {
@@ -326,13 +316,4 @@ fn not_anew(code: u16, error: Error) -> Error {
         other => other.to_string(),
     };
     Error::Lost(format!("a connection broke with error {code}, and reconnecting failed ({reason})"))
-}
-
-fn connect<C: Connect>(shared: &Shared<'_, C>, thread: u32) -> Result<(C::Session, Slots)> {
-    let connected = shared.connect.connect();
-    let mut session = connected.map_err(|error| error.at(shared.endpoint, "connect"))?;
-    *shared.interrupters[thread as usize].lock() = session.interrupter();
-    let slots = Slots::prepare(&mut session, shared.program)
-        .map_err(|(error, text)| error.at(shared.endpoint, &text))?;
-    Ok((session, slots))
 }

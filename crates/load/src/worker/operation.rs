@@ -2,17 +2,17 @@
 
 use assay_mysql::Connect;
 
-use super::{Setback, Worker};
+use super::{Setback, Statements, Worker};
 use crate::oltp::Kind;
 use crate::operations::Operations;
 use crate::record::{Event, Outcome};
 use crate::ycsb::Operation;
 
-impl<C: Connect> Worker<'_, C> {
+impl<C: Connect> Worker<'_, Statements<'_, C>> {
     /// Draws the next operation and does it.
     pub(super) fn operation(&mut self, operations: &Operations) -> Result<(), Setback> {
-        let again = self.buffers.again;
-        let Some(drawn) = &mut self.buffers.drawn else { return Ok(()) };
+        let again = self.hand.buffers.again;
+        let Some(drawn) = &mut self.hand.buffers.drawn else { return Ok(()) };
         let operation = drawn.draw(operations, again, &mut self.rng);
         let field = drawn.field() as usize;
         match operation {
@@ -29,7 +29,7 @@ impl<C: Connect> Worker<'_, C> {
     }
 
     fn acknowledge(&self, operations: &Operations) {
-        if let Some(drawn) = &self.buffers.drawn {
+        if let Some(drawn) = &self.hand.buffers.drawn {
             drawn.acknowledge(operations);
         }
     }
