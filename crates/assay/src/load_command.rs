@@ -1,9 +1,10 @@
 //! `assay load`: the load generator by itself, with sysbench's command line.
 //!
 //! Reads the words with [`assay_load::sysbench::parse`], does what they say, prints as sysbench prints, and writes
-//! everything as JSON if asked. `assay load ycsb` does the same with YCSB's command line. The first Ctrl-C ends a run early with its results; the second one kills.
+//! everything as JSON if asked. `assay load ycsb` does the same with YCSB's command line, `assay load fileio` to files. The first Ctrl-C ends a run early with its results; the second one kills.
 
 pub mod capacity;
+mod fileio;
 mod ycsb;
 
 use parking_lot::Mutex;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use assay_load::sysbench::{Command, CommandLine, Printer, help, parse};
+use assay_load::sysbench::{Command, CommandLine, Printer, help, names_fileio, parse};
 use assay_load::{
     Endpoint, Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Schedule, Schema,
     Second, Workload, cleanup, preflight, prepare, prewarm, shortage,
@@ -34,6 +35,12 @@ pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     if let Some(("ycsb", words)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return match ycsb::run(words) {
+            Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
+            done => done,
+        };
+    }
+    if names_fileio(&words) {
+        return match fileio::run(&words) {
             Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
             done => done,
         };

@@ -54,6 +54,9 @@ pub enum Error {
     /// A limit would be hit; nothing was done.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Preflight(Vec<Problem>),
+    /// What was read is not what was written.
+    #[error("{0}")]
+    Corrupt(String),
     /// The operating system refused something, such as a thread or a file.
     #[error("{what}")]
     System {

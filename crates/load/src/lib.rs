@@ -1,14 +1,15 @@
 //! sysbench's and YCSB's workloads, pacing and histograms; knows nothing of drives.
 //!
 //! [`prepare()`] fills tables, [`run`] loads them and says what it found, [`preflight()`] says beforehand what would stop
-//! it, [`shortage`] whether its rate can be carried, [`cleanup`] drops the tables. [`sysbench`] and [`ycsb_client`] read those tools'
-//! command lines and print as they do.
+//! it, [`shortage`] whether its rate can be carried, [`cleanup`] drops the tables. [`fileio`] does the same to files, without a server.
+//! [`sysbench`] and [`ycsb_client`] read those tools' command lines and print as they do.
 //!
 //! Guarantees: no event starts outside the schedule; each time is noted once, where it belongs; equal seeds draw equal
 //! keys; nothing is printed and no signal is handled here.
 
 pub mod capacity;
 pub mod error;
+pub mod fileio;
 pub mod generator;
 pub mod keys;
 pub mod mode;
@@ -44,10 +45,13 @@ mod worker;
 
 pub use assay_mysql::{Address, Endpoint, Tls};
 pub use error::{Error, Result};
+pub use fileio::Fileio;
 pub use generator::Generator;
 pub use keys::Distortion;
 pub use mode::Mode;
-pub use outcome::{KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome, Unfinished};
+pub use outcome::{
+    KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome, Unfinished, Work,
+};
 pub use phases::{LoadPhase, PhasePace, Phases};
 pub use preflight::preflight;
 pub use prepare::{

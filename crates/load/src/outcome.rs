@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fileio::Fileio;
 use crate::record::{Latency, Queries};
 use crate::schedule::Schedule;
 use crate::schema::Schema;
@@ -94,6 +95,41 @@ pub struct Unfinished {
     pub wait_ms_max: f64,
 }
 
+/// What a run did, and on what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each run")]
+pub enum Work {
+    /// Statements on tables of a server.
+    Server {
+        /// Which.
+        workload: Workload,
+        /// On which tables.
+        schema: Schema,
+    },
+    /// Operations on files.
+    Files {
+        /// Which, on which files.
+        fileio: Fileio,
+    },
+}
+
+impl Work {
+    /// The word for the smallest thing that is counted.
+    pub(crate) fn word_of_one(&self) -> &'static str {
+        match self {
+            Work::Server { .. } => "query",
+            Work::Files { .. } => "operation",
+        }
+    }
+}
+
+impl Default for Work {
+    fn default() -> Work {
+        Work::Server { workload: Workload::default(), schema: Schema::default() }
+    }
+}
+
 /// A wait below this, in ms, is not worth a word: what a busy machine takes to give a thread its CPU.
 const TOLD_WAIT_MS_MIN: f64 = 100.0;
 
@@ -142,10 +178,9 @@ pub struct Outcome {
     pub steady: Option<bool>,
     /// Whether `stop` ended the run before its time.
     pub interrupted: bool,
-    /// What was run.
-    pub workload: Workload,
-    /// On which tables.
-    pub schema: Schema,
+    /// What was run, and on what.
+    #[serde(flatten)]
+    pub work: Work,
     /// How.
     pub schedule: Schedule,
 }

@@ -173,7 +173,7 @@ impl Recipe {
 }
 
 /// sysbench's tests that are not of databases.
-const NO_DATABASE: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
+const NO_DATABASE: [&str; 4] = ["cpu", "memory", "threads", "mutex"];
 
 /// Why there is no workload of that name, and which there are.
 fn unknown(name: &str, bare: &str) -> String {

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use assay_load::Schema;
+
 use super::{Load, Plan, compare, data_profile, noise, paper, settings};
 
 /// Checks everything that the plan alone can tell.
@@ -14,6 +16,7 @@ pub fn check(plan: &Plan) -> Result<()> {
     check_sweep(plan)?;
     check_names(plan)?;
     check_times(plan)?;
+    check_workloads(plan)?;
     for (name, config) in &plan.configs {
         settings::checked(&plan.settings_of(config))
             .with_context(|| format!("configuration `{name}`"))?;
@@ -58,6 +61,30 @@ fn check_sweep(plan: &Plan) -> Result<()> {
     );
     for &threads in &plan.threads {
         ensure!((1..=1000).contains(&threads), "threads has {threads}; a count is from 1 to 1000");
+    }
+    Ok(())
+}
+
+/// What workloads of files say; those of servers are checked with their tables.
+fn check_workloads(plan: &Plan) -> Result<()> {
+    for (name, workload) in plan.workloads.iter().filter(|(_, one)| one.files().is_some()) {
+        workload.check().with_context(|| format!("workload `{name}`"))?;
+    }
+    let of_servers = [
+        (
+            "settings",
+            plan.settings.is_empty() && plan.configs.values().all(|one| one.settings.is_empty()),
+        ),
+        ("server", plan.server.is_none() && plan.configs.values().all(|one| one.server.is_none())),
+        ("data", plan.data == Schema::default()),
+        ("compression", plan.configs.values().all(|one| one.compression.is_none())),
+        ("key_block_size", plan.configs.values().all(|one| one.key_block_size.is_none())),
+    ];
+    for (key, _) in of_servers.into_iter().filter(|(_, is_left_out)| !is_left_out) {
+        ensure!(
+            plan.needs_server(),
+            "no workload needs a server, but {key} is given; remove it, or add a workload of a server"
+        );
     }
     Ok(())
 }

@@ -20,12 +20,13 @@ pub mod settings;
 mod shipped;
 mod thread_list;
 mod trials;
+mod workload_spec;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use assay_load::{Arrivals, Pace, Schema, Workload};
+use assay_load::{Arrivals, Pace, Schema};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,7 @@ pub use phases::PhaseSpec;
 pub use quick::Form;
 pub use rig::{FileSystem, RigKind, RigSpec};
 pub use trials::{PlannedTrial, trials};
+pub use workload_spec::WorkloadSpec;
 
 /// A whole plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -135,7 +137,7 @@ pub struct Plan {
     #[serde(default)]
     pub rig: RigSpec,
     /// What is run, by name.
-    pub workloads: IndexMap<String, Workload>,
+    pub workloads: IndexMap<String, WorkloadSpec>,
     /// What is compared, by name.
     pub configs: IndexMap<String, Config>,
     /// The pairs of configurations that the plan asks about, which lead the report. Default: every configuration
@@ -350,6 +352,12 @@ impl Plan {
     #[must_use]
     pub fn rig_of<'a>(&'a self, config: &'a Config) -> &'a RigSpec {
         config.rig.as_ref().unwrap_or(&self.rig)
+    }
+
+    /// Whether any workload runs on a server.
+    #[must_use]
+    pub fn needs_server(&self) -> bool {
+        self.workloads.values().any(|workload| workload.server().is_some())
     }
 
     /// Every server variable of a configuration, the plan's under its own.

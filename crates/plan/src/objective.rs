@@ -5,6 +5,7 @@ use assay_load::capacity::Objective;
 use serde::{Deserialize, Serialize};
 
 use super::Plan;
+use super::phases::refuse_files;
 use assay_study::Happening;
 
 /// What is to be kept, and how long it is searched for.
@@ -107,6 +108,7 @@ impl ObjectiveSpec {
 pub(super) fn check(plan: &Plan) -> Result<()> {
     let Some(objective) = &plan.objective else { return Ok(()) };
     objective.check()?;
+    refuse_files(plan, "objective")?;
     let beside = [
         ("rate", plan.rate.is_some()),
         ("rates", !plan.rates.is_empty()),

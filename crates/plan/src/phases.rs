@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
-use assay_load::{LoadPhase, Pace, PhasePace, Phases, RidesOut};
+use assay_load::{LoadPhase, Pace, PhasePace, Phases, RidesOut, Workload};
 use serde::{Deserialize, Serialize};
 
 use super::check::is_plain_name;
@@ -103,7 +103,7 @@ impl Plan {
         let phase = |phase: &PhaseSpec| LoadPhase {
             seconds: phase.seconds as u32,
             pace: phase.pace(own),
-            workload: phase.workload.as_ref().and_then(|name| self.workloads.get(name)).cloned(),
+            workload: phase.workload.as_ref().and_then(|name| self.server_workload(name)).cloned(),
         };
         let each: Vec<LoadPhase> = self.phases.iter().map(phase).collect();
         (!each.is_empty()).then_some(Phases { arrivals: self.arrivals, each })
@@ -112,6 +112,11 @@ impl Plan {
     /// Whether the plan's own rate changes anything that is measured.
     pub(super) fn leaves_rates_a_say(&self) -> bool {
         self.phases.is_empty() || self.phases.iter().any(|phase| !phase.has_own_pace())
+    }
+
+    /// A workload on the server, by its name.
+    pub(crate) fn server_workload(&self, name: &str) -> Option<&Workload> {
+        self.workloads.get(name)?.server()
     }
 
     /// What happens to the load by the plan's own will, and does not end it.
@@ -187,8 +192,9 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
 fn check_workload(plan: &Plan, phase: &PhaseSpec) -> Result<()> {
     let Some(name) = &phase.workload else { return Ok(()) };
     ensure_there("workload", name, plan.workloads.keys())?;
-    let Some(mix) = plan.workloads.get(name) else { return Ok(()) };
-    for (other, own) in plan.workloads.iter().filter(|(other, _)| !plan.is_mix(other)) {
+    let Some(mix) = plan.server_workload(name) else { return Ok(()) };
+    for other in plan.workloads.keys().filter(|other| !plan.is_mix(other)) {
+        let Some(own) = plan.server_workload(other) else { continue };
         ensure!(
             mix.mode == own.mode,
             "workload `{name}` has another mode than `{other}`, beside which it is run; give both the same"
@@ -197,8 +203,22 @@ fn check_workload(plan: &Plan, phase: &PhaseSpec) -> Result<()> {
     Ok(())
 }
 
+/// Refuses workloads on files beside what only loads of a server have.
+///
+/// # Errors
+/// One line: the key, the workload, and what to do.
+pub(super) fn refuse_files(plan: &Plan, key: &str) -> Result<()> {
+    match plan.workloads.iter().find(|(_, workload)| workload.files().is_some()) {
+        Some((name, _)) => bail!(
+            "workload `{name}` is of files, for which there is no {key}; put it into a plan of its own"
+        ),
+        None => Ok(()),
+    }
+}
+
 /// What else the plan says.
 fn check_beside(plan: &Plan) -> Result<()> {
+    refuse_files(plan, "phases")?;
     ensure!(
         plan.events.is_none(),
         "events is given beside phases, which end by the clock; omit events"

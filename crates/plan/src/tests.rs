@@ -84,8 +84,8 @@ fn an_old_sysbench_is_named_with_the_tables_and_by_the_recipe() {
     );
     let plan = Plan::parse(&old).unwrap();
     assert_eq!((plan.events, plan.data.generator), (Some(1_000_000), Generator::V04));
-    assert_eq!(plan.workloads["read_write"].recipe, Recipe::OltpComplex);
-    plan.workloads["read_write"].check_tables(&plan.data).unwrap();
+    assert_eq!(plan.workloads["read_write"].server().unwrap().recipe, Recipe::OltpComplex);
+    plan.workloads["read_write"].server().unwrap().check_tables(&plan.data).unwrap();
     assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
 }
 

@@ -92,7 +92,11 @@ impl Judged {
         let configs = study.configs.iter().zip(variables);
         let durability: Vec<Durability> = configs
             .map(|(config, sets)| {
-                durability::of_config(&config.settings, sets.first(), config.rig.disk.as_ref())
+                let disk = config.rig.disk.as_ref();
+                match study.is_of_files() {
+                    true => durability::of_files(disk),
+                    false => durability::of_config(&config.settings, sets.first(), disk),
+                }
             })
             .collect();
         let own = |config: &str| {

@@ -189,7 +189,7 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
         second_charts: templates,
         series: collector.embed(&charted, SERIES_BUDGET),
     };
-    let html = page::render(&input, &moments)?;
+    let html = words::events::named(&study, page::render(&input, &moments)?);
     files::replace(&written.html, |file| Ok(file.write_all(html.as_bytes())?))?;
     Ok(written)
 }
@@ -219,7 +219,7 @@ fn told(store: &Store) -> Result<Told> {
 /// A store that cannot be read.
 pub fn summary_line(store: &Store) -> Result<String> {
     let Told { study, judgement, judged, .. } = told(store)?;
-    Ok(brief::brief(&study, &judgement, &judged))
+    Ok(words::events::named(&study, brief::brief(&study, &judgement, &judged)))
 }
 
 /// The result as Markdown, as the page offers it for a ticket.
@@ -229,7 +229,8 @@ pub fn summary_line(store: &Store) -> Result<String> {
 pub fn markdown(store: &Store) -> Result<String> {
     let Told { study, variables, judgement, judged } = told(store)?;
     let caveats = caveats::of_study(&study, &judgement, &judged.durability);
-    Ok(markdown::markdown(&study, (&judgement, &judged), &variables, &caveats))
+    let told = markdown::markdown(&study, (&judgement, &judged), &variables, &caveats);
+    Ok(words::events::named(&study, told))
 }
 
 /// Response times of the transactions of each run that has any.

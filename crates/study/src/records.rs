@@ -3,6 +3,7 @@
 //! Names of results and series carry their unit last (`latency_ms_p99`, `disk_write_bytes_per_s`) and are the same
 //! word in the plan, the store, the report and the tables.
 
+use assay_load::fileio::FILEIO;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -289,6 +290,12 @@ impl Study {
     #[must_use]
     pub fn disk(&self, config: &str) -> Option<&Disk> {
         self.configs.iter().find(|one| one.name == config)?.rig.disk.as_ref()
+    }
+
+    /// Whether files were loaded in place of servers, under every workload.
+    #[must_use]
+    pub fn is_of_files(&self) -> bool {
+        !self.workloads.is_empty() && self.workloads.iter().all(|one| one.recipe == FILEIO)
     }
 }
 

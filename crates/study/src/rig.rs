@@ -56,7 +56,7 @@ impl Rig {
             disk,
             self.disk.as_ref().map(|_| RigLayer::FileSystem(self.file_system.clone())),
             (!self.server.is_empty()).then(|| RigLayer::Server(self.server.clone())),
-            (!self.data.is_empty()).then_some(RigLayer::Tables(tables)),
+            self.data.iter().any(|one| one.tables.count > 0).then_some(RigLayer::Tables(tables)),
             filled,
             model.map(|model| RigLayer::Scale(model.resources.clone())),
             numbers,

@@ -42,6 +42,8 @@ pub enum Sides {
     },
     /// The device writes what the server does.
     Device(ExplainedWrites),
+    /// The device writes what is written to files past the page cache.
+    Files(ExplainedWrites),
     /// The drive takes what its device writes, in bytes a second.
     Drive {
         /// By the drive's count.
@@ -63,7 +65,7 @@ pub enum Sides {
 pub struct ExplainedWrites {
     /// What it wrote.
     pub written: f64,
-    /// What InnoDB wrote to its files.
+    /// What InnoDB, or the load, wrote to its files.
     pub files: f64,
     /// That and the binary log, as far as it is known.
     pub logged: f64,

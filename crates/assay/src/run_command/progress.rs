@@ -48,6 +48,12 @@ fn searched(results: &BTreeMap<String, f64>) -> String {
     }
 }
 
+/// What its events are, per second.
+fn events_per_s(outcome: &Outcome) -> &'static str {
+    let is_of_files = outcome.results.contains_key(metric!("file_reads_per_s").name);
+    if is_of_files { "operations/s" } else { "tps" }
+}
+
 /// Progress of a study, where a person sees it.
 #[derive(Debug)]
 pub struct ProgressView {
@@ -125,7 +131,7 @@ impl Progress for ProgressView {
     fn tried(&self, key: &TrialKey, objective: Objective, tried: &Tried) {
         let text = told(tried, objective.percentile);
         match &self.shown {
-            Shown::Lines(line) => line.say(&format!("  {key}: {text}")),
+            Shown::Lines(line) => line.say(format_args!("  {key}: {text}")),
             Shown::View(view) => view.change(|seen| seen.step = text),
         }
     }
@@ -163,8 +169,9 @@ impl Progress for ProgressView {
                 format!("{}{}", searched(&outcome.results), not_comparable(&outcome.warnings))
             }
             None => format!(
-                "{:.1} tps, p99 {:.2} ms{}",
+                "{:.1} {}, p99 {:.2} ms{}",
                 figure(metric!("tps")),
+                events_per_s(outcome),
                 figure(metric!("latency_ms_p99")),
                 not_comparable(&outcome.warnings)
             ),

@@ -35,6 +35,7 @@ mod drive_repair;
 mod drive_rig;
 mod errors;
 mod estimate;
+mod fileio;
 mod killed;
 mod live;
 mod load_server;

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{DIRECTORY, TestServer, World, has_server, small_plan, trials};
 use assay_load::{
-    Address, Endpoint, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema, Tls, Workload,
-    cleanup, preflight, prepare, prewarm, queries_per_event, run,
+    Address, Endpoint, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema, Tls, Work,
+    Workload, cleanup, preflight, prepare, prewarm, queries_per_event, run,
 };
 use mysql::prelude::Queryable;
 use rusqlite::Connection;
@@ -80,7 +80,8 @@ impl Bench {
 
 /// Queries ÷ transactions is the recipe's, by the tool's count and by the server's.
 fn reconciles(outcome: &Outcome, log: &[(String, String)], per_event: u64) -> bool {
-    let expected = queries_per_event(&outcome.workload, &outcome.schema).total();
+    let Work::Server { workload, schema } = &outcome.work else { panic!("it loads a server") };
+    let expected = queries_per_event(workload, schema).total();
     let queries = outcome.queries;
     expected == per_event
         && outcome.events == EVENTS

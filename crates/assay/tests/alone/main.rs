@@ -15,6 +15,7 @@ mod drives;
 #[path = "../common/runs.rs"]
 mod runs;
 
+mod fileio;
 mod judged;
 mod model_faults;
 mod model_judged;

@@ -16,7 +16,7 @@ mod tests;
 
 use serde::Serialize;
 
-pub use settings::{of_config, of_stored};
+pub use settings::{of_config, of_files, of_stored};
 
 /// How well a configuration keeps what it was given, in one word; the later the better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -70,6 +70,8 @@ pub enum Commits {
     WrittenThenEachSeconds(u64),
     /// Before it is answered.
     AtCommit,
+    /// There are none: files were loaded without a server.
+    None,
 }
 
 /// What becomes of a flush.
@@ -160,6 +162,8 @@ pub enum Kept {
     Nothing,
     /// How far pages can be relied upon, and by how much commits may be late.
     Of(Standing, Lag),
+    /// What was flushed to files, as far as flushes do what they say: there is no server.
+    Files(Flushes),
 }
 
 /// By how much commits are on the disk later than they are answered.
@@ -213,6 +217,7 @@ impl Durability {
     /// What survives a power cut.
     pub fn kept(&self) -> Kept {
         match self.flushes {
+            flushes if self.commits == Commits::None => Kept::Files(flushes),
             Flushes::Lost => Kept::Nothing,
             _ => Kept::Of(self.pages.standing(), self.commits.lag()),
         }
@@ -267,7 +272,7 @@ impl Pages {
 impl Commits {
     fn standing(self) -> Standing {
         match self {
-            Commits::Unknown => Standing::Unknown,
+            Commits::Unknown | Commits::None => Standing::Unknown,
             Commits::AtCommit => Standing::Safe,
             _ => Standing::AtRisk,
         }
@@ -275,7 +280,7 @@ impl Commits {
 
     fn lag(self) -> Lag {
         match self {
-            Commits::Unknown => Lag::Unknown,
+            Commits::Unknown | Commits::None => Lag::Unknown,
             Commits::LeftToSystem => Lag::LeftToSystem,
             Commits::EachGroups(groups) => Lag::Groups(groups),
             Commits::EachSeconds(seconds) | Commits::WrittenThenEachSeconds(seconds) => {

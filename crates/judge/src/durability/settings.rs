@@ -35,6 +35,14 @@ pub fn of_config(
     Durability::of(parts, (page_checksums, log_checksums), notes)
 }
 
+/// What a configuration keeps of files that were loaded without a server: what was flushed, if the disk does what it guarantees.
+pub fn of_files(disk: Option<&Disk>) -> Durability {
+    let settings = BTreeMap::new();
+    let mut notes = Vec::new();
+    let flushes = flushes(Server { settings: &settings, variables: None }, disk, &mut notes);
+    Durability::of((Pages::Unknown, Commits::None, flushes), (Checks::Off, Checks::Off), notes)
+}
+
 /// What a configuration of a stored study keeps, by the variables of the first server that was asked for them.
 ///
 /// # Errors
@@ -48,7 +56,11 @@ pub fn of_stored(store: &Store, study: &Study, config: &Config) -> Result<Durabi
             break;
         }
     }
-    Ok(of_config(&config.settings, variables.as_ref(), config.rig.disk.as_ref()))
+    let disk = config.rig.disk.as_ref();
+    Ok(match study.is_of_files() {
+        true => of_files(disk),
+        false => of_config(&config.settings, variables.as_ref(), disk),
+    })
 }
 
 /// What is known of a server.

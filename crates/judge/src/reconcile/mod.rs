@@ -10,7 +10,7 @@ mod tests;
 mod trial;
 
 pub use factors::{Pair, factors, of_pairs};
-pub use trial::of_results;
+pub use trial::{file_bytes, of_results};
 
 pub use assay_study::{ExplainedWrites, Sides};
 

@@ -135,6 +135,18 @@ fn device_bytes(figures: Figures<'_>) -> Option<Check> {
     check(Sides::Device(device), &[written, least, most], holds)
 }
 
+/// What the device wrote is about what was written to files past the page cache, and what flushes explain.
+pub fn file_bytes(written: f64, files: f64, flushes: f64) -> Option<Check> {
+    if files <= BYTES_PER_S_LEAST {
+        return None;
+    }
+    let most = files * FILE_BYTES_MOST + flushes * FLUSH_BYTES_MOST;
+    let least = files * FILE_BYTES_LEAST;
+    let holds = (least..=most).contains(&written);
+    let device = ExplainedWrites { written, files, logged: files, flushes, least, most };
+    check(Sides::Files(device), &[written, least, most], holds)
+}
+
 /// Flushes that the server asked for, or that came to the device if those are more; zero where neither is known.
 fn flushes_per_s(figures: Figures<'_>) -> f64 {
     let asked_for = figures.or_zero(metric!("innodb_fsyncs_per_s"))

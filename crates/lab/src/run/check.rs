@@ -8,7 +8,7 @@ use assay_load::text::TextSource;
 use assay_load::{Recipe, Schema, statements_per_event};
 use assay_ports::{blockdev, cpu, fuse};
 
-use super::machine;
+use super::{files, machine};
 use crate::rig::server;
 use assay_base::Size;
 use assay_plan::{Plan, RigKind, Variant};
@@ -25,7 +25,9 @@ pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
     server::check_places(location)?;
     check_cpus(plan)?;
     check_load(plan)?;
-    check_servers(plan)?;
+    if plan.needs_server() {
+        check_servers(plan)?;
+    }
     for variant in plan.variants() {
         check_variant(plan, &variant, erase).with_context(|| variant.key.to_string())?;
     }
@@ -34,10 +36,12 @@ pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
 
 fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
     check_rights(variant)?;
-    check_device(variant, erase)?;
-    check_drive(variant)?;
-    check_memory(plan, variant)?;
-    check_image(variant)
+    check_device(plan, variant, erase)?;
+    check_drive(plan, variant)?;
+    if plan.needs_server() {
+        check_memory(plan, variant)?;
+    }
+    check_image(plan, variant)
 }
 
 fn check_cpus(plan: &Plan) -> Result<()> {
@@ -71,7 +75,8 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
     if let Some(book) = &schema.text {
         TextSource::from_file(book).context("text")?;
     }
-    for (name, workload) in &plan.workloads {
+    let workloads = plan.workloads.iter();
+    for (name, workload) in workloads.filter_map(|(name, one)| Some((name, one.server()?))) {
         let what = || format!("workload `{name}`");
         workload.check().with_context(what)?;
         workload.check_tables(schema).with_context(what)?;
@@ -119,7 +124,7 @@ fn check_rights(variant: &Variant) -> Result<()> {
 }
 
 /// A device is overwritten only when plan and command line agree on it: plans are copied, command lines are typed.
-fn check_device(variant: &Variant, erase: &[PathBuf]) -> Result<()> {
+fn check_device(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
     let Some(device) = &variant.rig.device else { return Ok(()) };
     let size = blockdev::check_unused(device)?;
     ensure!(
@@ -130,29 +135,41 @@ fn check_device(variant: &Variant, erase: &[PathBuf]) -> Result<()> {
     );
     // How large a drive on it is to be, the plan may say.
     let disk = variant.rig.logical.unwrap_or(Size(size));
-    ensure_fits(disk, snapshot_bytes(variant))
+    ensure_all_fits(disk, plan, variant)
 }
 
 /// What a drive needs beside a disk's root. How far data shrink is what a run is to find out; with no codec they do
 /// not.
-fn check_drive(variant: &Variant) -> Result<()> {
+fn check_drive(plan: &Plan, variant: &Variant) -> Result<()> {
     let spec = &variant.rig;
     if !matches!(spec.kind, RigKind::Drive | RigKind::Model) {
         return Ok(());
     }
     fuse::check_there()?;
     if let Some(model) = &spec.model {
-        return ensure_fits(Size(model.filled_bytes(&model.device()?.1)), snapshot_bytes(variant));
+        return ensure_all_fits(Size(model.filled_bytes(&model.device()?.1)), plan, variant);
     }
     match (spec.drive_codec(), spec.capacity) {
-        (Codec::None, Some(capacity)) => ensure_fits(capacity, snapshot_bytes(variant)),
+        (Codec::None, Some(capacity)) => ensure_all_fits(capacity, plan, variant),
         _ => Ok(()),
     }
 }
 
-fn check_image(variant: &Variant) -> Result<()> {
+fn check_image(plan: &Plan, variant: &Variant) -> Result<()> {
     let disk = variant.rig.disk_size();
-    disk.map_or(Ok(()), |size| ensure_fits(size, snapshot_bytes(variant)))
+    disk.map_or(Ok(()), |size| ensure_all_fits(size, plan, variant))
+}
+
+/// A run has tables or files on its disk, never both.
+fn ensure_all_fits(disk: Size, plan: &Plan, variant: &Variant) -> Result<()> {
+    if let Some((name, bytes)) = files::largest(plan) {
+        ensure!(
+            bytes < disk.0,
+            "the files of workload `{name}`, {}, do not fit on a disk of {disk}; lower file_total_size or take a larger disk",
+            Size(bytes)
+        );
+    }
+    if plan.needs_server() { ensure_fits(disk, snapshot_bytes(variant)) } else { Ok(()) }
 }
 
 fn ensure_fits(disk: Size, data_bytes: u64) -> Result<()> {
@@ -209,12 +226,14 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
         }
     }
     let snapshots = distinct.into_iter().map(tables_bytes).fold(0, u64::saturating_add);
-    let largest = variants.iter().max_by_key(|variant| rig_bytes(variant));
-    let rig_bytes = largest.map_or(0, rig_bytes);
+    let snapshots = if plan.needs_server() { snapshots } else { 0 };
+    let largest = variants.iter().max_by_key(|variant| rig_bytes(plan, variant));
+    let rig_bytes = largest.map_or(0, |largest| rig_bytes(plan, largest));
     let is_model = largest.is_some_and(|variant| variant.rig.kind == RigKind::Model);
     let smaller = match is_model && rig_bytes > snapshots {
         true => "make the device smaller with a larger model.capacity_scale",
-        false => "lower data.table_size",
+        false if plan.needs_server() => "lower data.table_size",
+        false => "lower file_total_size",
     };
     let needed = snapshots.saturating_add(rig_bytes);
     let free = assay_system::free_bytes(&existing)?;
@@ -235,10 +254,13 @@ fn existing(location: &Path) -> Result<PathBuf> {
     Ok(there.unwrap_or(Path::new("/")).to_owned())
 }
 
-fn rig_bytes(variant: &Variant) -> u64 {
+fn rig_bytes(plan: &Plan, variant: &Variant) -> u64 {
     let spec = &variant.rig;
     match spec.kind {
-        RigKind::Directory => snapshot_bytes(variant),
+        RigKind::Directory => {
+            let tables = if plan.needs_server() { snapshot_bytes(variant) } else { 0 };
+            tables.max(files::largest(plan).map_or(0, |(_, bytes)| bytes))
+        }
         RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
         RigKind::Device => 0,
         // The preconditioned media and their copy.

@@ -10,7 +10,7 @@ use super::guarantee;
 use super::setup::ConfigSetup;
 use assay_devices::Unit;
 use assay_devices::{Mark, Preset};
-use assay_plan::{Load, ModelSpec, Plan, RigKind, RigSpec, VariantKey};
+use assay_plan::{Load, ModelSpec, Plan, RigKind, RigSpec, VariantKey, WorkloadSpec};
 use assay_study::{
     Config, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig, Stall,
     Tables, Workload,
@@ -30,7 +30,7 @@ pub fn config(
     let rig = Rig {
         disk: Some(guarantee::disk(&config.rig, media(&config.rig, location)?, location)),
         file_system: file_system(&config.rig),
-        server: config.binary.version_text.clone(),
+        server: config.binary.as_ref().map(|one| one.version_text.clone()).unwrap_or_default(),
         data: on.iter().map(|(key, config)| data(key, config)).collect(),
     };
     Ok(Some(Config { name: name.into(), rig, settings: config.settings.clone() }))
@@ -38,7 +38,9 @@ pub fn config(
 
 fn data(key: &VariantKey, config: &ConfigSetup) -> Data {
     let fill = config.rig.model.as_ref().and_then(fill);
-    Data { data_profile: key.data_profile.clone(), tables: tables(&config.schema), fill }
+    // Without a server there are no tables.
+    let tables = config.binary.as_ref().map(|_| tables(&config.schema)).unwrap_or_default();
+    Data { data_profile: key.data_profile.clone(), tables, fill }
 }
 
 fn tables(schema: &Schema) -> Tables {
@@ -70,7 +72,7 @@ pub fn workloads(plan: &Plan) -> Vec<Workload> {
             name: load.name(),
             data_profile: load.data_profile.map(str::to_owned),
             workload: load.workload.to_owned(),
-            recipe: workload.recipe.name().to_owned(),
+            recipe: workload.recipe().to_owned(),
             options: options(plan, workload, load.workload),
         })
     };
@@ -78,7 +80,7 @@ pub fn workloads(plan: &Plan) -> Vec<Workload> {
 }
 
 /// Its options, and how its events are paced: `rate` and `arrivals` where a rate is asked for, and the phases of its runs.
-fn options(plan: &Plan, workload: &assay_load::Workload, name: &str) -> BTreeMap<String, String> {
+fn options(plan: &Plan, workload: &WorkloadSpec, name: &str) -> BTreeMap<String, String> {
     let (rate, arrivals) = (plan.rate_of(name), plan.arrivals);
     let Ok(serde_json::Value::Object(mut options)) = serde_json::to_value(workload) else {
         return BTreeMap::new();

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use assay_load::{KindLatency, Latency, Outcome as Ran};
+use assay_load::{Fileio, KindLatency, Latency, Outcome as Ran, Work};
 
+use super::files::FILE_SERIES;
 use super::results::{self, Results};
-use super::series::LOAD_SERIES;
+use super::series::{LOAD_SERIES, QUERY_SERIES};
 use crate::monitor::declarable;
 use assay_study::metrics::{self, Metric};
 use assay_study::{Outcome, Series};
@@ -13,8 +14,9 @@ use assay_study::{Outcome, Series};
 /// Each series that the monitor can declare and the load tells of, some of them of two CPUs.
 fn recorded() -> Vec<(String, &'static Metric)> {
     let monitored = declarable().into_iter().map(|info| (info.name, info.metric));
-    let load = LOAD_SERIES.iter().map(|(metric, _)| (metric.name.to_owned(), *metric));
-    monitored.chain(load).collect()
+    let load = LOAD_SERIES.iter().chain(&QUERY_SERIES).map(|(metric, _)| *metric);
+    let load = load.chain(FILE_SERIES.iter().map(|(metric, _)| *metric));
+    monitored.chain(load.map(|metric| (metric.name.to_owned(), metric))).collect()
 }
 
 #[test]
@@ -60,7 +62,11 @@ fn stored() -> Results {
     };
     ran.queries.read = 160;
     results::fill(&mut outcome, &ran);
-    outcome.results
+    let of_queries = std::mem::take(&mut outcome.results);
+    // The same once more on files: no run loads both.
+    ran.work = Work::Files { fileio: Fileio::default() };
+    results::fill(&mut outcome, &ran);
+    outcome.results.into_iter().chain(of_queries).collect()
 }
 
 #[test]

@@ -8,6 +8,8 @@ pub mod check;
 mod cpu;
 mod describe;
 mod ending;
+mod files;
+mod files_trial;
 mod fill;
 mod full;
 mod guarantee;

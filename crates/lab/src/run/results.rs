@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_load::{KindLatency, Latency, Outcome as Ran};
+use assay_load::{KindLatency, Latency, Outcome as Ran, Work};
 
-use super::{ending, warnings};
+use super::{ending, files, warnings};
 use assay_serve::added_share;
 pub(super) use assay_study::Results;
 use assay_study::metrics::{Metric, Window, metric};
@@ -47,25 +47,40 @@ const SERVICE: Times = [
 ];
 
 fn load_results(ran: &Ran) -> Results {
-    let queries = ran.queries.total() as f64;
     let transaction = ran.latency_of(Timed::TRANSACTION);
-    let cpu_us = ran.client_cpu_s.map(|seconds| seconds * 1e6 / queries);
     let totals = [
         (metric!("tps"), Some(ran.tps)),
-        (metric!("qps"), Some(ran.qps)),
         (metric!("transactions"), Some(ran.events as f64)),
-        (metric!("queries_per_transaction"), Some(queries / ran.events as f64)),
-        (metric!("errors_ignored"), Some(ran.errors.values().sum::<u64>() as f64)),
-        (metric!("reconnects"), Some(ran.reconnects as f64)),
         (metric!("target_rate"), ran.rate_target),
         (metric!("achieved_rate"), ran.rate_target.map(|_| ran.tps)),
-        (metric!("load_cpu_us_per_query"), cpu_us),
     ];
     let totals = totals.into_iter().filter_map(|(metric, value)| Some((metric, value?)));
+    let parts: Vec<(&'static Metric, f64)> = match &ran.work {
+        Work::Server { .. } => query_results(ran),
+        Work::Files { fileio } => files::results(ran, fileio).into(),
+    };
     let response = transaction.map(|times| of_clock(RESPONSE, &times.response));
     let service = transaction.map(|times| of_clock(SERVICE, &times.service));
     let times = [response, service].into_iter().flatten().flatten();
-    totals.chain(times).map(|(metric, value)| (metric.name.to_owned(), value)).collect()
+    totals
+        .chain(parts)
+        .chain(times)
+        .map(|(metric, value)| (metric.name.to_owned(), value))
+        .collect()
+}
+
+/// Of a load that sends queries to a server.
+fn query_results(ran: &Ran) -> Vec<(&'static Metric, f64)> {
+    let queries = ran.queries.total() as f64;
+    let cpu_us = ran.client_cpu_s.map(|seconds| seconds * 1e6 / queries);
+    let results = [
+        (metric!("qps"), Some(ran.qps)),
+        (metric!("queries_per_transaction"), Some(queries / ran.events as f64)),
+        (metric!("errors_ignored"), Some(ran.errors.values().sum::<u64>() as f64)),
+        (metric!("reconnects"), Some(ran.reconnects as f64)),
+        (metric!("load_cpu_us_per_query"), cpu_us),
+    ];
+    results.into_iter().filter_map(|(metric, value)| Some((metric, value?))).collect()
 }
 
 fn of_clock(times: Times, latency: &Latency) -> [(&'static Metric, f64); 6] {

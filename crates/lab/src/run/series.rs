@@ -4,6 +4,7 @@ use parking_lot::Mutex;
 
 use assay_load::{Observer, Second, SecondPhase};
 
+use super::files::FILE_SERIES;
 use super::happenings::Stage;
 use super::progress::Progress;
 use crate::monitor::{Monitored, ProcessSnapshot};
@@ -14,7 +15,10 @@ use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 pub struct Seconds<'a> {
     key: &'a TrialKey,
     progress: &'a dyn Progress,
-    stage: &'a Stage,
+    /// What waits for the window, if anything does.
+    stage: Option<&'a Stage>,
+    /// Bytes of an operation, of a load on files.
+    file_request_bytes: Option<f64>,
     seen: Mutex<Seen>,
     began: Mutex<ProcessSnapshot>,
 }
@@ -29,14 +33,27 @@ struct Seen {
 impl<'a> Seconds<'a> {
     /// Of one run that is about to be loaded.
     #[must_use]
-    pub fn new(key: &'a TrialKey, progress: &'a dyn Progress, stage: &'a Stage) -> Seconds<'a> {
+    pub fn new(key: &'a TrialKey, progress: &'a dyn Progress) -> Seconds<'a> {
         Seconds {
             key,
             progress,
-            stage,
+            stage: None,
+            file_request_bytes: None,
             seen: Mutex::default(),
             began: Mutex::new(ProcessSnapshot::take()),
         }
+    }
+
+    /// Of a load that happenings wait for.
+    #[must_use]
+    pub fn on(self, stage: &'a Stage) -> Seconds<'a> {
+        Seconds { stage: Some(stage), ..self }
+    }
+
+    /// Of a load on files, whose operations have so many bytes.
+    #[must_use]
+    pub fn of_files(self, request_bytes: f64) -> Seconds<'a> {
+        Seconds { file_request_bytes: Some(request_bytes), ..self }
     }
 
     /// What every process had used when measuring had begun, to the second.
@@ -51,16 +68,22 @@ impl<'a> Seconds<'a> {
         let seen = self.seen.lock();
         // What is left of a second at the end of a run is no sample: its rates rest on next to nothing.
         let whole = seen.seconds.iter().filter(|second| second.length_s > 0.5);
-        LOAD_SERIES
-            .iter()
-            .map(|(metric, value)| Series {
-                points: whole
-                    .clone()
-                    .map(|second| (second.end_s.round() as u32, value(second)))
-                    .collect(),
-                ..Series::of(metric)
-            })
-            .collect()
+        let of = |metric: &'static Metric, value: &dyn Fn(&Second) -> f64| Series {
+            points: whole
+                .clone()
+                .map(|second| (second.end_s.round() as u32, value(second)))
+                .collect(),
+            ..Series::of(metric)
+        };
+        let of_load = LOAD_SERIES.iter().map(|(metric, value)| of(metric, value));
+        match self.file_request_bytes {
+            None => of_load.chain(QUERY_SERIES.iter().map(|(m, value)| of(m, value))).collect(),
+            Some(bytes) => {
+                let of_files = FILE_SERIES.iter();
+                let of_files = of_files.map(|(m, value)| of(m, &|second| value(second, bytes)));
+                of_load.chain(of_files).collect()
+            }
+        }
     }
 
     /// Response times so far, second by second.
@@ -72,7 +95,9 @@ impl<'a> Seconds<'a> {
 
 impl Observer for Seconds<'_> {
     fn window(&self, from_s: f64, to_s: f64) {
-        self.stage.set_window(Window { from_s, to_s });
+        if let Some(stage) = self.stage {
+            stage.set_window(Window { from_s, to_s });
+        }
     }
 
     fn second(&self, second: &Second) {
@@ -99,16 +124,20 @@ impl Observer for Seconds<'_> {
 type LoadSeries = (&'static Metric, fn(&Second) -> f64);
 
 /// What the load tells of each second.
-pub(super) const LOAD_SERIES: [LoadSeries; 9] = [
+pub(super) const LOAD_SERIES: [LoadSeries; 7] = [
     (metric!("tps"), |second| second.tps),
-    (metric!("qps"), |second| second.qps),
     (metric!("latency_ms_mean"), |second| second.latency.latency_ms_mean),
     (metric!("latency_ms_p50"), |second| second.latency.latency_ms_p50),
     (metric!("latency_ms_p95"), |second| second.latency.latency_ms_p95),
     (metric!("latency_ms_p99"), |second| second.latency.latency_ms_p99),
     (metric!("latency_ms_max"), |second| second.latency.latency_ms_max),
-    (metric!("errors_ignored_per_s"), |second| second.errors as f64 / second.length_s),
     (metric!("queue_length"), |second| second.queue_length as f64),
+];
+
+/// And of queries, where it loads a server.
+pub(super) const QUERY_SERIES: [LoadSeries; 2] = [
+    (metric!("qps"), |second| second.qps),
+    (metric!("errors_ignored_per_s"), |second| second.errors as f64 / second.length_s),
 ];
 
 /// The monitor's series.

@@ -46,8 +46,8 @@ pub struct Setup<'a> {
 /// What a configuration's runs need.
 #[derive(Debug, Clone)]
 pub struct ConfigSetup {
-    /// The server.
-    pub binary: Binary,
+    /// The server; none where no workload needs one.
+    pub binary: Option<Binary>,
     /// Its variables.
     pub settings: BTreeMap<String, String>,
     /// The tables, with the configuration's compression.
@@ -183,18 +183,26 @@ impl<'a> Setup<'a> {
             None,
             say,
         )?;
-        self.try_server(config, &rig, say).map_err(|error| rig.explain(error, &config.rig))?;
+        if let Some(binary) = &config.binary {
+            self.try_server(binary, config, &rig, say)
+                .map_err(|error| rig.explain(error, &config.rig))?;
+        }
         rig.take_down()
     }
 
-    fn try_server(&self, config: &ConfigSetup, rig: &Rig, say: &dyn Fn(&str)) -> Result<()> {
-        server::make_datadir(&config.binary, &config.settings, &rig.data_dir(), say)?;
+    fn try_server(
+        &self,
+        binary: &Binary,
+        config: &ConfigSetup,
+        rig: &Rig,
+        say: &dyn Fn(&str),
+    ) -> Result<()> {
+        server::make_datadir(binary, &config.settings, &rig.data_dir(), say)?;
         let run_dir = self.work_directory.join("run");
         let mut start = server::Start::new(&rig.data_dir(), &run_dir);
         start.settings = config.settings.clone();
         let resource = Resource::Directory { path: run_dir };
-        let (run_dir, server) =
-            self.ledger.make(resource, || server::start(&config.binary, &start))?;
+        let (run_dir, server) = self.ledger.make(resource, || server::start(binary, &start))?;
         server.kill()?;
         run_dir.remove()
     }
@@ -276,6 +284,14 @@ fn judging(plan: &Plan) -> Judging {
 }
 
 impl ConfigSetup {
+    /// The server, for a workload that needs one.
+    ///
+    /// # Errors
+    /// It has none: no workload of the plan needs one.
+    pub fn server(&self) -> Result<&Binary> {
+        self.binary.as_ref().context("a workload of a server in a plan without one")
+    }
+
     fn is_built_like(&self, other: &ConfigSetup) -> bool {
         (&self.binary, &self.settings, &self.rig) == (&other.binary, &other.settings, &other.rig)
     }
@@ -296,11 +312,15 @@ fn configs(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<VariantKey, Confi
         let Some(config) = plan.configs.get(&key.config) else { continue };
         let path = config.server.as_ref().or(plan.server.as_ref());
         let wanted = path.map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
-        let binary = server::find_or_fetch(&wanted, say)
-            .with_context(|| format!("configuration `{}`", key.config))?;
+        let find = || {
+            server::find_or_fetch(&wanted, say)
+                .with_context(|| format!("configuration `{}`", key.config))
+        };
+        let binary = plan.needs_server().then(find).transpose()?;
         let mut setup = ConfigSetup { binary, settings: plan.settings_of(config), schema, rig };
-        if let Some(codec) = config.compression.filter(|_| setup.binary.flavour == Flavour::Mariadb)
-        {
+        let is_mariadb =
+            setup.binary.as_ref().is_some_and(|binary| binary.flavour == Flavour::Mariadb);
+        if let Some(codec) = config.compression.filter(|_| is_mariadb) {
             setup.compress_as_mariadb(codec);
         }
         configs.insert(key, setup);

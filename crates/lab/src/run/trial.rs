@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::search::search_or_load;
 use super::series::{Seconds, of_monitor};
 use super::setup::{ConfigSetup, Setup};
-use super::{fill, full, others, results, search, trace, warnings};
+use super::{files_trial, fill, full, others, results, search, trace, warnings};
 use crate::monitor::{DriveTarget, Followed, Monitor, ProcessSnapshot, Targets};
 use crate::rig::Rig;
 use crate::rig::server::{self, Server};
@@ -21,7 +21,7 @@ use assay_base::clock::now_precisely;
 use assay_base::text::on_one_line;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::CpuList;
-use assay_plan::{Placement, Plan, PlannedTrial};
+use assay_plan::{Placement, Plan, PlannedTrial, WorkloadSpec};
 use assay_serve::Attached;
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
@@ -32,7 +32,12 @@ use assay_system::resource::Resource;
 pub fn run(setup: &mut Setup<'_>, trial: &PlannedTrial, progress: &dyn Progress) -> Outcome {
     let mut outcome = Outcome::default();
     progress.begin_trial(&trial.key);
-    if let Err(error) = bring_up_and_measure(setup, trial, progress, &mut outcome) {
+    let files = setup.plan.workloads.get(&trial.workload).and_then(WorkloadSpec::files);
+    let ran = match files {
+        Some(fileio) => files_trial::run(setup, trial, fileio, progress, &mut outcome),
+        None => bring_up_and_measure(setup, trial, progress, &mut outcome),
+    };
+    if let Err(error) = ran {
         outcome.reason = Some(on_one_line(&format!("{error:#}")));
     }
     outcome
@@ -62,7 +67,7 @@ fn bring_up_and_measure(
     outcome.facts.extend(
         rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
     );
-    outcome.facts.insert("server".into(), config.binary.version_text.clone());
+    outcome.facts.insert("server".into(), config.server()?.version_text.clone());
     outcome.facts.extend(placement(setup.plan, rig.drive().is_some()));
     outcome.warnings.extend(server.adjusted_settings().into_iter().map(adjusted));
     let mut listed = Vec::new();
@@ -77,24 +82,28 @@ fn bring_up_and_measure(
     progress.step(&trial.key, "taking the rig down");
     // The data are a copy that nobody needs again: killing is quicker than an orderly end.
     server.kill()?;
+    take_down(rig, trace.as_deref(), origin, outcome);
+    Ok(())
+}
+
+/// What was measured holds even if something is left for `assay clean`.
+pub(super) fn take_down(rig: Rig, trace: Option<&Path>, origin: Instant, outcome: &mut Outcome) {
     outcome.warnings.extend(rig.drive_problems().into_iter().map(problem));
-    // What was measured holds even if something is left for `assay clean`.
     let taken_down = rig.take_down();
-    let told = match (&trace, outcome.window, &taken_down) {
+    let told = match (trace, outcome.window, &taken_down) {
         (Some(path), Some(window), Ok(())) => trace::tell_window(path, origin, window),
         _ => Ok(()),
     };
-    if let Some(name) = trace.as_deref().and_then(Path::file_name) {
+    if let Some(name) = trace.and_then(Path::file_name) {
         outcome.facts.insert("trace".into(), name.to_string_lossy().into_owned());
     }
     // What a trace lacks it may have lacked only in the end, when it was written out.
-    let taken_down = taken_down.map_err(|error| match &trace {
+    let taken_down = taken_down.map_err(|error| match trace {
         Some(path) => error.context(format!("the trace {} may be cut short", path.display())),
         None => error,
     });
     let errors = taken_down.err().into_iter().chain(told.err());
     outcome.warnings.extend(errors.map(left_behind));
-    Ok(())
 }
 
 fn restored_rig(
@@ -106,7 +115,7 @@ fn restored_rig(
 ) -> Result<Rig> {
     let plan = setup.plan;
     let request = Request {
-        binary: &config.binary,
+        binary: config.server()?,
         schema: &config.schema,
         settings: &config.settings,
         threads: setup.loading_threads(),
@@ -155,7 +164,8 @@ fn measure(
     outcome: &mut Outcome,
 ) -> Result<Instant> {
     let plan = setup.plan;
-    let workload = plan.workloads.get(&trial.workload).context("a run of an unknown workload")?;
+    let workload = plan.workloads.get(&trial.workload).and_then(WorkloadSpec::server);
+    let workload = workload.context("a run of an unknown workload")?;
     let schedule = schedule(plan, trial);
     let endpoint = endpoint(server.socket());
     assay_load::preflight(&endpoint, &config.schema, workload, &schedule)?;
@@ -180,7 +190,7 @@ fn measure(
     let scene = Scene {
         server: parking_lot::Mutex::new(server),
         followed: followed.clone(),
-        binary: &config.binary,
+        binary: config.server()?,
         start: starting(setup.plan, config, rig, run_dir),
         schema: &config.schema,
         endpoint: endpoint.clone(),
@@ -197,7 +207,7 @@ fn measure(
         during: objective.and_then(|objective| objective.during.as_ref()),
     };
     let ((ran, top_users), happened) = happenings::alongside(&scene, all, |stage| {
-        let seconds = Seconds::new(&trial.key, progress, stage);
+        let seconds = Seconds::new(&trial.key, progress).on(stage);
         let on_clock = (origin, setup.interrupt);
         let ran = search_or_load(&loaded, objective, (&trial.key, progress), &seconds, on_clock);
         own.extend(followed.pid());
@@ -254,7 +264,7 @@ fn left_behind(error: anyhow::Error) -> Warning {
     Warning::LeftBehind { error: on_one_line(&format!("{error:#}")) }
 }
 
-fn drive_target(drive: &Attached) -> DriveTarget {
+pub(super) fn drive_target(drive: &Attached) -> DriveTarget {
     DriveTarget {
         pid: drive.pid(),
         status_file: drive.status_file.clone(),
@@ -263,7 +273,7 @@ fn drive_target(drive: &Attached) -> DriveTarget {
     }
 }
 
-fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
+pub(super) fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
     let warmup = match plan.warmup_until_steady {
         true => Warmup::Steady { cap_seconds: plan.warmup_seconds },
         false => Warmup::Seconds(plan.warmup_seconds),
@@ -291,7 +301,8 @@ fn start(
 ) -> Result<(Made, Server)> {
     let resource = Resource::Directory { path: run_dir.to_owned() };
     let start = starting(setup.plan, config, rig, run_dir);
-    setup.ledger.make(resource, || server::start(&config.binary, &start))
+    let binary = config.server()?;
+    setup.ledger.make(resource, || server::start(binary, &start))
 }
 
 /// How the server of a run is started, the first time and again.
@@ -303,7 +314,7 @@ fn starting(plan: &Plan, config: &ConfigSetup, rig: &Rig, run_dir: &Path) -> ser
 }
 
 /// Which CPUs server, load and drive may use, in words.
-fn placement(plan: &Plan, has_drive: bool) -> BTreeMap<String, String> {
+pub(super) fn placement(plan: &Plan, has_drive: bool) -> BTreeMap<String, String> {
     let Placement { server_cpus, load_cpus, drive_cpus } = &plan.placement;
     let text = |cpus: &CpuList| if cpus.is_empty() { "all".into() } else { cpus.to_string() };
     let both = [("server_cpus", server_cpus), ("load_cpus", load_cpus)];

@@ -2,10 +2,10 @@
 //!
 //! Guarantees: a warning holds what is off and by how much; a figure that is not known warns of nothing.
 
-use assay_load::{Outcome as Ran, Schedule, statements_per_event};
+use assay_load::{Outcome as Ran, Schedule, Work, statements_per_event};
 
 use super::results::Results;
-use super::{cpu, ending};
+use super::{cpu, ending, files};
 use crate::monitor::Gap;
 use assay_judge::reconcile;
 use assay_serve::{ADDED_SHARE_MAX, MISSED_DEADLINE_SHARE_MAX, STALLED_MS_MAX};
@@ -23,6 +23,7 @@ pub fn of(ran: &Ran, results: &Results) -> Vec<Warning> {
     let schedule = &ran.schedule;
     [
         recipe(ran),
+        unexplained(files::device_bytes(ran, results)),
         stall(results),
         late(results),
         added(results),
@@ -31,7 +32,7 @@ pub fn of(ran: &Ran, results: &Results) -> Vec<Warning> {
         (ran.steady == Some(false)).then_some(Warning::NotSettled),
         unfinished(ran),
         ending::warning(ran),
-        ran.workload.distortion(&ran.schema).map(Warning::DistortedKeys),
+        distortion(ran),
     ]
     .into_iter()
     .flatten()
@@ -60,12 +61,21 @@ fn recipe(ran: &Ran) -> Option<Warning> {
     if phases.any(|phase| phase.workload.is_some()) {
         return None;
     }
-    let expected = statements_per_event(&ran.workload, &ran.schema);
+    let Work::Server { workload, schema } = &ran.work else { return None };
+    let expected = statements_per_event(workload, schema);
     let found = ran.queries.total() as f64 / ran.events as f64;
     let edges = f64::from(ran.schedule.threads) / ran.events as f64;
     let repeats = ran.errors.values().sum::<u64>() as f64 / ran.events as f64;
-    let check = reconcile::recipe(found, expected, RECIPE_TOLERANCE + edges + repeats)?;
-    (!check.holds).then(|| disagreement(check))
+    unexplained(reconcile::recipe(found, expected, RECIPE_TOLERANCE + edges + repeats))
+}
+
+fn unexplained(check: Option<reconcile::Check>) -> Option<Warning> {
+    check.filter(|check| !check.holds).map(disagreement)
+}
+
+fn distortion(ran: &Ran) -> Option<Warning> {
+    let Work::Server { workload, schema } = &ran.work else { return None };
+    workload.distortion(schema).map(Warning::DistortedKeys)
 }
 
 /// Commands of a model that our own CPUs kept from their time.

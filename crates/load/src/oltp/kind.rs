@@ -57,11 +57,17 @@ pub enum Kind {
     RecordScan,
     /// A read and an update of the same record together (YCSB); no statement of its own.
     ReadModifyWrite,
+    /// A read of a file (fileio); no statement, as the next two.
+    FileRead,
+    /// A write to a file (fileio).
+    FileWrite,
+    /// Making a file durable (fileio).
+    FileFsync,
 }
 
 impl Kind {
     /// How many kinds there are.
-    pub const COUNT: usize = 25;
+    pub const COUNT: usize = 28;
 
     /// All kinds, in order of their numbers.
     pub const ALL: [Kind; Kind::COUNT] = [
@@ -90,6 +96,9 @@ impl Kind {
         Kind::RecordInsert,
         Kind::RecordScan,
         Kind::ReadModifyWrite,
+        Kind::FileRead,
+        Kind::FileWrite,
+        Kind::FileFsync,
     ];
 
     /// The name it is stored and reported under.
@@ -112,10 +121,12 @@ impl Kind {
             Kind::RandomPoints => "random_points",
             Kind::RandomRanges => "random_ranges",
             Kind::UpdateBeforeDelete => "update_before_delete",
-            Kind::RecordRead => "read",
+            Kind::RecordRead | Kind::FileRead => "read",
             Kind::RecordUpdate => "update",
             Kind::RecordScan => "scan",
             Kind::ReadModifyWrite => "read_modify_write",
+            Kind::FileWrite => "write",
+            Kind::FileFsync => "fsync",
         }
     }
 }

@@ -61,7 +61,10 @@ impl Kind {
             | Kind::RecordUpdate
             | Kind::RecordInsert
             | Kind::RecordScan
-            | Kind::ReadModifyWrite => record_sql::sql(self, table - 1, workload, schema),
+            | Kind::ReadModifyWrite
+            | Kind::FileRead
+            | Kind::FileWrite
+            | Kind::FileFsync => record_sql::sql(self, table - 1, workload, schema),
         }
     }
 }

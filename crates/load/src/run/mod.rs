@@ -27,7 +27,7 @@ use crate::program::Program;
 use crate::record::{Collector, Ledger};
 use crate::schedule::{SECOND_NS, Schedule};
 use crate::schema::Schema;
-use crate::worker::{Clock, Shared, Window, Worker};
+use crate::worker::{Clock, Shared, Statements, Task, Window, Worker};
 use crate::workload::Workload;
 use assay_mysql::ClientConnect;
 use assay_mysql::Endpoint;
@@ -75,21 +75,34 @@ pub(crate) fn run_on<C: Connect>(
     schedule.check()?;
     let mixes = Mixes::new(schema, workload, schedule)?;
     open_with(connect, endpoint, mixes.main())?;
+    let interrupters = (0..schedule.threads).map(|_| Mutex::new(None)).collect();
+    let rides_out = schedule.rides_out;
+    let task = Statements { mixes: &mixes, schema, connect, endpoint, rides_out, interrupters };
+    carry_out(&task, schedule, origin, observer, stop)
+}
+
+/// Runs events of a task as the schedule says.
+///
+/// # Errors
+/// Whatever the first thread to fail met.
+pub(crate) fn carry_out<T: Task>(
+    task: &T,
+    schedule: &Schedule,
+    origin: Option<Instant>,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
     let shared = Shared {
-        mixes: &mixes,
-        connect,
-        endpoint,
+        task,
         window: Window::new(),
-        pacer: Pacer::of(schedule, mixes.of_phases()),
-        rides_out: schedule.rides_out,
+        pacer: Pacer::of(schedule, task.mixes_of_phases()),
         stop: AtomicBool::new(false),
         begun: AtomicU64::new(0),
-        interrupters: (0..schedule.threads).map(|_| Mutex::new(None)).collect(),
         unfinished: (0..schedule.threads).map(|_| AtomicU64::new(u64::MAX)).collect(),
         in_flight: AtomicU32::new(0),
         events_max: schedule.events,
     };
-    let job = Job { shared: &shared, schedule, schema, origin, observer, stop };
+    let job = Job { shared: &shared, schedule, origin, observer, stop };
     thread::scope(|scope| {
         let coordinator = thread::Builder::new().name("load".into()).spawn_scoped(scope, || {
             bind(&schedule.cpus)?;
@@ -155,10 +168,9 @@ impl Gate {
     }
 }
 
-struct Job<'a, C> {
-    shared: &'a Shared<'a, C>,
+struct Job<'a, T> {
+    shared: &'a Shared<'a, T>,
     schedule: &'a Schedule,
-    schema: &'a Schema,
     origin: Option<Instant>,
     observer: &'a dyn Observer,
     stop: &'a AtomicBool,
@@ -175,7 +187,7 @@ struct Crew {
     failure: Option<Error>,
 }
 
-impl<C: Connect> Job<'_, C> {
+impl<T: Task> Job<'_, T> {
     fn coordinate<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<Outcome> {
         let mut collector = Collector::new(self.schedule.threads as usize);
         let gate = Arc::new(Gate::default());
@@ -281,7 +293,7 @@ impl<C: Connect> Job<'_, C> {
             }
         }
         let (lost_by_us, cut) = (crew.failure.is_none(), crew.working as u64);
-        self.shared.interrupters.iter().filter_map(|i| i.lock().take()).for_each(|i| i.cut());
+        self.shared.task.cut();
         crew.await_all();
         if lost_by_us && matches!(crew.failure, Some(Error::Lost(_))) {
             crew.failure = None;

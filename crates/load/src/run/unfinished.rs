@@ -9,7 +9,7 @@ use crate::outcome::Unfinished;
 use crate::worker::Shared;
 
 /// What had been planned before `over` and had not ended then; both in ns of the clock, as is the load's `start`.
-pub(super) fn at<C>(over: u64, start: u64, shared: &Shared<'_, C>) -> Unfinished {
+pub(super) fn at<T>(over: u64, start: u64, shared: &Shared<'_, T>) -> Unfinished {
     let in_hand = shared.unfinished.iter().map(|planned| planned.load(Ordering::Relaxed));
     let in_hand: Vec<u64> = in_hand.filter(|planned| *planned < over).collect();
     let (not_begun, next) = not_begun(over, start, shared).unzip();
@@ -22,7 +22,7 @@ pub(super) fn at<C>(over: u64, start: u64, shared: &Shared<'_, C>) -> Unfinished
 
 /// How many planned events no thread had begun, and the planned start of the first; of these a run that ends by its
 /// number of events wants no more than it lacks.
-fn not_begun<C>(over: u64, start: u64, shared: &Shared<'_, C>) -> Option<(u64, u64)> {
+fn not_begun<T>(over: u64, start: u64, shared: &Shared<'_, T>) -> Option<(u64, u64)> {
     let (count, first) = shared.pacer.as_ref()?.left_before(over.saturating_sub(start))?;
     let lacking = match shared.events_max {
         0 => count,

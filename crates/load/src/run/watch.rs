@@ -10,12 +10,11 @@ use crate::mode::Mode;
 use crate::outcome::{KindLatency, Outcome, Second, SecondPhase, ThreadOutcome};
 use crate::record::Collector;
 use crate::schedule::{SECOND_NS, Warmup};
-use crate::worker::{Clock, second_of};
-use assay_mysql::Connect;
+use crate::worker::{Clock, Task, second_of};
 
 /// The clock's side of a run: seconds, window, outcome.
-pub(super) struct Watch<'a, C> {
-    job: &'a Job<'a, C>,
+pub(super) struct Watch<'a, T> {
+    job: &'a Job<'a, T>,
     clock: Clock,
     start: u64,
     steady: Option<Steady>,
@@ -27,8 +26,8 @@ pub(super) struct Watch<'a, C> {
     over: u64,
 }
 
-impl<'a, C: Connect> Watch<'a, C> {
-    pub(super) fn new(job: &'a Job<'a, C>, clock: Clock, start: u64) -> Watch<'a, C> {
+impl<'a, T: Task> Watch<'a, T> {
+    pub(super) fn new(job: &'a Job<'a, T>, clock: Clock, start: u64) -> Watch<'a, T> {
         let steady = match job.schedule.warmup {
             Warmup::Steady { cap_seconds } => Some(Steady::new(cap_seconds)),
             Warmup::Seconds(_) => None,
@@ -58,7 +57,7 @@ impl<'a, C: Connect> Watch<'a, C> {
         if seconds > 0.0 {
             let stop = start + (seconds * SECOND_NS as f64) as u64;
             window.set_stop(stop);
-            if self.job.shared.mixes.main().workload.mode == Mode::Strict {
+            if self.job.shared.task.mode() == Mode::Strict {
                 window.set_end(stop);
             }
         }
@@ -75,10 +74,7 @@ impl<'a, C: Connect> Watch<'a, C> {
             let cause = self.wait(crew, until);
             let over = until >= window.stop();
             let now = self.clock.now().min(until);
-            if !over
-                && cause != Cause::Time
-                && self.job.shared.mixes.main().workload.mode == Mode::Strict
-            {
+            if !over && cause != Cause::Time && self.job.shared.task.mode() == Mode::Strict {
                 // Before collecting: what ends from here on is late for the last second and for the window alike.
                 self.close_window(now);
             }
@@ -178,7 +174,7 @@ impl<'a, C: Connect> Watch<'a, C> {
     pub(super) fn outcome(&self, collector: &Collector, interrupted: bool, cpu_s: f64) -> Outcome {
         let job = self.job;
         let window = &job.shared.window;
-        let compat = job.shared.mixes.main().workload.mode == Mode::Compat;
+        let compat = job.shared.task.mode() == Mode::Compat;
         let (start, end) = match compat {
             true => (window.start().min(self.clock.now()), self.clock.now()),
             false => (window.start(), window.end().min(self.clock.now())),
@@ -220,8 +216,7 @@ impl<'a, C: Connect> Watch<'a, C> {
             client_cpu_s: self.cpu_at_start.map(|start| cpu_s - start),
             steady: self.reached_steady,
             interrupted,
-            workload: job.shared.mixes.main().workload.clone(),
-            schema: job.schema.clone(),
+            work: job.shared.task.work(),
             schedule: job.schedule.clone(),
         }
     }

@@ -29,7 +29,6 @@ pub(super) fn assemble(
     given: &Given,
 ) -> Result<CommandLine> {
     refuse_unsupported(given)?;
-    let seed: u64 = given.number("rand_seed")?;
     let workload = workload(given, recipe)?;
     let generator = workload.recipe.generator();
     let line = CommandLine {
@@ -37,27 +36,39 @@ pub(super) fn assemble(
         endpoint: endpoint(given)?,
         schema: schema(given, generator)?,
         workload,
-        schedule: schedule(given, if seed == 0 { time_of_day() } else { seed }, generator)?,
-        reporting: Reporting {
-            report_interval: given.number("report_interval")?,
-            percentile: given.number("percentile")?,
-            histogram: given.switch("histogram")?,
-            verbosity: given.number("verbosity")?,
-            json: given.path("json"),
-            seed_given: seed != 0,
-        },
+        schedule: schedule(given, seed(given)?, generator)?,
+        reporting: reporting(given)?,
         capacity: capacity(given)?,
         preflight: given.switch("preflight")?,
         warnings: old::warnings(given, recipe),
     };
-    if line.reporting.percentile > 100 {
-        return refuse("`--percentile` is above 100; give 1 to 100, or 0 for none".into());
-    }
     line.schema.check()?;
     line.workload.check()?;
     line.workload.check_tables(&line.schema)?;
     line.schedule.check()?;
     Ok(line)
+}
+
+/// What to print and write.
+pub(super) fn reporting(given: &Given) -> Result<Reporting> {
+    let percentile = given.number("percentile")?;
+    if percentile > 100 {
+        return refuse("`--percentile` is above 100; give 1 to 100, or 0 for none".into());
+    }
+    Ok(Reporting {
+        report_interval: given.number("report_interval")?,
+        percentile,
+        histogram: given.switch("histogram")?,
+        verbosity: given.number("verbosity")?,
+        json: given.path("json"),
+        seed_given: given.number::<u64>("rand_seed")? != 0,
+    })
+}
+
+/// The seed that is given, else the time of day.
+pub(super) fn seed(given: &Given) -> Result<u64> {
+    let seed = given.number("rand_seed")?;
+    Ok(if seed == 0 { time_of_day() } else { seed })
 }
 
 fn capacity(given: &Given) -> Result<CapacityOptions> {
@@ -77,7 +88,7 @@ fn time_of_day() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs())
 }
 
-fn refuse_unsupported(given: &Given) -> Result<()> {
+pub(super) fn refuse_unsupported(given: &Given) -> Result<()> {
     let remedies = [
         ("report_checkpoints", "use --json, which has every second"),
         ("config_file", "write its options on the command line"),
@@ -243,7 +254,7 @@ fn ignore_errors(text: &str) -> Result<IgnoreErrors> {
 /// sysbench before 1.0 ends after this many events if not told otherwise, and has no limit of time.
 const OLD_EVENTS: u64 = 10_000;
 
-fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> {
+pub(super) fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> {
     let limit = |name: &'static str, old: &'static str, default: u64| match generator {
         Generator::V04 | Generator::V05 => given.old_or(name, old, default),
         Generator::V10 | Generator::Ycsb => given.renamed(name, old),

@@ -22,7 +22,7 @@ pub fn help() -> String {
          Mode `compat`, the default here, does as sysbench does, quirks included; `--mode=strict` repairs them: an exact\n\
          measuring window, rollback before a retry, special's window as wide as asked. docs/workloads.md lists all.\n\n",
     );
-    text.push_str("YCSB's own command line and property files: `assay load ycsb help`.\n\n");
+    text.push_str("YCSB's own command line and property files: `assay load ycsb help`. Files in place of tables: `assay load fileio help`.\n\n");
     for generator in Generator::ALL.into_iter().rev() {
         let names: Vec<&str> = Recipe::of(generator).map(Recipe::name).collect();
         let _ = writeln!(text, "Workloads of {}: {}", generator.name(), names.join(", "));
@@ -33,7 +33,7 @@ pub fn help() -> String {
             group = option.group;
             let _ = writeln!(text, "\n{group}:");
         }
-        let _ = writeln!(text, "  {}", line(option));
+        let _ = writeln!(text, "  {}", line_of(option));
     }
     text.push_str("\n* not in sysbench 1.0.20\n");
     let ignored = OPTIONS.iter().filter(|option| option.origin == Origin::NoEffect);
@@ -46,7 +46,7 @@ pub fn help() -> String {
     text
 }
 
-fn line(option: &Opt) -> String {
+pub(super) fn line_of(option: &Opt) -> String {
     let value = match option.takes {
         Takes::Switch => "[=on|off]".to_owned(),
         Takes::Value(what) => format!("={what}"),

@@ -5,6 +5,7 @@
 //! labels were taken from the program's own help and output.
 
 mod assemble;
+mod files;
 mod given;
 mod help;
 mod old;
@@ -13,6 +14,9 @@ mod parse;
 mod percentile;
 mod print;
 
+pub use files::{
+    FileCommand, FileCommandLine, FilePrinter, fileio_help, names_fileio, parse_fileio,
+};
 pub use help::help;
 pub use parse::{CapacityOptions, Command, CommandLine, Reporting, parse};
 pub use percentile::percentile_ms;

@@ -45,17 +45,20 @@ const fn opt(
     Opt { name, takes, default, origin, group, help }
 }
 
-const RUN: &str = "Run";
-const RANDOM: &str = "Random numbers";
-const REPORT: &str = "Report";
-const SERVER: &str = "Server";
+pub(super) const RUN: &str = "Run";
+pub(super) const RANDOM: &str = "Random numbers";
+pub(super) const REPORT: &str = "Report";
+pub(super) const SERVER: &str = "Server";
 const TABLES: &str = "Tables";
 const STATEMENTS: &str = "Statements";
 const CAPACITY: &str = "Capacity (the command capacity; each of its runs takes --time)";
 const OLD: &str = "The oltp tests of sysbench 0.4 (--test=oltp) and 0.5 (--test=oltp.lua)";
+/// The group of fileio's options.
+pub(super) const FILES: &str = "Files (fileio)";
 const N: Takes = Takes::Value("N");
 const TEXT: Takes = Takes::Value("TEXT");
 const FILE: Takes = Takes::Value("FILE");
+const SIZE: Takes = Takes::Value("SIZE");
 const S: Takes = Takes::Switch;
 
 use Origin::{NoEffect, Own, Sysbench};
@@ -335,6 +338,70 @@ pub(super) const OPTIONS: &[Opt] = &[
         "1",
         "updates of a text column per transaction (schema text)",
     ),
+    opt(FILES, Sysbench, "file_num", N, "128", "number of files"),
+    opt(FILES, Sysbench, "file_block_size", SIZE, "16384", "bytes of an operation"),
+    opt(FILES, Sysbench, "file_total_size", SIZE, "2G", "bytes of all files together"),
+    opt(
+        FILES,
+        Sysbench,
+        "file_test_mode",
+        Takes::Value("seqwr|seqrewr|seqrd|rndrd|rndwr|rndrw"),
+        "",
+        "sequential or random, reads or writes; for run",
+    ),
+    opt(
+        FILES,
+        Sysbench,
+        "file_io_mode",
+        Takes::Value("sync"),
+        "sync",
+        "async and mmap are refused",
+    ),
+    opt(FILES, NoEffect, "file_async_backlog", N, "128", ""),
+    opt(
+        FILES,
+        Sysbench,
+        "file_extra_flags",
+        Takes::Value("sync|dsync|direct,…"),
+        "",
+        "flags to open files with",
+    ),
+    opt(
+        FILES,
+        Sysbench,
+        "file_fsync_freq",
+        N,
+        "100",
+        "fsync all files after this many reads and writes; 0 for never",
+    ),
+    opt(FILES, Sysbench, "file_fsync_all", S, "off", "fsync after each write, in the same event"),
+    opt(FILES, Sysbench, "file_fsync_end", S, "on", "fsync all files at the end"),
+    opt(
+        FILES,
+        Sysbench,
+        "file_fsync_mode",
+        Takes::Value("fsync|fdatasync"),
+        "fsync",
+        "what makes a file durable",
+    ),
+    opt(
+        FILES,
+        Sysbench,
+        "file_merged_requests",
+        N,
+        "0",
+        "blocks in one operation of a sequential mode; 0 for one",
+    ),
+    opt(FILES, Sysbench, "file_rw_ratio", N, "1.5", "reads per write with rndrw"),
+    opt(
+        FILES,
+        Own,
+        "file_data_ratio",
+        N,
+        "0",
+        "how far written data compress, e.g. 2 for 2:1; 0 for zeroes, as sysbench",
+    ),
+    opt(RANDOM, NoEffect, "rand_init", S, "off", ""),
     opt(OLD, Own, "oltp_read_only", S, "off", "no updates, deletes and inserts"),
     opt(
         OLD,
@@ -357,7 +424,7 @@ pub(super) const OPTIONS: &[Opt] = &[
     opt(OLD, NoEffect, "oltp_connect_delay", N, "10000", ""),
     opt(OLD, NoEffect, "mysql_engine_trx", Takes::Value("auto|yes"), "auto", ""),
     opt(OLD, NoEffect, "myisam_max_rows", N, "1000000", ""),
-    opt(OLD, NoEffect, "init_rng", S, "off", ""),
+    opt(RANDOM, NoEffect, "init_rng", S, "off", ""),
 ];
 
 /// The option of that name, of today or of old, with dashes or underscores.

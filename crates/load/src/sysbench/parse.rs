@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::assemble::assemble;
 use super::given::{Given, Options, read_switch};
 use super::old;
-use super::options::{OPTIONS, Takes, find};
+use super::options::{FILES, OPTIONS, Takes, find};
 use crate::capacity::Objective;
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
@@ -128,6 +128,7 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
     match (command, recipe) {
         (Some(Command::Help), _) => assemble(Command::Help, None, &given),
         (Some(command), Some(chosen)) => {
+            refuse_files(&given)?;
             old::check(&given, chosen)?;
             assemble(command, recipe, &given)
         }
@@ -138,6 +139,17 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
         (None, _) => refuse(
             "no command is given; known are prepare, prewarm, run, capacity, cleanup, help".into(),
         ),
+    }
+}
+
+/// Options of fileio do nothing to tables.
+fn refuse_files(given: &Given) -> Result<()> {
+    let is_of_files = |name: &&&str| find(name).is_some_and(|option| option.group == FILES);
+    match given.0.keys().find(is_of_files) {
+        Some(name) => {
+            refuse(format!("`--{}` is an option of fileio; leave it out", name.replace('_', "-")))
+        }
+        None => Ok(()),
     }
 }
 
@@ -155,7 +167,7 @@ fn refuse<T>(message: String) -> Result<T> {
     Err(Error::Config(message))
 }
 
-fn split(words: &[String]) -> Result<(Options, Vec<String>)> {
+pub(super) fn split(words: &[String]) -> Result<(Options, Vec<String>)> {
     let (mut given, mut positional) = (Options::new(), Vec::new());
     let mut words = words.iter().peekable();
     while let Some(word) = words.next() {

@@ -245,7 +245,7 @@ fn slips_get_a_hint() {
             "unknown workload `oltp_raed_write`; did you mean `oltp_read_write`?",
         ),
         ("bulk_insert run", "`bulk_insert` is not built; did you mean `oltp_insert`?"),
-        ("fileio run", "`fileio` is not built: it loads no server; there are oltp_read_only, "),
+        ("oltp_insert run --file-num=3", "`--file-num` is an option of fileio; leave it out"),
         ("cpu run", "`cpu` is not built: it loads no server"),
         ("tpcc run", "unknown workload `tpcc`; known are oltp_read_only, "),
         ("oltp_insert rnu", "`run`"),

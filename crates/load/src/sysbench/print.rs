@@ -4,10 +4,13 @@ use std::io::{self, Write};
 
 use super::parse::{CommandLine, Reporting};
 use super::percentile::{buckets, percentile_ms, value_ms};
+use crate::fileio::Fileio;
 use crate::generator::Generator;
-use crate::outcome::{Outcome, Second};
+use crate::outcome::{Outcome, Second, Work};
 use crate::record::{Latency, Queries};
-use crate::schedule::{Pace, Warmup};
+use crate::schedule::{Pace, Schedule, Warmup};
+use crate::schema::Schema;
+use crate::workload::Workload;
 
 /// Prints a run as it goes.
 #[derive(Debug)]
@@ -15,20 +18,39 @@ pub struct Printer<W> {
     out: W,
     reporting: Reporting,
     open_loop: bool,
+    intervals: Intervals,
+}
+
+/// Seconds added up since the last line.
+#[derive(Debug, Default)]
+pub(super) struct Interval {
+    pub(super) length_s: f64,
+    events: u64,
+    pub(super) queries: Queries,
+    errors: u64,
+    reconnects: u64,
+    pub(super) latency: Latency,
+}
+
+/// When interval lines are printed.
+#[derive(Debug, Default)]
+pub(super) struct Intervals {
     /// When the load started, in seconds of its clock, once known.
     start_s: Option<f64>,
     interval: Interval,
 }
 
-/// Seconds added up since the last line.
-#[derive(Debug, Default)]
-struct Interval {
-    length_s: f64,
-    events: u64,
-    queries: Queries,
-    errors: u64,
-    reconnects: u64,
-    latency: Latency,
+impl Intervals {
+    /// Takes a second; gives the interval that it ends, and whole seconds since the start, if it ends one of `every` seconds.
+    pub(super) fn add(&mut self, second: &Second, every: u64) -> Option<(u64, Interval)> {
+        let start_s = *self.start_s.get_or_insert(second.end_s - second.length_s);
+        self.interval.add(second);
+        let elapsed_s = second.end_s - start_s;
+        let elapsed = elapsed_s.round() as u64;
+        let is_whole = (elapsed_s - elapsed_s.round()).abs() < 1e-6;
+        let ends = every > 0 && is_whole && elapsed > 0 && elapsed.is_multiple_of(every);
+        ends.then(|| (elapsed, std::mem::take(&mut self.interval)))
+    }
 }
 
 impl Interval {
@@ -52,8 +74,7 @@ impl<W: Write> Printer<W> {
             out,
             reporting: line.reporting.clone(),
             open_loop: line.schedule.pace != Pace::Closed,
-            start_s: None,
-            interval: Interval::default(),
+            intervals: Intervals::default(),
         }
     }
 
@@ -69,33 +90,9 @@ impl<W: Write> Printer<W> {
         if self.is_silent() {
             return Ok(());
         }
-        let out = &mut self.out;
-        writeln!(out, "Running the test with following options:")?;
-        writeln!(out, "Number of threads: {}", line.schedule.threads)?;
-        if let Some(per_second) = line.schedule.pace.per_second() {
-            writeln!(out, "Target transaction rate: {per_second}/sec")?;
-        }
-        match self.reporting.report_interval {
-            0 => {}
-            n => writeln!(out, "Report intermediate results every {n} second(s)")?,
-        }
-        match self.reporting.seed_given {
-            true => writeln!(
-                out,
-                "Initializing random number generator from seed ({}).",
-                line.schedule.seed
-            )?,
-            false => writeln!(out, "Initializing random number generator from current time")?,
-        }
-        match line.schedule.forced_shutdown {
-            Some(grace_s) if line.schedule.seconds > 0.0 => {
-                let seconds = line.schedule.seconds + grace_s;
-                writeln!(out, "\nForcing shutdown in {seconds} seconds")?;
-            }
-            _ => writeln!(out)?,
-        }
-        writeln!(out, "\nInitializing worker threads...\n\nThreads started!\n")?;
-        out.flush()
+        options(&mut self.out, &line.schedule, &self.reporting)?;
+        writeln!(self.out)?;
+        started(&mut self.out)
     }
 
     /// Takes a second, and prints a line if the interval is over.
@@ -103,21 +100,10 @@ impl<W: Write> Printer<W> {
     /// # Errors
     /// What writing answered.
     pub fn second(&mut self, second: &Second) -> io::Result<()> {
-        let start_s = *self.start_s.get_or_insert(second.end_s - second.length_s);
-        self.interval.add(second);
-        let elapsed_s = second.end_s - start_s;
-        let elapsed = elapsed_s.round() as u64;
-        let is_whole = (elapsed_s - elapsed_s.round()).abs() < 1e-6;
-        let every = self.reporting.report_interval;
-        if every == 0
-            || !is_whole
-            || elapsed == 0
-            || !elapsed.is_multiple_of(every)
-            || self.is_silent()
-        {
+        let ended = self.intervals.add(second, self.reporting.report_interval);
+        let Some((elapsed, interval)) = ended.filter(|_| !self.is_silent()) else {
             return Ok(());
-        }
-        let interval = std::mem::take(&mut self.interval);
+        };
         let per_second = |count: u64| count as f64 / interval.length_s;
         let percentile = self.reporting.percentile;
         writeln!(
@@ -166,7 +152,44 @@ impl<W: Write> Printer<W> {
     }
 }
 
-fn histogram(out: &mut impl Write, events: &Latency) -> io::Result<()> {
+/// What a report begins with.
+pub(super) fn options(
+    out: &mut impl Write,
+    schedule: &Schedule,
+    reporting: &Reporting,
+) -> io::Result<()> {
+    writeln!(out, "Running the test with following options:")?;
+    writeln!(out, "Number of threads: {}", schedule.threads)?;
+    if let Some(per_second) = schedule.pace.per_second() {
+        writeln!(out, "Target transaction rate: {per_second}/sec")?;
+    }
+    match reporting.report_interval {
+        0 => {}
+        n => writeln!(out, "Report intermediate results every {n} second(s)")?,
+    }
+    match reporting.seed_given {
+        true => {
+            writeln!(out, "Initializing random number generator from seed ({}).", schedule.seed)?
+        }
+        false => writeln!(out, "Initializing random number generator from current time")?,
+    }
+    match schedule.forced_shutdown {
+        Some(grace_s) if schedule.seconds > 0.0 => {
+            let seconds = schedule.seconds + grace_s;
+            writeln!(out, "\nForcing shutdown in {seconds} seconds")?;
+        }
+        _ => writeln!(out)?,
+    }
+    Ok(())
+}
+
+/// What is printed when the threads start.
+pub(super) fn started(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "Initializing worker threads...\n\nThreads started!\n")?;
+    out.flush()
+}
+
+pub(super) fn histogram(out: &mut impl Write, events: &Latency) -> io::Result<()> {
     let counts = buckets(events);
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
     writeln!(out, "Latency histogram (values are in milliseconds)")?;
@@ -207,7 +230,7 @@ fn statistics(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     writeln!(out, "    {:37}{}", "total number of events:", outcome.events)
 }
 
-fn latency(
+pub(super) fn latency(
     out: &mut impl Write,
     events: &Latency,
     outcome: &Outcome,
@@ -229,7 +252,7 @@ fn latency(
     writeln!(out, "         sum:{:40.2}", outcome.latency_ms_sum)
 }
 
-fn fairness(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+pub(super) fn fairness(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     let spread = |value: fn(&crate::outcome::ThreadOutcome) -> f64| {
         let count = outcome.threads.len().max(1) as f64;
         let mean = outcome.threads.iter().map(value).sum::<f64>() / count;
@@ -244,22 +267,44 @@ fn fairness(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     writeln!(out, "    execution time (avg/stddev):   {busy:.4}/{busy_deviation:.2}\n")
 }
 
-fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
-    let distribution = outcome.workload.distribution().rand_type;
-    writeln!(out, "Beyond sysbench:")?;
+fn of_statements(
+    out: &mut impl Write,
+    outcome: &Outcome,
+    workload: &Workload,
+    schema: &Schema,
+) -> io::Result<()> {
     let settings = format!(
         "{}, {}{}, seed {}",
-        lower(outcome.workload.mode),
-        lower(distribution),
-        if outcome.workload.rand_scatter { " scattered" } else { "" },
+        lower(workload.mode),
+        lower(workload.distribution().rand_type),
+        if workload.rand_scatter { " scattered" } else { "" },
         outcome.schedule.seed
     );
     writeln!(out, "    {:37}{settings}", "mode, keys, seed:")?;
-    if outcome.workload.recipe.generator() == Generator::V04 {
+    if workload.recipe.generator() == Generator::V04 {
         as_0_4(out, outcome)?;
     }
-    if let Some(distortion) = outcome.workload.distortion(&outcome.schema) {
+    if let Some(distortion) = workload.distortion(schema) {
         writeln!(out, "    {:37}{distortion}", "keys:")?;
+    }
+    Ok(())
+}
+
+fn of_files(out: &mut impl Write, outcome: &Outcome, fileio: &Fileio) -> io::Result<()> {
+    let seed = outcome.schedule.seed;
+    writeln!(out, "    {:37}{}, seed {seed}", "mode, seed:", lower(fileio.mode))?;
+    let data = match fileio.data_ratio() {
+        Some(ratio) => format!("random, compress {ratio}:1"),
+        None => "zeroes, as sysbench writes".to_owned(),
+    };
+    writeln!(out, "    {:37}{data}", "data written:")
+}
+
+pub(super) fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+    writeln!(out, "Beyond sysbench:")?;
+    match &outcome.work {
+        Work::Server { workload, schema } => of_statements(out, outcome, workload, schema)?,
+        Work::Files { fileio } => of_files(out, outcome, fileio)?,
     }
     if outcome.interrupted {
         writeln!(out, "    {:37}before its time", "interrupted:")?;
@@ -292,7 +337,8 @@ fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     }
     if let Some(cpu_s) = outcome.client_cpu_s {
         let per_query_us = cpu_s * 1e6 / outcome.queries.total().max(1) as f64;
-        writeln!(out, "    {:37}{cpu_s:.3} s, {per_query_us:.2} us per query", "client CPU:")?;
+        let one = outcome.work.word_of_one();
+        writeln!(out, "    {:37}{cpu_s:.3} s, {per_query_us:.2} us per {one}", "client CPU:")?;
     }
     writeln!(out, "\nLatency by kind (ms):")?;
     writeln!(

@@ -71,8 +71,7 @@ fn outcome(line: &CommandLine) -> Outcome {
         client_cpu_s: Some(0.02),
         steady: None,
         interrupted: false,
-        workload: line.workload.clone(),
-        schema: line.schema.clone(),
+        work: Work::Server { workload: line.workload.clone(), schema: line.schema.clone() },
         schedule: line.schedule.clone(),
     }
 }

@@ -1,4 +1,5 @@
-//! One connection, one thread: draws keys, runs events, notes times.
+//! One thread: starts events when they are due, and notes times. What an event does is its task's: statements on a connection, here too, or
+//! operations on files.
 //!
 //! Guarantees: nothing is allocated between two statements once buffers have grown; one reading of the clock per
 //! statement; no event starts after the window's end or after `stop`.
@@ -6,14 +7,15 @@
 mod clock;
 mod operation;
 mod statement;
+mod task;
 mod values;
 
 pub(crate) use clock::{Clock, Window, second_of};
+pub(crate) use task::{Statements, Task};
 
 #[cfg(test)]
 pub(crate) use statement::render;
 
-use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,39 +24,29 @@ use crate::connect::{At, is_of_changed_table, is_of_restart};
 use crate::course::MAIN_MIX;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
-use crate::keys::Keys;
-use crate::mixes::Mixes;
 use crate::mode::Mode;
 use crate::oltp::{Kind, Tables};
-use crate::operations::Drawn;
 use crate::pace::{Next, Pacer};
 use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
-use crate::schedule::RidesOut;
-use assay_mysql::{Connect, Interrupter, LOST_IN_QUERY, Session, SessionError};
+use assay_mysql::{Connect, LOST_IN_QUERY, Session, SessionError};
 use statement::Slots;
-use values::Buffers;
+use task::Kit;
 
 /// How often, about, a thread asks a server that restarts to let it in.
 const KNOCK_EVERY_NS: u64 = 100_000_000;
 
 /// What all workers of a run share.
-pub(crate) struct Shared<'a, C> {
-    pub(crate) mixes: &'a Mixes,
-    pub(crate) connect: &'a C,
-    /// The endpoint in words, for errors.
-    pub(crate) endpoint: &'a str,
+pub(crate) struct Shared<'a, T> {
+    pub(crate) task: &'a T,
     pub(crate) window: Window,
     pub(crate) pacer: Option<Pacer>,
-    pub(crate) rides_out: RidesOut,
     /// No new event is to begin.
     pub(crate) stop: AtomicBool,
     /// Events begun in the window so far, and the number to stop at.
     pub(crate) begun: AtomicU64,
     pub(crate) events_max: u64,
-    /// What cuts each thread's connection.
-    pub(crate) interrupters: Vec<Mutex<Option<Interrupter>>>,
     /// The planned start of the first event that each thread had not ended when the window did; `u64::MAX` if none.
     pub(crate) unfinished: Vec<AtomicU64>,
     /// In open loop, events that have begun and not ended.
@@ -73,50 +65,34 @@ enum Setback {
     Fatal(Error),
 }
 
-/// What a worker has for one of the load's mixes.
-struct Kit {
-    points: Keys,
-    buffers: Buffers,
-}
-
-/// A connected worker, its statements prepared.
-pub(crate) struct Worker<'a, C: Connect> {
-    shared: &'a Shared<'a, C>,
+/// A worker that is ready for its first event.
+pub(crate) struct Worker<'a, T: Task> {
+    pub(crate) shared: &'a Shared<'a, T>,
     thread: u32,
-    session: C::Session,
-    /// Of each mix.
-    slots: Vec<Slots>,
-    kits: Vec<Kit>,
+    pub(crate) hand: T::Hand,
     /// The mix of the event at hand.
     mix: usize,
-    rng: Rng,
+    pub(crate) rng: Rng,
     ledger: Arc<Ledger>,
-    clock: Clock,
+    pub(crate) clock: Clock,
     /// When the last statement ended, in ns of the clock.
-    now: u64,
+    pub(crate) now: u64,
     /// How long after its planned start this event began, until its first statement has told.
     lateness: u64,
 }
 
-impl<'a, C: Connect> Worker<'a, C> {
-    /// Connects and prepares.
+impl<'a, T: Task> Worker<'a, T> {
+    /// Gets ready.
     pub(crate) fn new(
-        shared: &'a Shared<'a, C>,
+        shared: &'a Shared<'a, T>,
         thread: u32,
         seed: u64,
         ledger: Arc<Ledger>,
-    ) -> Result<Worker<'a, C>> {
-        let (session, slots) = connect(shared, thread)?;
-        let kits = shared.mixes.all().map(|program| Kit {
-            points: program.points(thread),
-            buffers: Buffers::new(program.operations.as_ref().map(Drawn::new)),
-        });
+    ) -> Result<Worker<'a, T>> {
         Ok(Worker {
             shared,
             thread,
-            session,
-            slots,
-            kits: kits.collect(),
+            hand: shared.task.hand(thread)?,
             mix: MAIN_MIX,
             rng: Rng::new(seed, u64::from(thread)),
             ledger,
@@ -152,7 +128,7 @@ impl<'a, C: Connect> Worker<'a, C> {
                 }
             }
         }
-        Ok(())
+        T::end(self)
     }
 
     /// Waits until an instant; says whether events may still begin then.
@@ -187,13 +163,20 @@ impl<'a, C: Connect> Worker<'a, C> {
     fn event(&mut self, planned: u64) -> Result<()> {
         self.lateness = self.now.saturating_sub(planned);
         let planned = planned.min(self.now);
-        let result = self.end_event(planned);
+        let result = T::event(self, planned);
         if result.is_err() || self.shared.window.phase(self.now) == Phase::Late {
             self.leave_unfinished(planned);
         }
         result
     }
 
+    /// Leaves word of an event that did not end inside the window.
+    fn leave_unfinished(&self, planned: u64) {
+        self.shared.unfinished[self.thread as usize].fetch_min(planned, Ordering::Relaxed);
+    }
+}
+
+impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
     /// Attempts the event until it succeeds, the run is over, or an error is not to be ignored.
     fn end_event(&mut self, planned: u64) -> Result<()> {
         let mut attempt = 0;
@@ -223,17 +206,12 @@ impl<'a, C: Connect> Worker<'a, C> {
 
     /// The mix of the event at hand.
     #[inline]
-    fn program(&self) -> &'a Program {
-        self.shared.mixes.of(self.mix)
+    fn program(&self) -> &'t Program {
+        self.shared.task.mixes.of(self.mix)
     }
 
     fn set_again(&mut self, again: bool) {
-        self.kits[self.mix].buffers.again = again;
-    }
-
-    /// Leaves word of an event that did not end inside the window.
-    fn leave_unfinished(&self, planned: u64) {
-        self.shared.unfinished[self.thread as usize].fetch_min(planned, Ordering::Relaxed);
+        self.hand.kits[self.mix].buffers.again = again;
     }
 
     fn attempt(&mut self) -> Result<(), Setback> {
@@ -261,10 +239,10 @@ impl<'a, C: Connect> Worker<'a, C> {
     fn step(&mut self, kind: Kind, table: usize) -> Result<(), Setback> {
         let program = self.program();
         self.think(kind);
-        let Kit { points, buffers } = &mut self.kits[self.mix];
+        let Kit { points, buffers } = &mut self.hand.kits[self.mix];
         let values = buffers.values(kind, program, points, &mut self.rng);
-        let slots = &mut self.slots[self.mix];
-        let answer = slots.run(&mut self.session, kind, table, program, values.as_slice());
+        let slots = &mut self.hand.slots[self.mix];
+        let answer = slots.run(&mut self.hand.session, kind, table, program, values.as_slice());
         drop(values);
         let sent = std::mem::replace(&mut self.now, self.clock.now());
         let service = self.now - sent;
@@ -294,7 +272,7 @@ impl<'a, C: Connect> Worker<'a, C> {
     }
 
     fn setback(&self, error: SessionError, kind: Kind, table: usize) -> Setback {
-        let rides_out = self.shared.rides_out;
+        let rides_out = self.shared.task.rides_out;
         let code = error.code();
         if rides_out.restarts && is_of_restart(&error) {
             return Setback::AwaitServer { code: code.unwrap_or(LOST_IN_QUERY) };
@@ -308,7 +286,7 @@ impl<'a, C: Connect> Worker<'a, C> {
             (Some(code), _) => Setback::Again { code },
             (None, _) => {
                 let text = self.program().statement(kind, table);
-                Setback::Fatal(error.at(self.shared.endpoint, text))
+                Setback::Fatal(error.at(self.shared.task.endpoint, text))
             }
         }
     }
@@ -326,7 +304,7 @@ impl<'a, C: Connect> Worker<'a, C> {
             Setback::Reconnect { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
                 let (session, slots) =
-                    connect(self.shared, self.thread).map_err(|error| not_anew(code, error))?;
+                    self.shared.task.connect(self.thread).map_err(|error| not_anew(code, error))?;
                 self.take_up(session, slots);
             }
             Setback::AwaitServer { code } => {
@@ -339,15 +317,15 @@ impl<'a, C: Connect> Worker<'a, C> {
     }
 
     fn take_up(&mut self, session: C::Session, slots: Vec<Slots>) {
-        self.session = session;
-        self.slots = slots;
+        self.hand.session = session;
+        self.hand.slots = slots;
         self.note(Event::Reconnect, Time::Both, 0);
     }
 
     /// Knocks until the server lets this thread in, or the load is over. Why it does not yet is no error: it restarts.
     fn await_server(&mut self) {
         while !self.stopped() && self.clock.now() < self.shared.window.stop() {
-            if let Ok((session, slots)) = connect(self.shared, self.thread) {
+            if let Ok((session, slots)) = self.shared.task.connect(self.thread) {
                 self.now = self.clock.now();
                 return self.take_up(session, slots);
             }
@@ -359,8 +337,8 @@ impl<'a, C: Connect> Worker<'a, C> {
 
     /// After error 1205 the server keeps the transaction open, and the retry's `BEGIN` would commit half of it.
     fn roll_back(&mut self) -> Result<()> {
-        let answer = self.session.query(b"ROLLBACK");
-        answer.map(drop).map_err(|error| error.at(self.shared.endpoint, "ROLLBACK"))
+        let answer = self.hand.session.query(b"ROLLBACK");
+        answer.map(drop).map_err(|error| error.at(self.shared.task.endpoint, "ROLLBACK"))
     }
 
     /// Waits 0 to 1 ms before the first retry, twice as long before each further one, at most 64 ms.
@@ -369,8 +347,10 @@ impl<'a, C: Connect> Worker<'a, C> {
         let until = self.clock.now() + self.rng.below(longest);
         self.clock.wait_until(until, || self.stopped());
     }
+}
 
-    fn note_event(&mut self, planned: u64, began: u64) {
+impl<T: Task> Worker<'_, T> {
+    pub(crate) fn note_event(&mut self, planned: u64, began: u64) {
         let (service, response) = (self.now - began, self.now - planned);
         if service == response {
             self.note(Event::Transaction, Time::Both, service);
@@ -381,7 +361,7 @@ impl<'a, C: Connect> Worker<'a, C> {
     }
 
     /// The first statement of a late event bears the event's lateness; the next ones begin as their predecessors end.
-    fn note_statement(&mut self, event: Event, service: u64) {
+    pub(crate) fn note_statement(&mut self, event: Event, service: u64) {
         match std::mem::take(&mut self.lateness) {
             0 => self.note(event, Time::Both, service),
             lateness => {
@@ -404,16 +384,4 @@ fn not_anew(code: u16, error: Error) -> Error {
         other => other.to_string(),
     };
     Error::Lost(format!("a connection broke with error {code}, and reconnecting failed ({reason})"))
-}
-
-fn connect<C: Connect>(shared: &Shared<'_, C>, thread: u32) -> Result<(C::Session, Vec<Slots>)> {
-    let connected = shared.connect.connect();
-    let mut session = connected.map_err(|error| error.at(shared.endpoint, "connect"))?;
-    *shared.interrupters[thread as usize].lock() = session.interrupter();
-    let prepare = |program: &Program| {
-        let slots = Slots::prepare(&mut session, program);
-        slots.map_err(|(error, text)| error.at(shared.endpoint, &text))
-    };
-    let slots = shared.mixes.all().map(prepare).collect::<Result<_>>()?;
-    Ok((session, slots))
 }

@@ -2,16 +2,16 @@
 
 use assay_mysql::Connect;
 
-use super::{Setback, Worker};
+use super::{Setback, Statements, Worker};
 use crate::oltp::Kind;
 use crate::operations::Operations;
 use crate::record::{Event, Outcome};
 use crate::ycsb::Operation;
 
-impl<C: Connect> Worker<'_, C> {
+impl<C: Connect> Worker<'_, Statements<'_, C>> {
     /// Draws the next operation and does it.
     pub(super) fn operation(&mut self, operations: &Operations) -> Result<(), Setback> {
-        let buffers = &mut self.kits[self.mix].buffers;
+        let buffers = &mut self.hand.kits[self.mix].buffers;
         let again = buffers.again;
         let Some(drawn) = &mut buffers.drawn else { return Ok(()) };
         let operation = drawn.draw(operations, again, &mut self.rng);
@@ -30,7 +30,7 @@ impl<C: Connect> Worker<'_, C> {
     }
 
     fn acknowledge(&self, operations: &Operations) {
-        if let Some(drawn) = &self.kits[self.mix].buffers.drawn {
+        if let Some(drawn) = &self.hand.kits[self.mix].buffers.drawn {
             drawn.acknowledge(operations);
         }
     }

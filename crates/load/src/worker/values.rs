@@ -77,7 +77,9 @@ impl Buffers {
     ) -> Values<'a> {
         let id = |rng: &mut Rng| program.rows.draw(rng).cast_signed();
         match kind {
-            Kind::Begin | Kind::Commit => Values::few([]),
+            Kind::Begin | Kind::Commit | Kind::FileRead | Kind::FileWrite | Kind::FileFsync => {
+                Values::few([])
+            }
             Kind::PointSelect | Kind::PadSelect | Kind::IndexUpdate | Kind::TextSelect => {
                 Values::few([Value::Int(id(rng))])
             }

@@ -87,7 +87,7 @@ fn beyond(text: &mut String, outcome: &Outcome, line: &CommandLine) {
     let mut add = |name: &str, value: String| {
         let _ = writeln!(text, "[ASSAY], {name}, {value}");
     };
-    let mode = match outcome.workload.mode {
+    let mode = match line.workload.mode {
         crate::mode::Mode::Compat => "compat",
         crate::mode::Mode::Strict => "strict",
     };

@@ -50,7 +50,7 @@ fn the_window_is_as_long_as_all_phases_and_mixes_are_not_run_by_themselves() {
     let expected = [PhasePace::Closed, ramp, PhasePace::Closed, PhasePace::Paused];
     assert_eq!(paces(&plan), expected);
     let phases = plan.phases_of("read_write").unwrap();
-    assert_eq!(phases.each[2].workload.as_ref(), plan.workloads.get("writes"));
+    assert_eq!(phases.each[2].workload.as_ref(), plan.server_workload("writes"));
     assert_eq!(plan.phases[3].happening, Some(Happening::Restart));
     assert!(plan.rides_out().restarts && plan.rides_out().changed_tables);
     // Written out again it is the same plan.

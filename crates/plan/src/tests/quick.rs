@@ -19,8 +19,8 @@ fn quick_lies_over_tables_and_replaces_the_rest() {
     assert_eq!((quick.seconds, quick.threads.as_slice(), quick.repeats), (2.0, &[8][..], 1));
     let rig = quick.rig_of(&quick.configs["on"]);
     assert_eq!((rig.size, rig.mount_options.len()), (Some(Size(1 << 30)), 2), "joined by key");
-    assert_eq!(quick.workloads["read_write"].recipe, full.workloads["read_write"].recipe);
-    assert!(quick.workloads["read_write"].rand_type.is_some());
+    assert_eq!(quick.workloads["read_write"].recipe(), full.workloads["read_write"].recipe());
+    assert!(quick.workloads["read_write"].server().unwrap().rand_type.is_some());
     assert_eq!(quick.configs, full.configs);
 }
 

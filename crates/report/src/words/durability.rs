@@ -11,6 +11,7 @@ use assay_judge::durability::{
 pub fn label(durability: &Durability) -> String {
     match durability.kept() {
         Kept::Nothing => "pages at risk · commits at risk".into(),
+        Kept::Files(flushes) => format!("fsyncs {}", self::flushes(flushes)),
         Kept::Of(standing, lag) => format!("{} · {}", pages_kept(standing), commits_kept(lag)),
     }
 }
@@ -37,15 +38,22 @@ fn commits_kept(lag: Lag) -> String {
 
 /// Everything, a sentence each.
 pub fn sentences(durability: &Durability) -> Vec<String> {
-    let mut sentences = vec![
+    let mut sentences = match durability.commits {
+        Commits::None => vec![format!("flushes: {}", flushes(durability.flushes))],
+        _ => of_server(durability),
+    };
+    sentences.extend(durability.notes.iter().map(|one| note(*one).to_owned()));
+    sentences
+}
+
+fn of_server(durability: &Durability) -> Vec<String> {
+    vec![
         format!("pages: {}", pages(durability.pages)),
         format!("commits: {}", commits(durability.commits)),
         format!("flushes: {}", flushes(durability.flushes)),
         format!("checksums of pages: {}", checks(durability.page_checksums)),
         format!("checksums of the log: {}", checks(durability.log_checksums)),
-    ];
-    sentences.extend(durability.notes.iter().map(|one| note(*one).to_owned()));
-    sentences
+    ]
 }
 
 /// What two do not keep alike, in one line; nothing of nothing.
@@ -84,6 +92,7 @@ fn pages(pages: Pages) -> &'static str {
 fn commits(commits: Commits) -> String {
     match commits {
         Commits::Unknown => "not known".into(),
+        Commits::None => "none".into(),
         Commits::LeftToSystem => "flushed by the operating system".into(),
         Commits::EachGroups(groups) => format!("flushed every {groups} groups of commits"),
         Commits::EachSeconds(seconds) => {

@@ -6,6 +6,7 @@ pub mod calibration;
 pub mod circumstance;
 pub mod durability;
 pub mod endurance;
+pub mod events;
 pub mod json;
 pub mod paper;
 pub mod phases;

@@ -13,6 +13,7 @@ pub fn name(check: &Check) -> &'static str {
         Sides::Ascending(_) => "percentiles increase up to the maximum",
         Sides::Rate { .. } => "the target rate was achieved",
         Sides::Device(_) => "the device wrote what the server wrote",
+        Sides::Files(_) => "the device wrote what was written to files",
         Sides::Drive { .. } => "the drive received what its device wrote",
         Sides::Media { .. } => "parts of media writes add up",
     }
@@ -48,6 +49,7 @@ pub(super) fn of_sides(sides: &Sides, holds: bool) -> String {
             format!("{achieved:.1} of {target:.1} transactions/s asked for{end}")
         }
         Sides::Device(device) => of_device(device),
+        Sides::Files(device) => of_files(device),
         Sides::Drive { taken, written } => {
             format!("the drive received {}, but its device wrote {}", mb(*taken), mb(*written))
         }
@@ -84,6 +86,21 @@ fn of_device(device: &ExplainedWrites) -> String {
             mb(least),
             mb(most)
         )
+    }
+}
+
+fn of_files(device: &ExplainedWrites) -> String {
+    let &ExplainedWrites { written, files, flushes, least, most, .. } = device;
+    let both = format!("the device wrote {}, the load {} to its files", mb(written), mb(files));
+    if written < least {
+        format!("{both}: not all of it reached the device, so do not compare its writes")
+    } else if written > most {
+        format!(
+            "{both}, which with {flushes:.0} flushes/s explains {}: something else wrote to it, so do not compare its writes",
+            mb(most)
+        )
+    } else {
+        format!("{both}, which explains {} to {}", mb(least), mb(most))
     }
 }
 

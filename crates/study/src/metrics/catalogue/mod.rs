@@ -3,6 +3,7 @@
 mod cpu;
 mod device;
 mod drive;
+mod files;
 mod innodb;
 mod load;
 mod model;
@@ -16,6 +17,7 @@ use super::entry::Metric;
 /// Every table. What the server gives is recorded in the order in which it stands here.
 pub(super) const TABLES: &[&[Metric]] = &[
     load::TOTALS,
+    files::OPERATIONS,
     cpu::CPUS,
     device::DISK,
     device::BACKING,

@@ -1,0 +1,108 @@
+//! `assay load fileio`: sysbench's fileio on the files of the current directory, without a server.
+
+use std::io::{Stdout, Write, stdout};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use assay_load::sysbench::{FileCommand, FileCommandLine, FilePrinter, fileio_help, parse_fileio};
+use assay_load::{Observer, Outcome, Second, fileio};
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use super::{check_json, stop_on_signals, write_json};
+use crate::print;
+
+/// Where sysbench looks for the files, too.
+const DIRECTORY: &str = ".";
+
+/// Runs `assay load` with words that name fileio.
+///
+/// # Errors
+/// A command line that makes no sense, files that are missing, what the system said.
+pub(super) fn run(words: &[String]) -> Result<ExitCode> {
+    let line = parse_fileio(words)?;
+    for warning in &line.warnings {
+        print::note(format_args!("{warning}"));
+    }
+    check_json(line.reporting.json.as_deref())?;
+    match line.command {
+        FileCommand::Help => write!(stdout(), "{}", fileio_help())?,
+        FileCommand::Prepare => make(&line)?,
+        FileCommand::Run => load(&line)?,
+        FileCommand::Cleanup => {
+            writeln!(stdout(), "Removing test files...")?;
+            fileio::cleanup(Path::new(DIRECTORY), &line.fileio)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn make(line: &FileCommandLine) -> Result<()> {
+    let stop = stop_on_signals()?;
+    let mut printer = FilePrinter::new(stdout(), line);
+    printer.making(&line.fileio)?;
+    let mut shown = Ok(());
+    let made = fileio::prepare(
+        Path::new(DIRECTORY),
+        &line.fileio,
+        &mut |step, path| {
+            let name = path.file_name().map_or(path, Path::new);
+            let told = printer.step(step, name);
+            if shown.is_ok() {
+                shown = told;
+            }
+        },
+        &stop,
+    )?;
+    shown?;
+    printer.made(made)?;
+    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &made))
+}
+
+/// Everything about a run, as `--json` writes it.
+#[derive(Serialize)]
+struct Report<'a> {
+    version: &'static str,
+    directory: String,
+    outcome: &'a Outcome,
+    seconds: &'a [Second],
+}
+
+fn load(line: &FileCommandLine) -> Result<()> {
+    let directory = Path::new(DIRECTORY);
+    fileio::check(directory, &line.fileio)?;
+    let stop = stop_on_signals()?;
+    let screen = Screen {
+        printer: Mutex::new(FilePrinter::new(stdout(), line)),
+        seconds: Mutex::new(Vec::new()),
+    };
+    screen.printer.lock().header(&line.fileio, &line.schedule)?;
+    let outcome = fileio::run(directory, &line.fileio, &line.schedule, None, &screen, &stop)?;
+    screen.printer.lock().outcome(&outcome)?;
+    let Some(path) = line.reporting.json.as_deref() else { return Ok(()) };
+    let here = std::env::current_dir().context("cannot tell the current directory")?;
+    write_json(
+        path,
+        &Report {
+            version: env!("CARGO_PKG_VERSION"),
+            directory: here.display().to_string(),
+            outcome: &outcome,
+            seconds: &screen.seconds.lock(),
+        },
+    )
+}
+
+/// Prints seconds as they end and keeps them for the JSON.
+struct Screen {
+    printer: Mutex<FilePrinter<Stdout>>,
+    seconds: Mutex<Vec<Second>>,
+}
+
+impl Observer for Screen {
+    fn second(&self, second: &Second) {
+        // A closed pipe ends the show and not the run.
+        drop(self.printer.lock().second(second));
+        self.seconds.lock().push(second.clone());
+    }
+}

@@ -1,0 +1,308 @@
+//! The events of fileio: one operation on a file each.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use assay_disk::BlockBuffer;
+
+use super::data::Data;
+use super::directory::{open, sync};
+use super::options::Fileio;
+use super::requests::{Operation, Request, Requests};
+use crate::error::{Error, Result};
+use crate::mode::Mode;
+use crate::oltp::Kind;
+use crate::outcome::{Observer, Outcome, Work};
+use crate::record::{Event, Outcome as Counted};
+use crate::run::carry_out;
+use crate::schedule::Schedule;
+use crate::worker::{Task, Worker};
+
+/// Loads the files in `directory`, which [`super::prepare`] has made.
+///
+/// Reads, writes and fsyncs are the outcome's `queries`: `read`, `write` and `other`. Seconds are counted as in
+/// [`crate::run()`].
+///
+/// # Errors
+/// [`Error::Config`]: options that cannot be, or files that are not as they say. [`Error::System`]: an operation that failed.
+/// [`Error::Corrupt`]: with `validate`, a block that is not what was written.
+pub fn run(
+    directory: &Path,
+    fileio: &Fileio,
+    schedule: &Schedule,
+    origin: Option<Instant>,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
+    schedule.check()?;
+    let task = Operations {
+        files: open(directory, fileio)?,
+        requests: Requests::new(fileio)?,
+        data: Data::new(fileio.data_ratio()),
+        fileio,
+    };
+    carry_out(&task, schedule, origin, observer, stop)
+}
+
+/// Operations on files that are open.
+struct Operations<'a> {
+    fileio: &'a Fileio,
+    files: Vec<File>,
+    requests: Requests,
+    data: Option<Data>,
+}
+
+/// A thread's memory: what is written or was read, and what should have been.
+struct Buffers {
+    data: BlockBuffer,
+    expected: BlockBuffer,
+}
+
+impl Task for Operations<'_> {
+    type Hand = Buffers;
+
+    fn mode(&self) -> Mode {
+        self.fileio.mode
+    }
+
+    fn work(&self) -> Work {
+        Work::Files { fileio: self.fileio.clone() }
+    }
+
+    fn hand(&self, _thread: u32) -> Result<Buffers> {
+        let bytes = self.fileio.request_bytes() as usize;
+        let checked_bytes = if self.fileio.validate { bytes } else { 0 };
+        Ok(Buffers {
+            data: BlockBuffer::zeroed(bytes),
+            expected: BlockBuffer::zeroed(checked_bytes),
+        })
+    }
+
+    fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()> {
+        let began = worker.now;
+        let task = worker.shared.task;
+        let request = task.requests.take(&mut worker.rng);
+        match request.operation {
+            Operation::Read => worker.operate(request, Kind::FileRead, Counted::Read)?,
+            Operation::Write => {
+                worker.operate(request, Kind::FileWrite, Counted::Write)?;
+                if task.fileio.file_fsync_all {
+                    let fsync = Request { operation: Operation::Fsync, ..request };
+                    worker.operate(fsync, Kind::FileFsync, Counted::Other)?;
+                }
+            }
+            Operation::Fsync => worker.operate(request, Kind::FileFsync, Counted::Other)?,
+        }
+        task.requests.ended(request.operation);
+        worker.note_event(planned, began);
+        Ok(())
+    }
+
+    /// Counted and timed, but no event.
+    fn end(worker: &mut Worker<'_, Self>) -> Result<()> {
+        if !worker.shared.task.fileio.fsyncs_at_end() {
+            return Ok(());
+        }
+        worker.now = worker.clock.now();
+        for file in 0..worker.shared.task.fileio.file_num {
+            let request = Request { operation: Operation::Fsync, file, offset: 0, bytes: 0 };
+            worker.operate(request, Kind::FileFsync, Counted::Other)?;
+        }
+        Ok(())
+    }
+}
+
+impl Worker<'_, Operations<'_>> {
+    /// Does it and notes how long it took.
+    fn operate(&mut self, request: Request, kind: Kind, counted: Counted) -> Result<()> {
+        self.shared.task.carry_out(request, &mut self.hand)?;
+        let sent = std::mem::replace(&mut self.now, self.clock.now());
+        self.note_statement(Event::Statement(kind, counted), self.now - sent);
+        Ok(())
+    }
+}
+
+impl Operations<'_> {
+    fn carry_out(&self, request: Request, buffers: &mut Buffers) -> Result<()> {
+        let Request { operation, file: number, offset, bytes } = request;
+        let Some(file) = self.files.get(number as usize) else { return Ok(()) };
+        let bytes = buffers.data.first(bytes as usize);
+        let done = match operation {
+            Operation::Read => file.read_exact_at(bytes, offset),
+            Operation::Write => {
+                if let Some(data) = self.data {
+                    data.fill(bytes, number, offset);
+                }
+                file.write_all_at(bytes, offset)
+            }
+            Operation::Fsync => sync(file, self.fileio.file_fsync_mode),
+        };
+        done.map_err(|error| failed(request, error))?;
+        match (operation, self.data) {
+            (Operation::Read, Some(data)) if self.fileio.validate => {
+                let expected = buffers.expected.first(bytes.len());
+                if data.is(bytes, expected, number, offset) {
+                    Ok(())
+                } else {
+                    Err(corrupt(request))
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn failed(request: Request, source: io::Error) -> Error {
+    let Request { operation, file, offset, bytes } = request;
+    let what = match operation {
+        Operation::Read => format!("cannot read {bytes} bytes at {offset} of test_file.{file}"),
+        Operation::Write => format!("cannot write {bytes} bytes at {offset} of test_file.{file}"),
+        Operation::Fsync => format!("cannot make test_file.{file} durable"),
+    };
+    Error::system(what, source)
+}
+
+fn corrupt(Request { file, offset, bytes, .. }: Request) -> Error {
+    Error::Corrupt(format!(
+        "test_file.{file} does not hold at {offset} ({bytes} bytes) what was written there; if it was not prepared with \
+         validate and the same options, remove it and run `prepare`"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ExtraFlag, FsyncMode, TestMode, prepare};
+    use super::*;
+    use assay_base::Size;
+
+    /// Four files of sixteen blocks, as used with strace to see what sysbench does.
+    fn small(test_mode: TestMode) -> Fileio {
+        Fileio {
+            mode: Mode::Compat,
+            file_num: 4,
+            file_total_size: Size(1 << 20),
+            file_test_mode: Some(test_mode),
+            ..Fileio::default()
+        }
+    }
+
+    fn events(events: u64, threads: u32) -> Schedule {
+        Schedule { events, threads, seconds: 0.0, ..Schedule::default() }
+    }
+
+    fn prepared(fileio: &Fileio) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        prepare(directory.path(), fileio, &mut |_, _| {}, &false.into()).unwrap();
+        directory
+    }
+
+    fn ran(fileio: &Fileio, schedule: &Schedule) -> Outcome {
+        let directory = prepared(fileio);
+        run(directory.path(), fileio, schedule, None, &(), &false.into()).unwrap()
+    }
+
+    fn counts(outcome: &Outcome) -> (u64, u64, u64, u64) {
+        let queries = outcome.queries;
+        (outcome.events, queries.read, queries.write, queries.other)
+    }
+
+    /// What sysbench 1.0.20 does in 250 events of one thread, counted with `strace`: rounds of four fsyncs are events, those at the
+    /// end are not.
+    #[test]
+    fn events_are_counted_as_sysbench_counts_them() {
+        for (mode, counted) in [
+            (TestMode::Seqwr, (250, 0, 242, 12)),
+            (TestMode::Seqrewr, (250, 0, 242, 12)),
+            (TestMode::Seqrd, (250, 250, 0, 0)),
+            (TestMode::Rndrd, (250, 250, 0, 0)),
+            (TestMode::Rndwr, (250, 0, 242, 12)),
+            (TestMode::Rndrw, (250, 146, 96, 12)),
+        ] {
+            assert_eq!(counts(&ran(&small(mode), &events(250, 1))), counted, "{mode:?}");
+        }
+        let all = Fileio { file_fsync_all: true, ..small(TestMode::Rndrw) };
+        assert_eq!(counts(&ran(&all, &events(20, 1))), (20, 12, 8, 8), "none at the end");
+        let threads = ran(&small(TestMode::Rndwr), &events(250, 3));
+        assert_eq!(counts(&threads), (250, 0, 242, 8 + 3 * 4), "each thread, at the end");
+        let none = Fileio { file_fsync_end: false, file_fsync_freq: 0, ..small(TestMode::Rndwr) };
+        assert_eq!(counts(&ran(&none, &events(250, 2))), (250, 0, 250, 0));
+    }
+
+    #[test]
+    fn times_are_kept_by_kind_and_as_events() {
+        let outcome = ran(&small(TestMode::Rndrw), &events(250, 1));
+        let count = |kind| outcome.latency_of(kind).map_or(0, |times| times.service.count);
+        assert_eq!((count("read"), count("write"), count("fsync")), (146, 96, 12));
+        assert_eq!(count("transaction"), 250);
+        assert!(
+            matches!(&outcome.work, Work::Files { fileio } if *fileio == small(TestMode::Rndrw))
+        );
+    }
+
+    #[test]
+    fn a_window_of_strict_ends_on_the_clock_and_fsyncs_at_the_end_are_late() {
+        let fileio = Fileio { mode: Mode::Strict, file_fsync_freq: 0, ..small(TestMode::Seqrewr) };
+        let schedule = Schedule { seconds: 1.0, threads: 2, ..Schedule::default() };
+        let outcome = ran(&fileio, &schedule);
+        assert!((outcome.elapsed_s - 1.0).abs() < 1e-9, "{}", outcome.elapsed_s);
+        assert_eq!((outcome.queries.other, outcome.queries.read), (0, 0));
+        assert_eq!(outcome.events, outcome.queries.write);
+    }
+
+    #[test]
+    fn a_rate_is_kept_to() {
+        let pace = crate::schedule::Pace::Rate {
+            per_second: 200.0,
+            arrivals: crate::schedule::Arrivals::Even,
+        };
+        let fileio = Fileio { mode: Mode::Strict, ..small(TestMode::Rndrd) };
+        let outcome = ran(&fileio, &Schedule { seconds: 1.0, pace, ..Schedule::default() });
+        assert!((190..=201).contains(&outcome.events), "{}", outcome.events);
+    }
+
+    #[test]
+    fn sequential_writes_make_new_files() {
+        let fileio = small(TestMode::Seqwr);
+        let directory = prepared(&fileio);
+        std::fs::remove_file(directory.path().join("test_file.1")).unwrap();
+        run(directory.path(), &fileio, &events(17, 1), None, &(), &false.into()).unwrap();
+        let length = |number| directory.path().join(format!("test_file.{number}")).metadata();
+        let lengths = [0, 1, 2, 3].map(|number| length(number).unwrap().len());
+        assert_eq!(lengths, [1 << 18, 16_384, 0, 0]);
+    }
+
+    #[test]
+    fn what_is_read_is_checked_when_asked_for() {
+        let fileio = Fileio {
+            validate: true,
+            file_fsync_mode: FsyncMode::Fdatasync,
+            ..small(TestMode::Rndrw)
+        };
+        let directory = prepared(&fileio);
+        let go = || run(directory.path(), &fileio, &events(2000, 4), None, &(), &false.into());
+        assert_eq!(go().unwrap().events, 2000);
+        let file =
+            std::fs::OpenOptions::new().write(true).open(directory.path().join("test_file.2"));
+        file.unwrap().write_all_at(&[1; 1 << 18], 0).unwrap();
+        let error = go().unwrap_err().to_string();
+        assert!(error.starts_with("test_file.2 does not hold at "), "{error}");
+    }
+
+    #[test]
+    fn direct_io_takes_the_buffers() {
+        let flags = vec![ExtraFlag::Direct, ExtraFlag::Dsync];
+        let fileio = Fileio { file_extra_flags: flags, ..small(TestMode::Rndrw) };
+        // Not in memory: a file system there may know no direct I/O.
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        prepare(directory.path(), &fileio, &mut |_, _| {}, &false.into()).unwrap();
+        let outcome = run(directory.path(), &fileio, &events(100, 2), None, &(), &false.into());
+        assert_eq!(outcome.unwrap().events, 100);
+        let odd = Fileio { file_block_size: Size(256), ..fileio };
+        let error = run(directory.path(), &odd, &events(1, 1), None, &(), &false.into());
+        assert!(error.unwrap_err().to_string().contains("`direct` takes multiples of 512"));
+    }
+}

@@ -1,0 +1,125 @@
+//! What the events of a run do. When they start and how they are noted is the worker's part, the same for every task.
+
+use parking_lot::Mutex;
+
+use super::Worker;
+use crate::connect::At;
+use crate::error::Result;
+use crate::keys::Keys;
+use crate::mixes::Mixes;
+use crate::mode::Mode;
+use crate::operations::Drawn;
+use crate::outcome::Work;
+use crate::program::Program;
+use crate::schedule::RidesOut;
+use crate::schema::Schema;
+use crate::worker::statement::Slots;
+use crate::worker::values::Buffers;
+use assay_mysql::{Connect, Interrupter, Session};
+
+/// What the events of a run do, and on what: one for all threads.
+pub(crate) trait Task: Sized + Sync {
+    /// What one thread does it with.
+    type Hand;
+
+    /// Whether quirks of the benchmark program are kept.
+    fn mode(&self) -> Mode;
+
+    /// What an outcome says of it.
+    fn work(&self) -> Work;
+
+    /// Of each of the load's phases the number of its mix; those that are not named have the load's own.
+    fn mixes_of_phases(&self) -> &[usize] {
+        &[]
+    }
+
+    /// Gets a thread ready.
+    fn hand(&self, thread: u32) -> Result<Self::Hand>;
+
+    /// One event from its start to its end, which was planned for `planned`; notes all of it.
+    fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()>;
+
+    /// What a thread does after its last event.
+    fn end(_worker: &mut Worker<'_, Self>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Cuts off what threads are waiting for; says whether it could.
+    fn cut(&self) {}
+}
+
+/// Statements on a server.
+pub(crate) struct Statements<'a, C> {
+    pub(crate) mixes: &'a Mixes,
+    pub(crate) schema: &'a Schema,
+    pub(crate) connect: &'a C,
+    /// The endpoint in words, for errors.
+    pub(crate) endpoint: &'a str,
+    /// What the load outlasts.
+    pub(crate) rides_out: RidesOut,
+    /// What cuts each thread's connection.
+    pub(crate) interrupters: Vec<Mutex<Option<Interrupter>>>,
+}
+
+/// A connection, its statements prepared.
+pub(crate) struct Connected<C: Connect> {
+    pub(crate) session: C::Session,
+    /// Of each mix.
+    pub(crate) slots: Vec<Slots>,
+    pub(crate) kits: Vec<Kit>,
+}
+
+/// What a thread has for one of the load's mixes.
+pub(crate) struct Kit {
+    pub(crate) points: Keys,
+    pub(crate) buffers: Buffers,
+}
+
+impl<C: Connect> Task for Statements<'_, C> {
+    type Hand = Connected<C>;
+
+    fn mode(&self) -> Mode {
+        self.mixes.main().workload.mode
+    }
+
+    fn work(&self) -> Work {
+        let workload = self.mixes.main().workload.clone();
+        Work::Server { workload, schema: self.schema.clone() }
+    }
+
+    fn mixes_of_phases(&self) -> &[usize] {
+        self.mixes.of_phases()
+    }
+
+    fn hand(&self, thread: u32) -> Result<Connected<C>> {
+        let (session, slots) = self.connect(thread)?;
+        let kit = |program: &Program| Kit {
+            points: program.points(thread),
+            buffers: Buffers::new(program.operations.as_ref().map(Drawn::new)),
+        };
+        Ok(Connected { session, slots, kits: self.mixes.all().map(kit).collect() })
+    }
+
+    fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()> {
+        worker.end_event(planned)
+    }
+
+    fn cut(&self) {
+        self.interrupters.iter().filter_map(|i| i.lock().take()).for_each(|i| i.cut());
+    }
+}
+
+impl<C: Connect> Statements<'_, C> {
+    /// Connects and prepares.
+    pub(super) fn connect(&self, thread: u32) -> Result<(C::Session, Vec<Slots>)> {
+        let connected = self.connect.connect();
+        let mut session = connected.map_err(|error| error.at(self.endpoint, "connect"))?;
+        *self.interrupters[thread as usize].lock() = session.interrupter();
+        let prepare = |program: &Program| {
+            let slots = Slots::prepare(&mut session, program);
+            slots.map_err(|(error, text)| error.at(self.endpoint, &text))
+        };
+        let slots = self.mixes.all().map(prepare).collect::<Result<_>>()?;
+        Ok((session, slots))
+    }
+}
