@@ -32,6 +32,7 @@ mod connect;
 mod course;
 #[cfg(test)]
 mod fake;
+mod file_options;
 mod mixes;
 mod operations;
 mod pace;

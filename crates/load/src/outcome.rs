@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fileio::Fileio;
+use crate::file_options::Fileio;
 use crate::record::{Latency, Queries};
 use crate::schedule::Schedule;
 use crate::schema::Schema;

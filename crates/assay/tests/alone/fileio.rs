@@ -6,15 +6,15 @@ use std::process::Command;
 use crate::drives::{Drives, has_drives};
 use assay_testing::skip;
 
-/// How far the medians of both may lie apart: the machine does other things too.
+/// How far the means of both may lie apart: the machine does other things too.
 const MARGIN: f64 = 0.10;
 const TRIES: usize = 3;
-const REPEATS: usize = 3;
+const REPEATS: usize = 2;
 
 /// What the volume lets through, in operations per second (`models/gp3.toml`): both must come to it.
 const VOLUME_PER_S: f64 = 3000.0;
 
-const FILES: [&str; 3] = ["--file-num=4", "--file-total-size=64M", "--file-extra-flags=direct"];
+const FILES: [&str; 3] = ["--file-num=4", "--file-total-size=16M", "--file-extra-flags=direct"];
 
 const MODES: [&str; 6] = ["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"];
 
@@ -96,15 +96,10 @@ fn rates(text: &str) -> Rates {
     Rates { reads: of("reads/s:"), writes: of("writes/s:"), fsyncs: of("fsyncs/s:") }
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-/// Medians of both over some repeats.
-fn medians(volume: &Volume, mode: &str, more: &[&str]) -> [f64; 2] {
+/// Means of both over some repeats.
+fn means(volume: &Volume, mode: &str, more: &[&str]) -> [f64; 2] {
     let pairs: Vec<[Rates; 2]> = (0..REPEATS).map(|_| volume.pair(mode, more)).collect();
-    [0, 1].map(|side| median(pairs.iter().map(|pair| pair[side].all()).collect()))
+    [0, 1].map(|side| pairs.iter().map(|pair| pair[side].all()).sum::<f64>() / REPEATS as f64)
 }
 
 fn is_near(one: f64, other: f64) -> bool {
@@ -124,7 +119,7 @@ fn rates_are_sysbenchs_and_the_volumes_mode_by_mode() {
     let more = ["--threads=16", "--time=1", "--file-fsync-freq=0"];
     for mode in MODES {
         let is_right = |_| {
-            let [theirs, ours] = medians(&volume, mode, &more);
+            let [theirs, ours] = means(&volume, mode, &more);
             eprintln!(
                 "{mode}: sysbench {theirs:.0} /s, assay {ours:.0} /s, the volume {VOLUME_PER_S} /s"
             );
@@ -133,9 +128,9 @@ fn rates_are_sysbenchs_and_the_volumes_mode_by_mode() {
         assert!((0..TRIES).any(is_right), "{mode}");
     }
     // A negative control: half the volume is not the volume.
-    let [theirs, _] = medians(&volume, "rndrd", &more);
+    let theirs = volume.pair("rndrd", &more)[0].all();
     let half = ["--threads=16", "--time=1", "--file-fsync-freq=0", "--rate=1500"];
-    let [_, ours] = medians(&volume, "rndrd", &half);
+    let ours = volume.pair("rndrd", &half)[1].all();
     assert!(!is_near(ours, theirs), "{ours} is told from {theirs}");
     volume.take_down();
 }
@@ -157,9 +152,11 @@ fn counts_are_sysbenchs_to_the_last() {
         &["--file-fsync-freq=9", "--threads=3", "--file-fsync-mode=fdatasync"],
     ];
     for mode in MODES {
+        // Where nothing is written, nothing of fsyncs matters.
+        let settings = if mode.ends_with("rd") { &settings[..1] } else { &settings[..] };
         for more in settings {
             let events = ["--events=301", "--time=0"];
-            let [theirs, ours] = volume.pair(mode, &[more, &events].concat());
+            let [theirs, ours] = volume.pair(mode, &[*more, &events[..]].concat());
             // Rates differ, what they are to each other does not: to the two digits that are printed.
             let share = |rates: Rates| {
                 let all = rates.reads + rates.writes + rates.fsyncs;

@@ -64,6 +64,8 @@ const KINDS: &[Names] = kinds![
     "update",
     "scan",
     "read_modify_write",
+    "write",
+    "fsync",
 ];
 
 impl StatementPercentile {

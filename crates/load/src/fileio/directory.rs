@@ -15,8 +15,8 @@ use assay_disk::BlockBuffer;
 use rustix::fs::{Advice, AtFlags, OFlags, StatxFlags};
 
 use super::data::Data;
-use super::options::{ExtraFlag, Fileio, FsyncMode, TestMode};
 use crate::error::{Error, Result};
+use crate::file_options::{ExtraFlag, Fileio, FsyncMode, TestMode};
 
 /// What `prepare` does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

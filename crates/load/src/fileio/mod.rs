@@ -8,12 +8,11 @@
 
 mod data;
 mod directory;
-mod options;
 mod requests;
 mod task;
 
+pub use crate::file_options::{ExtraFlag, Fileio, FsyncMode, IoMode, TestMode};
 pub use directory::{Made, Step, check, cleanup, forget, prepare};
-pub use options::{ExtraFlag, Fileio, FsyncMode, IoMode, TestMode};
 pub use task::run;
 
 /// The name of it all, as a workload and as a recipe.

@@ -11,8 +11,8 @@
 
 use parking_lot::Mutex;
 
-use super::options::{Fileio, TestMode};
 use crate::error::Result;
+use crate::file_options::{Fileio, TestMode};
 use crate::mode::Mode;
 use crate::random::Rng;
 

@@ -11,9 +11,9 @@ use assay_disk::BlockBuffer;
 
 use super::data::Data;
 use super::directory::{open, sync};
-use super::options::Fileio;
 use super::requests::{Operation, Request, Requests};
 use crate::error::{Error, Result};
+use crate::file_options::Fileio;
 use crate::mode::Mode;
 use crate::oltp::Kind;
 use crate::outcome::{Observer, Outcome, Work};
