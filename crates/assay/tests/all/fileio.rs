@@ -77,12 +77,18 @@ fn a_plan_of_files_runs_on_drives_without_a_server() {
         .map(Result::unwrap)
         .collect();
     assert_eq!(kinds, ["fsync", "read", "transaction", "write"]);
-    let warned: u32 = db
-        .query_row("SELECT count(*) FROM warnings WHERE kind = 'disagreement'", [], |row| {
-            row.get(0)
-        })
-        .unwrap();
-    assert_eq!(warned, 0, "figures agree with each other");
+    // Of runs that had the machine to themselves: where threads wait for a CPU between two operations, nothing else is expected.
+    let warned: Vec<String> = db
+        .prepare(
+            "SELECT facts_json FROM warnings WHERE kind = 'disagreement' AND run_id NOT IN
+             (SELECT run_id FROM warnings WHERE kind IN ('other_programs', 'cpu_taken'))",
+        )
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(warned, [""; 0], "figures agree with each other");
     let json: Value =
         serde_json::from_slice(&std::fs::read(study.join("results.json")).unwrap()).unwrap();
     assert_eq!(json["workloads"][0]["recipe"], "fileio");
