@@ -119,6 +119,13 @@ impl Plan {
         self.workloads.get(name)?.server()
     }
 
+    /// Whether anything happens to the server while it is loaded.
+    #[must_use]
+    pub fn has_happenings(&self) -> bool {
+        let during = self.objective.as_ref().is_some_and(|objective| objective.during.is_some());
+        during || self.phases.iter().any(|phase| phase.happening.is_some())
+    }
+
     /// What happens to the load by the plan's own will, and does not end it.
     #[must_use]
     pub fn rides_out(&self) -> RidesOut {

@@ -99,7 +99,7 @@ fn a_trial_that_the_machine_spoilt_is_repeated_and_its_cause_is_kept() {
     for line in said.map(Result::unwrap) {
         eprintln!("{line}");
         if line.contains(": repeated later, ") {
-            busy = None;
+            drop(busy.take());
             repeated.push(line);
         }
     }

@@ -28,6 +28,9 @@ use assay_study::{Outcome, Warning};
 use assay_system::ledger::Made;
 use assay_system::resource::Resource;
 
+/// How long transactions in hand may take to end when the window has, while things happen, in seconds.
+const GRACE_S: f64 = 60.0;
+
 /// Makes one run, to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
 pub fn run(setup: &mut Setup<'_>, trial: &PlannedTrial, progress: &dyn Progress) -> Outcome {
     let mut outcome = Outcome::default();
@@ -289,7 +292,8 @@ pub(super) fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
         cpus: plan.placement.load_cpus.0.clone(),
         phases: plan.phases_of(&trial.workload),
         rides_out: plan.rides_out(),
-        ..Schedule::default()
+        // A statement that waits for transactions, which wait for it, would let no run end.
+        forced_shutdown: plan.has_happenings().then_some(GRACE_S),
     }
 }
 

@@ -29,5 +29,6 @@ pub(super) fn scan(scene: &Scene<'_>, stage: &Stage, done: &mut Option<Done>) ->
         *done = Some(Done::Scan { rows, bytes });
         read?;
     }
+    session.query(b"COMMIT").context("the snapshot was not ended")?;
     Ok(())
 }

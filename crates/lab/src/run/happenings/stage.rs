@@ -1,5 +1,7 @@
 //! The clock of what happens: when the window begins, which the load decides, and that it is over.
 
+use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 use assay_load::Endpoint;
@@ -22,8 +24,41 @@ pub struct Stage {
 struct State {
     window: Option<Window>,
     is_over: bool,
-    /// What cuts the connections that were made.
-    interrupters: Vec<Interrupter>,
+    /// What cuts the connections that are open, each by its number.
+    open: BTreeMap<u64, Interrupter>,
+    /// Connections that were made.
+    made: u64,
+}
+
+/// A connection of a happening. It is closed when this is dropped: whatever it still holds on the server, such as a snapshot and
+/// the locks of the tables in it, the load would wait for.
+pub(super) struct Connected<'a> {
+    session: ClientSession,
+    stage: &'a Stage,
+    number: u64,
+}
+
+impl Deref for Connected<'_> {
+    type Target = ClientSession;
+
+    fn deref(&self) -> &ClientSession {
+        &self.session
+    }
+}
+
+impl DerefMut for Connected<'_> {
+    fn deref_mut(&mut self) -> &mut ClientSession {
+        &mut self.session
+    }
+}
+
+impl Drop for Connected<'_> {
+    fn drop(&mut self) {
+        // What could cut it is a handle of the connection too, which keeps it open.
+        if let Some(interrupter) = self.stage.state.lock().open.remove(&self.number) {
+            interrupter.cut();
+        }
+    }
 }
 
 /// Ends a stage when it is dropped.
@@ -54,7 +89,7 @@ impl Stage {
     fn end(&self) {
         let mut state = self.state.lock();
         state.is_over = true;
-        state.interrupters.drain(..).for_each(|one| one.cut());
+        std::mem::take(&mut state.open).values().for_each(Interrupter::cut);
         drop(state);
         self.changed.notify_all();
     }
@@ -103,18 +138,19 @@ impl Stage {
         self.origin + Duration::from_secs_f64(second.clamp(0.0, LATEST_S))
     }
 
-    /// A connection that is cut when the load ends.
-    pub(super) fn connect(&self, endpoint: &Endpoint) -> Result<ClientSession, SessionError> {
+    /// A connection that is cut when the load ends, if it is not closed before.
+    pub(super) fn connect(&self, endpoint: &Endpoint) -> Result<Connected<'_>, SessionError> {
         let session = ClientSession::open(endpoint)?;
         let mut state = self.state.lock();
-        let Some(interrupter) = session.interrupter() else { return Ok(session) };
-        if state.is_over {
-            interrupter.cut();
-        } else {
-            state.interrupters.push(interrupter);
+        state.made += 1;
+        let number = state.made;
+        match session.interrupter() {
+            Some(interrupter) if state.is_over => interrupter.cut(),
+            Some(interrupter) => drop(state.open.insert(number, interrupter)),
+            None => {}
         }
         drop(state);
-        Ok(session)
+        Ok(Connected { session, stage: self, number })
     }
 }
 
