@@ -38,9 +38,9 @@ fn not_comparable(warnings: &[Warning]) -> String {
 /// What a search found.
 fn searched(results: &BTreeMap<String, f64>) -> String {
     let figure = |metric: &Metric| results.get(metric.name).copied();
-    let low = figure(metric!("capacity_tps_low"));
-    let ends = low.zip(figure(metric!("capacity_tps_high")));
-    match figure(metric!("capacity_tps")).zip(ends) {
+    let low = figure(metric!("capacity_low_per_s"));
+    let ends = low.zip(figure(metric!("capacity_high_per_s")));
+    match figure(metric!("capacity_per_s")).zip(ends) {
         Some((rate, (low, high))) => {
             format!("highest rate {rate:.1} tps (90 % interval {low:.1} to {high:.1})")
         }

@@ -61,7 +61,7 @@ fn an_objective_that_no_rate_meets_is_a_result_with_the_lowest_that_was_tried() 
     let results = results(&world);
     for run in results["runs"].as_array().unwrap() {
         assert_eq!(run["capacity"]["outcome"], "none_meets", "{run}");
-        assert!(run["results"].get("capacity_tps").is_none());
+        assert!(run["results"].get("capacity_per_s").is_none());
     }
     let page = std::fs::read_to_string(world.path("study/report.html")).unwrap();
     assert!(page.contains("no rate met the objective: the lowest that was tried"));

@@ -81,8 +81,8 @@ pub(crate) fn searched_figure(trial: &mut Measured, results: &BTreeMap<String, f
 /// logarithm.
 fn searched(results: &BTreeMap<String, f64>) -> Option<Figure> {
     let of = |metric: &'static metrics::Metric| results.get(metric.name).copied();
-    let value = of(metric!("capacity_tps")).filter(|value| *value > 0.0 && value.is_finite())?;
-    let ends = of(metric!("capacity_tps_low")).zip(of(metric!("capacity_tps_high")));
+    let value = of(metric!("capacity_per_s")).filter(|value| *value > 0.0 && value.is_finite())?;
+    let ends = of(metric!("capacity_low_per_s")).zip(of(metric!("capacity_high_per_s")));
     let within = ends.filter(|(low, high)| *low > 0.0 && high > low).map(|(low, high)| {
         let error = (high / low).ln() / (2.0 * Z_OF_90_PERCENT);
         MeanVariance { variance: error * error, df: SEARCH_DF }

@@ -6,10 +6,11 @@ use assay_load::{Fileio, KindLatency, Latency, Outcome as Ran, Work};
 
 use super::files::FILE_SERIES;
 use super::results::{self, Results};
+use super::search;
 use super::series::{LOAD_SERIES, QUERY_SERIES};
 use crate::monitor::declarable;
 use assay_study::metrics::{self, Metric};
-use assay_study::{Outcome, Series};
+use assay_study::{Capacity, Found, Objective, Outcome, Series};
 
 /// Each series that the monitor can declare and the load tells of, some of them of two CPUs.
 fn recorded() -> Vec<(String, &'static Metric)> {
@@ -66,7 +67,10 @@ fn stored() -> Results {
     // The same once more on files: no run loads both.
     ran.work = Work::Files { fileio: Fileio::default() };
     results::fill(&mut outcome, &ran);
-    outcome.results.into_iter().chain(of_queries).collect()
+    let found = Found::Rate { rate: 2.0, low: 1.0, high: 3.0 };
+    let objective = Objective { percentile: 99.0, ms: 10.0 };
+    let searched = Capacity { objective, found, restarts: 0, runs: Vec::new() };
+    outcome.results.into_iter().chain(of_queries).chain(search::results(&searched)).collect()
 }
 
 #[test]

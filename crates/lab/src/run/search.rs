@@ -42,9 +42,9 @@ pub(super) fn search_or_load(
 pub(super) fn results(capacity: &Capacity) -> Results {
     let Found::Rate { rate, low, high } = capacity.found else { return Results::new() };
     let named = [
-        (metric!("capacity_tps"), rate),
-        (metric!("capacity_tps_low"), low),
-        (metric!("capacity_tps_high"), high),
+        (metric!("capacity_per_s"), rate),
+        (metric!("capacity_low_per_s"), low),
+        (metric!("capacity_high_per_s"), high),
     ];
     named.into_iter().map(|(metric, value)| (metric.name.to_owned(), value)).collect()
 }

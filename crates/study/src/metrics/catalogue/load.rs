@@ -114,17 +114,6 @@ pub(super) const TOTALS: &[Metric] = &[
         "errors after which the transaction was retried",
     ),
     result(Load, "reconnects", Count, "reconnects"),
-    result(Load, "capacity_tps", PerSecond, "highest rate within the objective")
-        .better_higher()
-        .column(
-            Group::Throughput,
-            0,
-            "capacity",
-            Shown::PerSecond,
-            "highest rate of transactions that keeps the plan's latency objective",
-        ),
-    result(Load, "capacity_tps_low", PerSecond, "lower end of its 90 % interval"),
-    result(Load, "capacity_tps_high", PerSecond, "upper end of its 90 % interval"),
     result(Load, "target_rate", PerSecond, "planned rate").column(
         Group::More,
         17,
@@ -139,4 +128,15 @@ pub(super) const TOTALS: &[Metric] = &[
         Shown::PerSecond,
         "achieved rate of transactions",
     ),
+    result(Load, "capacity_per_s", PerSecond, "highest rate within the objective")
+        .better_higher()
+        .column(
+            Group::More,
+            30,
+            "capacity",
+            Shown::PerSecond,
+            "highest rate of transactions that keeps the plan's latency objective",
+        ),
+    result(Load, "capacity_low_per_s", PerSecond, "lower end of its 90 % interval"),
+    result(Load, "capacity_high_per_s", PerSecond, "upper end of its 90 % interval"),
 ];
