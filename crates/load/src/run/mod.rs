@@ -14,7 +14,7 @@ mod watch;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, Scope, Thread};
 use std::time::{Duration, Instant};
 
@@ -39,6 +39,9 @@ const STACK_BYTES: usize = 256 * 1024;
 
 /// How long events in flight may take to end once the run was stopped from outside.
 const INTERRUPTED_GRACE: Duration = Duration::from_secs(5);
+
+/// How soon a stop from outside is seen by a run that waits for its last events.
+const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
 
 /// Runs `workload` against the tables of `schema`.
 ///
@@ -282,10 +285,12 @@ impl<T: Task> Job<'_, T> {
             Some(seconds) => Some(Duration::from_secs_f64(seconds)),
             None => interrupted.then_some(INTERRUPTED_GRACE),
         };
-        let Some(deadline) = grace.map(|grace| Instant::now() + grace) else {
-            crew.await_all();
-            return 0;
+        let grace = match grace {
+            Some(grace) => grace,
+            None if self.await_all_or_stop(crew) => return 0,
+            None => INTERRUPTED_GRACE,
         };
+        let deadline = Instant::now() + grace;
         while crew.working > 0 {
             match crew.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(message) => crew.note(message),
@@ -299,6 +304,21 @@ impl<T: Task> Job<'_, T> {
             crew.failure = None;
         }
         cut
+    }
+
+    /// Waits for all workers, as long as nobody stops the run; says whether they have ended.
+    fn await_all_or_stop(&self, crew: &mut Crew) -> bool {
+        while crew.working > 0 {
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            match crew.messages.recv_timeout(STOP_SEEN_WITHIN) {
+                Ok(message) => crew.note(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return true,
+            }
+        }
+        true
     }
 }
 
