@@ -3,7 +3,7 @@
 use assay_judge::summary::Group;
 use assay_study::{Capacity, Found, Objective, Purpose, Study, Trial};
 
-use super::format::{count, figure};
+use super::format::{figure, rate};
 use super::leading::is_aa_run;
 use super::worth::{NONE, Table};
 
@@ -114,9 +114,4 @@ fn unfound(study: &Study) -> Vec<String> {
         Some(format!("{}: {what}.", trial.key))
     };
     study.trials.iter().filter_map(of).collect()
-}
-
-/// `2,000`, or with three digits below a hundred.
-fn rate(per_second: f64) -> String {
-    if per_second >= 100.0 { count(per_second.round() as usize) } else { figure(per_second) }
 }

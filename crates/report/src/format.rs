@@ -63,6 +63,11 @@ fn grouped(number: &str) -> String {
     text
 }
 
+/// `2,000`, or with three digits below a hundred.
+pub(super) fn rate(per_second: f64) -> String {
+    if per_second >= 100.0 { count(per_second.round() as usize) } else { figure(per_second) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

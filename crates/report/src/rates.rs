@@ -6,7 +6,7 @@ use assay_judge::summary::{Figure, Group};
 use assay_study::metrics::metric;
 use assay_study::{Study, Trial};
 
-use super::format::{count, figure};
+use super::format::{figure, rate};
 use super::leading::{is_aa_run, named};
 use super::worth::{NONE, Table};
 use assay_judge::summary::result;
@@ -120,9 +120,4 @@ fn overload(all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
         lowest.workload,
         lowest.done_percent()
     ))
-}
-
-/// `2,000`, or with three digits below a hundred.
-fn rate(per_second: f64) -> String {
-    if per_second >= 100.0 { count(per_second.round() as usize) } else { figure(per_second) }
 }
