@@ -13,7 +13,7 @@ use tungstenite::{Message, WebSocket};
 
 use assay_ports::child::{self, Child};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A running browser with one page; both end when it is dropped.
 pub(super) struct Browser {
