@@ -20,6 +20,9 @@ use super::numbers::{alone, compared};
 use super::uneven_loss;
 use crate::words::{spoilt, warning};
 
+/// What disturbed runs that may be compared, those of most runs first: how many causes are told.
+const DISTURBANCES_TOLD: usize = 2;
+
 /// What the template prints.
 #[derive(Debug, Serialize)]
 pub(super) struct Opening {
@@ -143,7 +146,7 @@ fn trouble(study: &Study) -> Option<String> {
         let were = if cause.runs == 1 { "was" } else { "were" };
         format!(" {} {were} {}.", cause.runs, spoilt::text(cause))
     };
-    let told_causes = causes.first().into_iter().chain(disturbances.first());
+    let told_causes = causes.first().into_iter().chain(disturbances.iter().take(DISTURBANCES_TOLD));
     let cause: String = told_causes.map(sentence).collect();
     let repeated = repeated(study).unwrap_or_default();
     let is_any = !told.is_empty() || !repeated.is_empty();

@@ -46,9 +46,15 @@ fn any_interleaving_keeps_what_was_guaranteed() {
     }
 }
 
-/// A seed that notices a broken rule, with what it noticed; none within those that it may take. Two threads look, so that it is
-/// the first but for what the other looks at meanwhile.
+/// A seed that notices a broken rule, with what it noticed; none within those that it may take. A seed that once did is tried
+/// before all others.
 fn notice(rule: Rule, first: u64) -> Option<(u64, String)> {
+    let with = |seed| life::run(seed, Some(rule)).err().map(|problem| (seed, problem));
+    once_noticed(rule).and_then(with).or_else(|| search(rule, first))
+}
+
+/// Two threads look, so that what is found is the first but for what the other looks at meanwhile.
+fn search(rule: Rule, first: u64) -> Option<(u64, String)> {
     let next = AtomicU64::new(first);
     let end = first + SEEDS_TO_NOTICE;
     let look = || {
@@ -63,6 +69,26 @@ fn notice(rule: Rule, first: u64) -> Option<(u64, String)> {
         let mine = look();
         mine.into_iter().chain(other.join().unwrap()).min()
     })
+}
+
+/// The seed that noticed a rule broken when it was last searched for (`ASSAY_SEARCH=1` searches again): a search from seed 0 on
+/// takes minutes for all rules. None where the first seeds notice anyway. A change of the drive or of the lives that it is put
+/// through makes them seeds like others, and the search goes on from the first.
+fn once_noticed(rule: Rule) -> Option<u64> {
+    if std::env::var_os("ASSAY_SEARCH").is_some() {
+        return None;
+    }
+    match rule {
+        Rule::PinBeforeRead => Some(1474),
+        Rule::NamedBeforeDead => Some(608),
+        Rule::CleanEnough => Some(251),
+        Rule::WorseSuperblockFirst => Some(144),
+        Rule::StoredBeforeEvicted => Some(86),
+        Rule::BudgetBeforeLeaf => Some(62),
+        Rule::CheckpointBeforeRelease => Some(38),
+        Rule::FlushBetweenSuperblocks => Some(34),
+        _ => None,
+    }
 }
 
 #[test]

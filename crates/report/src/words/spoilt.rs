@@ -17,6 +17,8 @@ pub enum Kind {
     OtherPrograms,
     /// The run itself kept the CPUs busy.
     OwnLoad,
+    /// Emulated I/Os ended late, and nothing shows who had the CPUs meanwhile.
+    Late,
     /// I/Os of the device are faster than can be emulated here.
     TooFast,
     /// The daemon of an emulated drive did not run.
@@ -43,16 +45,24 @@ pub fn causes<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Cause> {
     counted(trials.filter_map(of_trial))
 }
 
-/// What the machine did to runs that may be compared all the same, likewise.
+/// What the machine did to runs that may be compared all the same, likewise; and those whose emulated I/Os were late for no
+/// cause that was measured.
 pub fn disturbances<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Cause> {
     // Who had the CPUs says more than what was late for it.
     let is_cause =
         |one: &&Warning| matches!(one, Warning::CpuTaken { .. } | Warning::OtherPrograms { .. });
     let of = |trial: &Trial| {
         let all = || trial.warnings.iter().filter(|one| one.is_of_machine());
-        all().find(is_cause).or_else(|| all().next()).and_then(of_warning)
+        all().find(is_cause).or_else(|| all().next()).and_then(of_warning).or_else(|| late(trial))
     };
     counted(trials.filter(|trial| of_trial(trial).is_none()).filter_map(of))
+}
+
+fn late(trial: &Trial) -> Option<(Kind, f64)> {
+    trial.warnings.iter().find_map(|one| match one {
+        Warning::MissedDeadlines { percent, .. } => Some((Kind::Late, *percent)),
+        _ => None,
+    })
 }
 
 fn counted(each: impl Iterator<Item = (Kind, f64)>) -> Vec<Cause> {
@@ -125,6 +135,7 @@ pub fn text(cause: &Cause) -> String {
             format!("too much for this machine's CPUs (up to {most} % busy)")
         }
         Kind::OwnLoad => "short of CPU time".into(),
+        Kind::Late => format!("slowed by late emulated I/Os (up to {most} % of them)"),
         Kind::TooFast => {
             format!("too fast to emulate on this machine (I/Os up to {most} % longer)")
         }
@@ -140,7 +151,9 @@ pub fn remedy(kind: Kind) -> &'static str {
         Kind::Steal => "Measure when the host is less busy, or on a dedicated instance.",
         Kind::Throttled => "Raise the quota of the container or service (cpu.max).",
         Kind::OtherPrograms => "Stop the other programs, or measure on an idle machine.",
-        Kind::OwnLoad => "Use fewer threads, a larger parallel_scale, or a faster machine.",
+        Kind::OwnLoad | Kind::Late => {
+            "Use fewer threads, a larger parallel_scale, or a faster machine."
+        }
         Kind::TooFast => "Use more threads, a larger parallel_scale, or a faster machine.",
         Kind::DriveStalled => {
             "Give the emulated drive its own CPUs (drive_cpus), or use an idle machine."
@@ -179,11 +192,15 @@ mod tests {
             trial(vec![programs(30.0, false)]),
             trial(vec![programs(80.0, true)]),
             trial(vec![Warning::NotSettled]),
+            trial(vec![missed(CpuUse::default())]),
         ];
         let told = |found: Vec<Cause>| {
             found.iter().map(|one| (one.kind, one.runs, one.most)).collect::<Vec<_>>()
         };
-        assert_eq!(told(disturbances(trials.iter())), [(Kind::OtherPrograms, 2, 41.0)]);
+        assert_eq!(
+            told(disturbances(trials.iter())),
+            [(Kind::OtherPrograms, 2, 41.0), (Kind::Late, 1, 3.0)]
+        );
         assert_eq!(told(causes(trials.iter())), [(Kind::OtherPrograms, 1, 80.0)]);
     }
 

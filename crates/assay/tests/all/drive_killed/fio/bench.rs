@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use assay_drive::{BLOCK_BYTES, Codec, Format};
 use assay_ports::child::Process;
 use rustix::process::Signal;
+use serde_json::Value;
 
 use super::history::{Lane, check};
 use super::job::Job;
@@ -222,10 +223,17 @@ impl Bench {
         }
     }
 
-    /// `assay drive check`, of the drive as the kill has left it.
+    /// `assay drive check`, of the drive as the kill has left it. Where the power went while one of the two superblocks was
+    /// written, it says so, and nothing else.
     fn check_drive(&self) -> Result<(), String> {
-        let output = self.drives.run(&["drive", "check", "vol.img"]);
-        if output.status.success() { Ok(()) } else { Err(format!("{output:?}")) }
+        let output = self.drives.run(&["drive", "check", "vol.img", "--json"]);
+        let found: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let is_expected = match found["damages"].as_array().map(Vec::as_slice) {
+            Some([]) => output.status.success(),
+            Some([one]) => self.power.is_some() && is_superblock(one),
+            _ => false,
+        };
+        if is_expected { Ok(()) } else { Err(format!("{output:?}")) }
     }
 
     fn judge(&mut self) -> Result<usize, String> {
@@ -234,6 +242,12 @@ impl Bench {
         self.lanes.iter_mut().zip(found).for_each(|(lane, found)| lane.go_on(found));
         Ok(lost)
     }
+}
+
+/// Whether that is one superblock of two that the next write mends.
+fn is_superblock(damage: &Value) -> bool {
+    let what = damage["what"].as_str().unwrap_or_default();
+    what.contains(" superblock is ") && what.ends_with("; the next write mends it")
 }
 
 impl Verdict {
