@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use assay_load::capacity::{Capacity, CapacityRun, Found, Objective, Purpose, Tried, find};
+use assay_load::capacity::{Capacity, CapacityRun, Found, Objective, Purpose, Step, find};
 use assay_load::preflight;
 use assay_load::sysbench::CommandLine;
 use serde::Serialize;
@@ -42,7 +42,7 @@ pub(super) fn run(line: &CommandLine, stop: &Arc<AtomicBool>) -> Result<ExitCode
     let options = line.capacity;
     let percentile = options.objective.percentile;
     // A closed pipe ends the show and not the search.
-    let show = |tried: &Tried| drop(writeln!(stdout(), "{}", told(tried, percentile)));
+    let show = |step: &Step| drop(writeln!(stdout(), "{}", told(step, percentile)));
     let searched = find(&on, options.objective, options.resolution, options.runs_max, &show)?;
     let capacity = searched.capacity;
     let (text, is_found) = result(&capacity, options.objective);
@@ -59,16 +59,22 @@ pub(super) fn run(line: &CommandLine, stop: &Arc<AtomicBool>) -> Result<ExitCode
     Ok(if is_found { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// A run of a search in a line.
-pub fn told(tried: &Tried, percentile: f64) -> String {
+/// A run of a search in a line, and how many more are to be expected.
+pub fn told(step: &Step, percentile: f64) -> String {
+    let tried = &step.tried;
     let purpose = match tried.purpose {
         Purpose::Probe => "probe",
         Purpose::Rest => "rest",
         Purpose::Hold => "hold",
     };
     let verdict = if tried.is_met { "met" } else { "missed" };
+    let left = match step.runs_left {
+        0 => String::new(),
+        1 => " (about 1 run left)".into(),
+        runs => format!(" (about {runs} runs left)"),
+    };
     format!(
-        "{purpose}: {:.1}/s asked, {:.1}/s done, p{percentile} {:.2} ms: {verdict}",
+        "{purpose}: {:.1}/s asked, {:.1}/s done, p{percentile} {:.2} ms: {verdict}{left}",
         tried.rate, tried.achieved, tried.latency_ms
     )
 }
@@ -113,6 +119,23 @@ fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_load::capacity::Tried;
+
+    #[test]
+    fn a_run_is_told_with_those_to_come() {
+        let tried = Tried {
+            purpose: Purpose::Rest,
+            rate: 120.0,
+            achieved: 119.5,
+            latency_ms: 3.25,
+            is_met: true,
+        };
+        let told = |runs_left| told(&Step { tried, runs: 4, runs_left }, 99.0);
+        let text = "rest: 120.0/s asked, 119.5/s done, p99 3.25 ms: met";
+        assert_eq!(told(12), format!("{text} (about 12 runs left)"));
+        assert_eq!(told(1), format!("{text} (about 1 run left)"));
+        assert_eq!(told(0), text);
+    }
 
     #[test]
     fn every_end_is_told_in_a_line() {

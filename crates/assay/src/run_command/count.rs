@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use assay_load::capacity::{Step, runs_expected};
 use assay_plan::Plan;
 
 /// What bringing a rig up and down takes on a small machine, in seconds, until runs have been timed.
 const RIG_SECONDS_GUESS: f64 = 6.0;
 
-/// What a search takes in runs, until searches have been timed.
-const SEARCH_RUNS_GUESS: f64 = 30.0;
+/// The closed loop in which a search begins.
+const CLOSED_LOOPS: u32 = 1;
 
 /// How long runs of a plan are, in seconds.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +22,20 @@ pub struct Lengths {
     pub is_warmup_a_cap: bool,
     /// Whether measuring may end sooner.
     pub is_measuring_a_cap: bool,
-    /// Whether each is a search for the highest rate within the plan's objective, which warms up and measures many times.
-    pub is_search: bool,
+    /// Where each is a search for the highest rate within the plan's objective, which warms up and measures many times: how often,
+    /// as far as can be told before.
+    pub search_runs: Option<u32>,
+}
+
+/// A search in hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Searching {
+    /// Runs that have ended.
+    runs: u32,
+    /// Runs still to come, as far as can be told.
+    left: u32,
+    /// When the last ended, from the study's beginning.
+    told: Duration,
 }
 
 /// Runs done, runs to do, and when that began.
@@ -37,6 +50,7 @@ pub struct Count {
     began: Instant,
     /// When the last of those done ended, from the beginning.
     last_ended: Duration,
+    searching: Option<Searching>,
 }
 
 impl Lengths {
@@ -47,7 +61,9 @@ impl Lengths {
             warmup_seconds: plan.warmup_seconds,
             is_warmup_a_cap: plan.warmup_until_steady,
             is_measuring_a_cap: plan.events.is_some(),
-            is_search: plan.objective.is_some(),
+            search_runs: plan.objective.as_ref().map(|objective| {
+                CLOSED_LOOPS + runs_expected(objective.resolution(), objective.runs_max())
+            }),
         }
     }
 
@@ -59,15 +75,12 @@ impl Lengths {
     /// Seconds under load, at most.
     pub fn loaded_seconds(&self) -> f64 {
         let one = self.seconds + self.warmup_seconds;
-        if self.is_search { one * SEARCH_RUNS_GUESS } else { one }
+        one * f64::from(self.search_runs.unwrap_or(1))
     }
 
     /// What is being done at a second of a run's clock whose measuring window began at `window_s`, if it has.
-    pub fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
+    fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
         let at_most = |is_cap: bool| if is_cap { "at most " } else { "" };
-        if self.is_search {
-            return format!("searching for the highest rate, second {end_s:.0}");
-        }
         match window_s {
             Some(window_s) => format!(
                 "measuring, second {:.0} of {}{:.0}",
@@ -89,7 +102,31 @@ impl Lengths {
 impl Count {
     /// Of so many runs, none done.
     pub fn new(lengths: Lengths, trials: usize) -> Count {
-        Count { done: 0, trials, lengths, began: Instant::now(), last_ended: Duration::ZERO }
+        let (began, last_ended) = (Instant::now(), Duration::ZERO);
+        Count { done: 0, trials, lengths, began, last_ended, searching: None }
+    }
+
+    /// What is being done at a second of the clock of the run in hand, whose measuring window began at `window_s`, if it has.
+    pub fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
+        let Some(expected) = self.lengths.search_runs else {
+            return self.lengths.phase(end_s, window_s);
+        };
+        let (runs, left) = self.searching.map_or((0, expected), |one| (one.runs, one.left));
+        let run = runs + 1;
+        format!(
+            "searching for the highest rate: run {run} of about {}, second {end_s:.0}",
+            (runs + left).max(run)
+        )
+    }
+
+    /// A run of the search in hand has ended.
+    pub fn searched(&mut self, step: &Step) {
+        self.searched_after(step, self.began.elapsed());
+    }
+
+    fn searched_after(&mut self, step: &Step, told: Duration) {
+        let (runs, left) = (step.runs, step.runs_left);
+        self.searching = Some(Searching { runs, left, told });
     }
 
     /// A run has ended.
@@ -100,6 +137,7 @@ impl Count {
     fn ended_after(&mut self, elapsed: Duration) {
         self.done += 1;
         self.last_ended = elapsed;
+        self.searching = None;
     }
 
     /// From the runs timed so far, or from the plan before the first has ended.
@@ -114,16 +152,32 @@ impl Count {
         };
         let in_hand = elapsed.saturating_sub(self.last_ended).as_secs_f64();
         let behind_it = self.trials.saturating_sub(self.done + 1) as f64;
+        // One that takes longer than others says nothing of those behind it.
+        let of_this = match self.searching {
+            Some(searching) => {
+                let since_told = elapsed.saturating_sub(searching.told).as_secs_f64();
+                (self.search_seconds_left(&searching) - since_told).max(0.0)
+            }
+            None => (per_trial - in_hand).max(0.0),
+        };
         match self.done < self.trials {
-            // One that takes longer than others says nothing of those behind it.
-            true => (per_trial - in_hand).max(0.0) + per_trial * behind_it,
+            true => of_this + per_trial * behind_it,
             false => 0.0,
         }
     }
 
+    /// Seconds that a search took still when its last run ended, if each run takes as long as those did.
+    fn search_seconds_left(&self, searching: &Searching) -> f64 {
+        let took_s = searching.told.saturating_sub(self.last_ended).as_secs_f64();
+        took_s * f64::from(searching.left) / f64::from(searching.runs.max(1))
+    }
+
     /// What part of all runs is done, of 1, when the one in hand has been under load for so many seconds.
     pub fn share(&self, trial_s: f64) -> f64 {
-        let of_trial = (trial_s / self.lengths.loaded_seconds()).clamp(0.0, 1.0);
+        let of_trial = match self.searching {
+            Some(Searching { runs, left, .. }) => f64::from(runs) / f64::from((runs + left).max(1)),
+            None => (trial_s / self.lengths.loaded_seconds()).clamp(0.0, 1.0),
+        };
         let of_trial = if of_trial.is_nan() { 0.0 } else { of_trial };
         ((self.done as f64 + of_trial) / self.trials.max(1) as f64).min(1.0)
     }
@@ -131,6 +185,8 @@ impl Count {
 
 #[cfg(test)]
 mod tests {
+    use assay_load::capacity::{Purpose, Tried};
+
     use super::*;
 
     const LENGTHS: Lengths = Lengths {
@@ -138,7 +194,7 @@ mod tests {
         warmup_seconds: 30.0,
         is_warmup_a_cap: true,
         is_measuring_a_cap: false,
-        is_search: false,
+        search_runs: None,
     };
 
     #[test]
@@ -153,6 +209,33 @@ mod tests {
         (0..3).for_each(|_| count.ended_after(Duration::from_secs(210)));
         assert_eq!(count.seconds_left_after(Duration::from_secs(210)), 0.0);
         assert_eq!(count.share(90.0), 1.0);
+    }
+
+    #[test]
+    fn a_search_is_as_long_as_its_runs_say() {
+        let lengths = Lengths { search_runs: Some(20), ..LENGTHS };
+        let mut count = Count::new(lengths, 2);
+        assert_eq!(count.seconds_left_after(Duration::ZERO), 2.0 * (20.0 * 90.0 + 6.0));
+        let text = "searching for the highest rate: run 1 of about 20, second 80";
+        assert_eq!(count.phase(80.0, Some(30.0)), text);
+        let tried = Tried {
+            purpose: Purpose::Probe,
+            rate: 100.0,
+            achieved: 100.0,
+            latency_ms: 1.0,
+            is_met: true,
+        };
+        let step = |runs, runs_left| Step { tried, runs, runs_left };
+        count.searched_after(&step(4, 12), Duration::from_secs(400));
+        assert_eq!(count.seconds_left_after(Duration::from_secs(450)), 1150.0 + 1806.0);
+        assert_eq!(count.share(450.0), 0.125);
+        let text = "searching for the highest rate: run 5 of about 16, second 401";
+        assert_eq!(count.phase(401.0, None), text);
+        count.searched_after(&step(16, 0), Duration::from_secs(1600));
+        let text = "searching for the highest rate: run 17 of about 17, second 1601";
+        assert_eq!(count.phase(1601.0, None), text);
+        count.ended_after(Duration::from_secs(1600));
+        assert_eq!(count.seconds_left_after(Duration::from_secs(1600)), 1600.0);
     }
 
     #[test]

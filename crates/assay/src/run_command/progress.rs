@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_load::capacity::{Objective, Tried};
+use assay_load::capacity::{Objective, Step};
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use super::count::{Count, Lengths};
@@ -128,11 +128,15 @@ impl Progress for ProgressView {
         }
     }
 
-    fn tried(&self, key: &TrialKey, objective: Objective, tried: &Tried) {
-        let text = told(tried, objective.percentile);
+    fn tried(&self, key: &TrialKey, objective: Objective, step: &Step) {
+        self.count.lock().searched(step);
+        let count = self.count();
+        let text = told(step, objective.percentile);
         match &self.shown {
             Shown::Lines(line) => line.say(format_args!("  {key}: {text}")),
-            Shown::View(view) => view.change(|seen| seen.step = text),
+            Shown::View(view) => view.change(|seen| {
+                (seen.count, seen.step) = (count, text);
+            }),
         }
     }
 

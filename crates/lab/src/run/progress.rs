@@ -1,7 +1,7 @@
 //! Who is told how a study goes on.
 
 use assay_load::Second;
-use assay_load::capacity::{Objective, Tried};
+use assay_load::capacity::{Objective, Step};
 use assay_study::{Outcome, TrialKey};
 
 use crate::monitor::Monitor;
@@ -25,7 +25,7 @@ pub trait Progress: LoadProgress {
     fn second(&self, key: &TrialKey, second: &Second);
 
     /// A run of the search for the highest rate that keeps the objective has ended.
-    fn tried(&self, key: &TrialKey, objective: Objective, tried: &Tried);
+    fn tried(&self, key: &TrialKey, objective: Objective, step: &Step);
 
     /// The machine spoilt an attempt at a run, which is repeated; so many more may be.
     fn trial_discarded(&self, key: &TrialKey, outcome: &Outcome, extra_left: usize);

@@ -32,7 +32,7 @@ pub(super) fn search_or_load(
     };
     let origin = Some(origin);
     let on = CapacityRun { endpoint, schema, workload, schedule, origin, observer: seconds, stop };
-    let shown = |tried: &_| progress.tried(key, objective, tried);
+    let shown = |step: &_| progress.tried(key, objective, step);
     let Searched { capacity, outcome } =
         find(&on, objective, spec.resolution(), spec.runs_max(), &shown)?;
     Ok((outcome, Some(capacity)))

@@ -3,10 +3,13 @@
 //! Doubling and halving brackets it; then each run is at the rate at which meeting and missing are as likely, by all runs so
 //! far, until the interval is as narrow as was asked for. Overload leaves traces (a backlog of dirty pages, a drive that collects
 //! garbage, a cold pool): after a run that missed, the load rests at a rate that was met until that is met again. At the end the
-//! lower end of the interval must hold in most of three runs more. If it does not, or if clearly lower rates miss what higher ones
-//! met, the state has changed: all that was learned is forgotten, and the search begins anew below. So a fresh drive's rate is
-//! not reported for a used one's.
+//! lower end of the interval must hold in most of three runs more, and in the last of them: if that missed, in one more. If it does
+//! not, or if clearly lower rates miss what higher ones met, the state has changed: all that was learned is forgotten, and the
+//! search begins anew below. So a fresh drive's rate is not reported for a used one's.
+//!
+//! What is searched on is a [`Prober`]: a real server, or anything else that can be run at a rate and says how it went.
 
+mod outlook;
 mod posterior;
 mod run;
 #[cfg(test)]
@@ -15,6 +18,7 @@ mod simulated_tests;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use outlook::Outlook;
 use posterior::Posterior;
 
 pub use run::{CapacityRun, Searched, find};
@@ -119,9 +123,23 @@ pub struct Capacity {
     pub runs: Vec<Tried>,
 }
 
+/// A search in hand: a run has ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Step {
+    /// What it found.
+    pub tried: Tried,
+    /// Runs that have ended, those that let the server rest included.
+    pub runs: u32,
+    /// Runs still to come as far as can be told, likewise. More, if it turns out that the state has changed.
+    pub runs_left: u32,
+}
+
 /// What can be run at a rate.
-pub(crate) trait Prober {
-    /// Runs at so many events per second.
+pub trait Prober {
+    /// Runs at `rate` events per second, in the state that the runs before have left.
+    ///
+    /// # Errors
+    /// What ends the search.
     fn run(&mut self, rate: f64, purpose: Purpose) -> Result<Tried>;
 }
 
@@ -142,13 +160,17 @@ const DOUBT: f64 = 1.5;
 const ENDS: [f64; 2] = [0.05, 0.95];
 
 /// Searches with `prober`; `shown` is told of each run.
-pub(crate) fn search(
+///
+/// # Errors
+/// The prober's.
+pub fn search(
     prober: &mut dyn Prober,
     objective: Objective,
     options: &Search,
-    shown: &dyn Fn(&Tried),
+    shown: &dyn Fn(&Step),
 ) -> Result<Capacity> {
-    let mut searching = Searching { prober, options, shown, runs: Vec::new(), used: 0 };
+    let outlook = Outlook::new();
+    let mut searching = Searching { prober, options, shown, runs: Vec::new(), used: 0, outlook };
     let (mut start, mut restarts) = (options.start, 0);
     let found = loop {
         match searching.epoch(start)? {
@@ -160,6 +182,13 @@ pub(crate) fn search(
         }
     };
     Ok(Capacity { objective, found, restarts, runs: searching.runs })
+}
+
+/// Runs that a search takes as far as can be told before the first, those that let the server rest included, if the state does
+/// not change: its interval is to be within `resolution` on either side, and at most `runs_max` count.
+#[must_use]
+pub fn runs_expected(resolution: f64, runs_max: u32) -> u32 {
+    Outlook::new().runs_left(resolution, runs_max)
 }
 
 /// How a search between two restarts ended.
@@ -177,19 +206,40 @@ enum Bracket {
 struct Searching<'a> {
     prober: &'a mut dyn Prober,
     options: &'a Search,
-    shown: &'a dyn Fn(&Tried),
+    shown: &'a dyn Fn(&Step),
     runs: Vec<Tried>,
     /// Runs that count.
     used: u32,
+    outlook: Outlook,
 }
 
 impl Searching<'_> {
     fn run(&mut self, rate: f64, purpose: Purpose) -> Result<Tried> {
+        let tried = self.make(rate, purpose)?;
+        self.show(tried);
+        Ok(tried)
+    }
+
+    /// A run from which is learned before it is shown.
+    fn learn(&mut self, rate: f64, purpose: Purpose, posterior: &mut Posterior) -> Result<Tried> {
+        let tried = self.make(rate, purpose)?;
+        posterior.learn(rate, tried.is_met);
+        self.outlook.narrowed(ENDS.map(|end| posterior.quantile(end)), purpose);
+        self.show(tried);
+        Ok(tried)
+    }
+
+    fn make(&mut self, rate: f64, purpose: Purpose) -> Result<Tried> {
         let tried = self.prober.run(rate, purpose)?;
         self.used += u32::from(purpose != Purpose::Rest);
-        (self.shown)(&tried);
         self.runs.push(tried);
         Ok(tried)
+    }
+
+    fn show(&self, tried: Tried) {
+        let most = self.options.runs_max.saturating_sub(self.used);
+        let runs_left = self.outlook.runs_left(self.options.resolution, most);
+        (self.shown)(&Step { tried, runs: self.runs.len() as u32, runs_left });
     }
 
     fn is_used_up(&self) -> bool {
@@ -198,6 +248,7 @@ impl Searching<'_> {
 
     fn epoch(&mut self, start: f64) -> Result<Epoch> {
         let first = self.runs.len();
+        self.outlook = Outlook::new();
         let (low, high) = match self.bracket(start)? {
             Bracket::Between(low, high) => (low, high),
             Bracket::Done(found) => return Ok(Epoch::Done(found)),
@@ -224,9 +275,7 @@ impl Searching<'_> {
                 return Ok(Epoch::Done(Found::Unsettled { low: below, high: above }));
             }
             let rate = posterior.quantile(0.5);
-            let tried = self.run(rate, Purpose::Probe)?;
-            posterior.learn(rate, tried.is_met);
-            if tried.is_met {
+            if self.learn(rate, Purpose::Probe, &mut posterior)?.is_met {
                 (met, highest_met) = (rate, highest_met.max(rate));
                 continue;
             }
@@ -238,15 +287,18 @@ impl Searching<'_> {
         }
     }
 
-    /// Whether most of some runs more at `rate` meet the objective.
+    /// Whether most of some runs more at `rate` meet the objective, and the last of them does: a state that changes shows in the
+    /// last ones, so that after a last miss one more decides.
     fn holds(&mut self, rate: f64, posterior: &mut Posterior) -> Result<bool> {
-        let mut held = 0;
+        let (mut held, mut last) = (0, false);
         for _ in 0..HOLDS {
-            let is_met = self.run(rate, Purpose::Hold)?.is_met;
-            posterior.learn(rate, is_met);
-            held += u32::from(is_met);
+            last = self.learn(rate, Purpose::Hold, posterior)?.is_met;
+            held += u32::from(last);
         }
-        Ok(held >= HELD_MIN)
+        if !last && held >= HELD_MIN {
+            last = self.learn(rate, Purpose::Hold, posterior)?.is_met;
+        }
+        Ok(last && held >= HELD_MIN)
     }
 
     /// The search once more, below `rate`, if there are runs left.

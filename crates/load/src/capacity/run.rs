@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use std::time::Instant;
 
-use super::{Capacity, Found, Objective, Prober, Purpose, Search, Tried, search};
+use super::{Capacity, Found, Objective, Prober, Purpose, Search, Step, Tried, search};
 use crate::error::{Error, Result};
 use crate::outcome::{Observer, Outcome};
 use crate::run::run;
@@ -70,7 +70,7 @@ pub fn find(
     objective: Objective,
     resolution: f64,
     runs_max: u32,
-    shown: &dyn Fn(&Tried),
+    shown: &dyn Fn(&Step),
 ) -> Result<Searched> {
     objective.check()?;
     check(on.schedule)?;

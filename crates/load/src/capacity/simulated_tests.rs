@@ -83,6 +83,71 @@ fn a_known_capacity_is_found_within_three_percent_in_nineteen_of_twenty_seeds() 
 }
 
 #[test]
+fn runs_still_to_come_are_told_about_right() {
+    let (mut told, mut came) = ([0.0; 3], [0.0; 3]);
+    for seed in 0..40 {
+        let steps = std::cell::RefCell::new(Vec::new());
+        let show = |step: &Step| steps.borrow_mut().push(*step);
+        let found = search(&mut Queue::new(seed, |_| 1e-3), OBJECTIVE, &OPTIONS, &show).unwrap();
+        let (steps, all) = (steps.into_inner(), found.runs.len());
+        assert_eq!(steps.last().map(|step| step.runs as usize), Some(all));
+        for (quarter, (told, came)) in told.iter_mut().zip(&mut came).enumerate() {
+            let step = steps[all * quarter / 4];
+            *told += f64::from(step.runs_left);
+            *came += (all - step.runs as usize) as f64;
+        }
+    }
+    println!("told {told:?}, came {came:?}, from 0, 1/4 and 1/2 of 40 searches on");
+    for (told, came) in told.into_iter().zip(came) {
+        assert!((0.6..1.7).contains(&(told / came)), "told {told}, came {came}");
+    }
+}
+
+#[test]
+fn a_state_that_changes_while_it_is_to_hold_is_not_reported_as_it_was() {
+    /// Meets any rate below its capacity, which falls to half when so many runs were to hold.
+    struct Falls(u32, u32);
+
+    impl Prober for Falls {
+        fn run(&mut self, rate: f64, purpose: Purpose) -> Result<Tried> {
+            self.1 += u32::from(purpose == Purpose::Hold);
+            let is_met = rate <= if self.1 >= self.0 { 500.0 } else { 1000.0 };
+            let latency_ms = if is_met { 1.0 } else { 100.0 };
+            Ok(Tried { purpose, rate, achieved: rate, latency_ms, is_met })
+        }
+    }
+    for fallen in 1..=HOLDS {
+        let found = search(&mut Falls(fallen, 0), OBJECTIVE, &OPTIONS, &|_| {}).unwrap();
+        let Found::Rate { rate, .. } = found.found else { panic!("{fallen}: {:?}", found.found) };
+        assert!((485.0..515.0).contains(&rate), "{fallen}: {rate}");
+    }
+    // One chance miss, last or not, is no change.
+    for missed in 1..=HOLDS {
+        let mut held = 0;
+        let mut chance = |_: f64, purpose: Purpose| {
+            held += u32::from(purpose == Purpose::Hold);
+            purpose == Purpose::Hold && held == missed
+        };
+        let mut prober = Mistaken { chance: &mut chance };
+        let found = search(&mut prober, OBJECTIVE, &OPTIONS, &|_| {}).unwrap();
+        let Found::Rate { rate, .. } = found.found else { panic!("{missed}: {:?}", found.found) };
+        assert!((970.0..1030.0).contains(&rate) && found.restarts == 0, "{missed}: {rate}");
+    }
+}
+
+/// Meets any rate up to 1000/s, but for runs that chance spoils.
+struct Mistaken<'a> {
+    chance: &'a mut dyn FnMut(f64, Purpose) -> bool,
+}
+
+impl Prober for Mistaken<'_> {
+    fn run(&mut self, rate: f64, purpose: Purpose) -> Result<Tried> {
+        let is_met = rate <= 1000.0 && !(self.chance)(rate, purpose);
+        Ok(Tried { purpose, rate, achieved: rate, latency_ms: 1.0, is_met })
+    }
+}
+
+#[test]
 fn a_state_that_decays_is_not_reported_as_it_was_fresh() {
     // From 1 to 2 ms in some 30 000 events, as a drive whose garbage collection sets in.
     let decaying = |done: f64| 1e-3 * (2.0 - (-done / 30_000.0).exp());

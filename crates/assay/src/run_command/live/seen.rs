@@ -127,7 +127,7 @@ impl Seen {
         if second.phase == SecondPhase::Measure && self.window_s.is_none() {
             self.window_s = Some(second.end_s - second.length_s);
         }
-        self.step = self.count.lengths.phase(second.end_s, self.window_s);
+        self.step = self.count.phase(second.end_s, self.window_s);
     }
 
     /// Takes what the monitor has seen in the last seconds.

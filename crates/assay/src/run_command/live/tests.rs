@@ -15,7 +15,7 @@ const LENGTHS: Lengths = Lengths {
     warmup_seconds: 20.0,
     is_warmup_a_cap: false,
     is_measuring_a_cap: false,
-    is_search: false,
+    search_runs: None,
 };
 const SECOND: DiskSecond = [
     Some(5.0 * 1024.0 * 1024.0),

@@ -1,0 +1,105 @@
+//! A flash drive that was filled once: what it writes doubles when its garbage collection sets in while the search goes on.
+
+use assay_devices::{Device, Preset, Scale};
+use assay_load::Result;
+use assay_load::capacity::{Capacity, Found, Objective, Prober, Purpose, Search, Tried};
+
+use super::device::{Asked, Loaded, searched};
+
+/// Of ten searches so many must end with a rate.
+const SEEDS: u64 = 10;
+const SETTLED_MIN: usize = 8;
+/// What is reported may lie so far above what the drive then keeps.
+const ABOVE_MOST: f64 = 1.06;
+
+/// One die of the P4610, 85 % full, overwritten at random in pages of 16 KiB.
+const SCALE: Scale = Scale { capacity: 4000.0, parallel: 72.0 };
+const FILL: f64 = 0.85;
+
+const OPTIONS: Search =
+    Search { start: 300.0, rate_min: 50.0, rate_max: 20_000.0, resolution: 0.03, runs_max: 200 };
+
+fn asked(is_worn: bool) -> Asked {
+    let preset = Preset::find("p4610-3.2").unwrap();
+    let user_bytes = Device::new(&preset, SCALE).unwrap().user_bytes();
+    Asked {
+        preset: "p4610-3.2",
+        scale: SCALE,
+        bytes: (user_bytes as f64 * FILL) as u64,
+        is_worn,
+        read_share: 0.0,
+        seconds: 1.0,
+        objective: Objective { percentile: 99.0, ms: 20.0 },
+    }
+}
+
+/// Whether a search reported more than the drive keeps after it.
+fn reports_too_much(found: Found, kept: f64) -> bool {
+    match found {
+        Found::Rate { rate, .. } => rate > ABOVE_MOST * kept,
+        Found::AllMeet { highest } => highest > ABOVE_MOST * kept,
+        Found::Unsettled { .. } | Found::NoneMeets { .. } => false,
+    }
+}
+
+/// What the drive keeps in the state in which it is.
+fn kept(drive: &mut Loaded) -> f64 {
+    drive.truth([200.0, 5000.0], 20)
+}
+
+/// A search that halves its bracket and believes what it saw: no run holds what was found, and nothing is forgotten.
+fn stops_at_the_first(prober: &mut dyn Prober) -> Found {
+    let (mut low, mut high) = (OPTIONS.start, OPTIONS.start);
+    let mut is_met = |rate: f64| prober.run(rate, Purpose::Probe).unwrap().is_met;
+    while is_met(high) {
+        (low, high) = (high, high * 2.0);
+    }
+    while high / low > 1.0 + 2.0 * OPTIONS.resolution {
+        let rate = f64::sqrt(low * high);
+        if is_met(rate) { low = rate } else { high = rate }
+    }
+    Found::Rate { rate: f64::sqrt(low * high), low, high }
+}
+
+/// Runs each time on a drive that was just filled.
+struct AlwaysFresh(u64);
+
+impl Prober for AlwaysFresh {
+    fn run(&mut self, rate: f64, purpose: Purpose) -> Result<Tried> {
+        self.0 += 1;
+        Loaded::new(asked(false), self.0).tried(rate, purpose)
+    }
+}
+
+fn show(seed: u64, capacity: &Capacity, kept: f64) {
+    let Capacity { found, restarts, runs, .. } = capacity;
+    println!(
+        "seed {seed}: {found:.0?}, {} runs, {restarts} restarts; the drive then keeps {kept:.0}",
+        runs.len()
+    );
+}
+
+#[test]
+fn the_rate_of_a_fresh_flash_drive_is_not_reported_once_its_garbage_collection_has_set_in() {
+    let worn = kept(&mut Loaded::new(asked(true), 1000));
+    let fresh = stops_at_the_first(&mut Loaded::new(asked(false), 1000));
+    println!("worn {worn:.0}, of the fresh drive {fresh:.0?}");
+    // A search that believes what it sees first reports what the worn drive does not keep,
+    assert!(reports_too_much(fresh, worn), "{fresh:?} of {worn}");
+    let mut settled = 0;
+    for seed in 0..SEEDS {
+        let mut drive = Loaded::new(asked(false), seed);
+        let capacity = searched(&mut drive, &asked(false), &OPTIONS);
+        let kept = kept(&mut drive);
+        show(seed, &capacity, kept);
+        assert!(!reports_too_much(capacity.found, kept), "{seed}: {:?}", capacity.found);
+        settled += usize::from(matches!(capacity.found, Found::Rate { .. }));
+        assert!(kept < 1.3 * worn, "garbage collection has set in: {kept} of {worn}");
+        let (media, host) = drive.written();
+        assert!(media as f64 > 1.3 * host as f64, "{media} of {host}");
+    }
+    assert!(settled >= SETTLED_MIN, "{settled} of {SEEDS}");
+    // and so does ours on a prober that hides what became of the drive.
+    let lied = searched(&mut AlwaysFresh(0), &asked(false), &OPTIONS);
+    assert!(reports_too_much(lied.found, worn), "{:?} of {worn}", lied.found);
+}

@@ -1,0 +1,88 @@
+//! A cloud volume, whose capacity is known: what was paid for.
+
+use assay_devices::{Preset, Scale};
+use assay_load::Result;
+use assay_load::capacity::{Found, Objective, Prober, Purpose, Search, Tried};
+
+use super::device::{Asked, Loaded, searched};
+
+const SEEDS: u64 = 20;
+/// Of 20 seeds so many must be near, and so many 90 % intervals must hold the truth: fewer than one study in forty would have
+/// fewer by chance.
+const NEAR_MIN: usize = 19;
+const COVERED_MIN: usize = 15;
+const NEAR: f64 = 0.03;
+
+/// Pages of 16 KiB, read and written in equal parts: fewer bytes than the volume carries, so that its operations are what limits it.
+const ASKED: Asked = Asked {
+    preset: "gp3",
+    scale: Scale { capacity: 1024.0, parallel: 1.0 },
+    bytes: 512 << 20,
+    is_worn: false,
+    read_share: 0.5,
+    seconds: 5.0,
+    objective: Objective { percentile: 99.0, ms: 25.0 },
+};
+
+const OPTIONS: Search =
+    Search { start: 800.0, rate_min: 200.0, rate_max: 20_000.0, resolution: 0.015, runs_max: 150 };
+
+/// Operations per second that the volume is sold with.
+fn provisioned() -> f64 {
+    let preset = Preset::find(ASKED.preset).unwrap();
+    preset.document.volume.unwrap().operations_per_s.value
+}
+
+/// Rates of the searches that ended with one, each with its interval.
+type Rates = Vec<[f64; 3]>;
+
+fn rates(prober: impl Fn(u64) -> Box<dyn Prober>) -> Rates {
+    let searches = (0..SEEDS).map(|seed| searched(prober(seed).as_mut(), &ASKED, &OPTIONS));
+    let rate = |found| match found {
+        Found::Rate { rate, low, high } => Some([low, rate, high]),
+        _ => None,
+    };
+    searches.filter_map(|capacity| rate(capacity.found)).collect()
+}
+
+fn near(rates: &Rates, truth: f64) -> usize {
+    rates.iter().filter(|[_, rate, _]| (rate / truth - 1.0).abs() <= NEAR).count()
+}
+
+fn covering(rates: &Rates, truth: f64) -> usize {
+    rates.iter().filter(|[low, _, high]| (*low..=*high).contains(&truth)).count()
+}
+
+/// Runs at another rate than it says.
+struct Lies(Loaded, f64);
+
+impl Prober for Lies {
+    fn run(&mut self, rate: f64, purpose: Purpose) -> Result<Tried> {
+        let tried = self.0.tried(rate * self.1, purpose)?;
+        Ok(Tried { rate, achieved: tried.achieved / self.1, ..tried })
+    }
+}
+
+#[test]
+fn the_provisioned_rate_of_a_cloud_volume_is_found_within_three_percent_in_nineteen_of_twenty_seeds()
+ {
+    let truth = Loaded::new(ASKED, 1000).truth([1000.0, 9000.0], 60);
+    let found = rates(|seed| Box::new(Loaded::new(ASKED, seed)));
+    let (near_it, covered) = (near(&found, provisioned()), covering(&found, truth));
+    println!(
+        "{} operations/s provisioned, half of all runs meet the objective at {truth:.0}: near {near_it}, covered {covered} of {SEEDS}",
+        provisioned()
+    );
+    assert!(near_it >= NEAR_MIN, "near {near_it}: {found:.0?}");
+    assert!(covered >= COVERED_MIN, "covered {covered} of {truth:.0}: {found:.0?}");
+    // The counts can fail: intervals a fifth as wide do not hold the truth so often,
+    let narrowed = |[low, rate, high]: &[f64; 3]| {
+        [rate + (low - rate) / 5.0, *rate, rate + (high - rate) / 5.0]
+    };
+    let narrowed: Rates = found.iter().map(narrowed).collect();
+    assert!(covering(&narrowed, truth) < COVERED_MIN, "{narrowed:.0?}");
+    // and a load that does less than it says finds more than there is.
+    let lied = rates(|seed| Box::new(Lies(Loaded::new(ASKED, seed), 0.93)));
+    assert!(near(&lied, provisioned()) < NEAR_MIN, "{lied:.0?}");
+    assert!(covering(&lied, truth) < COVERED_MIN, "{lied:.0?}");
+}
