@@ -10,7 +10,7 @@ use assay_load::capacity::{Objective, Step};
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use super::count::{Count, Lengths};
-use super::live::{DISK_SERIES, Seen, View};
+use super::live::{DISK_SERIES, PhaseNames, Seen, View};
 use crate::load_command::capacity::told;
 use crate::print::{self, Living};
 use assay_base::text::time;
@@ -73,7 +73,7 @@ impl ProgressView {
     #[must_use]
     pub fn new(plan: &Plan, trials: usize, is_live: bool, interrupt: &Interrupt) -> ProgressView {
         let count = Count::new(Lengths::of(plan), trials);
-        let seen = || Seen::new(&plan.title, count);
+        let seen = || Seen::new(&plan.title, PhaseNames::of(plan), count);
         let cpus = &plan.placement.load_cpus.0;
         let view = is_live.then(|| View::open(seen(), interrupt, cpus)).flatten();
         let shown = view.map_or_else(|| Shown::Lines(Living::new()), Shown::View);

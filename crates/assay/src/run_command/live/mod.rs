@@ -8,6 +8,7 @@
 
 mod draw;
 mod line;
+mod phases;
 mod seen;
 
 #[cfg(test)]
@@ -25,6 +26,7 @@ use assay_ports::terminal::{self, Keys, Waited};
 
 use crate::print::screen;
 use assay_system::interrupt::Interrupt;
+pub use phases::PhaseNames;
 use seen::Ending;
 pub use seen::{DISK_SERIES, Seen};
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use assay_load::{Second, SecondPhase};
 
+use super::phases::PhaseNames;
 use crate::run_command::count::Count;
 use assay_lab::monitor::Glimpse;
 use assay_study::TrialKey;
@@ -53,6 +54,8 @@ pub struct LoadSecond {
 pub struct Seen {
     /// Of the plan.
     pub title: String,
+    /// Of each of its runs.
+    pub phases: PhaseNames,
     /// Runs and time.
     pub count: Count,
     /// The run in hand, its place and its name.
@@ -77,9 +80,10 @@ pub struct Seen {
 
 impl Seen {
     /// Of a run that begins.
-    pub fn new(title: &str, count: Count) -> Seen {
+    pub fn new(title: &str, phases: PhaseNames, count: Count) -> Seen {
         Seen {
             title: title.into(),
+            phases,
             count,
             trial: None,
             step: "beginning".into(),
@@ -127,7 +131,9 @@ impl Seen {
         if second.phase == SecondPhase::Measure && self.window_s.is_none() {
             self.window_s = Some(second.end_s - second.length_s);
         }
-        self.step = self.count.phase(second.end_s, self.window_s);
+        let phase = self.window_s.map(|window_s| self.phases.at(second.end_s - window_s));
+        let step = self.count.phase(second.end_s, self.window_s);
+        self.step = step + &phase.unwrap_or_default();
     }
 
     /// Takes what the monitor has seen in the last seconds.

@@ -32,10 +32,10 @@ const SECOND: DiskSecond = [
 fn seen() -> Seen {
     let mut count = Count::new(LENGTHS, 4);
     count.ended();
-    let mut seen = Seen::new("disk against disk", count);
+    let mut seen = Seen::new("disk against disk", PhaseNames::default(), count);
     let key = TrialKey { config: "csd".into(), workload: "rw".into(), threads: 8, repeat: 2 };
     seen.begin_trial(&key);
-    seen.step = LENGTHS.phase(40.0, Some(20.0));
+    seen.step = seen.count.phase(40.0, Some(20.0));
     seen.trial_s = 40.0;
     seen.load = (1..=60)
         .map(|second| LoadSecond { tps: f64::from(second) * 50.0, latency_ms_p99: 12.345 })
@@ -179,7 +179,7 @@ prop_compose! {
     ) -> Seen {
         let mut count = Count::new(LENGTHS, trials);
         count.done = done;
-        let mut seen = Seen::new("title", count);
+        let mut seen = Seen::new("title", PhaseNames::default(), count);
         seen.trial = Some(trial);
         seen.step = step;
         seen.trial_s = trial_s;
