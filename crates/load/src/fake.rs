@@ -6,9 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::worker::render;
-use assay_mysql::{Connect, Interrupter, Reply, Session, SessionError, StatementId, Value};
+use assay_event_loop::Handle;
+use assay_mysql::{Connect, Reply, Session, SessionError, StatementId, Value};
 
 type Failure = dyn Fn(usize, &str) -> Option<SessionError> + Send + Sync;
+type Held = dyn Fn(usize) -> bool + Send + Sync;
+
+/// How often a statement that is held asks whether it still is.
+const HELD_FOR: Duration = Duration::from_micros(200);
 
 /// A fake server. Clones are the same server.
 #[derive(Clone)]
@@ -16,6 +21,7 @@ pub(crate) struct FakeServer {
     service: Duration,
     log: Arc<Mutex<Vec<String>>>,
     failure: Arc<Failure>,
+    held: Arc<Held>,
     connections_max: usize,
     /// Connections, by their numbers from 0, that nobody answers.
     away_for: Range<usize>,
@@ -28,6 +34,7 @@ impl FakeServer {
             service,
             log: Arc::default(),
             failure: Arc::new(|_, _| None),
+            held: Arc::new(|_| false),
             connections_max: usize::MAX,
             away_for: 0..0,
         }
@@ -38,6 +45,14 @@ impl FakeServer {
         failure: impl Fn(usize, &str) -> Option<SessionError> + Send + Sync + 'static,
     ) -> FakeServer {
         FakeServer { failure: Arc::new(failure), ..FakeServer::new(Duration::ZERO) }
+    }
+
+    /// The same server, which does not answer the statements of numbers that `held` holds for.
+    pub(crate) fn that_holds(
+        self,
+        held: impl Fn(usize) -> bool + Send + Sync + 'static,
+    ) -> FakeServer {
+        FakeServer { held: Arc::new(held), ..self }
     }
 
     /// The same server, at which nobody listens after so many connections.
@@ -69,23 +84,26 @@ pub(crate) fn refusal(code: u16) -> SessionError {
 impl Connect for FakeServer {
     type Session = FakeSession;
 
-    fn connect(&self) -> Result<FakeSession, SessionError> {
+    async fn connect_on(&self, events: &Handle) -> Result<FakeSession, SessionError> {
         self.note("connect".into());
         let connections = self.log().iter().filter(|text| *text == "connect").count();
         if connections > self.connections_max || self.away_for.contains(&(connections - 1)) {
             return Err(SessionError::Connect("nobody listens".into()));
         }
-        Ok(FakeSession { server: self.clone(), statements: Vec::new() })
+        let (server, events) = (self.clone(), events.clone());
+        Ok(FakeSession { server, events, statements: Vec::new(), asked: Vec::new() })
     }
 }
 
 pub(crate) struct FakeSession {
     server: FakeServer,
+    events: Handle,
     statements: Vec<String>,
+    asked: Vec<u8>,
 }
 
 impl Session for FakeSession {
-    fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
+    async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
         if sql == "BEGIN" {
             return Err(refusal(1295));
         }
@@ -94,18 +112,24 @@ impl Session for FakeSession {
         Ok(StatementId(self.statements.len() - 1))
     }
 
-    fn execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<Reply, SessionError> {
-        let mut text = Vec::new();
-        render(&self.statements[id.0], values, &mut text);
-        self.query(&text)
+    fn put_execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<(), SessionError> {
+        self.asked.clear();
+        render(&self.statements[id.0], values, &mut self.asked);
+        Ok(())
     }
 
-    fn query(&mut self, sql: &[u8]) -> Result<Reply, SessionError> {
-        if !self.server.service.is_zero() {
-            std::thread::sleep(self.server.service);
-        }
-        let text = String::from_utf8_lossy(sql).into_owned();
+    fn put_query(&mut self, sql: &[u8]) {
+        self.asked = sql.to_vec();
+    }
+
+    async fn exchange(&mut self) -> Result<Reply, SessionError> {
+        // Also of a server that takes no time: others have their turn.
+        self.events.sleep(self.server.service.max(Duration::from_nanos(1))).await;
+        let text = String::from_utf8_lossy(&self.asked).into_owned();
         let number = self.server.note(text.clone());
+        while (self.server.held)(number) {
+            self.events.sleep(HELD_FOR).await;
+        }
         if let Some(error) = (self.server.failure)(number, &text) {
             return Err(error);
         }
@@ -114,13 +138,5 @@ impl Session for FakeSession {
             Some("UPDATE" | "DELETE" | "INSERT") => Reply::Done { affected: 1 },
             _ => Reply::Done { affected: 0 },
         })
-    }
-
-    fn rows(&mut self, _: &str) -> Result<Vec<Vec<Option<String>>>, SessionError> {
-        Ok(Vec::new())
-    }
-
-    fn interrupter(&self) -> Option<Interrupter> {
-        None
     }
 }

@@ -15,7 +15,7 @@ use crate::program::statements_per_event;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
-use assay_mysql::{Endpoint, Session};
+use assay_mysql::Endpoint;
 
 /// Round trips that are timed, and the place of the one that counts when they are sorted: chance makes some longer.
 const ROUND_TRIPS: usize = 100;

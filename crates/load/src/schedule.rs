@@ -57,7 +57,7 @@ impl Pace {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
-    /// Connections, one thread each.
+    /// Connections; of fileio, threads.
     pub threads: u32,
     /// When measuring begins.
     pub warmup: Warmup,

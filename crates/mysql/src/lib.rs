@@ -1,14 +1,14 @@
 //! A client of MySQL's protocol.
 //!
-//! [`ClientConnect`] makes connections to an [`Endpoint`], [`ClientSession`] is one; load generators speak the narrow traits
-//! [`Connect`] and [`Session`], which a test can put a fake behind. Errors are values: the server's own, a connection that
-//! was lost, one that never came to be.
+//! [`ClientConnect`] makes connections to an [`Endpoint`]; [`ClientSession`] is one that blocks, [`LoopSession`] one of many on an event
+//! loop. Load generators speak the narrow traits [`Connect`] and [`Session`], which a test can put a fake behind. Errors are values: the
+//! server's own, a connection that was lost, one that never came to be.
 
 mod client;
 mod endpoint;
 mod session;
 
-pub use client::{ClientConnect, ClientSession, Fields};
+pub use client::{ClientConnect, ClientSession, Fields, LoopSession};
 pub use endpoint::{Address, Endpoint, Tls};
 pub use session::{
     Connect, Interrupter, LOST_IN_QUERY, Reply, Session, SessionError, StatementId, Value,

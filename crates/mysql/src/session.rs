@@ -2,6 +2,8 @@
 //!
 //! Load speaks these traits, so a test can put a fake in place of a server.
 
+use assay_event_loop::Handle;
+
 /// A value bound to a `?`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value<'a> {
@@ -59,30 +61,25 @@ pub enum SessionError {
 /// The client error number of a connection that broke while waiting for an answer.
 pub const LOST_IN_QUERY: u16 = 2013;
 
-/// A connection.
+/// A connection, on an event loop: what is asked is put together at once, and nobody blocks until it is answered.
 pub trait Session {
     /// Prepares `sql` on the server.
     ///
     /// # Errors
     /// The server refuses it, or is gone.
-    fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError>;
-    /// Runs a prepared statement and drains its rows.
+    fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementId, SessionError>>;
+    /// Puts together what runs a prepared statement.
     ///
     /// # Errors
-    /// As above.
-    fn execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<Reply, SessionError>;
-    /// Runs one statement of text and drains its rows.
+    /// It takes another number of values.
+    fn put_execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<(), SessionError>;
+    /// Puts together what runs one statement of text.
+    fn put_query(&mut self, sql: &[u8]);
+    /// Sends what was put together and drains the answer's rows.
     ///
     /// # Errors
-    /// As above.
-    fn query(&mut self, sql: &[u8]) -> Result<Reply, SessionError>;
-    /// Runs one statement of text and reads its rows; for set-up, not for load.
-    ///
-    /// # Errors
-    /// As above.
-    fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SessionError>;
-    /// What cuts this session's connection from another thread.
-    fn interrupter(&self) -> Option<Interrupter>;
+    /// The server refuses it, or is gone.
+    fn exchange(&mut self) -> impl Future<Output = Result<Reply, SessionError>>;
 }
 
 /// Cuts a connection that another thread may be waiting on.
@@ -100,15 +97,18 @@ impl Interrupter {
     }
 }
 
-/// Makes connections.
+/// Makes connections on event loops.
 pub trait Connect: Sync {
     /// What it makes.
     type Session: Session;
-    /// A new connection, logged in.
+    /// A new connection, logged in, of the task at hand of the loop that `events` belongs to.
     ///
     /// # Errors
     /// Nobody listens, or the user is turned away.
-    fn connect(&self) -> Result<Self::Session, SessionError>;
+    fn connect_on(
+        &self,
+        events: &Handle,
+    ) -> impl Future<Output = Result<Self::Session, SessionError>>;
 }
 
 impl SessionError {

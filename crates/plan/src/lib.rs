@@ -81,7 +81,7 @@ pub struct Plan {
         deserialize_with = "thread_list::deserialize"
     )]
     pub noise_floor_threads: Vec<u32>,
-    /// Connections to sweep over, one thread each.
+    /// Connections to sweep over; of fileio, threads.
     #[serde(deserialize_with = "thread_list::deserialize")]
     pub threads: Vec<u32>,
     /// Length of the measuring window, at most if `events` is given too; may be left out where phases say it.

@@ -55,7 +55,7 @@ pub struct TrialKey {
     pub config: String,
     /// Name of the workload.
     pub workload: String,
-    /// Connections, one thread each.
+    /// Connections; of fileio, threads.
     pub threads: u32,
     /// Repeat, from 1.
     pub repeat: u32,

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use assay_disk::BlockBuffer;
+use assay_event_loop::Handle;
 
 use super::data::Data;
 use super::directory::{open, sync};
@@ -65,6 +66,8 @@ struct Buffers {
 impl Task for Operations<'_> {
     type Hand = Buffers;
 
+    const WAITS_FOR_SOCKETS: bool = false;
+
     fn mode(&self) -> Mode {
         self.fileio.mode
     }
@@ -73,7 +76,7 @@ impl Task for Operations<'_> {
         Work::Files { fileio: self.fileio.clone() }
     }
 
-    fn hand(&self, _thread: u32) -> Result<Buffers> {
+    async fn hand(&self, _thread: u32, _events: &Handle) -> Result<Buffers> {
         let bytes = self.fileio.request_bytes() as usize;
         let checked_bytes = if self.fileio.validate { bytes } else { 0 };
         Ok(Buffers {
@@ -82,7 +85,7 @@ impl Task for Operations<'_> {
         })
     }
 
-    fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()> {
+    async fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()> {
         let began = worker.now;
         let task = worker.shared.task;
         let request = task.requests.take(&mut worker.rng);
@@ -103,7 +106,7 @@ impl Task for Operations<'_> {
     }
 
     /// Counted and timed, but no event.
-    fn end(worker: &mut Worker<'_, Self>) -> Result<()> {
+    async fn end(worker: &mut Worker<'_, Self>) -> Result<()> {
         if !worker.shared.task.fileio.fsyncs_at_end() {
             return Ok(());
         }

@@ -2,18 +2,20 @@
 
 mod tables;
 
+use std::thread;
+
 use crate::connect::{At, open};
 use crate::error::{Error, Problem, Result};
 use crate::mixes::Mixes;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
-use assay_mysql::Session;
-use assay_mysql::{Address, Endpoint};
+use assay_mysql::{Address, ClientSession, Endpoint};
 use tables::Found;
 
-/// Descriptors this process uses besides its connections.
+/// Descriptors this process uses besides its connections, and those of an event loop, of which there is one for each CPU at most.
 const FILES_BESIDES: u64 = 64;
+const FILES_OF_LOOP: u64 = 3;
 /// Share of the tables' size that loading takes beside them: redo, undo, the sort of the index.
 const SPACE_MARGIN: f64 = 1.2;
 
@@ -34,10 +36,11 @@ pub fn preflight(
     let mixes = Mixes::new(schema, workload, schedule)?;
     let mut server = Server { session: open(endpoint)?, endpoint };
     let threads = u64::from(schedule.threads);
+    let loops = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     let mut problems = Vec::new();
     problems.extend(statements(&mut server, mixes.prepared_per_connection() * threads)?);
     problems.extend(connections(&mut server, threads)?);
-    problems.extend(open_files(threads + FILES_BESIDES));
+    problems.extend(open_files(threads + FILES_BESIDES + loops * FILES_OF_LOOP));
     let found = Found::new(&mut server, schema)?;
     if !found.any() {
         problems.extend(space(&mut server, schema)?);
@@ -48,7 +51,7 @@ pub fn preflight(
 
 /// A server that is asked for single numbers.
 struct Server<'a> {
-    session: assay_mysql::ClientSession,
+    session: ClientSession,
     endpoint: &'a Endpoint,
 }
 

@@ -6,7 +6,6 @@ use super::{Filling, run, stopped};
 use crate::connect::open;
 use crate::error::Result;
 use crate::rows;
-use assay_mysql::Session;
 
 /// Rows in a statement (sysbench 0.4.12, `INSERT_ROWS`).
 const STATEMENT_ROWS: u64 = 10_000;

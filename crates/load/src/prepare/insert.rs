@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use super::{Filling, Piece, stopped};
 use crate::connect::{At, open};
 use crate::error::{Error, Result};
-use assay_mysql::{ClientSession, Session, StatementId, Value};
+use assay_mysql::{ClientSession, StatementId, Value};
 
 /// Most rows in a statement.
 pub(super) const STATEMENT_ROWS: u64 = 256;

@@ -30,8 +30,8 @@ use crate::schedule::THREADS_MAX;
 use crate::schema::Schema;
 use crate::text::TextSource;
 use crate::workload::Workload;
+use assay_mysql::ClientSession;
 use assay_mysql::Endpoint;
-use assay_mysql::Session;
 use parallel::in_parallel;
 use records::Records;
 use table_rows::TableRows;
@@ -258,7 +258,7 @@ pub fn prewarm(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-fn run(session: &mut impl Session, endpoint: &Endpoint, sql: &str) -> Result<()> {
+fn run(session: &mut ClientSession, endpoint: &Endpoint, sql: &str) -> Result<()> {
     session.query(sql.as_bytes()).map(drop).map_err(|error| error.at(&endpoint.to_string(), sql))
 }
 

@@ -1,21 +1,22 @@
 //! A run from the first connection to the outcome.
 //!
-//! One coordinating thread binds itself to the CPUs given, starts a worker per connection (they inherit the
-//! binding), lets them all start at one instant, wakes once a second to collect what they noted, and ends the run.
+//! One coordinating thread binds itself to the CPUs given, starts the threads that serve the workers (they inherit the
+//! binding), lets all workers start at one instant, wakes once a second to collect what they noted, and ends the run.
 //!
 //! The window of mode `strict` starts and ends at set instants of the clock; what ends outside is booked outside. The
 //! window of mode `compat` is the whole run, and ends when the last event has ended.
 
 mod cpu;
+mod crew;
+mod serve;
 mod steady;
 mod unfinished;
 mod watch;
 
-use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::thread::{self, Scope, Thread};
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 use crate::connect::At;
@@ -24,23 +25,19 @@ use crate::mixes::Mixes;
 use crate::outcome::{Observer, Outcome};
 use crate::pace::Pacer;
 use crate::program::Program;
-use crate::record::{Collector, Ledger};
+use crate::record::Collector;
 use crate::schedule::{SECOND_NS, Schedule};
 use crate::schema::Schema;
-use crate::worker::{Clock, Shared, Statements, Task, Window, Worker};
+use crate::worker::{Clock, Shared, Statements, Task, Window};
 use crate::workload::Workload;
-use assay_mysql::ClientConnect;
-use assay_mysql::Endpoint;
-use assay_mysql::{Connect, Session};
+use assay_mysql::{ClientConnect, Connect, Endpoint, Session};
+use crew::{Crew, Gate, Message};
 use watch::Watch;
-
-/// A worker's stack: the deepest thing it does is a TLS handshake.
-const STACK_BYTES: usize = 256 * 1024;
 
 /// How long events in flight may take to end once the run was stopped from outside.
 const INTERRUPTED_GRACE: Duration = Duration::from_secs(5);
 
-/// How soon a stop from outside is seen by a run that waits for its last events.
+/// How soon a stop from outside is seen by a run that waits for its connections, or for its last events.
 const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
 
 /// Runs `workload` against the tables of `schema`.
@@ -78,9 +75,8 @@ pub(crate) fn run_on<C: Connect>(
     schedule.check()?;
     let mixes = Mixes::new(schema, workload, schedule)?;
     open_with(connect, endpoint, mixes.main())?;
-    let interrupters = (0..schedule.threads).map(|_| Mutex::new(None)).collect();
     let rides_out = schedule.rides_out;
-    let task = Statements { mixes: &mixes, schema, connect, endpoint, rides_out, interrupters };
+    let task = Statements { mixes: &mixes, schema, connect, endpoint, rides_out };
     carry_out(&task, schedule, origin, observer, stop)
 }
 
@@ -100,6 +96,7 @@ pub(crate) fn carry_out<T: Task>(
         window: Window::new(),
         pacer: Pacer::of(schedule, task.mixes_of_phases()),
         stop: AtomicBool::new(false),
+        cut: AtomicBool::new(false),
         begun: AtomicU64::new(0),
         unfinished: (0..schedule.threads).map(|_| AtomicU64::new(u64::MAX)).collect(),
         in_flight: AtomicU32::new(0),
@@ -119,8 +116,13 @@ pub(crate) fn carry_out<T: Task>(
 /// Sends what the program sends once before the load.
 fn open_with<C: Connect>(connect: &C, endpoint: &str, program: &Program) -> Result<()> {
     let Some(sql) = program.opening() else { return Ok(()) };
-    let session = connect.connect().map_err(|error| error.at(endpoint, "connect"));
-    session?.query(sql.as_bytes()).map(drop).map_err(|error| error.at(endpoint, &sql))
+    let opened = assay_event_loop::block_on(async |events| {
+        let session = connect.connect_on(&events).await;
+        let mut session = session.map_err(|error| error.at(endpoint, "connect"))?;
+        session.put_query(sql.as_bytes());
+        session.exchange().await.map(drop).map_err(|error| error.at(endpoint, &sql))
+    });
+    opened.map_err(|e| Error::system("cannot wait for a connection", e))?
 }
 
 /// Binds this thread, and those it will start, to `cpus`; to any if there are none.
@@ -139,38 +141,6 @@ fn bind(cpus: &[usize]) -> Result<()> {
         .map_err(|e| Error::system(format!("cannot run on CPUs {cpus:?}"), e.into()))
 }
 
-/// What a worker tells the coordinator.
-enum Message {
-    Ready(Thread, cpu::Tid),
-    /// How it ended, and the CPU time the thread had taken.
-    Ended(Result<()>, f64),
-}
-
-/// Holds connected workers back until all are.
-#[derive(Default)]
-struct Gate {
-    open: Mutex<Option<Option<(Clock, u64)>>>,
-    changed: Condvar,
-}
-
-impl Gate {
-    fn open(&self, start: Option<(Clock, u64)>) {
-        *self.open.lock() = Some(start);
-        self.changed.notify_all();
-    }
-
-    /// The clock and when to start on it, or nothing if the run is off.
-    fn pass(&self) -> Option<(Clock, u64)> {
-        let mut open = self.open.lock();
-        loop {
-            if let Some(start) = *open {
-                return start;
-            }
-            self.changed.wait(&mut open);
-        }
-    }
-}
-
 struct Job<'a, T> {
     shared: &'a Shared<'a, T>,
     schedule: &'a Schedule,
@@ -179,28 +149,15 @@ struct Job<'a, T> {
     stop: &'a AtomicBool,
 }
 
-/// The workers as the coordinator sees them.
-struct Crew {
-    messages: Receiver<Message>,
-    threads: Vec<Thread>,
-    tids: Vec<cpu::Tid>,
-    working: usize,
-    /// CPU time of those that have ended.
-    cpu_s: f64,
-    failure: Option<Error>,
-}
-
 impl<T: Task> Job<'_, T> {
     fn coordinate<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<Outcome> {
         let mut collector = Collector::new(self.schedule.threads as usize);
         let gate = Arc::new(Gate::default());
-        let mut crew = match self.assemble(scope, &collector, &gate) {
-            Ok(crew) => crew,
-            Err(error) => {
-                gate.open(None);
-                return Err(error);
-            }
-        };
+        let mut crew = Crew::new();
+        if let Err(error) = self.assemble(scope, &mut crew, &collector, &gate) {
+            self.dismiss(&crew, &gate);
+            return Err(error);
+        }
         let now = Instant::now();
         let clock = Clock::from(self.origin.unwrap_or(now));
         let start = clock.now().div_ceil(SECOND_NS) * SECOND_NS * u64::from(self.origin.is_some());
@@ -210,6 +167,7 @@ impl<T: Task> Job<'_, T> {
             watch.cpu_at_start = cpu::seconds_of(&crew.tids);
         }
         gate.open(Some((clock, start)));
+        crew.ring();
         let interrupted = watch.attend(&mut crew, &mut collector);
         let events_cut = self.end(&mut crew, interrupted);
         if let Some(error) = crew.failure {
@@ -220,66 +178,52 @@ impl<T: Task> Job<'_, T> {
         Ok(Outcome { events_cut, ..watch.outcome(&collector, interrupted, cpu_s) })
     }
 
-    /// Starts all workers and waits until each is connected and has its statements prepared.
+    /// Starts all threads and waits until each worker is connected and has its statements prepared, or until the run is stopped: then
+    /// nobody is left.
     fn assemble<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
+        crew: &mut Crew,
         collector: &Collector,
         gate: &Arc<Gate>,
-    ) -> Result<Crew> {
-        let (sender, messages) = channel();
-        for thread in 0..self.schedule.threads {
-            let (sender, gate) = (sender.clone(), Arc::clone(gate));
-            let ledger = collector.ledger(thread as usize);
-            thread::Builder::new()
-                .name(format!("load {thread}"))
-                .stack_size(STACK_BYTES)
-                .spawn_scoped(scope, move || self.work(thread, ledger, &gate, &sender))
-                .map_err(|e| Error::system(format!("cannot start thread {}", thread + 1), e))?;
-        }
-        let mut crew = Crew {
-            messages,
-            threads: vec![],
-            tids: vec![cpu::tid()],
-            working: 0,
-            cpu_s: 0.0,
-            failure: None,
-        };
-        while crew.working < self.schedule.threads as usize {
-            match crew.messages.recv() {
-                Ok(Message::Ready(thread, tid)) => {
-                    crew.threads.push(thread);
-                    crew.tids.push(tid);
-                    crew.working += 1;
-                }
-                Ok(Message::Ended(Err(error), _)) => return Err(error),
-                Ok(Message::Ended(Ok(()), _)) | Err(_) => {
+    ) -> Result<()> {
+        self.start_all(scope, crew, collector, gate)?;
+        let mut ready = 0;
+        while ready < self.schedule.threads {
+            if self.stop.load(Ordering::Relaxed) {
+                self.dismiss(crew, gate);
+                crew.await_all();
+                return Ok(());
+            }
+            match crew.messages.recv_timeout(STOP_SEEN_WITHIN) {
+                Ok(Message::Ended(Err(error)) | Message::Down(Err(error), _)) => return Err(error),
+                Ok(Message::Ended(Ok(())) | Message::Down(Ok(()), _))
+                | Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::Config("a thread ended before the load began".into()));
                 }
+                Ok(message) => {
+                    ready += u32::from(matches!(message, Message::Ready));
+                    crew.note(message);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
             }
         }
-        Ok(crew)
+        Ok(())
     }
 
-    fn work(&self, thread: u32, ledger: Arc<Ledger>, gate: &Gate, sender: &Sender<Message>) {
-        // The timer slack of 50 µs would make every planned start late by as much.
-        let _ = cpu::sharpen_timers();
-        let result =
-            Worker::new(self.shared, thread, self.schedule.seed, ledger).and_then(|mut worker| {
-                let _ = sender.send(Message::Ready(thread::current(), cpu::tid()));
-                match gate.pass() {
-                    Some((clock, start)) => worker.run(clock, start),
-                    None => Ok(()),
-                }
-            });
-        let _ = sender.send(Message::Ended(result, cpu::own_seconds()));
+    /// Sends everybody home before the load begins.
+    fn dismiss(&self, crew: &Crew, gate: &Gate) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.cut.store(true, Ordering::Relaxed);
+        gate.open(None);
+        crew.ring();
     }
 
-    /// Ends all workers and waits for them: as long as it takes when time was up, else a grace, after which their
-    /// connections are cut. Says how many were.
+    /// Ends all workers and waits for them: as long as it takes when time was up, else a grace, after which those that
+    /// still wait are cut off. Says how many were.
     fn end(&self, crew: &mut Crew, interrupted: bool) -> u64 {
         self.shared.stop.store(true, Ordering::Relaxed);
-        crew.threads.iter().for_each(Thread::unpark);
+        crew.ring();
         let grace = match self.schedule.forced_shutdown {
             _ if crew.failure.is_some() => Some(Duration::ZERO),
             Some(seconds) => Some(Duration::from_secs_f64(seconds)),
@@ -287,7 +231,7 @@ impl<T: Task> Job<'_, T> {
         };
         let grace = match grace {
             Some(grace) => grace,
-            None if self.await_all_or_stop(crew) => return 0,
+            None if self.await_workers_or_stop(crew) => Duration::ZERO,
             None => INTERRUPTED_GRACE,
         };
         let deadline = Instant::now() + grace;
@@ -297,17 +241,15 @@ impl<T: Task> Job<'_, T> {
                 Err(_) => break,
             }
         }
-        let (lost_by_us, cut) = (crew.failure.is_none(), crew.working as u64);
-        self.shared.task.cut();
+        let cut = crew.working as u64;
+        self.shared.cut.store(true, Ordering::Relaxed);
+        crew.ring();
         crew.await_all();
-        if lost_by_us && matches!(crew.failure, Some(Error::Lost(_))) {
-            crew.failure = None;
-        }
         cut
     }
 
     /// Waits for all workers, as long as nobody stops the run; says whether they have ended.
-    fn await_all_or_stop(&self, crew: &mut Crew) -> bool {
+    fn await_workers_or_stop(&self, crew: &mut Crew) -> bool {
         while crew.working > 0 {
             if self.stop.load(Ordering::Relaxed) {
                 return false;
@@ -322,26 +264,8 @@ impl<T: Task> Job<'_, T> {
     }
 }
 
-impl Crew {
-    fn await_all(&mut self) {
-        while self.working > 0 {
-            match self.messages.recv() {
-                Ok(message) => self.note(message),
-                Err(_) => return,
-            }
-        }
-    }
-
-    fn note(&mut self, message: Message) {
-        if let Message::Ended(result, cpu_s) = message {
-            self.working -= 1;
-            self.cpu_s += cpu_s;
-            if let Err(error) = result {
-                self.failure.get_or_insert(error);
-            }
-        }
-    }
-}
+#[cfg(test)]
+mod latency_tests;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,3 @@
-use parking_lot::{Condvar, Mutex};
-use std::sync::Arc;
-
 use super::*;
 use crate::fake::FakeServer;
 use crate::mode::Mode;
@@ -10,26 +7,20 @@ use crate::schedule::{Arrivals, Pace};
 
 /// A server that answers nothing from the statement numbered `first` on until the last second of the window was told.
 #[derive(Clone, Default)]
-struct Stall(Arc<(Mutex<bool>, Condvar)>);
+struct Stall(Arc<AtomicBool>);
 
 impl Stall {
     fn server(&self, first: usize) -> FakeServer {
         let stall = self.clone();
-        FakeServer::failing(move |number, _| {
-            if number >= first {
-                let (is_over, changed) = &*stall.0;
-                changed.wait_while(&mut is_over.lock(), |is_over| !*is_over);
-            }
-            None
-        })
+        let holds = move |number| number >= first && !stall.0.load(Ordering::Relaxed);
+        FakeServer::new(Duration::ZERO).that_holds(holds)
     }
 }
 
 impl Observer for Stall {
     fn second(&self, second: &Second) {
         if second.end_s >= 1.0 {
-            *self.0.0.lock() = true;
-            self.0.1.notify_all();
+            self.0.store(true, Ordering::Relaxed);
         }
     }
 }

@@ -234,3 +234,36 @@ fn seconds_follow_the_callers_clock() {
             .unwrap();
     assert_eq!((outcome.measure_start_s, outcome.measure_end_s), (42.0, 43.0));
 }
+
+/// A server that takes connections and never says a word.
+struct Mute;
+
+impl Connect for Mute {
+    type Session = crate::fake::FakeSession;
+
+    async fn connect_on(
+        &self,
+        _: &assay_event_loop::Handle,
+    ) -> Result<Self::Session, SessionError> {
+        std::future::pending().await
+    }
+}
+
+#[test]
+fn a_stop_is_seen_while_connections_are_made() {
+    let (schema, stop) = (Schema::default(), AtomicBool::new(true));
+    let workload = workload(Recipe::OltpPointSelect, Mode::Strict);
+    let schedule = Schedule { threads: 3, seconds: 600.0, ..Schedule::default() };
+    let outcome = run_on(&Mute, "fake", &schema, &workload, &schedule, None, &(), &stop).unwrap();
+    assert!(outcome.interrupted && outcome.events == 0, "{outcome:?}");
+}
+
+#[test]
+fn what_still_waits_after_the_grace_is_cut_and_told_as_unfinished() {
+    let server = FakeServer::new(Duration::from_millis(1)).that_holds(|number| number > 20);
+    let schedule =
+        Schedule { threads: 3, seconds: 1.0, forced_shutdown: Some(0.01), ..Schedule::default() };
+    let outcome =
+        run_quietly(&server, &workload(Recipe::OltpPointSelect, Mode::Strict), &schedule).unwrap();
+    assert_eq!((outcome.events, outcome.events_cut, outcome.unfinished.events), (20, 3, 3));
+}

@@ -73,7 +73,7 @@ pub(super) const OPTIONS: &[Opt] = &[
         "compat",
         "like sysbench, or with its quirks fixed (docs/workloads.md)",
     ),
-    opt(RUN, Sysbench, "threads", N, "1", "connections, one thread each"),
+    opt(RUN, Sysbench, "threads", N, "1", "connections; of fileio, threads"),
     opt(
         RUN,
         Sysbench,

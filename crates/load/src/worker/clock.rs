@@ -1,7 +1,6 @@
 //! The clock of a run and the window that is measured on it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::record::Phase;
@@ -32,15 +31,9 @@ impl Clock {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    /// Waits until `ns`, or until `give_up` holds after this thread was unparked.
-    pub(crate) fn wait_until(&self, ns: u64, give_up: impl Fn() -> bool) {
-        loop {
-            let left = ns.saturating_sub(self.now());
-            if left == 0 || give_up() {
-                return;
-            }
-            thread::park_timeout(Duration::from_nanos(left));
-        }
+    /// When it is `ns`; nothing for what is never.
+    pub(crate) fn instant(&self, ns: u64) -> Option<Instant> {
+        if ns == u64::MAX { None } else { self.origin.checked_add(Duration::from_nanos(ns)) }
     }
 }
 

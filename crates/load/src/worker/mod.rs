@@ -1,8 +1,8 @@
-//! One thread: starts events when they are due, and notes times. What an event does is its task's: statements on a connection, here too, or
+//! A worker: starts events when they are due, and notes times. What an event does is its task's: statements on a connection, here too, or
 //! operations on files.
 //!
 //! Guarantees: nothing is allocated between two statements once buffers have grown; one reading of the clock per
-//! statement; no event starts after the window's end or after `stop`.
+//! statement, when its answer is in hand, with which the next one begins; no event starts after the window's end or after `stop`.
 
 mod clock;
 mod operation;
@@ -20,6 +20,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use assay_event_loop::Handle;
+
 use crate::connect::{At, is_of_changed_table, is_of_restart};
 use crate::course::MAIN_MIX;
 use crate::error::{Error, Result};
@@ -34,7 +36,7 @@ use assay_mysql::{Connect, LOST_IN_QUERY, Session, SessionError};
 use statement::Slots;
 use task::Kit;
 
-/// How often, about, a thread asks a server that restarts to let it in.
+/// How often, about, a worker asks a server that restarts to let it in.
 const KNOCK_EVERY_NS: u64 = 100_000_000;
 
 /// What all workers of a run share.
@@ -44,10 +46,12 @@ pub(crate) struct Shared<'a, T> {
     pub(crate) pacer: Option<Pacer>,
     /// No new event is to begin.
     pub(crate) stop: AtomicBool,
+    /// Those at hand are given up too, where they wait.
+    pub(crate) cut: AtomicBool,
     /// Events begun in the window so far, and the number to stop at.
     pub(crate) begun: AtomicU64,
     pub(crate) events_max: u64,
-    /// The planned start of the first event that each thread had not ended when the window did; `u64::MAX` if none.
+    /// The planned start of the first event that each worker had not ended when the window did; `u64::MAX` if none.
     pub(crate) unfinished: Vec<AtomicU64>,
     /// In open loop, events that have begun and not ended.
     pub(crate) in_flight: AtomicU32,
@@ -74,6 +78,7 @@ pub(crate) struct Worker<'a, T: Task> {
     mix: usize,
     pub(crate) rng: Rng,
     ledger: Arc<Ledger>,
+    events: Handle,
     pub(crate) clock: Clock,
     /// When the last statement ended, in ns of the clock.
     pub(crate) now: u64,
@@ -83,19 +88,21 @@ pub(crate) struct Worker<'a, T: Task> {
 
 impl<'a, T: Task> Worker<'a, T> {
     /// Gets ready.
-    pub(crate) fn new(
+    pub(crate) async fn new(
         shared: &'a Shared<'a, T>,
         thread: u32,
         seed: u64,
         ledger: Arc<Ledger>,
+        events: Handle,
     ) -> Result<Worker<'a, T>> {
         Ok(Worker {
             shared,
             thread,
-            hand: shared.task.hand(thread)?,
+            hand: shared.task.hand(thread, &events).await?,
             mix: MAIN_MIX,
             rng: Rng::new(seed, u64::from(thread)),
             ledger,
+            events,
             clock: Clock::starting_now(),
             now: 0,
             lateness: 0,
@@ -103,46 +110,53 @@ impl<'a, T: Task> Worker<'a, T> {
     }
 
     /// Runs events until the window's end, the last event, or `stop`.
-    pub(crate) fn run(&mut self, clock: Clock, start_ns: u64) -> Result<()> {
+    pub(crate) async fn run(&mut self, clock: Clock, start_ns: u64) -> Result<()> {
         self.clock = clock;
-        self.clock.wait_until(start_ns, || self.stopped());
+        self.wait_until(start_ns).await;
         self.now = self.clock.now();
         while !self.finished() {
             let Some(pacer) = &self.shared.pacer else {
-                self.event(self.now)?;
+                self.event(self.now).await?;
                 continue;
             };
             match pacer.next(self.thread, self.now.saturating_sub(start_ns)) {
-                Next::Event { mix } => self.paced_event(self.now, mix)?,
+                Next::Event { mix } => self.paced_event(self.now, mix).await?,
                 Next::Planned { at_ns, mix } => {
                     // What was taken and is not to be begun any more was due all the same.
                     let planned = start_ns.saturating_add(at_ns);
-                    if !self.wait_for(planned) {
+                    if !self.wait_for(planned).await {
                         self.leave_unfinished(planned);
                         break;
                     }
-                    self.paced_event(planned, mix)?;
+                    self.paced_event(planned, mix).await?;
                 }
                 Next::Wait { until_ns } => {
-                    self.wait_for(start_ns.saturating_add(until_ns));
+                    self.wait_for(start_ns.saturating_add(until_ns)).await;
                 }
             }
         }
-        T::end(self)
+        T::end(self).await
+    }
+
+    /// Waits until an instant of the clock, or until the load is stopped.
+    async fn wait_until(&self, ns: u64) {
+        self.events.wait_until(self.clock.instant(ns), || self.stopped()).await;
     }
 
     /// Waits until an instant; says whether events may still begin then.
-    fn wait_for(&mut self, ns: u64) -> bool {
+    async fn wait_for(&mut self, ns: u64) -> bool {
         let stop = self.shared.window.stop();
-        self.clock.wait_until(ns.min(stop), || self.stopped());
-        self.now = self.clock.now();
+        if ns > self.now {
+            self.wait_until(ns.min(stop)).await;
+            self.now = self.clock.now();
+        }
         ns < stop && !self.stopped()
     }
 
-    fn paced_event(&mut self, planned: u64, mix: usize) -> Result<()> {
+    async fn paced_event(&mut self, planned: u64, mix: usize) -> Result<()> {
         self.mix = mix;
         self.shared.in_flight.fetch_add(1, Ordering::Relaxed);
-        let result = self.event(planned);
+        let result = self.event(planned).await;
         self.shared.in_flight.fetch_sub(1, Ordering::Relaxed);
         result
     }
@@ -160,36 +174,59 @@ impl<'a, T: Task> Worker<'a, T> {
         counts && shared.begun.fetch_add(1, Ordering::Relaxed) >= shared.events_max
     }
 
-    fn event(&mut self, planned: u64) -> Result<()> {
+    async fn event(&mut self, planned: u64) -> Result<()> {
         self.lateness = self.now.saturating_sub(planned);
         let planned = planned.min(self.now);
-        let result = T::event(self, planned);
-        if result.is_err() || self.shared.window.phase(self.now) == Phase::Late {
-            self.leave_unfinished(planned);
+        let at_hand = AtHand { unfinished: self.unfinished(), planned };
+        let result = T::event(self, planned).await;
+        if result.is_ok() && self.shared.window.phase(self.now) != Phase::Late {
+            at_hand.end();
         }
         result
     }
 
+    fn unfinished(&self) -> &'a AtomicU64 {
+        &self.shared.unfinished[self.thread as usize]
+    }
+
     /// Leaves word of an event that did not end inside the window.
     fn leave_unfinished(&self, planned: u64) {
-        self.shared.unfinished[self.thread as usize].fetch_min(planned, Ordering::Relaxed);
+        self.unfinished().fetch_min(planned, Ordering::Relaxed);
+    }
+}
+
+/// An event at hand. Where it does not come to its end inside the window, whatever the reason, it leaves word.
+struct AtHand<'a> {
+    unfinished: &'a AtomicU64,
+    planned: u64,
+}
+
+impl AtHand<'_> {
+    fn end(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for AtHand<'_> {
+    fn drop(&mut self) {
+        self.unfinished.fetch_min(self.planned, Ordering::Relaxed);
     }
 }
 
 impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
     /// Attempts the event until it succeeds, the run is over, or an error is not to be ignored.
-    fn end_event(&mut self, planned: u64) -> Result<()> {
+    pub(super) async fn end_event(&mut self, planned: u64) -> Result<()> {
         let mut attempt = 0;
         let drawn_from = self.rng.clone();
         self.set_again(false);
         loop {
             let began = self.now;
-            match self.attempt() {
+            match self.attempt().await {
                 Ok(()) => {
                     self.note_event(planned, began);
                     return Ok(());
                 }
-                Err(setback) => self.recover(setback, attempt)?,
+                Err(setback) => self.recover(setback, attempt).await?,
             }
             attempt += 1;
             self.set_again(true);
@@ -214,10 +251,10 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         self.hand.kits[self.mix].buffers.again = again;
     }
 
-    fn attempt(&mut self) -> Result<(), Setback> {
+    async fn attempt(&mut self) -> Result<(), Setback> {
         let program = self.program();
         if let Some(operations) = &program.operations {
-            return self.operation(operations);
+            return self.operation(operations).await;
         }
         let mut event_table = None;
         for group in &program.groups {
@@ -229,21 +266,21 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
             };
             for _ in 0..group.repeat {
                 for &kind in group.steps {
-                    self.step(kind, table)?;
+                    self.step(kind, table).await?;
                 }
             }
         }
         Ok(())
     }
 
-    fn step(&mut self, kind: Kind, table: usize) -> Result<(), Setback> {
-        let program = self.program();
-        self.think(kind);
-        let Kit { points, buffers } = &mut self.hand.kits[self.mix];
-        let values = buffers.values(kind, program, points, &mut self.rng);
-        let slots = &mut self.hand.slots[self.mix];
-        let answer = slots.run(&mut self.hand.session, kind, table, program, values.as_slice());
-        drop(values);
+    async fn step(&mut self, kind: Kind, table: usize) -> Result<(), Setback> {
+        if self.thinks_before(kind) {
+            self.think().await;
+        }
+        let answer = match self.put(kind, table) {
+            Ok(()) => self.hand.session.exchange().await,
+            Err(error) => Err(error),
+        };
         let sent = std::mem::replace(&mut self.now, self.clock.now());
         let service = self.now - sent;
         match answer {
@@ -259,15 +296,30 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         }
     }
 
-    /// Waits as a user would before a statement. The event's time holds it, the statement's does not.
-    fn think(&mut self, kind: Kind) {
+    /// Draws the values of a statement and puts it together.
+    #[inline]
+    fn put(&mut self, kind: Kind, table: usize) -> Result<(), SessionError> {
+        let program = self.program();
+        let Kit { points, buffers } = &mut self.hand.kits[self.mix];
+        let values = buffers.values(kind, program, points, &mut self.rng);
+        let slots = &mut self.hand.slots[self.mix];
+        slots.put(&mut self.hand.session, kind, table, program, values.as_slice())
+    }
+
+    /// Whether a user would think before a statement.
+    #[inline]
+    fn thinks_before(&self, kind: Kind) -> bool {
+        let workload = &self.program().workload;
+        let longest = workload.user_delay_min.max(workload.user_delay_max);
+        longest > 0 && !matches!(kind, Kind::Begin | Kind::Commit)
+    }
+
+    /// Waits as a user would. The event's time holds it, the statement's does not.
+    async fn think(&mut self) {
         let workload = &self.program().workload;
         let (least, limit) = (workload.user_delay_min, workload.user_delay_max);
-        if least.max(limit) == 0 || matches!(kind, Kind::Begin | Kind::Commit) {
-            return;
-        }
         let delay_us = least + self.rng.below(limit.saturating_sub(least));
-        self.clock.wait_until(self.now + delay_us * 1000, || self.stopped());
+        self.wait_until(self.now + delay_us * 1000).await;
         self.now = self.clock.now();
     }
 
@@ -291,61 +343,63 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         }
     }
 
-    fn recover(&mut self, setback: Setback, attempt: u32) -> Result<()> {
+    async fn recover(&mut self, setback: Setback, attempt: u32) -> Result<()> {
         match setback {
             Setback::Fatal(error) => return Err(error),
             Setback::Again { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
                 if self.program().workload.mode == Mode::Strict {
-                    self.roll_back()?;
-                    self.back_off(attempt);
+                    self.roll_back().await?;
+                    self.back_off(attempt).await;
                 }
             }
             Setback::Reconnect { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
-                let (session, slots) =
-                    self.shared.task.connect(self.thread).map_err(|error| not_anew(code, error))?;
-                self.take_up(session, slots);
+                let connected = self.shared.task.connect(&self.events).await;
+                self.take_up(connected.map_err(|error| not_anew(code, error))?);
             }
             Setback::AwaitServer { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
-                self.await_server();
+                self.await_server().await;
             }
         }
         self.now = self.clock.now();
         Ok(())
     }
 
-    fn take_up(&mut self, session: C::Session, slots: Vec<Slots>) {
+    fn take_up(&mut self, (session, slots): (C::Session, Vec<Slots>)) {
         self.hand.session = session;
         self.hand.slots = slots;
         self.note(Event::Reconnect, Time::Both, 0);
     }
 
-    /// Knocks until the server lets this thread in, or the load is over. Why it does not yet is no error: it restarts.
-    fn await_server(&mut self) {
+    /// Knocks until the server lets this worker in, or the load is over. Why it does not yet is no error: it restarts.
+    async fn await_server(&mut self) {
         while !self.stopped() && self.clock.now() < self.shared.window.stop() {
-            if let Ok((session, slots)) = self.shared.task.connect(self.thread) {
+            let connect = self.shared.task.connect(&self.events);
+            let connected = self.events.until(None, || self.stopped(), connect).await;
+            if let Some(Ok(connected)) = connected {
                 self.now = self.clock.now();
-                return self.take_up(session, slots);
+                return self.take_up(connected);
             }
-            // All threads were cut off at once: they need not come back at once.
+            // All workers were cut off at once: they need not come back at once.
             let until = self.clock.now() + KNOCK_EVERY_NS / 2 + self.rng.below(KNOCK_EVERY_NS);
-            self.clock.wait_until(until, || self.stopped());
+            self.wait_until(until).await;
         }
     }
 
     /// After error 1205 the server keeps the transaction open, and the retry's `BEGIN` would commit half of it.
-    fn roll_back(&mut self) -> Result<()> {
-        let answer = self.hand.session.query(b"ROLLBACK");
+    async fn roll_back(&mut self) -> Result<()> {
+        self.hand.session.put_query(b"ROLLBACK");
+        let answer = self.hand.session.exchange().await;
         answer.map(drop).map_err(|error| error.at(self.shared.task.endpoint, "ROLLBACK"))
     }
 
     /// Waits 0 to 1 ms before the first retry, twice as long before each further one, at most 64 ms.
-    fn back_off(&mut self, attempt: u32) {
+    async fn back_off(&mut self, attempt: u32) {
         let longest = Duration::from_millis(1 << attempt.min(6)).as_nanos() as u64;
         let until = self.clock.now() + self.rng.below(longest);
-        self.clock.wait_until(until, || self.stopped());
+        self.wait_until(until).await;
     }
 }
 

@@ -10,22 +10,22 @@ use crate::ycsb::Operation;
 
 impl<C: Connect> Worker<'_, Statements<'_, C>> {
     /// Draws the next operation and does it.
-    pub(super) fn operation(&mut self, operations: &Operations) -> Result<(), Setback> {
+    pub(super) async fn operation(&mut self, operations: &Operations) -> Result<(), Setback> {
         let buffers = &mut self.hand.kits[self.mix].buffers;
         let again = buffers.again;
         let Some(drawn) = &mut buffers.drawn else { return Ok(()) };
         let operation = drawn.draw(operations, again, &mut self.rng);
         let field = drawn.field() as usize;
         match operation {
-            Operation::Read => self.step(Kind::RecordRead, 0),
-            Operation::Update => self.step(Kind::RecordUpdate, field),
-            Operation::Scan => self.step(Kind::RecordScan, 0),
+            Operation::Read => self.step(Kind::RecordRead, 0).await,
+            Operation::Update => self.step(Kind::RecordUpdate, field).await,
+            Operation::Scan => self.step(Kind::RecordScan, 0).await,
             Operation::Insert => {
-                self.step(Kind::RecordInsert, 0)?;
+                self.step(Kind::RecordInsert, 0).await?;
                 self.acknowledge(operations);
                 Ok(())
             }
-            Operation::ReadModifyWrite => self.read_modify_write(field),
+            Operation::ReadModifyWrite => self.read_modify_write(field).await,
         }
     }
 
@@ -36,10 +36,10 @@ impl<C: Connect> Worker<'_, Statements<'_, C>> {
     }
 
     /// Counted as its two statements, and timed as a whole besides.
-    fn read_modify_write(&mut self, field: usize) -> Result<(), Setback> {
+    async fn read_modify_write(&mut self, field: usize) -> Result<(), Setback> {
         let (began, lateness) = (self.now, self.lateness);
-        self.step(Kind::RecordRead, 0)?;
-        self.step(Kind::RecordUpdate, field)?;
+        self.step(Kind::RecordRead, 0).await?;
+        self.step(Kind::RecordUpdate, field).await?;
         self.lateness = lateness;
         let event = Event::Statement(Kind::ReadModifyWrite, Outcome::Together);
         self.note_statement(event, self.now - began);

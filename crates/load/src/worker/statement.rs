@@ -3,7 +3,7 @@
 use crate::oltp::Kind;
 use crate::program::Program;
 use crate::rows;
-use assay_mysql::{Reply, Session, SessionError, StatementId, Value};
+use assay_mysql::{Session, SessionError, StatementId, Value};
 
 /// The server cannot prepare this statement (`ER_UNSUPPORTED_PS`), such as `BEGIN`.
 const UNSUPPORTED_PS: u16 = 1295;
@@ -17,7 +17,7 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// Prepares all statements of the program; an error comes with the statement it is about.
-    pub(crate) fn prepare<S: Session>(
+    pub(crate) async fn prepare<S: Session>(
         session: &mut S,
         program: &Program,
     ) -> Result<Slots, (SessionError, String)> {
@@ -26,7 +26,10 @@ impl Slots {
             let place = &mut slots.prepared[texts.kind as usize];
             for text in &texts.by_table {
                 place.push(match texts.prepare {
-                    true => prepare_one(session, text).map_err(|error| (error, text.clone()))?,
+                    true => {
+                        let prepared = prepare_one(session, text).await;
+                        prepared.map_err(|error| (error, text.clone()))?
+                    }
                     false => None,
                 });
             }
@@ -34,32 +37,33 @@ impl Slots {
         Ok(slots)
     }
 
-    /// Runs the statement of `kind` for `table`.
+    /// Puts together the statement of `kind` for `table`.
     #[inline]
-    pub(crate) fn run<S: Session>(
+    pub(crate) fn put<S: Session>(
         &mut self,
         session: &mut S,
         kind: Kind,
         table: usize,
         program: &Program,
         values: &[Value<'_>],
-    ) -> Result<Reply, SessionError> {
+    ) -> Result<(), SessionError> {
         match self.prepared[kind as usize][table] {
-            Some(id) => session.execute(id, values),
+            Some(id) => session.put_execute(id, values),
             None => {
                 self.text.clear();
                 render(program.statement(kind, table), values, &mut self.text);
-                session.query(&self.text)
+                session.put_query(&self.text);
+                Ok(())
             }
         }
     }
 }
 
-fn prepare_one<S: Session>(
+async fn prepare_one<S: Session>(
     session: &mut S,
     text: &str,
 ) -> Result<Option<StatementId>, SessionError> {
-    match session.prepare(text) {
+    match session.prepare(text).await {
         Ok(id) => Ok(Some(id)),
         Err(SessionError::Server { code: UNSUPPORTED_PS, .. }) => Ok(None),
         Err(error) => Err(error),

@@ -1,6 +1,6 @@
 //! What the events of a run do. When they start and how they are noted is the worker's part, the same for every task.
 
-use parking_lot::Mutex;
+use assay_event_loop::Handle;
 
 use super::Worker;
 use crate::connect::At;
@@ -15,12 +15,15 @@ use crate::schedule::RidesOut;
 use crate::schema::Schema;
 use crate::worker::statement::Slots;
 use crate::worker::values::Buffers;
-use assay_mysql::{Connect, Interrupter, Session};
+use assay_mysql::Connect;
 
-/// What the events of a run do, and on what: one for all threads.
+/// What the events of a run do, and on what: one for all workers.
 pub(crate) trait Task: Sized + Sync {
-    /// What one thread does it with.
+    /// What one worker does it with.
     type Hand;
+
+    /// Whether what an event waits for are sockets: then one thread serves many workers. Else each has a thread, which it blocks.
+    const WAITS_FOR_SOCKETS: bool;
 
     /// Whether quirks of the benchmark program are kept.
     fn mode(&self) -> Mode;
@@ -33,19 +36,16 @@ pub(crate) trait Task: Sized + Sync {
         &[]
     }
 
-    /// Gets a thread ready.
-    fn hand(&self, thread: u32) -> Result<Self::Hand>;
+    /// Gets a worker ready.
+    async fn hand(&self, thread: u32, events: &Handle) -> Result<Self::Hand>;
 
     /// One event from its start to its end, which was planned for `planned`; notes all of it.
-    fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()>;
+    async fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()>;
 
-    /// What a thread does after its last event.
-    fn end(_worker: &mut Worker<'_, Self>) -> Result<()> {
+    /// What a worker does after its last event.
+    async fn end(_worker: &mut Worker<'_, Self>) -> Result<()> {
         Ok(())
     }
-
-    /// Cuts off what threads are waiting for; says whether it could.
-    fn cut(&self) {}
 }
 
 /// Statements on a server.
@@ -57,8 +57,6 @@ pub(crate) struct Statements<'a, C> {
     pub(crate) endpoint: &'a str,
     /// What the load outlasts.
     pub(crate) rides_out: RidesOut,
-    /// What cuts each thread's connection.
-    pub(crate) interrupters: Vec<Mutex<Option<Interrupter>>>,
 }
 
 /// A connection, its statements prepared.
@@ -69,7 +67,7 @@ pub(crate) struct Connected<C: Connect> {
     pub(crate) kits: Vec<Kit>,
 }
 
-/// What a thread has for one of the load's mixes.
+/// What a worker has for one of the load's mixes.
 pub(crate) struct Kit {
     pub(crate) points: Keys,
     pub(crate) buffers: Buffers,
@@ -77,6 +75,8 @@ pub(crate) struct Kit {
 
 impl<C: Connect> Task for Statements<'_, C> {
     type Hand = Connected<C>;
+
+    const WAITS_FOR_SOCKETS: bool = true;
 
     fn mode(&self) -> Mode {
         self.mixes.main().workload.mode
@@ -91,8 +91,8 @@ impl<C: Connect> Task for Statements<'_, C> {
         self.mixes.of_phases()
     }
 
-    fn hand(&self, thread: u32) -> Result<Connected<C>> {
-        let (session, slots) = self.connect(thread)?;
+    async fn hand(&self, thread: u32, events: &Handle) -> Result<Connected<C>> {
+        let (session, slots) = self.connect(events).await?;
         let kit = |program: &Program| Kit {
             points: program.points(thread),
             buffers: Buffers::new(program.operations.as_ref().map(Drawn::new)),
@@ -100,26 +100,21 @@ impl<C: Connect> Task for Statements<'_, C> {
         Ok(Connected { session, slots, kits: self.mixes.all().map(kit).collect() })
     }
 
-    fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()> {
-        worker.end_event(planned)
-    }
-
-    fn cut(&self) {
-        self.interrupters.iter().filter_map(|i| i.lock().take()).for_each(|i| i.cut());
+    async fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()> {
+        worker.end_event(planned).await
     }
 }
 
 impl<C: Connect> Statements<'_, C> {
     /// Connects and prepares.
-    pub(super) fn connect(&self, thread: u32) -> Result<(C::Session, Vec<Slots>)> {
-        let connected = self.connect.connect();
+    pub(super) async fn connect(&self, events: &Handle) -> Result<(C::Session, Vec<Slots>)> {
+        let connected = self.connect.connect_on(events).await;
         let mut session = connected.map_err(|error| error.at(self.endpoint, "connect"))?;
-        *self.interrupters[thread as usize].lock() = session.interrupter();
-        let prepare = |program: &Program| {
-            let slots = Slots::prepare(&mut session, program);
-            slots.map_err(|(error, text)| error.at(self.endpoint, &text))
-        };
-        let slots = self.mixes.all().map(prepare).collect::<Result<_>>()?;
-        Ok((session, slots))
+        let mut all = Vec::new();
+        for program in self.mixes.all() {
+            let slots = Slots::prepare(&mut session, program).await;
+            all.push(slots.map_err(|(error, text)| error.at(self.endpoint, &text))?);
+        }
+        Ok((session, all))
     }
 }

@@ -5,6 +5,7 @@
 //! which MySQL also feigns for users that do not exist, always does so. The scrambles and the RSA step are those of
 //! the `mysql_common` crate.
 
+use assay_event_loop::Watch;
 use mysql_common::{crypto, scramble};
 
 use super::socket::Stream;
@@ -56,13 +57,14 @@ struct Greeting {
 }
 
 /// Logs in over `stream`.
-pub(super) fn log_in(
+pub(super) async fn log_in(
     stream: Stream,
+    watch: Option<Watch>,
     endpoint: &Endpoint,
     tls: Option<&tls::Config>,
 ) -> Result<Wire, SessionError> {
-    let mut wire = Wire::new(stream);
-    let greeting = match wire.answer() {
+    let mut wire = Wire::new(stream, watch);
+    let greeting = match wire.answer().await {
         Ok(packet) => parse_greeting(packet)
             .ok_or_else(|| unspoken("it does not speak the MySQL protocol"))?,
         Err(SessionError::Lost { message, .. }) => return Err(SessionError::Connect(message)),
@@ -79,7 +81,7 @@ pub(super) fn log_in(
         }
         flags |= SSL;
         begin_response(&mut wire, flags);
-        wire.send()?;
+        wire.send().await?;
         wire = wire.over(|stream| {
             let encrypted = tls.wrap(stream.socket().clone()).map_err(SessionError::Encryption)?;
             Ok(Stream::Tls(Box::new(encrypted)))
@@ -88,8 +90,10 @@ pub(super) fn log_in(
     wire.definitions_end_marked = flags & DEPRECATE_EOF == 0;
     let plugin = if greeting.plugin == CACHING_SHA2 { CACHING_SHA2 } else { NATIVE };
     respond(&mut wire, flags, endpoint, plugin, &greeting.nonce)
+        .await
         .map_err(|error| in_handshake(error, endpoint))?;
     prove(&mut wire, endpoint, plugin.to_vec(), greeting.nonce)
+        .await
         .map_err(|error| in_handshake(error, endpoint))?;
     Ok(wire)
 }
@@ -141,7 +145,7 @@ fn begin_response(wire: &mut Wire, flags: u32) {
     wire.put_zeroes(23);
 }
 
-fn respond(
+async fn respond(
     wire: &mut Wire,
     flags: u32,
     endpoint: &Endpoint,
@@ -158,7 +162,7 @@ fn respond(
     }
     wire.put(plugin);
     wire.put(&[0]);
-    wire.send()
+    wire.send().await
 }
 
 /// What proves the password to `plugin`; empty for no password and for plugins that need none.
@@ -172,14 +176,14 @@ fn proof(plugin: &[u8], password: &str, nonce: &[u8]) -> Vec<u8> {
 }
 
 /// Answers until the server is content.
-fn prove(
+async fn prove(
     wire: &mut Wire,
     endpoint: &Endpoint,
     mut plugin: Vec<u8>,
     mut nonce: Vec<u8>,
 ) -> Result<(), SessionError> {
     loop {
-        let packet = wire.answer()?.to_vec();
+        let packet = wire.answer().await?.to_vec();
         match packet[0] {
             0x00 => return Ok(()),
             0xfe => {
@@ -190,17 +194,17 @@ fn prove(
                 nonce = packet.get(name.len() + 2..).unwrap_or_default().to_vec();
                 nonce.resize(20, 0);
                 if plugin == SHA256 {
-                    send_password(wire, &endpoint.password, &nonce, 1)?;
+                    send_password(wire, &endpoint.password, &nonce, 1).await?;
                 } else {
                     wire.begin_packet();
                     wire.put(&proof(&plugin, &endpoint.password, &nonce));
-                    wire.send()?;
+                    wire.send().await?;
                 }
             }
             // The server's cache knew the password; its consent follows.
             0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&3) => {}
             0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&4) => {
-                send_password(wire, &endpoint.password, &nonce, 2)?;
+                send_password(wire, &endpoint.password, &nonce, 2).await?;
             }
             _ => {
                 return Err(unspoken(
@@ -224,7 +228,7 @@ fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
 }
 
 /// Sends the password itself, under the server's key where others could read along; `ask` is what asks for the key.
-fn send_password(
+async fn send_password(
     wire: &mut Wire,
     password: &str,
     nonce: &[u8],
@@ -235,8 +239,8 @@ fn send_password(
     if !wire.stream().is_private() && !password.is_empty() {
         wire.begin_packet();
         wire.put(&[ask]);
-        wire.send()?;
-        let key = wire.answer()?.get(1..).unwrap_or_default().to_vec();
+        wire.send().await?;
+        let key = wire.answer().await?.get(1..).unwrap_or_default().to_vec();
         if !key.starts_with(b"-----BEGIN PUBLIC KEY-----") {
             return Err(lost("the server sent no public key; use --mysql-ssl"));
         }
@@ -247,7 +251,7 @@ fn send_password(
     }
     wire.begin_packet();
     wire.put(&secret);
-    wire.send()
+    wire.send().await
 }
 
 #[cfg(test)]

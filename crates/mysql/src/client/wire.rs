@@ -1,9 +1,15 @@
 //! Packets: three bytes of length, one of sequence, then the payload.
 //!
-//! What arrives is kept in one buffer and looked at where it lies; what is sent is built in another.
+//! What arrives is kept in one buffer and looked at where it lies; what is sent is built in another. Both wait where a watch says that the
+//! socket is not ready; without one the socket itself blocks, and no wait is ever seen.
 
+use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
+use std::ops::Range;
+use std::task::Poll;
 use std::time::Duration;
+
+use assay_event_loop::Watch;
 
 use super::socket::Stream;
 use super::tls;
@@ -18,17 +24,29 @@ const BUFFER_BYTES: usize = 16 * 1024;
 /// A stream of packets.
 pub(super) struct Wire {
     stream: Stream,
+    /// What tells when the socket is ready; without it the socket blocks.
+    watch: Option<Watch>,
     out: Vec<u8>,
+    /// How much of `out` was sent.
+    sent: usize,
     arrived: Vec<u8>,
     /// What lies in `arrived` and was not looked at.
-    unread: std::ops::Range<usize>,
+    unread: Range<usize>,
     sequence: u8,
     /// Whether result sets mark the end of their column definitions.
     pub(super) definitions_end_marked: bool,
     lost: bool,
     logged_in: bool,
-    /// Whether waiting has no limit of time any more.
+    /// Whether blocking has no limit of time any more.
     patient: bool,
+}
+
+/// What has arrived of the next packet.
+pub(super) enum Step {
+    /// All of it; where its payload lies.
+    Packet(Range<usize>),
+    /// So many bytes must lie unread before more can be said.
+    Wants(usize),
 }
 
 /// The first packet of a result.
@@ -38,10 +56,12 @@ pub(super) enum Head {
 }
 
 impl Wire {
-    pub(super) fn new(stream: Stream) -> Wire {
+    pub(super) fn new(stream: Stream, watch: Option<Watch>) -> Wire {
         Wire {
             stream,
+            watch,
             out: Vec::with_capacity(1024),
+            sent: 0,
             arrived: vec![0; BUFFER_BYTES],
             unread: 0..0,
             sequence: 0,
@@ -56,11 +76,14 @@ impl Wire {
         &self.stream
     }
 
-    /// From here on an answer may take so long; without a limit, as long as it takes.
+    /// From here on a socket that blocks may do so for so long; without a limit, as long as it takes.
     pub(super) fn be_logged_in(&mut self, patience: Option<Duration>) -> std::io::Result<()> {
         self.logged_in = true;
         self.patient = patience.is_none();
-        self.stream.socket().set_timeout(patience)
+        match self.watch {
+            Some(_) => Ok(()),
+            None => self.stream.socket().set_timeout(patience),
+        }
     }
 
     /// The same packets over another stream, such as the encrypted one over this.
@@ -123,36 +146,66 @@ impl Wire {
 
     /// Sends the packet that was built.
     #[inline]
-    pub(super) fn send(&mut self) -> Result<(), SessionError> {
+    pub(super) async fn send(&mut self) -> Result<(), SessionError> {
         if self.lost {
             return Err(lost("the connection was lost before"));
         }
         let payload = self.out.len() - HEADER;
-        if payload >= PAYLOAD_MAX {
-            return self.send_in_pieces();
+        if payload < PAYLOAD_MAX {
+            let header = self.next_header(payload);
+            self.out[..HEADER].copy_from_slice(&header);
+        } else {
+            self.cut_in_pieces();
         }
-        self.out[..3].copy_from_slice(&payload.to_le_bytes()[..3]);
-        self.out[3] = self.sequence;
-        self.sequence = self.sequence.wrapping_add(1);
-        let sent = self.stream.write_all(&self.out).and_then(|()| self.stream.flush());
-        sent.map_err(|error| self.lose(&error))
+        self.sent = 0;
+        poll_fn(|_| self.poll_send()).await
     }
 
-    fn send_in_pieces(&mut self) -> Result<(), SessionError> {
-        let out = std::mem::take(&mut self.out);
-        let payload = &out[HEADER..];
-        // A last piece of full length is followed by an empty one.
-        let pieces = payload.len() / PAYLOAD_MAX + 1;
-        for piece in 0..pieces {
+    fn next_header(&mut self, payload: usize) -> [u8; HEADER] {
+        let mut header = (payload as u32).to_le_bytes();
+        header[3] = self.sequence;
+        self.sequence = self.sequence.wrapping_add(1);
+        header
+    }
+
+    /// Puts a header before each piece. A last piece of full length is followed by an empty one.
+    fn cut_in_pieces(&mut self) {
+        let built = std::mem::take(&mut self.out);
+        let payload = &built[HEADER..];
+        for piece in 0..=payload.len() / PAYLOAD_MAX {
             let bytes = &payload[piece * PAYLOAD_MAX..payload.len().min((piece + 1) * PAYLOAD_MAX)];
-            let mut header = (bytes.len() as u32).to_le_bytes();
-            header[3] = self.sequence;
-            self.sequence = self.sequence.wrapping_add(1);
-            let sent = self.stream.write_all(&header).and_then(|()| self.stream.write_all(bytes));
-            sent.map_err(|error| self.lose(&error))?;
+            let header = self.next_header(bytes.len());
+            self.out.extend_from_slice(&header);
+            self.out.extend_from_slice(bytes);
         }
-        self.out = out;
-        self.stream.flush().map_err(|error| self.lose(&error))
+    }
+
+    fn poll_send(&mut self) -> Poll<Result<(), SessionError>> {
+        let pushed = self.push();
+        let Some(watch) = &self.watch else {
+            return Poll::Ready(pushed.map_err(|error| self.lose(&error)));
+        };
+        let waits = matches!(&pushed, Err(error) if error.kind() == ErrorKind::WouldBlock);
+        match (watch.want_room(self.stream.socket(), waits), pushed) {
+            (Ok(()), _) if waits => Poll::Pending,
+            (watched, pushed) => {
+                Poll::Ready(pushed.and(watched).map_err(|error| self.lose(&error)))
+            }
+        }
+    }
+
+    /// Writes what is left, as far as the socket takes it.
+    #[inline]
+    fn push(&mut self) -> std::io::Result<()> {
+        while self.sent < self.out.len() {
+            match self.stream.write(&self.out[self.sent..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => self.sent += written,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.stream.flush()
     }
 
     fn lose(&mut self, error: &std::io::Error) -> SessionError {
@@ -169,109 +222,144 @@ impl Wire {
         }
     }
 
-    /// The next packet's payload, whatever it is.
+    /// What has arrived of the next packet, which counts as looked at if it is whole.
     #[inline]
-    pub(super) fn packet(&mut self) -> Result<&[u8], SessionError> {
-        self.fill(HEADER)?;
-        let start = self.unread.start;
-        let [a, b, c, sequence] = [0, 1, 2, 3].map(|i| self.arrived[start + i]);
+    pub(super) fn step(&mut self) -> Result<Step, SessionError> {
+        let unread = &self.arrived[self.unread.clone()];
+        let Some(&[a, b, c, sequence]) = unread.first_chunk::<HEADER>() else {
+            return Ok(Step::Wants(HEADER));
+        };
         let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
         if length == PAYLOAD_MAX {
             self.lost = true;
             return Err(lost("the server sent a packet of 16 MiB, longer than any row of a load"));
         }
+        if unread.len() < HEADER + length {
+            return Ok(Step::Wants(HEADER + length));
+        }
         self.sequence = sequence.wrapping_add(1);
-        self.fill(HEADER + length)?;
         let start = self.unread.start + HEADER;
         self.unread.start = start + length;
-        Ok(&self.arrived[start..start + length])
+        Ok(Step::Packet(start..start + length))
+    }
+
+    /// The bytes of a payload, until more is received.
+    #[inline]
+    pub(super) fn bytes(&self, place: Range<usize>) -> &[u8] {
+        &self.arrived[place]
+    }
+
+    /// The next packet's payload, whatever it is.
+    pub(super) async fn packet(&mut self) -> Result<&[u8], SessionError> {
+        loop {
+            match self.step()? {
+                Step::Packet(place) => return Ok(&self.arrived[place]),
+                Step::Wants(count) => self.receive(count).await?,
+            }
+        }
     }
 
     /// The next packet's payload; an error packet becomes an error.
-    #[inline]
-    pub(super) fn answer(&mut self) -> Result<&[u8], SessionError> {
-        let packet = self.packet()?;
-        match packet.first() {
-            Some(0xff) => Err(server_error(packet)),
-            Some(_) => Ok(packet),
-            None => Err(lost("the server sent an empty packet")),
-        }
+    pub(super) async fn answer(&mut self) -> Result<&[u8], SessionError> {
+        let packet = self.packet().await?;
+        refuse_error(packet)?;
+        Ok(packet)
     }
 
-    /// Waits until `count` bytes lie unread.
+    /// Takes in what arrives next, with space for `count` bytes that lie unread.
     #[inline]
-    fn fill(&mut self, count: usize) -> Result<(), SessionError> {
-        while self.unread.len() < count {
-            if self.unread.is_empty() {
-                self.unread = 0..0;
-            } else if self.unread.start + count > self.arrived.len() {
-                self.arrived.copy_within(self.unread.clone(), 0);
-                self.unread = 0..self.unread.len();
-            }
-            if self.arrived.len() < count {
-                self.arrived.resize(count, 0);
-            }
-            let wait = match self.patient {
-                true => self.stream.socket().wait_readable(),
-                false => Ok(()),
-            };
-            match wait.and_then(|()| self.stream.read(&mut self.arrived[self.unread.end..])) {
-                Ok(0) => {
-                    self.lost = true;
-                    return Err(lost("the server closed the connection"));
+    pub(super) async fn receive(&mut self, count: usize) -> Result<(), SessionError> {
+        if self.unread.is_empty() {
+            self.unread = 0..0;
+        } else if self.unread.start + count > self.arrived.len() {
+            self.arrived.copy_within(self.unread.clone(), 0);
+            self.unread = 0..self.unread.len();
+        }
+        if self.arrived.len() < count {
+            self.arrived.resize(count, 0);
+        }
+        poll_fn(|_| self.poll_receive()).await
+    }
+
+    fn poll_receive(&mut self) -> Poll<Result<(), SessionError>> {
+        match &self.watch {
+            Some(watch) if !watch.take_ready() => return Poll::Pending,
+            None if self.patient => {
+                if let Err(error) = self.stream.socket().wait_readable() {
+                    return Poll::Ready(Err(self.lose(&error)));
                 }
-                Ok(read) => self.unread.end += read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(self.lose(&error)),
+            }
+            _ => {}
+        }
+        loop {
+            let space = &mut self.arrived[self.unread.end..];
+            let room = space.len();
+            match (self.stream.read(space), &self.watch) {
+                (Ok(0), _) => {
+                    self.lost = true;
+                    return Poll::Ready(Err(lost("the server closed the connection")));
+                }
+                (Ok(read), watch) => {
+                    self.unread.end += read;
+                    // What a plain socket had is read when it did not fill the space; encryption may hold more.
+                    if let Some(watch) = watch
+                        && (read == room || !self.stream.is_plain())
+                    {
+                        watch.set_ready();
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                (Err(error), _) if error.kind() == ErrorKind::Interrupted => {}
+                (Err(error), Some(_)) if error.kind() == ErrorKind::WouldBlock => {
+                    return Poll::Pending;
+                }
+                (Err(error), _) => return Poll::Ready(Err(self.lose(&error))),
             }
         }
-        Ok(())
     }
 
     /// Walks over so many column or parameter definitions.
-    #[inline]
-    pub(super) fn skip_definitions(&mut self, count: u64) -> Result<(), SessionError> {
-        for _ in 0..count {
-            self.answer()?;
-        }
-        if count > 0 && self.definitions_end_marked {
-            self.answer()?;
+    pub(super) async fn skip_definitions(&mut self, count: u64) -> Result<(), SessionError> {
+        let marks = u64::from(count > 0 && self.definitions_end_marked);
+        for _ in 0..count + marks {
+            self.answer().await?;
         }
         Ok(())
     }
 
     /// The next row, or nothing after the last.
-    pub(super) fn row(&mut self) -> Result<Option<&[u8]>, SessionError> {
-        let packet = self.answer()?;
+    pub(super) async fn row(&mut self) -> Result<Option<&[u8]>, SessionError> {
+        let packet = self.answer().await?;
         Ok((!ends_rows(packet)).then_some(packet))
     }
+}
 
-    /// Walks over all rows; gives the status at their end.
-    #[inline]
-    pub(super) fn skip_rows(&mut self) -> Result<u16, SessionError> {
-        let marked = self.definitions_end_marked;
-        loop {
-            let packet = self.answer()?;
-            if ends_rows(packet) {
-                // An EOF packet has warnings, then status; an OK packet in its place is read as one.
-                return Ok(if marked {
-                    number(packet, 3)
-                } else {
-                    ok(packet).map_or(0, |(_, status)| status)
-                });
-            }
-        }
+/// What an error packet says becomes an error.
+#[inline]
+pub(super) fn refuse_error(packet: &[u8]) -> Result<(), SessionError> {
+    match packet.first() {
+        Some(0xff) => Err(server_error(packet)),
+        Some(_) => Ok(()),
+        None => Err(lost("the server sent an empty packet")),
     }
 }
 
 #[inline]
-fn ends_rows(packet: &[u8]) -> bool {
+pub(super) fn ends_rows(packet: &[u8]) -> bool {
     // A row that begins with 0xfe has a first field of more than 16 MiB, which no packet of ours holds.
     packet.first() == Some(&0xfe)
 }
 
 fn number(packet: &[u8], at: usize) -> u16 {
     packet.get(at..at + 2).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
+}
+
+/// The status at the end of rows. An EOF packet has warnings before it; an OK packet in its place is read as one.
+pub(super) fn status_at_end(packet: &[u8], definitions_end_marked: bool) -> u16 {
+    match definitions_end_marked {
+        true => number(packet, 3),
+        false => ok(packet).map_or(0, |(_, status)| status),
+    }
 }
 
 /// Affected rows and status of an OK packet.

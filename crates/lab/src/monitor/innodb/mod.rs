@@ -20,7 +20,7 @@ mod wanted;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use assay_mysql::{ClientConnect, ClientSession, Connect, Endpoint, Fields, Session, SessionError};
+use assay_mysql::{ClientConnect, ClientSession, Endpoint, Fields, SessionError};
 
 use super::followed::{Followed, Turn};
 use super::probe::{Notes, Probe, number};

@@ -11,7 +11,7 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use assay_mysql::{ClientConnect, ClientSession, Connect, Endpoint, Session, SessionError};
+use assay_mysql::{ClientConnect, ClientSession, Endpoint, SessionError};
 use assay_ports::child::{Child, describe, spawn};
 
 use super::binary::{Binary, Flavour, Origin, option};

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_mysql::{ClientSession, Session};
+use assay_mysql::ClientSession;
 
 use super::{Scene, Stage};
 use assay_study::Done;

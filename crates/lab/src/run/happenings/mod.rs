@@ -15,7 +15,6 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_load::{Endpoint, Schema};
-use assay_mysql::Session;
 use parking_lot::Mutex;
 
 use crate::monitor::Followed;

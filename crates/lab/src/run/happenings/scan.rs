@@ -2,7 +2,6 @@
 //! are read off the connection and dropped.
 
 use anyhow::{Context, Result};
-use assay_mysql::Session;
 
 use super::{Scene, Stage};
 use assay_study::Done;

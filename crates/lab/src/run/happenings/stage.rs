@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::{Duration, Instant};
 
 use assay_load::Endpoint;
-use assay_mysql::{ClientSession, Interrupter, Session, SessionError};
+use assay_mysql::{ClientSession, Interrupter, SessionError};
 use parking_lot::{Condvar, Mutex};
 
 use assay_study::metrics::Window;
@@ -145,9 +145,8 @@ impl Stage {
         state.made += 1;
         let number = state.made;
         match session.interrupter() {
-            Some(interrupter) if state.is_over => interrupter.cut(),
-            Some(interrupter) => drop(state.open.insert(number, interrupter)),
-            None => {}
+            interrupter if state.is_over => interrupter.cut(),
+            interrupter => drop(state.open.insert(number, interrupter)),
         }
         drop(state);
         Ok(Connected { session, stage: self, number })

@@ -1,0 +1,249 @@
+//! Statements and their answers, over packets; whether waiting blocks is the wire's affair.
+
+use super::wire::{self, Fields, Head, Step, Wire};
+use crate::session::{Interrupter, Reply, SessionError, StatementId, Value};
+
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+
+const TYPE_LONGLONG: u8 = 0x08;
+const TYPE_VAR_STRING: u8 = 0xfd;
+
+/// The server has more result sets for the same statement (`SERVER_MORE_RESULTS_EXISTS`).
+const MORE_RESULTS: u16 = 0x0008;
+
+/// A statement on the server, and whether it has been told the types of the values.
+struct Statement {
+    id: u32,
+    places: usize,
+    types_sent: bool,
+}
+
+/// A client that has logged in.
+pub(super) struct Talk {
+    wire: Wire,
+    statements: Vec<Statement>,
+    /// The prepared statement that was put together last; nothing if it was text.
+    asked: Option<usize>,
+}
+
+impl Talk {
+    pub(super) fn over(wire: Wire) -> Talk {
+        Talk { wire, statements: Vec::new(), asked: None }
+    }
+
+    pub(super) fn interrupter(&self) -> Interrupter {
+        self.wire.interrupter()
+    }
+
+    pub(super) async fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
+        self.wire.begin(COM_STMT_PREPARE);
+        self.wire.put(sql.as_bytes());
+        self.wire.send().await?;
+        let answer = self.wire.answer().await?;
+        let field = |from: usize, to: usize| {
+            let bytes = answer.get(from..to).unwrap_or_default();
+            bytes.iter().rev().fold(0u32, |number, byte| number << 8 | u32::from(*byte))
+        };
+        let (id, columns, places) = (field(1, 5), field(5, 7), field(7, 9));
+        for definitions in [places, columns] {
+            self.wire.skip_definitions(u64::from(definitions)).await?;
+        }
+        self.statements.push(Statement { id, places: places as usize, types_sent: false });
+        Ok(StatementId(self.statements.len() - 1))
+    }
+
+    #[inline]
+    pub(super) fn put_execute(
+        &mut self,
+        id: StatementId,
+        values: &[Value<'_>],
+    ) -> Result<(), SessionError> {
+        let statement = &mut self.statements[id.0];
+        if statement.places != values.len() {
+            let message = format!("{} values for {} places", values.len(), statement.places);
+            return Err(SessionError::Server { code: 1210, state: "HY000".into(), message });
+        }
+        self.asked = Some(id.0);
+        self.wire.begin(COM_STMT_EXECUTE);
+        self.wire.put(&statement.id.to_le_bytes());
+        self.wire.put(&[0, 1, 0, 0, 0]);
+        if values.is_empty() {
+            return Ok(());
+        }
+        self.wire.put_zeroes(values.len().div_ceil(8));
+        self.wire.put(&[u8::from(!statement.types_sent)]);
+        if !statement.types_sent {
+            for value in values {
+                self.wire.put(&[type_of(value), 0]);
+            }
+        }
+        for value in values {
+            match value {
+                Value::Int(number) => self.wire.put(&number.to_le_bytes()),
+                Value::Bytes(bytes) => self.wire.put_counted(bytes),
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn put_query(&mut self, sql: &[u8]) {
+        self.asked = None;
+        self.wire.begin(COM_QUERY);
+        self.wire.put(sql);
+    }
+
+    /// Sends what was put together, and reads the answer to its end; the reply is the first result's.
+    #[inline]
+    pub(super) async fn exchange(&mut self) -> Result<Reply, SessionError> {
+        self.wire.send().await?;
+        let reply = self.drain().await;
+        if let Some(place) = self.asked {
+            // A refused execution may have been refused for its types: then they are told again.
+            self.statements[place].types_sent = reply.is_ok();
+        }
+        reply
+    }
+
+    #[inline]
+    async fn drain(&mut self) -> Result<Reply, SessionError> {
+        let mut answer = Answer { stage: Stage::Head, first: None };
+        loop {
+            match self.wire.step()? {
+                Step::Wants(count) => self.wire.receive(count).await?,
+                Step::Packet(place) => {
+                    let marked = self.wire.definitions_end_marked;
+                    if let Some(reply) = answer.take(self.wire.bytes(place), marked)? {
+                        return Ok(reply);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) async fn each_row(
+        &mut self,
+        sql: &str,
+        mut take: impl FnMut(Fields<'_>),
+    ) -> Result<(), SessionError> {
+        self.put_query(sql.as_bytes());
+        self.wire.send().await?;
+        let columns = match wire::result_head(self.wire.answer().await?)? {
+            Head::Done { .. } => return Ok(()),
+            Head::Columns(columns) => columns,
+        };
+        self.wire.skip_definitions(columns).await?;
+        while let Some(row) = self.wire.row().await? {
+            take(Fields::new(row, columns as usize));
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn type_of(value: &Value<'_>) -> u8 {
+    match value {
+        Value::Int(_) => TYPE_LONGLONG,
+        Value::Bytes(_) => TYPE_VAR_STRING,
+    }
+}
+
+/// What the next packet of an answer is.
+#[derive(Clone, Copy)]
+enum Stage {
+    Head,
+    /// One of so many definitions of columns, the mark at their end included.
+    Definitions(u64),
+    Rows,
+}
+
+/// An answer of which some packets have come.
+struct Answer {
+    stage: Stage,
+    first: Option<Reply>,
+}
+
+impl Answer {
+    /// Takes a packet; gives the reply after the last.
+    #[inline]
+    fn take(
+        &mut self,
+        packet: &[u8],
+        definitions_end_marked: bool,
+    ) -> Result<Option<Reply>, SessionError> {
+        wire::refuse_error(packet)?;
+        match self.stage {
+            Stage::Head => match wire::result_head(packet)? {
+                Head::Done { affected, status } => {
+                    return Ok(self.end(Reply::Done { affected }, status));
+                }
+                Head::Columns(columns) => {
+                    self.stage = Stage::Definitions(columns + u64::from(definitions_end_marked));
+                }
+            },
+            Stage::Definitions(left) => {
+                self.stage = if left > 1 { Stage::Definitions(left - 1) } else { Stage::Rows };
+            }
+            Stage::Rows if wire::ends_rows(packet) => {
+                let status = wire::status_at_end(packet, definitions_end_marked);
+                return Ok(self.end(Reply::Rows, status));
+            }
+            Stage::Rows => {}
+        }
+        Ok(None)
+    }
+
+    /// Ends a result; gives the first one's reply if it was the last.
+    #[inline]
+    fn end(&mut self, reply: Reply, status: u16) -> Option<Reply> {
+        self.stage = Stage::Head;
+        let first = *self.first.get_or_insert(reply);
+        (status & MORE_RESULTS == 0).then_some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DONE: &[u8] = &[0, 7, 0, 2, 0, 0, 0];
+    const MORE_TO_COME: &[u8] = &[0, 0, 0, 0x0a, 0, 0, 0];
+    const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
+    const OK_AT_END: &[u8] = &[0xfe, 0, 0, 2, 0, 0, 0];
+
+    /// After how many of the packets the answer is whole, and its reply.
+    fn reply(packets: &[&[u8]], marked: bool) -> Option<(usize, Reply)> {
+        let mut answer = Answer { stage: Stage::Head, first: None };
+        let taken = packets.iter().map(|packet| answer.take(packet, marked).unwrap());
+        taken.enumerate().find_map(|(place, reply)| Some((place + 1, reply?)))
+    }
+
+    #[test]
+    fn an_answer_ends_with_its_last_packet_in_both_dialects() {
+        let column: &[u8] = b"\x03def";
+        assert_eq!(reply(&[DONE], false), Some((1, Reply::Done { affected: 7 })));
+        let modern = [&[2][..], column, column, b"\x01a", b"\x01b", OK_AT_END];
+        assert_eq!(reply(&modern, false), Some((6, Reply::Rows)));
+        let old = [&[2][..], column, column, EOF, b"\x01a", EOF];
+        assert_eq!(reply(&old, true), Some((6, Reply::Rows)));
+        assert_eq!(reply(&old[..5], true), None, "no end yet");
+        let empty = [&[1][..], column, OK_AT_END];
+        assert_eq!(reply(&empty, false), Some((3, Reply::Rows)));
+    }
+
+    #[test]
+    fn of_several_results_the_first_counts_and_all_are_read() {
+        let packets = [MORE_TO_COME, &[1], b"\x03def", b"\x01a", OK_AT_END];
+        assert_eq!(reply(&packets, false), Some((5, Reply::Done { affected: 0 })));
+    }
+
+    #[test]
+    fn errors_end_an_answer_wherever_they_come() {
+        let mut answer = Answer { stage: Stage::Rows, first: None };
+        let error = answer.take(b"\xff\xbd\x04#40001Deadlock found", false).unwrap_err();
+        assert_eq!(error.code(), Some(1213));
+        assert!(answer.take(&[], false).is_err());
+    }
+}
