@@ -13,6 +13,7 @@ use crate::compare_command::CompareArgs;
 use crate::drive::DriveArgs;
 use crate::estimate::EstimateArgs;
 use crate::models_command::ModelsArgs;
+use crate::pool_command::PoolArgs;
 use crate::replay::ReplayArgs;
 use crate::report_command::ReportArgs;
 use crate::run_command::{DemoArgs, RunArgs};
@@ -89,6 +90,8 @@ pub enum Command {
     Server(ServerArgs),
     /// Use the software drive on its own, as a block device
     Drive(DriveArgs),
+    /// Start a private Ceph cluster, make pools and images, attach images
+    Pool(PoolArgs),
     /// List device presets, and attach emulated devices
     Models(ModelsArgs),
     /// Check published figures for consistency, and compare them with measurements

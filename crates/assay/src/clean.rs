@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use assay_ports::rbd::ImageName;
 use clap::Args;
 use serde_json::json;
 
@@ -26,7 +27,7 @@ Examples:
 
 The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. Entries are created or downloaded again when needed; entries in use by a running command are kept.")]
 pub struct CleanArgs {
-    /// Empty the cache instead: preconditioned devices, empty data directories, downloaded servers
+    /// Empty the cache instead: preconditioned devices, empty data directories, downloaded servers and Ceph
     #[arg(long)]
     cache: bool,
     /// Print what would be removed
@@ -115,7 +116,11 @@ impl Tally {
         self.done.push(match resource {
             Resource::Drive { media, .. } => {
                 let verb = if dry_run { "would detach" } else { "detached" };
-                let kept = if goes(media) { "" } else { "; the file is kept" };
+                let kept = match media {
+                    media if goes(media) => "",
+                    media if ImageName::is_meant(media) => "; the image is kept",
+                    _ => "; the file is kept",
+                };
                 format!("{verb} {}{kept}", media.display())
             }
             resource => format!("{} {resource}", verb(dry_run)),

@@ -9,6 +9,7 @@ mod estimate;
 mod load_command;
 mod messages;
 mod models_command;
+mod pool_command;
 mod print;
 mod replay;
 mod report_command;
@@ -38,6 +39,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Server(args) => server_command::run(&args),
         Command::Drive(args) => drive::run(&args),
         Command::Models(args) => models_command::run(&args),
+        Command::Pool(args) => pool_command::run(&args),
         Command::Claims(args) => claims_command::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Clean(args) => clean::run(&args),

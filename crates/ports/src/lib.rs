@@ -1,5 +1,5 @@
 //! The doors between Assay and the kernel: what shows a disk to it, and what asks it for files, devices,
-//! mounts, processes, CPUs, time, the terminal and signals.
+//! mounts, processes, CPUs, time, the terminal and signals; and the door to a Ceph cluster, whose images are disks.
 //!
 //! Invariants: the one crate with `unsafe`, each with its reason; knows `assay_disk::Disk` and nothing of
 //! MySQL; whatever a value here has built, dropping it takes down.
@@ -15,6 +15,7 @@ pub mod loopdev;
 pub mod media;
 pub mod program;
 pub mod rank;
+pub mod rbd;
 pub mod stop;
 pub mod survival;
 pub mod terminal;

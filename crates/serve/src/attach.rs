@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use super::attached;
 use super::health::Health;
 use super::job::AttachOptions;
-use super::registry;
+use super::{place, registry};
 use assay_devices::marked;
 use assay_system::ledger;
 
@@ -37,7 +37,7 @@ pub fn check_right(options: &AttachOptions) -> Result<()> {
 /// One line: who asks may not, it is not there, is a model's, or attached already.
 pub fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
     check_right(options)?;
-    let media = named.canonicalize().with_context(|| named.display().to_string())?;
+    let media = place::resolved(named)?;
     if let Some(model) = marked(&media).filter(|_| options.model.is_none()) {
         bail!(
             "{0} is the media of a model and would be served without its timing; use `assay models {model} --attach {0}`",

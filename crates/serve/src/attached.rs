@@ -3,10 +3,9 @@
 //! It serves on its own ([`start`]), as after `assay drive attach`, or it belongs to this process ([`Attached`]), whose
 //! ledger then holds what it makes and with which it dies.
 
-use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
-use std::os::unix::process::CommandExt;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -20,6 +19,7 @@ use super::health::{Health, STATUS_FILE};
 use super::job::{AttachOptions, Job};
 use super::open::ensure_tellable;
 use super::process::make_directories;
+use assay_system::daemon::{Life, Line};
 use assay_system::ledger::{Ledger, Made, state_directory};
 
 /// How long a server may take to close its drive: a last checkpoint.
@@ -48,11 +48,10 @@ pub struct Attached {
 /// One line, the server's own; nothing is left then.
 pub fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
     let job = job(media, options, true)?;
-    let (mut command, mut line) = Line::to_server(&job)?;
-    command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_directory())?);
+    let (mut command, mut line) = line_to(&job)?;
     let mut server = command.spawn().context("cannot start the serving process")?;
     drop(command);
-    let heard = line.tell(&job);
+    let heard = tell(&mut line, &job);
     if let Ok(Some(health)) = heard {
         return Ok(health);
     }
@@ -74,9 +73,9 @@ impl Attached {
     ) -> Result<Attached> {
         let job = job(media, options, false)?;
         let (made, ()) = ledger.make(job.resource(), || make_directories(&job))?;
-        let (command, mut line) = Line::to_server(&job)?;
+        let (command, mut line) = line_to(&job)?;
         let mut server = child::spawn(command, cpus).context("cannot start the serving process")?;
-        let heard = line.tell(&job);
+        let heard = tell(&mut line, &job);
         if let Ok(Some(health)) = heard {
             let status_file = job.mount_point.join(STATUS_FILE);
             let keeps_time_when_told = options.keeps_time_when_told;
@@ -166,45 +165,19 @@ fn empty_directory(named: &Path) -> Result<PathBuf> {
     named.canonicalize().with_context(|| format!("cannot resolve {name}"))
 }
 
-/// The connection to a server: it is told its job, and answers.
-#[derive(Debug)]
-struct Line {
-    tell: PipeWriter,
-    hear: BufReader<PipeReader>,
+/// A line to a server of the job, which is not started yet.
+fn line_to(job: &Job) -> Result<(Command, Line)> {
+    let words: [&OsStr; 3] = ["drive".as_ref(), "serve".as_ref(), job.media.as_os_str()];
+    let life = if job.is_independent { Life::Independent } else { Life::Tied };
+    Line::to_server(&words, life)
 }
 
-impl Line {
-    /// A line, and the program at its other end, not started yet.
-    fn to_server(job: &Job) -> Result<(Command, Line)> {
-        // What may outlive us must hold nothing that others wait for.
-        child::hand_nothing_down().context("cannot list open files")?;
-        let ((told, tell), (hear, said)) = (pipe()?, pipe()?);
-        // The same program, also when its file was replaced since.
-        let mut command = Command::new("/proc/self/exe");
-        // What outlives us may have mounted file systems on it: that mark keeps systemd from killing it before they are
-        // unmounted at shutdown (systemd, "Storage Daemons for the Root File System").
-        let name = if job.is_independent { "@assay" } else { "assay" };
-        command.arg0(name).args(["drive", "serve"]).arg(&job.media);
-        command.stdin(Stdio::from(told)).stdout(Stdio::from(said));
-        Ok((command, Line { tell, hear: BufReader::new(hear) }))
-    }
-
-    /// Tells the job and hears how the drive is; nothing when the server has ended without a word.
-    fn tell(&mut self, job: &Job) -> Result<Option<Health>> {
-        match self.ask(&serde_json::to_string(job)?)? {
-            Some(Answer::Serving(health)) => Ok(Some(*health)),
-            Some(Answer::Failed(reason)) => bail!(reason),
-            Some(Answer::KeepsTime) => bail!("the server sent an unexpected answer"),
-            None => Ok(None),
-        }
-    }
-
-    /// Hears what it answers to a line; nothing when it has ended without a word.
-    fn ask(&mut self, line: &str) -> Result<Option<Answer>> {
-        // A server that has ended already is known by its silence.
-        let _ = self.tell.write_all(format!("{line}\n").as_bytes());
-        let mut answer = String::new();
-        self.hear.read_line(&mut answer)?;
-        if answer.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_str(&answer)?)) }
+/// Tells the job and hears how the drive is; nothing when the server has ended without a word.
+fn tell(line: &mut Line, job: &Job) -> Result<Option<Health>> {
+    match line.ask(&serde_json::to_string(job)?)? {
+        Some(Answer::Serving(health)) => Ok(Some(*health)),
+        Some(Answer::Failed(reason)) => bail!(reason),
+        Some(Answer::KeepsTime) => bail!("the server sent an unexpected answer"),
+        None => Ok(None),
     }
 }

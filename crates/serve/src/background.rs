@@ -20,7 +20,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Begins it; a device without a drive inside has none.
+    /// Begins it; an image, or a device without a drive inside, has none.
     ///
     /// # Errors
     /// No thread could be started.
@@ -32,6 +32,7 @@ impl Background {
                 let work = move || maintain(|| drive.maintain(), &stopped);
                 Some(background().spawn(work)?)
             }
+            Opened::Image(_) => None,
             Opened::Model(stack) => {
                 let drive = stack.drive.clone();
                 let work = drive.map(|drive| {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_ports::child::Process;
+use assay_ports::rbd::ImageName;
 use assay_ports::{fuse, loopdev};
 
 use super::log::{is_error, words};
@@ -41,6 +42,10 @@ pub fn detach(named: &Path) -> Result<String> {
 /// # Errors
 /// One line: it is not there; who has it.
 pub fn ensure_nobody_has(named: &Path) -> Result<()> {
+    if ImageName::is_meant(named) {
+        // Who has it elsewhere is known to its cluster alone.
+        return Ok(());
+    }
     let path = named
         .canonicalize()
         .with_context(|| format!("{} is not attached and does not exist", named.display()))?;

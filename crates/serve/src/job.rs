@@ -45,6 +45,10 @@ pub struct AttachOptions {
     /// Give up writing all or nothing, to show that a test would notice
     #[arg(long, hide = true)]
     pub tear: bool,
+    /// The image itself is to be shown, in place of a drive on it.
+    #[arg(skip)]
+    #[serde(default)]
+    pub image: bool,
     /// The device to be shown, in place of a mere drive.
     #[arg(skip)]
     #[serde(default)]
@@ -158,6 +162,7 @@ impl Default for AttachOptions {
             read_only: false,
             rescue: false,
             tear: false,
+            image: false,
             model: None,
             keeps_time_when_told: false,
             trace: None,
@@ -197,7 +202,7 @@ impl AttachOptions {
 /// What a server is to do.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Job {
-    /// Absolute path of the media, without links.
+    /// Absolute path of the media, without links, or the name of an image with its cluster.
     pub media: PathBuf,
     /// What tells it from others, whatever it is called.
     pub media_id: Option<FileId>,

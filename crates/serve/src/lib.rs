@@ -24,6 +24,7 @@ pub mod model_health;
 pub mod model_media;
 pub mod open;
 mod opened;
+pub mod place;
 mod port;
 mod precondition;
 pub mod process;
@@ -34,6 +35,7 @@ mod stack;
 mod stall;
 pub mod text;
 mod trace_head;
+mod writer;
 
 pub use attach::{attach, check_right, free_media};
 pub use attached::Attached;

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use assay_ports::rbd::ImageName;
 use sha2::{Digest, Sha256};
 
 use assay_system::ledger::state_directory;
@@ -31,8 +32,11 @@ pub fn found_of(media: &Path) -> Option<PathBuf> {
 
 /// What the media is called, as far as that can be typed everywhere, and what tells it from others that are called so
 /// elsewhere.
-fn name_of(media: &Path) -> String {
-    let name = media.file_name().unwrap_or_default().to_string_lossy();
+pub fn name_of(media: &Path) -> String {
+    let name = match ImageName::parse(media) {
+        Some(image) => image.short(),
+        None => media.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    };
     let typed = |sign: char| sign.is_ascii_alphanumeric() || "._-".contains(sign);
     let name: String =
         name.chars().take(NAME_MAX).map(|sign| if typed(sign) { sign } else { '_' }).collect();

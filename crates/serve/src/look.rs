@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use assay_drive::DriveOptions;
 
 use super::health::{Attachment, Health};
-use super::log;
 use super::open::{open, with_media};
 use super::registry::Attached;
+use super::{log, place};
 
 /// What its server says, and where it is mounted.
 ///
@@ -38,7 +38,7 @@ pub fn look_at_left(path: &Path, left: Attachment) -> Result<Health> {
     let (drive, condition) =
         open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);
-    let media = path.canonicalize().with_context(|| path.display().to_string())?;
+    let media = place::resolved(path)?;
     let log = left.log.clone().or_else(|| log::found_of(&media));
     let attachment = Attachment { open_ms, read_only: true, log, ..left };
     Ok(Health::new(&media, attachment, with_media(drive.status(), &condition)))

@@ -10,7 +10,7 @@ use assay_drive::{BLOCK_BYTES, Codec, Disk, Drive, Format, begins_drive};
 use assay_ports::blockdev;
 use assay_ports::media::{Access, Allocation, FileMedia, MediaError};
 
-use super::open::ensure_tellable;
+use super::open::{ensure_tellable, open_image};
 use super::text::human;
 use assay_base::Size;
 use assay_devices::Unit;
@@ -79,6 +79,18 @@ impl NewDrive {
         let capacity = Size(media.size());
         let format = self.format(capacity)?;
         write(path, media, &format)?;
+        Ok(Sizes { capacity, logical: Size(format.logical_bytes) })
+    }
+
+    /// Makes it on the whole of the image `path`, which is overwritten: whoever calls has decided that.
+    ///
+    /// # Errors
+    /// One line, and nothing has changed: it is in use, or sizes cannot be.
+    pub fn on_image(&self, path: &Path) -> Result<Sizes> {
+        let media = open_image(path, Access::ReadWrite)?;
+        let capacity = Size(media.size());
+        let format = self.format(capacity)?;
+        Drive::format(Arc::new(media), &format).with_context(|| path.display().to_string())?;
         Ok(Sizes { capacity, logical: Size(format.logical_bytes) })
     }
 

@@ -6,8 +6,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use assay_drive::{Codec, Disk, Drive, DriveError, DriveOptions, State, Status};
+use assay_pool::locate;
 use assay_ports::media::{Access, Condition, FileMedia, MediaError};
+use assay_ports::rbd::{ImageName, RbdMedia};
 use assay_ports::{filesystem, fuse};
+
+use super::writer;
 
 /// Opens the drive on `path`, a file or block device; with `options.read_only` several may do so at a time.
 ///
@@ -17,16 +21,34 @@ use assay_ports::{filesystem, fuse};
 /// # Errors
 /// One line: it is not there, in use, not a drive, too new, damaged.
 pub fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Condition>)> {
+    open_with_media(path, options).map(|(drive, media)| (drive, media.condition))
+}
+
+/// As [`open`], with what the drive lies on.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_with_media(path: &Path, options: DriveOptions) -> Result<(Drive, Media)> {
     let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
-    let (media, options, condition) = open_media(path, access, options)?;
-    let opened = Drive::open(media, options).map_err(|error| in_words(path, error));
+    let (media, options) = open_whole(path, access, options)?;
+    let opened =
+        Drive::open(Arc::clone(&media.disk), options).map_err(|error| in_words(path, error));
     let drive = opened.with_context(|| path.display().to_string())?;
     ensure!(
         drive.codec() != Codec::Simulated,
         "{}: this drive was made by a simulation and has no data; make one with `assay drive create`",
         path.display()
     );
-    Ok((drive, condition))
+    Ok((drive, media))
+}
+
+/// What a drive lies on.
+pub(crate) struct Media {
+    disk: Arc<dyn Disk>,
+    /// How it is.
+    pub(crate) condition: Arc<Condition>,
+    /// It, where it is an image, which is to be closed before the process ends.
+    pub(crate) image: Option<Arc<RbdMedia>>,
 }
 
 /// Opens what a drive lies on, and completes the options by what it is.
@@ -38,7 +60,17 @@ pub fn open_media(
     access: Access,
     options: DriveOptions,
 ) -> Result<(Arc<dyn Disk>, DriveOptions, Arc<Condition>)> {
+    open_whole(path, access, options).map(|(media, options)| (media.disk, options, media.condition))
+}
+
+fn open_whole(path: &Path, access: Access, options: DriveOptions) -> Result<(Media, DriveOptions)> {
     ensure_tellable(path)?;
+    if ImageName::is_meant(path) {
+        let image = Arc::new(open_image(path, access)?.discarding_loosely());
+        let (disk, condition): (Arc<dyn Disk>, _) = (image.clone(), Arc::clone(image.condition()));
+        let options = DriveOptions { discard_media: access == Access::ReadWrite, ..options };
+        return Ok((Media { disk, condition, image: Some(image) }, options));
+    }
     let media = FileMedia::open(path, access).map_err(|error| match error {
         // What has no whole blocks, or none, holds no drive.
         MediaError::Size { .. } => {
@@ -49,7 +81,28 @@ pub fn open_media(
     let condition = Arc::clone(media.condition());
     let discard_media = access == Access::ReadWrite && is_sparse(path);
     // The log writes every block before it reads it.
-    Ok((Arc::new(media.discarding_loosely()), DriveOptions { discard_media, ..options }, condition))
+    let disk = Arc::new(media.discarding_loosely());
+    let media = Media { disk, condition, image: None };
+    Ok((media, DriveOptions { discard_media, ..options }))
+}
+
+/// Opens the image that `path` names. For writing, what a server of this machine that died still had of it is taken over.
+///
+/// # Errors
+/// One line: no such cluster, pool or image; in use; the cluster does not answer.
+pub fn open_image(path: &Path, access: Access) -> Result<RbdMedia> {
+    let name = locate::image(path, None)?.context("this names no image")?;
+    let cluster = locate::access(&name)?;
+    let media = match access {
+        Access::ReadOnly => RbdMedia::open(&cluster, &name, access, None)?,
+        Access::ReadWrite => {
+            let media =
+                RbdMedia::open(&cluster, &name, access, writer::died(&name.path()).as_deref())?;
+            media.owner().map_or(Ok(()), |address| writer::note(&name.path(), address))?;
+            media
+        }
+    };
+    Ok(media)
 }
 
 /// Refuses a path that cannot be written down in ledgers and JSON as it is.

@@ -1,4 +1,4 @@
-//! What a server has in hand: a drive, or a device's model with or without one inside.
+//! What a server has in hand: a drive, an image without one, or a device's model with or without one inside.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +7,11 @@ use anyhow::Result;
 use assay_drive::{Codec, Counts, Disk, Drive, Recovery, State, Status};
 use assay_models::Tearing;
 use assay_ports::fuse::Resize;
-use assay_ports::media::Condition;
+use assay_ports::media::{Access, Condition};
+use assay_ports::rbd::RbdMedia;
 
 use super::job::Job;
-use super::open::{open, with_media};
+use super::open::{Media, open_image, open_with_media, with_media};
 use super::stack::Stack;
 use assay_devices::Device;
 
@@ -26,9 +27,13 @@ pub enum Opened {
         drive: Arc<Drive>,
         /// How what it lies on is.
         media: Arc<Condition>,
+        /// What it lies on, where that is an image.
+        image: Option<Arc<RbdMedia>>,
         /// Whether it gives up writing all or nothing.
         tears: bool,
     },
+    /// An image as it is, without a drive inside.
+    Image(Arc<RbdMedia>),
     /// A device's model.
     Model(Arc<Stack>),
 }
@@ -39,9 +44,15 @@ impl Opened {
     /// # Errors
     /// One line: it is not there, in use, not a drive, no device.
     pub fn open(job: &Job) -> Result<Opened> {
+        if job.options.image {
+            let access = if job.options.read_only { Access::ReadOnly } else { Access::ReadWrite };
+            return Ok(Opened::Image(Arc::new(open_image(&job.media, access)?)));
+        }
         let Some(model) = &job.options.model else {
-            let (drive, media) = open(&job.media, job.options.drive())?;
-            return Ok(Opened::Drive { drive: Arc::new(drive), media, tears: job.options.tear });
+            let (drive, Media { condition: media, image, .. }) =
+                open_with_media(&job.media, job.options.drive())?;
+            let (drive, tears) = (Arc::new(drive), job.options.tear);
+            return Ok(Opened::Drive { drive, media, image, tears });
         };
         let preset = model.preset()?;
         let device = Device::new(&preset, model.scale)?;
@@ -53,6 +64,7 @@ impl Opened {
         match self {
             Opened::Drive { drive, tears: true, .. } => Arc::new(Tearing::new(Arc::clone(drive))),
             Opened::Drive { drive, .. } => Arc::clone(drive) as _,
+            Opened::Image(image) => Arc::clone(image) as _,
             Opened::Model(stack) => Arc::clone(&stack.top) as _,
         }
     }
@@ -60,6 +72,7 @@ impl Opened {
     fn drive(&self) -> Option<&Arc<Drive>> {
         match self {
             Opened::Drive { drive, .. } => Some(drive),
+            Opened::Image(_) => None,
             Opened::Model(stack) => stack.drive.as_ref(),
         }
     }
@@ -77,7 +90,12 @@ impl Opened {
     }
 
     pub fn close(&self) -> assay_drive::Result<()> {
-        self.drive().map_or(Ok(()), |drive| drive.close())
+        let closed = self.drive().map_or(Ok(()), |drive| drive.close());
+        match self {
+            Opened::Image(image) | Opened::Drive { image: Some(image), .. } => image.close(),
+            Opened::Drive { image: None, .. } | Opened::Model(_) => {}
+        }
+        closed
     }
 
     /// How it is; of a device without a drive inside, what can be told of the file `media`.
@@ -95,6 +113,7 @@ impl Opened {
     pub fn media(&self) -> &Condition {
         match self {
             Opened::Drive { media, .. } => media,
+            Opened::Image(image) => image.condition(),
             Opened::Model(stack) => &stack.media,
         }
     }

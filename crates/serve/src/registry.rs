@@ -6,11 +6,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use assay_ports::child::{Process, is_stopped};
 use assay_ports::file_id::FileId;
+use assay_ports::rbd::ImageName;
 use assay_ports::{filesystem, fuse, loopdev};
 
 use super::asked;
 use super::health::{Attachment, Health, STATUS_FILE};
 use super::log;
+use super::place::{self, is_same_image};
 use assay_system::ledger::{self, Found};
 use assay_system::resource::{Resource, ensure_unused};
 
@@ -79,7 +81,10 @@ pub fn look_up(named: &Path) -> Result<Drive> {
 /// # Errors
 /// The ledgers cannot be read.
 pub fn find(named: &Path) -> Result<Option<Attached>> {
-    let path = without_links(named);
+    let path = place::resolved(named)
+        .ok()
+        .filter(|_| ImageName::is_meant(named))
+        .unwrap_or_else(|| without_links(named));
     let id = FileId::named(named).ok();
     let mut shown = None;
     for one in served_first()? {
@@ -152,6 +157,9 @@ pub fn all() -> Result<Vec<Attached>> {
 
 /// The path without links, also of what is not there any more or cannot be asked, as the mount of a dead server.
 fn without_links(named: &Path) -> PathBuf {
+    if ImageName::is_meant(named) {
+        return named.to_owned();
+    }
     let Ok(absolute) = std::path::absolute(named) else { return named.to_owned() };
     let resolved = absolute.ancestors().find_map(|front| {
         let behind = absolute.strip_prefix(front).ok()?;
@@ -168,7 +176,7 @@ impl Attached {
     fn lies_on(&self, path: &Path, id: Option<FileId>) -> bool {
         match self.media_id.zip(id) {
             Some((ours, theirs)) => ours == theirs,
-            None => self.media == path,
+            None => self.media == path || is_same_image(&self.media, path),
         }
     }
 

@@ -1,8 +1,13 @@
-//! What we make on the machine and take away again: the ledger of it, things that can be taken away, free space, Ctrl-C.
+//! What we make on the machine and take away again: the ledger of it, things that can be taken away, the cache, free space,
+//! programs that help, processes of our own that serve, Ctrl-C.
 
+pub mod cache;
+pub mod daemon;
 mod free;
 pub mod interrupt;
+pub mod kept;
 pub mod ledger;
 pub mod resource;
+pub mod tool;
 
 pub use free::free_bytes;

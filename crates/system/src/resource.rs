@@ -59,6 +59,13 @@ pub enum Resource {
         /// Absolute path of the directory of its server, removed with all that it holds.
         directory: PathBuf,
     },
+    /// A Ceph cluster of our own: the directory with all that it keeps. Its processes die with the one that runs it.
+    Pool {
+        /// What it is called.
+        name: String,
+        /// Absolute path of the directory, removed with all that it holds.
+        directory: PathBuf,
+    },
     /// A server.
     Process {
         /// Process number.
@@ -75,7 +82,9 @@ impl Resource {
     /// What the system answered when asked.
     pub fn exists(&self) -> Result<bool> {
         Ok(match self {
-            Resource::Directory { path } => path.symlink_metadata().is_ok(),
+            Resource::Directory { path } | Resource::Pool { directory: path, .. } => {
+                path.symlink_metadata().is_ok()
+            }
             Resource::Loop { backing, backing_id } => !loops_over(backing, *backing_id)?.is_empty(),
             Resource::Mount { target } => is_mounted(target)?,
             Resource::Drive { mount_point, directory, .. } => {
@@ -99,7 +108,7 @@ impl Resource {
 
     fn places(&self) -> Vec<&Path> {
         match self {
-            Resource::Directory { path } => vec![path],
+            Resource::Directory { path } | Resource::Pool { directory: path, .. } => vec![path],
             Resource::Loop { backing, .. } => vec![backing],
             Resource::Mount { target } => vec![target],
             // What a drive lies on stays as it is.
@@ -117,7 +126,9 @@ impl Resource {
             return Ok(());
         }
         match self {
-            Resource::Directory { path } => remove_directory(path),
+            Resource::Directory { path } | Resource::Pool { directory: path, .. } => {
+                remove_directory(path)
+            }
             Resource::Loop { backing, backing_id } => loops_over(backing, *backing_id)?
                 .iter()
                 .try_for_each(|device| Ok(loopdev::detach(device)?)),
@@ -262,6 +273,9 @@ impl fmt::Display for Resource {
             Resource::Mount { target } => write!(f, "mount on {}", target.display()),
             Resource::Drive { media, mount_point, .. } => {
                 write!(f, "drive {} served in {}", media.display(), mount_point.display())
+            }
+            Resource::Pool { name, directory } => {
+                write!(f, "pool {name} in {}", directory.display())
             }
             Resource::Process { pid, .. } => write!(f, "server with process number {pid}"),
         }

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::print;
 use assay_base::text::{counted, size};
-use assay_lab::rig::cache::{self, Shelf};
-use assay_lab::rig::kept::{self, KINDS, Kept, Removal};
+use assay_system::cache::{self, Shelf};
+use assay_system::kept::{self, KINDS, Kept, Removal};
 
 /// What becomes of an entry.
 enum Fate {

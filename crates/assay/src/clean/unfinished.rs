@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::Tally;
-use assay_lab::rig::cache::{self, Shelf};
-use assay_lab::rig::kept::KINDS;
+use assay_system::cache::{self, Shelf};
+use assay_system::kept::KINDS;
 
 /// Removes it, or with `dry_run` says what that would be.
 pub(super) fn clean(dry_run: bool, tally: &mut Tally) {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use assay_pool::locate;
 use assay_ports::child::Process;
 use clap::Args;
 use rustix::process::Signal;
@@ -25,6 +26,7 @@ Examples:
   assay drive attach vol.img                  prints the device, e.g. /dev/loop0
   assay drive attach vol.img --directory ./vol   no root: as file ./vol/disk
   assay drive attach vol.img --memory 256M --threads 8
+  assay drive attach rbd:rep/vol              a drive on an image of a Ceph pool
   assay drive attach vol.img --foreground     serves until Ctrl-C
   assay drive attach vol.img --if-needed      for scripts and units: succeeds if
                                               it is attached already
@@ -33,8 +35,11 @@ Examples:
 
 After a crash of its server or of the machine, attach a drive as usual: everything that was flushed is there. If only its server died, unmount the stale device first; `assay drive status` names it.")]
 pub(super) struct AttachArgs {
-    /// The file or block device with the drive
+    /// The file, block device or image (rbd:POOL/IMAGE) with the drive
     media: PathBuf,
+    /// The image's cluster: its configuration file, or the name of a private one
+    #[arg(long, value_name = "FILE|NAME")]
+    ceph_conf: Option<PathBuf>,
     #[command(flatten)]
     options: AttachOptions,
     /// Serve in the foreground, until Ctrl-C or `detach`
@@ -53,15 +58,25 @@ pub(super) struct AttachArgs {
 /// # Errors
 /// One line, and nothing is attached.
 pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
+    let named = media(&args.media, args.ceph_conf.as_deref())?;
     if args.foreground {
-        return serve_here(&free_media(&args.media, &args.options)?, args);
+        return serve_here(&free_media(&named, &args.options)?, args);
     }
     let health = match args.if_needed {
-        true => needed::attach(&args.media, &args.options)?,
-        false => attach(&args.media, &args.options)?,
+        true => needed::attach(&named, &args.options)?,
+        false => attach(&named, &args.options)?,
     };
     show(&health, args.json)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What was named, an image with its cluster.
+///
+/// # Errors
+/// One line: no such cluster.
+pub(super) fn media(named: &Path, ceph_conf: Option<&Path>) -> Result<PathBuf> {
+    let image = locate::image(named, ceph_conf)?;
+    Ok(image.map_or_else(|| named.to_owned(), |image| image.path()))
 }
 
 fn serve_here(media: &Path, args: &AttachArgs) -> Result<ExitCode> {

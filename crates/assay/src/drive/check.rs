@@ -15,8 +15,8 @@ use crate::print::{self, Living};
 use assay_base::text::counted;
 use assay_base::text::time;
 use assay_serve::open::open;
-use assay_serve::registry;
 use assay_serve::text::human;
+use assay_serve::{place, registry};
 
 /// How often progress is shown on a terminal, and elsewhere.
 const SHOWN_EVERY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];
@@ -72,7 +72,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let mut check = checked(&drive, &media)?;
     check.damages.extend(opening.into_iter().map(|what| Damage { offset: None, bytes: 0, what }));
     match args.json {
-        true => print::line(as_json(&media.canonicalize()?, &check)),
+        true => print::line(as_json(&place::resolved(&media)?, &check)),
         false => tell(&media, &check),
     }
     Ok(if check.damages.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

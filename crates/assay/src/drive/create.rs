@@ -3,11 +3,14 @@
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Result, bail, ensure};
 use assay_drive::Codec;
+use assay_pool::locate;
 use assay_ports::filesystem;
 use assay_ports::media::Allocation;
+use assay_ports::rbd::{self, Cluster, ImageName, NewImage, PoolIo};
 use clap::Args;
 
 use crate::print;
@@ -24,13 +27,17 @@ Examples:
   assay drive create vol.img --capacity 20G --logical 40G    the host sees 40G
   assay drive create vol.img --capacity 20G --codec lz4      faster, lower ratio
   assay drive create /dev/sdb --erase /dev/sdb               a whole device
+  assay drive create rbd:rep/vol --capacity 20G              a new image
 
 The capacity is the space that the drive takes, the logical size what the host sees. If data compress less than expected, the drive refuses writes before it runs out of space; deleting files and fstrim free space again.
 
 Sizes are in bytes, or in KiB, MiB, GiB, TiB with the suffixes K, M, G, T: 512M, 1.5G.")]
 pub(super) struct CreateArgs {
-    /// A new file, or a block device
+    /// A new file, a block device, or an image of a Ceph pool (rbd:POOL/IMAGE)
     path: PathBuf,
+    /// The image's cluster: its configuration file, or the name of a private one
+    #[arg(long, value_name = "FILE|NAME")]
+    ceph_conf: Option<PathBuf>,
     /// Size of the media file, e.g. 20G; a device is used as a whole
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     capacity: Option<Size>,
@@ -52,7 +59,7 @@ pub(super) struct CreateArgs {
     /// Segment size, the unit of garbage collection [default: by the capacity]
     #[arg(long, value_name = "SIZE", value_parser = segment_bytes)]
     segment: Option<u32>,
-    /// Permit overwriting this block device: repeat its path
+    /// Permit overwriting this block device or image: repeat its name
     #[arg(long, value_name = "DEVICE")]
     erase: Option<PathBuf>,
 }
@@ -69,7 +76,11 @@ fn segment_bytes(text: &str) -> Result<u32, String> {
 /// use or was not named twice.
 pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
     let is_device = args.path.metadata().is_ok_and(|there| there.file_type().is_block_device());
-    let Sizes { capacity, logical } = if is_device { on_device(args)? } else { in_file(args)? };
+    let Sizes { capacity, logical } = match locate::image(&args.path, args.ceph_conf.as_deref())? {
+        Some(image) => on_image(&image, args)?,
+        None if is_device => on_device(args)?,
+        None => in_file(args)?,
+    };
     print::line(format_args!(
         "{}: {logical} for the host on {capacity} of media, {}; show it with `assay drive attach {}`",
         args.path.display(),
@@ -101,6 +112,29 @@ fn in_file(args: &CreateArgs) -> Result<Sizes> {
     };
     let allocation = if args.sparse { Allocation::Sparse } else { Allocation::Full };
     args.drive().in_file(path, capacity, allocation)
+}
+
+/// On an image that is there when it may be overwritten, else on a new one.
+fn on_image(image: &ImageName, args: &CreateArgs) -> Result<Sizes> {
+    let name = args.path.display();
+    ensure!(!args.sparse, "an image takes space as it fills; omit --sparse");
+    if args.erase.as_ref() == Some(&args.path) {
+        ensure!(args.capacity.is_none(), "{name} is used as a whole; omit --capacity");
+        return args.drive().on_image(&image.path());
+    }
+    ensure!(args.erase.is_none(), "--erase names another than {name}; repeat its name");
+    let Some(capacity) = args.capacity else {
+        bail!(
+            "give the size of a new image, e.g. --capacity 20G, or overwrite one with --erase {name}"
+        )
+    };
+    let io = PoolIo::open(&Arc::new(Cluster::connect(&locate::access(image)?)?), &image.pool)?;
+    rbd::create(&io, image, &NewImage { bytes: capacity.0, data_pool: None })?;
+    args.drive().on_image(&image.path()).inspect_err(|_| {
+        if let Err(error) = rbd::remove(&io, image) {
+            log::warn!("{error}");
+        }
+    })
 }
 
 fn on_device(args: &CreateArgs) -> Result<Sizes> {

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use crate::print;
 use assay_base::text::list;
 use assay_serve::health::{Attachment, Health};
 use assay_serve::job::AttachOptions;
 use assay_serve::{attach as attach_now, check_right};
-use assay_serve::{health_of, registry};
+use assay_serve::{health_of, place, registry};
 
 /// How long one that is just being attached, or detached, by somebody else may take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// One line, and nothing was attached.
 pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
     check_right(options)?;
-    let media = named.canonicalize().with_context(|| named.display().to_string())?;
+    let media = place::resolved(named)?;
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(health) = attached(&media)? {

@@ -12,6 +12,7 @@ use super::check::{LINES_MAX, Progress};
 use crate::print;
 use assay_base::text::counted;
 use assay_serve::open::{in_words, open, open_media};
+use assay_serve::place;
 use assay_serve::text::human;
 
 /// Repairs the drive on `media`; exit code 1 when something is lost.
@@ -29,7 +30,7 @@ pub(super) fn run(path: &Path, discards: bool, as_json: bool) -> Result<ExitCode
     let repaired = repaired.map_err(|error| in_words(path, error));
     let repaired = repaired.with_context(|| path.display().to_string())?;
     match as_json {
-        true => print::line(in_json(&path.canonicalize()?, &repaired)),
+        true => print::line(in_json(&place::resolved(path)?, &repaired)),
         false => tell(path, discards, &repaired)?,
     }
     Ok(if repaired.lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -3,9 +3,7 @@
 //! Each part is in the ledger before it exists. Whichever way a rig ends (done, failed, interrupted, panicked), its
 //! parts are dropped from the top; after a `kill -9` the ledger tells `assay clean` the same.
 
-pub mod cache;
 mod drive;
-pub mod kept;
 mod model;
 pub mod page_cache;
 mod preconditioned;

@@ -11,13 +11,13 @@ use assay_models::{Preconditioned, Preconditioning};
 use assay_ports::program;
 use serde_json::json;
 
-use super::cache::Shelf;
-use super::kept;
 use assay_base::text::size;
 use assay_devices::{Device, WEAR_SEED};
 use assay_plan::ModelSpec;
 use assay_serve::provide;
 use assay_study::fingerprint;
+use assay_system::cache::Shelf;
+use assay_system::kept;
 
 /// Changed when what wears a device in changes, so that what is kept is made anew.
 const METHOD: u32 = 1;

@@ -10,13 +10,11 @@ use rustix::fs::SeekFrom;
 
 use super::hold::Held;
 
-/// How open media are. Belongs to [`super::FileMedia`], and may outlive it.
+/// How open media are. Belongs to them, and may outlive it.
 #[derive(Debug)]
 pub struct Condition {
-    file: Arc<Held>,
-    is_device: bool,
-    /// Bytes that there were when it was opened.
-    size: u64,
+    /// What can be lost under us; nothing of what others keep.
+    place: Option<Place>,
     /// Kept, for a file that was cut short grows again when something is written at its end.
     loss: OnceLock<Loss>,
     failed_reads: Mutex<FailedReads>,
@@ -36,6 +34,14 @@ pub enum Loss {
     },
 }
 
+#[derive(Debug)]
+struct Place {
+    file: Arc<Held>,
+    is_device: bool,
+    /// Bytes that there were when it was opened.
+    size: u64,
+}
+
 #[derive(Debug, Default)]
 struct FailedReads {
     count: u64,
@@ -44,8 +50,16 @@ struct FailedReads {
 
 impl Condition {
     pub(super) fn new(file: Arc<Held>, is_device: bool, size: u64) -> Condition {
-        let failed_reads = Mutex::default();
-        Condition { file, is_device, size, loss: OnceLock::new(), failed_reads }
+        Condition::at(Some(Place { file, is_device, size }))
+    }
+
+    /// Of media that a cluster keeps.
+    pub(crate) fn of_remote() -> Condition {
+        Condition::at(None)
+    }
+
+    fn at(place: Option<Place>) -> Condition {
+        Condition { place, loss: OnceLock::new(), failed_reads: Mutex::default() }
     }
 
     /// What is wrong, a line each.
@@ -72,7 +86,7 @@ impl Condition {
         self.look_for_loss().map(|loss| *self.loss.get_or_init(|| loss))
     }
 
-    pub(super) fn note_failed_read(&self, text: String) {
+    pub(crate) fn note_failed_read(&self, text: String) {
         {
             let mut failed = self.failed_reads();
             *failed = FailedReads { count: failed.count + 1, last: text };
@@ -85,15 +99,16 @@ impl Condition {
     }
 
     fn look_for_loss(&self) -> Option<Loss> {
-        let metadata = self.file.metadata().ok()?;
-        if !self.is_device && metadata.nlink() == 0 {
+        let Place { file, is_device, size: whole } = self.place.as_ref()?;
+        let metadata = file.metadata().ok()?;
+        if !is_device && metadata.nlink() == 0 {
             return Some(Loss::Deleted);
         }
-        let size = match self.is_device {
-            true => rustix::fs::seek(&self.file, SeekFrom::End(0)).ok()?,
+        let size = match is_device {
+            true => rustix::fs::seek(file, SeekFrom::End(0)).ok()?,
             false => metadata.len(),
         };
-        (size < self.size).then_some(Loss::Cut { size, whole: self.size })
+        (size < *whole).then_some(Loss::Cut { size, whole: *whole })
     }
 }
 

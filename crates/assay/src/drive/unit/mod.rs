@@ -8,8 +8,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use assay_drive::DriveOptions;
+use assay_ports::rbd::ImageName;
 use clap::Args;
 
 use self::file_system::Kind;
@@ -65,6 +66,11 @@ pub(super) fn run(args: &UnitArgs) -> Result<ExitCode> {
 /// What the drive lies on, and whether that is a device: then by the name that was given, since those behind links change.
 fn lasting_name(named: &Path) -> Result<(PathBuf, bool)> {
     let what = || named.display().to_string();
+    ensure!(
+        !ImageName::is_meant(named),
+        "units are written for files and block devices; attach {} in a unit of your own that waits for the network",
+        named.display()
+    );
     let is_device = named.metadata().with_context(what)?.file_type().is_block_device();
     let media = if is_device { std::path::absolute(named) } else { named.canonicalize() };
     let media = media.with_context(what)?;

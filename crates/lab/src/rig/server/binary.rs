@@ -13,7 +13,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
 
-use super::tool;
+use assay_packages::{Loader, command};
+use assay_system::tool;
 
 /// Who makes the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -37,15 +38,6 @@ pub enum Origin {
     Path,
     /// In the private cache, where it was fetched to.
     Cache,
-}
-
-/// A dynamic loader of the tree's own, with the directories it shall take libraries from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Loader {
-    /// The loader, e.g. `…/ld-linux-x86-64.so.2`.
-    pub program: PathBuf,
-    /// Directories, separated by colons.
-    pub library_path: OsString,
 }
 
 /// A server program that this lab can run.
@@ -113,7 +105,7 @@ impl Binary {
         let program =
             path.canonicalize().with_context(|| format!("no server at {}", path.display()))?;
         let loader = own_loader(&program);
-        let mut command = bare_command(&program, loader.as_ref());
+        let mut command = command(&program, loader.as_ref());
         command.args(["--no-defaults", "--version"]);
         let said = tool::run(command, Duration::from_secs(30))
             .with_context(|| format!("{} does not run", program.display()))?;
@@ -152,7 +144,7 @@ impl Binary {
     /// A command that runs the server with no option file read and its own messages, character sets and plugins.
     #[must_use]
     pub fn command(&self) -> Command {
-        let mut command = bare_command(&self.program, self.loader.as_ref());
+        let mut command = command(&self.program, self.loader.as_ref());
         command.arg("--no-defaults").arg(option("basedir", &self.basedir));
         let directories = [
             ("lc-messages-dir", self.share_with("english/errmsg.sys")),
@@ -194,46 +186,14 @@ pub(super) fn option(name: &str, path: &Path) -> OsString {
     text
 }
 
-fn bare_command(program: &Path, loader: Option<&Loader>) -> Command {
-    let Some(loader) = loader else { return Command::new(program) };
-    let mut command = Command::new(&loader.program);
-    command.arg("--library-path").arg(&loader.library_path).arg(program);
-    command
-}
-
 /// `…/bin/mysqld` and `…/sbin/mysqld` belong to `…`.
 fn basedir_of(program: &Path) -> PathBuf {
     program.ancestors().nth(2).unwrap_or(Path::new("/")).to_path_buf()
 }
 
-/// The loader inside the tree that has `program` as `usr/sbin/…`, if it has one. The host's own tree does not count.
+/// The loader inside the tree that has `program` as `usr/sbin/…`, if it has one.
 fn own_loader(program: &Path) -> Option<Loader> {
-    let root = basedir_of(program).parent()?.to_path_buf();
-    if root == Path::new("/") {
-        return None;
-    }
-    // Before the merge of /lib into /usr/lib, the C library lived in the former and all else in the latter.
-    let directories: Vec<PathBuf> =
-        ["usr/lib", "lib"].iter().flat_map(|lib| directories_in(&root.join(lib))).collect();
-    let program = directories.iter().find_map(|directory| loader_in(directory))?;
-    let library_path = std::env::join_paths(&directories).ok()?;
-    Some(Loader { program, library_path })
-}
-
-/// The directories of a library directory named after a machine, as Debian's multiarch has them, e.g. `x86_64-linux-gnu`.
-fn directories_in(lib: &Path) -> Vec<PathBuf> {
-    let machine = format!("{}-linux-gnu", std::env::consts::ARCH);
-    Some(lib.join(machine)).into_iter().filter(|directory| directory.is_dir()).collect()
-}
-
-/// A loader that is a file of its own: an absolute symbolic link would lead to the host's.
-fn loader_in(directory: &Path) -> Option<PathBuf> {
-    let is_loader = |path: &PathBuf| {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        name.is_some_and(|name| name.starts_with("ld-linux") && name.contains(".so."))
-            && path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
-    };
-    std::fs::read_dir(directory).ok()?.filter_map(|entry| Some(entry.ok()?.path())).find(is_loader)
+    Loader::of_tree(basedir_of(program).parent()?, &[])
 }
 
 /// Reads `mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), …)` and its relatives.
@@ -320,24 +280,5 @@ mod tests {
         let missing =
             Binary::inspect(&directory.path().join("none"), Origin::Explicit).unwrap_err();
         assert!(missing.to_string().starts_with("no server at "), "{missing}");
-    }
-
-    #[test]
-    fn a_tree_with_a_c_library_is_run_through_its_own_loader() {
-        let directory = tempfile::tempdir().unwrap();
-        let program = fake_server(directory.path(), "");
-        assert_eq!(own_loader(&program), None);
-        let machine = format!("{}-linux-gnu", std::env::consts::ARCH);
-        for lib in ["lib", "usr/lib"] {
-            std::fs::create_dir_all(directory.path().join(lib).join(&machine)).unwrap();
-        }
-        let lib = directory.path().join("lib").join(&machine);
-        std::os::unix::fs::symlink("/lib64/ld.so", lib.join("ld-linux-x86-32.so.2")).unwrap();
-        assert_eq!(own_loader(&program), None, "a link would lead to the host's loader");
-        std::fs::write(lib.join("ld-linux-x86-64.so.2"), "").unwrap();
-        let loader = own_loader(&program).unwrap();
-        assert_eq!(loader.program, lib.join("ld-linux-x86-64.so.2"));
-        let path = loader.library_path.to_string_lossy().into_owned();
-        assert!(path.contains("/usr/lib/") && path.contains(lib.to_str().unwrap()), "{path}");
     }
 }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use anyhow::{Result, bail};
 
 use super::binary::{Binary, Flavour, Origin};
-use crate::rig::cache;
+use assay_system::cache;
 
 /// What the programs are called; MySQL first, because a MariaDB installation often has both names.
 const PROGRAMS: [&str; 2] = ["mysqld", "mariadbd"];

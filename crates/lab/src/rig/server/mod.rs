@@ -20,16 +20,15 @@ mod template;
 pub mod testing;
 #[cfg(test)]
 mod tests;
-mod tool;
 mod validate;
 
 use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::cache;
 use assay_plan::settings;
 use assay_ports::child::identity;
+use assay_system::cache;
 use assay_system::resource::Resource;
 
 pub use binary::{Binary, Flavour, Origin};

@@ -15,10 +15,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use sha2::{Digest, Sha256};
 
 use super::binary::{Binary, Flavour, option};
+use super::error_log;
 use super::settings::{self, Settings};
-use super::{error_log, tool};
-use crate::rig::cache::Shelf;
-use crate::rig::kept;
+use assay_system::cache::Shelf;
+use assay_system::{kept, tool};
 
 /// Initialising writes about 100 MB; a slow disk may take minutes, not more.
 const LIMIT: Duration = Duration::from_secs(15 * 60);

@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use super::binary::{Binary, Flavour};
-use super::{error_log, template, tool};
+use super::{error_log, template};
 use assay_plan::settings::{self, Settings};
+use assay_system::tool;
 
 const LIMIT: Duration = Duration::from_secs(30);
 

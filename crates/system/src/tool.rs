@@ -12,30 +12,37 @@ use anyhow::{Context, Result, anyhow, bail};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 /// What a program that ended well wrote.
-pub(super) struct Said {
-    pub(super) stdout: String,
-    pub(super) stderr: String,
+#[derive(Debug)]
+pub struct Said {
+    /// To its standard output.
+    pub stdout: String,
+    /// To its standard error.
+    pub stderr: String,
 }
 
 /// Why a program did not end well.
 #[derive(Debug, thiserror::Error)]
 #[error("`{program}` ended with {ending}: {}", assay_ports::program::first_lines(stderr).unwrap_or_default())]
-pub(super) struct Failed {
+pub struct Failed {
     program: String,
     ending: String,
-    pub(super) stderr: String,
+    /// What it wrote to its standard error.
+    pub stderr: String,
 }
 
 /// Runs `command` without input, for at most `limit`; after that it is killed.
 ///
 /// # Errors
 /// [`Failed`] when it ended with anything but success; else why it could not be started or took too long.
-pub(super) fn run(command: Command, limit: Duration) -> Result<Said> {
+pub fn run(command: Command, limit: Duration) -> Result<Said> {
     run_with_input(command, Stdio::null(), limit)
 }
 
 /// As [`run`], reading from `stdin`.
-pub(super) fn run_with_input(mut command: Command, stdin: Stdio, limit: Duration) -> Result<Said> {
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with_input(mut command: Command, stdin: Stdio, limit: Duration) -> Result<Said> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (mut stdout, mut stderr) = (memory_file()?, memory_file()?);
     command.stdin(stdin).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);

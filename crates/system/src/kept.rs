@@ -14,13 +14,14 @@ use anyhow::{Context, Result};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::cache::{self, Shelf};
+use crate::cache::{self, Shelf};
 
 /// The kinds, as their directories are called, in words.
-pub const KINDS: [(&str, &str); 3] = [
+pub const KINDS: [(&str, &str); 4] = [
     ("preconditioned", "preconditioned devices"),
     ("templates", "empty data directories"),
     ("servers", "downloaded servers"),
+    ("ceph", "downloaded Ceph programs"),
 ];
 
 /// Preconditioned devices that nobody used for so long go when another one is made.
@@ -101,6 +102,7 @@ pub fn hold_server(program: &Path) -> Result<()> {
 }
 
 /// Whether a process uses the entry.
+#[must_use]
 pub fn is_in_use(entry: &Path) -> bool {
     File::open(entry).is_ok_and(|directory| !can_lock(&directory))
 }

@@ -39,6 +39,7 @@ pub fn root() -> Result<PathBuf> {
 }
 
 /// One kind of entries (`servers`, `templates`), locked against other makers until dropped.
+#[derive(Debug)]
 pub struct Shelf {
     directory: PathBuf,
     _lock: File,
@@ -82,7 +83,11 @@ impl Shelf {
         Ok(Some(Shelf { directory, _lock: lock }))
     }
 
-    pub(super) fn open_at(directory: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
+    /// Opens the shelf in `directory`, as [`Shelf::open`].
+    ///
+    /// # Errors
+    /// The cache cannot be used.
+    pub fn open_at(directory: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
         let cannot =
             || format!("cannot use the cache directory {}; set ASSAY_CACHE", directory.display());
         fs::create_dir_all(&directory).with_context(cannot)?;
@@ -100,6 +105,7 @@ impl Shelf {
     }
 
     /// Where the entry `name` is, or would be.
+    #[must_use]
     pub fn entry(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
@@ -134,12 +140,14 @@ impl Shelf {
 }
 
 /// A directory in the making, removed when dropped.
+#[derive(Debug)]
 pub struct Staging {
     path: PathBuf,
 }
 
 impl Staging {
     /// Where it lies.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

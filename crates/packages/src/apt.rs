@@ -12,30 +12,35 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::super::tool::{self, Failed};
+use assay_system::tool::{self, Failed};
 
 /// A slow mirror may take its time; one that hangs must not take ours.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Where packages come from.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Sources<'a> {
+pub enum Sources<'a> {
     /// What `/etc/apt` says.
     Configured,
     /// One suite, component `main`, of a mirror.
-    Suite { mirror: &'a Mirror, suite: &'a str },
+    Suite {
+        /// The mirror.
+        mirror: &'a Mirror,
+        /// The suite's name, e.g. `sid`.
+        suite: &'a str,
+    },
 }
 
 /// A mirror that the machine is configured for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Mirror {
+pub struct Mirror {
     uri: String,
     signed_by: Option<String>,
 }
 
 /// An index that apt knows of (`apt-get(8)`, "indextargets").
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Target {
+pub struct Target {
     uri: String,
     release: String,
     component: String,
@@ -44,9 +49,10 @@ pub(super) struct Target {
 
 /// What is to be downloaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Plan {
+pub struct Plan {
     packages: usize,
-    pub(super) download_bytes: u64,
+    /// Bytes of all packages together.
+    pub download_bytes: u64,
 }
 
 impl fmt::Display for Plan {
@@ -58,14 +64,17 @@ impl fmt::Display for Plan {
 
 /// A private apt.
 #[derive(Debug)]
-pub(super) struct Apt {
+pub struct Apt {
     configuration: PathBuf,
     archives: PathBuf,
 }
 
 impl Apt {
     /// Lays out the private state in `directory`.
-    pub(super) fn new(directory: &Path, sources: Sources<'_>) -> Result<Apt> {
+    ///
+    /// # Errors
+    /// What the system answered; apt cannot name the directory.
+    pub fn new(directory: &Path, sources: Sources<'_>) -> Result<Apt> {
         for part in ["state/lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(directory.join(part))?;
         }
@@ -83,7 +92,7 @@ impl Apt {
     /// # Errors
     /// apt's first complaint when not a single list could be read; a source that fails beside others that do
     /// not is left to its owner.
-    pub(super) fn update(&self) -> Result<()> {
+    pub fn update(&self) -> Result<()> {
         let stderr = match self.run("apt-get", &["update"]) {
             Ok(said) => said.stderr,
             Err(error) => error.downcast::<Failed>()?.stderr,
@@ -91,14 +100,17 @@ impl Apt {
         if self.targets()?.is_empty() {
             let reason = first_complaint(&stderr).unwrap_or("no sources are configured");
             bail!(
-                "no package list could be read ({reason}); check the network and the package sources, give the path of a server, or try `assay server fetch mariadb`"
+                "no package list could be read ({reason}); check the network and the package sources"
             );
         }
         Ok(())
     }
 
     /// The package indexes that were read.
-    pub(super) fn targets(&self) -> Result<Vec<Target>> {
+    ///
+    /// # Errors
+    /// apt's own.
+    pub fn targets(&self) -> Result<Vec<Target>> {
         let format = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SIGNED_BY)";
         let said =
             self.run("apt-get", &["indextargets", "--format", format, "Created-By: Packages"])?;
@@ -106,14 +118,20 @@ impl Apt {
     }
 
     /// The package called `stem`, or `stem-VERSION` with the highest version.
-    pub(super) fn newest_named(&self, stem: &str) -> Result<Option<String>> {
+    ///
+    /// # Errors
+    /// apt's own.
+    pub fn newest_named(&self, stem: &str) -> Result<Option<String>> {
         let said = self.run("apt-cache", &["pkgnames", stem])?;
         Ok(newest(stem, said.stdout.lines()))
     }
 
-    /// How much a download of `package` and what it needs comes to.
-    pub(super) fn plan(&self, package: &str) -> Result<Plan> {
-        let said = self.install(package, &["--print-uris"])?;
+    /// How much a download of `packages` and what they need comes to.
+    ///
+    /// # Errors
+    /// apt's own, e.g. that there is no such package.
+    pub fn plan(&self, packages: &[&str]) -> Result<Plan> {
+        let said = self.install(packages, &["--print-uris"])?;
         let sizes = said.stdout.lines().filter(|line| line.starts_with('\'')).map(|line| {
             line.split_whitespace().nth(2).and_then(|size| size.parse::<u64>().ok()).unwrap_or(0)
         });
@@ -121,9 +139,12 @@ impl Apt {
         Ok(Plan { packages: sizes.len(), download_bytes: sizes.iter().sum() })
     }
 
-    /// Downloads `package` and what it needs; returns the package files.
-    pub(super) fn download(&self, package: &str) -> Result<Vec<PathBuf>> {
-        self.install(package, &["--download-only"])
+    /// Downloads `packages` and what they need; returns the package files.
+    ///
+    /// # Errors
+    /// apt's own.
+    pub fn download(&self, packages: &[&str]) -> Result<Vec<PathBuf>> {
+        self.install(packages, &["--download-only"])
             .context("the download failed; try again, or check the network")?;
         let files = fs::read_dir(&self.archives)?.filter_map(|entry| Some(entry.ok()?.path()));
         let mut packages: Vec<_> =
@@ -132,10 +153,10 @@ impl Apt {
         Ok(packages)
     }
 
-    fn install(&self, package: &str, options: &[&str]) -> Result<tool::Said> {
+    fn install(&self, packages: &[&str], options: &[&str]) -> Result<tool::Said> {
         let mut arguments = vec!["install", "--yes", "--quiet"];
         arguments.extend_from_slice(options);
-        arguments.push(package);
+        arguments.extend_from_slice(packages);
         self.run("apt-get", &arguments)
     }
 
@@ -174,7 +195,8 @@ impl Target {
 }
 
 /// The mirror of Debian's base archive among the sources; none on any other distribution.
-pub(super) fn debian_mirror(targets: &[Target]) -> Option<Mirror> {
+#[must_use]
+pub fn debian_mirror(targets: &[Target]) -> Option<Mirror> {
     let system = fs::read_to_string("/etc/os-release").ok()?;
     let value = |key: &str| {
         let line = system.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));

@@ -8,25 +8,18 @@
 //! Guarantees: nothing on the machine changes but the cache; packages are verified by apt against the archive's
 //! keys; an interrupted fetch leaves no server behind; one fetch at a time.
 
-mod apt;
-
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use assay_packages::{Apt, Sources, bring, check_tools, debian_mirror};
+use assay_system::cache::{self, Shelf, Staging};
 
-use self::apt::{Apt, Sources};
 use super::binary::{Binary, Flavour, Origin};
-use super::{find, tool};
-use crate::rig::cache::{self, Shelf, Staging};
+use super::find;
 
 /// The kind of cache entries that servers are.
 const SHELF: &str = "servers";
-
-/// Free space needed for each byte to download: the packages, and what is in them (measured: 5.5 times as much).
-const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;
 
 /// Brings the newest packaged server of that make and returns it; one of the same version that is there already is
 /// kept. Where another fetch of it is under way, that one's is taken when it has ended well. `progress` gets a plain line
@@ -41,12 +34,12 @@ pub fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
     fetch_once(&directory, flavour, || open_shelf(progress), bring)
 }
 
-/// Has `bring` called once `open` has the shelf in `directory`, unless another process has downloaded that server meanwhile.
+/// Has `make` called once `open` has the shelf in `directory`, unless another process has downloaded that server meanwhile.
 fn fetch_once(
     directory: &Path,
     flavour: Flavour,
     open: impl FnOnce() -> Result<Shelf>,
-    bring: impl FnOnce(&Shelf) -> Result<Binary>,
+    make: impl FnOnce(&Shelf) -> Result<Binary>,
 ) -> Result<Binary> {
     let note = directory.join(format!(".fetched-{}", flavour.word()));
     let written = || note.metadata().and_then(|note| note.modified()).ok();
@@ -58,7 +51,7 @@ fn fetch_once(
     {
         return Ok(binary);
     }
-    let binary = bring(&shelf)?;
+    let binary = make(&shelf)?;
     fs::write(&note, binary.program.as_os_str().as_encoded_bytes())
         .with_context(|| format!("cannot write {}", note.display()))?;
     Ok(binary)
@@ -82,32 +75,16 @@ fn open_shelf(progress: &dyn Fn(&str)) -> Result<Shelf> {
 }
 
 fn fetch_onto(shelf: &Shelf, flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
-    check_tools()?;
+    check_tools().map_err(|missing| {
+        anyhow!(
+            "no server is installed and none can be downloaded without `{}`; install MySQL or MariaDB, or give the path of a server",
+            missing.program
+        )
+    })?;
     let staging = shelf.stage()?;
     let (apt, package) = locate(flavour, staging.path(), progress)?;
-    let plan = apt.plan(&package)?;
-    progress(&format!("downloading {package}: {plan}"));
-    check_space(staging.path(), plan.download_bytes)?;
-    let packages = apt.download(&package)?;
-    progress(&format!("unpacking {} packages", packages.len()));
-    let tree = staging.path().join("tree");
-    for file in &packages {
-        unpack(file, &tree)?;
-    }
+    let tree = bring(&apt, &[&package], staging.path(), progress)?;
     publish(shelf, staging, &tree)
-}
-
-fn check_tools() -> Result<()> {
-    for (program, argument) in [("apt-get", "--version"), ("dpkg-deb", "--version")] {
-        let mut command = Command::new(program);
-        command.arg(argument);
-        if tool::run(command, Duration::from_secs(30)).is_err() {
-            bail!(
-                "no server is installed and none can be downloaded without `{program}`; install MySQL or MariaDB, or give the path of a server"
-            );
-        }
-    }
-    Ok(())
 }
 
 /// An apt whose sources have a server package of that make, and the package's name.
@@ -123,11 +100,13 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
     };
     progress("reading the package lists of the configured sources");
     let configured = Apt::new(&staging.join("apt"), Sources::Configured)?;
-    configured.update()?;
+    configured.update().map_err(|error| {
+        anyhow!("{error:#}, give the path of a server, or try `assay server fetch mariadb`")
+    })?;
     if let Some(package) = configured.newest_named(stem)? {
         return Ok((configured, package));
     }
-    let Some(mirror) = apt::debian_mirror(&configured.targets()?) else {
+    let Some(mirror) = debian_mirror(&configured.targets()?) else {
         bail!(
             "the configured package sources have no {stem}; install {flavour}, or give the path of a server"
         );
@@ -141,28 +120,6 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
             "neither the configured package sources nor sid have {stem}; install {flavour}, or give the path of a server"
         ),
     }
-}
-
-fn check_space(directory: &Path, download_bytes: u64) -> Result<()> {
-    let free = rustix::fs::statvfs(directory).context("cannot determine the free space")?;
-    let (free, needed) = (free.f_bavail * free.f_frsize, download_bytes * SPACE_PER_DOWNLOAD_BYTE);
-    if free < needed {
-        bail!(
-            "{} MB are needed in {} and {} MB are free; free some space or set ASSAY_CACHE",
-            needed / 1_000_000,
-            directory.parent().unwrap_or(directory).display(),
-            free / 1_000_000
-        );
-    }
-    Ok(())
-}
-
-fn unpack(package: &Path, tree: &Path) -> Result<()> {
-    let mut command = Command::new("dpkg-deb");
-    command.arg("--extract").arg(package).arg(tree);
-    tool::run(command, Duration::from_secs(300))
-        .with_context(|| format!("cannot unpack {}", package.display()))?;
-    Ok(fs::remove_file(package)?)
 }
 
 /// Tries the new tree's server and makes it the cache entry of its version, unless that is there and works.

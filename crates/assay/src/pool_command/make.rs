@@ -1,0 +1,105 @@
+//! `assay pool create` and `image`: pools, and images in them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use assay_pool::locate;
+use assay_pool::pools::{self, Compression, NewPool, Protection};
+use assay_ports::rbd::{self, Cluster, NewImage, PoolIo};
+use clap::Args;
+
+use super::ClusterArgs;
+use crate::print;
+use assay_base::Size;
+
+/// What was typed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay pool create rep --protect 2
+  assay pool create ec --protect 2+1
+  assay pool create small --protect 3 --compression aggressive
+  assay pool create lz --protect 2 --compression force --compression-algorithm lz4
+
+An erasure-coded pool NAME comes with the pool NAME.data, which keeps the data; NAME itself keeps what images say of themselves. Name images rbd:NAME/IMAGE. With --compression aggressive a store compresses whatever it is not told to leave; docs/how-to/pool.md says what of InnoDB's pages shrinks.")]
+pub(super) struct PoolArgs {
+    /// The pool's name
+    name: String,
+    /// What keeps data when stores are lost: copies, 2 or 3, or k+m, as 2+1
+    #[arg(long, value_name = "COPIES|K+M", value_parser = clap::value_parser!(Protection))]
+    protect: Protection,
+    /// Which data the stores compress
+    #[arg(long, value_name = "MODE", value_parser = ["none", "passive", "aggressive", "force"])]
+    compression: Option<String>,
+    /// What they compress with [default: zstd]
+    #[arg(long, value_name = "ALGORITHM", value_parser = ["snappy", "zlib", "zstd", "lz4"], requires = "compression")]
+    compression_algorithm: Option<String>,
+    /// The most that the pool keeps
+    #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
+    quota: Option<Size>,
+    #[command(flatten)]
+    cluster: ClusterArgs,
+}
+
+/// What was typed.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay pool image rbd:rep/vol --size 10G
+  assay pool image rbd:rep/vol --size 10G --data-pool ec.data
+
+An image takes space as it fills.")]
+pub(super) struct ImageArgs {
+    /// The new image, rbd:POOL/IMAGE
+    image: PathBuf,
+    /// Its size
+    #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
+    size: Size,
+    /// The pool that keeps its data, where that is another one
+    #[arg(long, value_name = "POOL")]
+    data_pool: Option<String>,
+    /// The cluster: its configuration file, or the name of a private one
+    #[arg(long, value_name = "FILE|NAME")]
+    ceph_conf: Option<PathBuf>,
+}
+
+/// Makes the pool.
+///
+/// # Errors
+/// One line, and there is no such pool.
+pub(super) fn pool(args: &PoolArgs) -> Result<ExitCode> {
+    let algorithm = args.compression_algorithm.as_deref().unwrap_or("zstd");
+    let new = NewPool {
+        name: args.name.clone(),
+        protection: args.protect,
+        compression: args
+            .compression
+            .clone()
+            .map(|mode| Compression { mode, algorithm: algorithm.into() }),
+        quota_bytes: args.quota.map(|size| size.0),
+    };
+    pools::create(&args.cluster.connect()?, &new)?;
+    print::line(format_args!("pool {}: {}", args.name, args.protect));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Makes the image.
+///
+/// # Errors
+/// One line, and there is no such image.
+pub(super) fn image(args: &ImageArgs) -> Result<ExitCode> {
+    let image = locate::image(&args.image, args.ceph_conf.as_deref())?;
+    let image = image.with_context(|| {
+        format!("{} names no image; write rbd:POOL/IMAGE", args.image.display())
+    })?;
+    let io = PoolIo::open(&Arc::new(Cluster::connect(&locate::access(&image)?)?), &image.pool)?;
+    rbd::create(&io, &image, &NewImage { bytes: args.size.0, data_pool: args.data_pool.clone() })?;
+    print::line(format_args!(
+        "{0}: {1}; show it with `assay pool attach {0}`",
+        image.short(),
+        args.size
+    ));
+    Ok(ExitCode::SUCCESS)
+}

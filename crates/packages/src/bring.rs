@@ -1,0 +1,80 @@
+//! Downloading packages with all that they need, and unpacking them into a tree.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use assay_system::{free_bytes, tool};
+
+use super::apt::Apt;
+
+/// Free space needed for each byte to download: the packages, and what is in them (measured: 5.5 times as much).
+const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;
+
+/// How long one package may take to unpack.
+const UNPACK_PATIENCE: Duration = Duration::from_secs(300);
+
+/// A program that downloading or unpacking needs is not here.
+#[derive(Debug, thiserror::Error)]
+#[error("packages cannot be downloaded without `{program}`")]
+pub struct MissingTool {
+    /// What it is called.
+    pub program: &'static str,
+}
+
+/// Checks that packages can be downloaded and unpacked here.
+///
+/// # Errors
+/// [`MissingTool`].
+pub fn check_tools() -> Result<(), MissingTool> {
+    for program in ["apt-get", "dpkg-deb"] {
+        let mut command = Command::new(program);
+        command.arg("--version");
+        tool::run(command, Duration::from_secs(30)).map_err(|_| MissingTool { program })?;
+    }
+    Ok(())
+}
+
+/// Downloads `packages` and what they need, and unpacks them into the directory `tree` in `staging`, which it gives.
+/// `progress` gets a plain line for each step.
+///
+/// # Errors
+/// No such package, no network, no space; the message says which and what to do.
+pub fn bring(
+    apt: &Apt,
+    packages: &[&str],
+    staging: &Path,
+    progress: &dyn Fn(&str),
+) -> Result<PathBuf> {
+    let plan = apt.plan(packages)?;
+    progress(&format!("downloading {}: {plan}", packages.join(", ")));
+    check_space(staging, plan.download_bytes)?;
+    let files = apt.download(packages)?;
+    progress(&format!("unpacking {} packages", files.len()));
+    let tree = staging.join("tree");
+    files.iter().try_for_each(|file| unpack(file, &tree))?;
+    Ok(tree)
+}
+
+fn check_space(directory: &Path, download_bytes: u64) -> Result<()> {
+    let (free, needed) = (free_bytes(directory)?, download_bytes * SPACE_PER_DOWNLOAD_BYTE);
+    if free < needed {
+        bail!(
+            "{} MB are needed in {} and {} MB are free; free some space or set ASSAY_CACHE",
+            needed / 1_000_000,
+            directory.parent().unwrap_or(directory).display(),
+            free / 1_000_000
+        );
+    }
+    Ok(())
+}
+
+fn unpack(package: &Path, tree: &Path) -> Result<()> {
+    let mut command = Command::new("dpkg-deb");
+    command.arg("--extract").arg(package).arg(tree);
+    tool::run(command, UNPACK_PATIENCE)
+        .with_context(|| format!("cannot unpack {}", package.display()))?;
+    Ok(fs::remove_file(package)?)
+}

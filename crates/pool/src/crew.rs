@@ -1,0 +1,91 @@
+//! The processes of a cluster: children of the one that runs it, each in the ledger for as long as it lives.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use assay_ports::child::{Child, describe, identity, spawn};
+use assay_system::ledger::{Ledger, Made};
+use assay_system::resource::Resource;
+
+/// All that run. Dropped, they are killed, the last started first.
+#[derive(Debug)]
+pub(crate) struct Crew {
+    ledger: Arc<Ledger>,
+    members: Vec<Member>,
+}
+
+/// One of them; its entry goes after it.
+#[derive(Debug)]
+struct Member {
+    name: String,
+    child: Child,
+    _made: Made,
+}
+
+impl Crew {
+    /// Nobody yet.
+    pub(crate) fn new(ledger: &Arc<Ledger>) -> Crew {
+        Crew { ledger: Arc::clone(ledger), members: Vec::new() }
+    }
+
+    /// Starts `command` under that name; what it says before its log is open goes to `log` as well.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub(crate) fn start(&mut self, name: &str, mut command: Command, log: &Path) -> Result<()> {
+        let cannot = || format!("cannot start {name}");
+        let said = OpenOptions::new().create(true).append(true).open(log).with_context(cannot)?;
+        command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
+        let child = spawn(command, &[]).with_context(cannot)?;
+        let pid = child.pid();
+        let start_ticks = identity(pid).map_or(0, |identity| identity.start_ticks);
+        let (made, ()) = self.ledger.make(Resource::Process { pid, start_ticks }, || Ok(()))?;
+        self.members.push(Member { name: name.to_owned(), child, _made: made });
+        Ok(())
+    }
+
+    /// Kills the one of that name at once, as a crash would; says whether there was one.
+    ///
+    /// # Errors
+    /// What the system answered.
+    pub(crate) fn kill(&mut self, name: &str) -> Result<bool> {
+        let Some(place) = self.members.iter().position(|one| one.name == name) else {
+            return Ok(false);
+        };
+        self.members.remove(place).child.kill()?;
+        Ok(true)
+    }
+
+    /// Whether the one of that name runs.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.members.iter().any(|one| one.name == name)
+    }
+
+    /// Strikes out those that have ended without being asked, and says of each how.
+    pub(crate) fn dismiss_ended(&mut self) -> Vec<(String, String)> {
+        let mut ended = Vec::new();
+        self.members.retain_mut(|one| match one.child.ended() {
+            Ok(Some(status)) => {
+                ended.push((one.name.clone(), describe(status)));
+                false
+            }
+            Ok(None) => true,
+            Err(error) => {
+                log::warn!("{}: {error}", one.name);
+                true
+            }
+        });
+        ended
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        while let Some(last) = self.members.pop() {
+            drop(last);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! How a cluster is: its stores, its pools, and what is still to be restored. All of it values, from Ceph's own figures.
+
+use anyhow::Result;
+use assay_ports::rbd::{Cluster, Target};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// How a cluster is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figures {
+    /// Ceph's word for it: `HEALTH_OK`, `HEALTH_WARN`, `HEALTH_ERR`.
+    pub health: String,
+    /// What Ceph finds wrong, a line each.
+    pub problems: Vec<String>,
+    /// Whether every object has all its copies or parts where they belong.
+    pub clean: bool,
+    /// Copies and parts of objects that are missing.
+    pub degraded_objects: u64,
+    /// Of all copies and parts, the share that is missing, from 0 to 1.
+    pub degraded_share: f64,
+    /// Bytes a second that are restored.
+    pub recovery_bytes_per_s: u64,
+    /// What the stores can keep together, in bytes.
+    pub total_bytes: u64,
+    /// What they keep, in bytes.
+    pub used_bytes: u64,
+    /// The stores, by number.
+    pub stores: Vec<Store>,
+    /// The pools, by name.
+    pub pools: Vec<Pool>,
+}
+
+/// An object store.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Store {
+    /// Its number.
+    pub store: u64,
+    /// Whether it answers.
+    pub up: bool,
+    /// Whether data belong on it.
+    pub r#in: bool,
+    /// What it can keep, in bytes.
+    pub total_bytes: u64,
+    /// What it keeps, in bytes.
+    pub used_bytes: u64,
+    /// How long it last took to make a write durable, in milliseconds; nothing where it does not tell.
+    pub commit_latency_ms: Option<f64>,
+}
+
+/// A pool.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pool {
+    /// Its name.
+    pub pool: String,
+    /// What keeps its data: `replicated` or `erasure`.
+    pub kind: String,
+    /// Copies or parts of each object.
+    pub size: u64,
+    /// Of these the fewest with which it takes writes.
+    pub min_size: u64,
+    /// How its data are compressed; nothing where they are not.
+    pub compression: Option<String>,
+    /// Objects in it.
+    pub objects: u64,
+    /// What users have stored, in bytes.
+    pub stored_bytes: u64,
+    /// What that takes on all stores, in bytes.
+    pub used_bytes: u64,
+    /// Of what is stored on all stores, the bytes that were compressed.
+    pub compressed_from_bytes: u64,
+    /// What these take now, in bytes.
+    pub compressed_to_bytes: u64,
+    /// The most that it may keep, in bytes; nothing where it has no limit.
+    pub quota_bytes: Option<u64>,
+    /// What users could still store, in bytes.
+    pub free_bytes: u64,
+}
+
+/// Asks for all of it.
+///
+/// # Errors
+/// The cluster does not answer.
+pub fn ask(cluster: &Cluster) -> Result<Figures> {
+    let asked = |target, command: Value| -> Result<Value> {
+        let said = cluster.command(target, &command.to_string(), &[])?;
+        Ok(serde_json::from_slice(&said)?)
+    };
+    let status = asked(Target::Monitor, json!({ "prefix": "status", "format": "json" }))?;
+    let map = asked(Target::Monitor, json!({ "prefix": "osd dump", "format": "json" }))?;
+    let space =
+        asked(Target::Monitor, json!({ "prefix": "df", "detail": "detail", "format": "json" }))?;
+    // The manager may be down, which does not keep anybody from the rest.
+    let from_manager = |prefix: &str| {
+        let command = json!({ "prefix": prefix, "format": "json" });
+        asked(Target::Manager, command).unwrap_or_else(|error| {
+            log::debug!("{error:#}");
+            Value::Null
+        })
+    };
+    let (stores, latency) = (from_manager("osd df"), from_manager("osd perf"));
+    Ok(figures(&status, &map, &space, &stores, &latency))
+}
+
+fn figures(status: &Value, map: &Value, space: &Value, stores: &Value, latency: &Value) -> Figures {
+    let groups = &status["pgmap"];
+    let is_clean = |state: &Value| {
+        let words: Vec<&str> =
+            state["state_name"].as_str().unwrap_or_default().split('+').collect();
+        // Scrubbing looks at what is clean.
+        words.contains(&"active") && words.contains(&"clean")
+    };
+    let checks = status["health"]["checks"].as_object();
+    let problems = checks
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, check)| Some(check["summary"]["message"].as_str()?.to_owned()));
+    let degraded_objects = number(&groups["degraded_objects"]);
+    Figures {
+        health: text(&status["health"]["status"]),
+        problems: problems.collect(),
+        clean: degraded_objects == 0 && list(&groups["pgs_by_state"]).iter().all(is_clean),
+        degraded_objects,
+        degraded_share: groups["degraded_ratio"].as_f64().unwrap_or(0.0),
+        recovery_bytes_per_s: number(&groups["recovering_bytes_per_sec"]),
+        total_bytes: number(&groups["bytes_total"]),
+        used_bytes: number(&groups["bytes_used"]),
+        stores: list(&map["osds"]).iter().map(|one| store(one, stores, latency)).collect(),
+        pools: list(&map["pools"]).iter().map(|one| pool(one, space)).collect(),
+    }
+}
+
+fn store(one: &Value, stores: &Value, latency: &Value) -> Store {
+    let id = number(&one["osd"]);
+    let nobody = Value::Null;
+    let of = |all: &'_ Value| -> Value {
+        list(all).iter().find(|other| number(&other["id"]) == id).unwrap_or(&nobody).clone()
+    };
+    let space = of(&stores["nodes"]);
+    // Ceph 14 and later nest it.
+    let latencies = match &latency["osdstats"] {
+        Value::Null => &latency["osd_perf_infos"],
+        nested => &nested["osd_perf_infos"],
+    };
+    Store {
+        store: id,
+        up: number(&one["up"]) == 1,
+        r#in: number(&one["in"]) == 1,
+        total_bytes: number(&space["kb"]) << 10,
+        used_bytes: number(&space["kb_used"]) << 10,
+        commit_latency_ms: of(latencies)["perf_stats"]["commit_latency_ms"].as_f64(),
+    }
+}
+
+fn pool(one: &Value, space: &Value) -> Pool {
+    let name = text(&one["pool_name"]);
+    let found = list(&space["pools"]).iter().find(|other| other["name"] == name.as_str());
+    let stats = found.map_or(Value::Null, |pool| pool["stats"].clone());
+    let option = |key: &str| one["options"][key].as_str();
+    let compression = option("compression_mode").filter(|mode| *mode != "none").map(|mode| {
+        option("compression_algorithm").map_or(mode.into(), |with| format!("{mode}, {with}"))
+    });
+    Pool {
+        // `TYPE_REPLICATED` and `TYPE_ERASURE` (Ceph's `osd_types.h`).
+        kind: match number(&one["type"]) {
+            3 => "erasure".into(),
+            _ => "replicated".into(),
+        },
+        size: number(&one["size"]),
+        min_size: number(&one["min_size"]),
+        compression,
+        objects: number(&stats["objects"]),
+        stored_bytes: number(&stats["stored"]),
+        used_bytes: number(&stats["bytes_used"]),
+        compressed_from_bytes: number(&stats["compress_under_bytes"]),
+        compressed_to_bytes: number(&stats["compress_bytes_used"]),
+        quota_bytes: Some(number(&one["quota_max_bytes"])).filter(|bytes| *bytes > 0),
+        free_bytes: number(&stats["max_avail"]),
+        pool: name,
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_that_lost_a_store_is_not_clean_and_one_that_is_scrubbed_is() {
+        let status = |state: &str, degraded: u64| {
+            json!({
+                "health": { "status": "HEALTH_WARN", "checks": {
+                    "OSD_DOWN": { "summary": { "message": "1 osds down" } },
+                } },
+                "pgmap": {
+                    "pgs_by_state": [{ "state_name": state, "count": 16 }],
+                    "degraded_objects": degraded,
+                    "degraded_ratio": 0.34,
+                },
+            })
+        };
+        let told = |status: &Value| {
+            figures(status, &Value::Null, &Value::Null, &Value::Null, &Value::Null)
+        };
+        let lost = told(&status("active+undersized+degraded", 34));
+        assert!(!lost.clean && lost.problems == ["1 osds down"] && lost.degraded_share > 0.3);
+        assert!(told(&status("active+clean+scrubbing+deep", 0)).clean);
+        assert!(!told(&status("active+clean", 1)).clean);
+        assert!(!told(&status("creating+peering", 0)).clean);
+    }
+
+    #[test]
+    fn stores_and_pools_get_their_figures_from_where_ceph_has_them() {
+        let map = json!({
+            "osds": [{ "osd": 0, "up": 1, "in": 1 }, { "osd": 1, "up": 0, "in": 1 }],
+            "pools": [{
+                "pool_name": "rep", "type": 1, "size": 2, "min_size": 1, "quota_max_bytes": 0,
+                "options": { "compression_mode": "force", "compression_algorithm": "zstd" },
+            }],
+        });
+        let space = json!({ "pools": [{ "name": "rep", "stats": {
+            "stored": 100, "bytes_used": 120, "objects": 3, "max_avail": 7,
+            "compress_under_bytes": 200, "compress_bytes_used": 50,
+        } }] });
+        let stores = json!({ "nodes": [{ "id": 1, "kb": 4, "kb_used": 2 }] });
+        let latency = json!({ "osdstats": { "osd_perf_infos": [
+            { "id": 0, "perf_stats": { "commit_latency_ms": 1.5 } },
+        ] } });
+        let told = figures(&json!({}), &map, &space, &stores, &latency);
+        assert_eq!(told.stores[0].commit_latency_ms, Some(1.5));
+        assert!(told.stores[0].up && !told.stores[1].up);
+        assert_eq!((told.stores[1].total_bytes, told.stores[1].used_bytes), (4096, 2048));
+        let pool = &told.pools[0];
+        assert_eq!((pool.stored_bytes, pool.used_bytes, pool.free_bytes), (100, 120, 7));
+        assert_eq!((pool.compressed_from_bytes, pool.compressed_to_bytes), (200, 50));
+        assert_eq!(pool.compression.as_deref(), Some("force, zstd"));
+        assert_eq!((pool.kind.as_str(), pool.quota_bytes), ("replicated", None));
+    }
+}

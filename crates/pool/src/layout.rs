@@ -1,0 +1,70 @@
+//! Where the parts of a private cluster lie in its directory.
+
+use std::path::{Path, PathBuf};
+
+/// The directory of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    directory: PathBuf,
+}
+
+impl Layout {
+    /// Of the cluster in `directory`, an absolute path.
+    #[must_use]
+    pub fn new(directory: &Path) -> Layout {
+        Layout { directory: directory.to_owned() }
+    }
+
+    /// The directory itself.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The configuration file, for whoever wants in.
+    #[must_use]
+    pub fn conf(&self) -> PathBuf {
+        self.directory.join("ceph.conf")
+    }
+
+    /// The keyring of the administrator.
+    pub(crate) fn admin_keyring(&self) -> PathBuf {
+        self.directory.join("admin.keyring")
+    }
+
+    /// The keyring that the monitor begins with.
+    pub(crate) fn monitor_keyring(&self) -> PathBuf {
+        self.directory.join("mon.keyring")
+    }
+
+    /// The map of monitors that the monitor begins with.
+    pub(crate) fn monitor_map(&self) -> PathBuf {
+        self.directory.join("monmap")
+    }
+
+    /// Logs of every process.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.directory.join("log")
+    }
+
+    /// The log of the process called so, e.g. `osd.0`.
+    pub(crate) fn log_of(&self, name: &str) -> PathBuf {
+        self.logs().join(format!("{name}.log"))
+    }
+
+    /// The data of the process called so.
+    pub(crate) fn data_of(&self, name: &str) -> PathBuf {
+        self.directory.join(name)
+    }
+
+    /// The keyring of the process called so.
+    pub(crate) fn keyring_of(&self, name: &str) -> PathBuf {
+        self.data_of(name).join("keyring")
+    }
+
+    /// Every directory that has to be there before a process starts, but those of data.
+    pub(crate) fn directories(&self) -> [PathBuf; 3] {
+        [self.logs(), self.directory.join("run"), self.directory.join("crash")]
+    }
+}

@@ -1,0 +1,30 @@
+//! Pools of a Ceph cluster: private clusters of our own on loopback, and whatever cluster a configuration file names.
+//!
+//! A private cluster has one monitor, one manager and three or more object stores, all in one directory and all children of a
+//! process of its own, which outlives the command that started it. It is for tests and small studies: what it keeps goes with
+//! it.
+//!
+//! - [`programs`] finds Ceph's programs and its client library, or brings them
+//! - [`start`] has a cluster brought up by its own process ([`process`]); [`registry`] finds it, [`control`] asks it
+//! - [`pools`] makes pools, [`figures`] tells how the cluster is, [`locate`] which cluster an image is in
+
+mod answer;
+mod bring_up;
+mod config;
+pub mod control;
+mod crew;
+pub mod figures;
+mod layout;
+pub mod locate;
+pub mod pools;
+pub mod process;
+pub mod programs;
+pub mod registry;
+mod spec;
+mod start;
+mod store;
+
+pub use answer::Started;
+pub use layout::Layout;
+pub use spec::{STORE_BYTES_MIN, STORES_MAX, STORES_MIN, Spec};
+pub use start::start;

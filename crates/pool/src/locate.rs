@@ -1,0 +1,94 @@
+//! Which cluster an image is in: the one that was named, else the private one that runs, else the machine's own.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail, ensure};
+use assay_ports::rbd::{ClusterAccess, ImageName};
+
+use super::{programs, registry};
+
+/// The configuration file of a machine's own cluster (Ceph's default).
+const MACHINES_OWN: &str = "/etc/ceph/ceph.conf";
+
+/// Who asks where nobody is named (Ceph's default).
+const ADMIN: &str = "admin";
+
+/// The configuration file of the cluster `named`: by its file, or a private one by its name.
+///
+/// # Errors
+/// One line: there is no such cluster, or more than one that could be meant.
+pub fn conf(named: Option<&Path>) -> Result<PathBuf> {
+    let Some(named) = named else { return usual() };
+    let running = registry::running()?;
+    if let Some(private) = running.iter().find(|one| Path::new(&one.name) == named) {
+        return Ok(private.conf());
+    }
+    match named.canonicalize() {
+        Ok(path) => Ok(path),
+        Err(error) if named.components().count() == 1 => {
+            bail!(
+                "no private cluster {0} runs, and there is no file {0} ({error})",
+                named.display()
+            )
+        }
+        Err(error) => bail!("{}: {error}", named.display()),
+    }
+}
+
+fn usual() -> Result<PathBuf> {
+    let running = registry::running()?;
+    match &*running {
+        [] if Path::new(MACHINES_OWN).exists() => Ok(MACHINES_OWN.into()),
+        [] => bail!(
+            "no Ceph cluster is known here; start a private one with `assay pool start`, or name one with --ceph-conf FILE"
+        ),
+        [one] => Ok(one.conf()),
+        many => {
+            let names: Vec<&str> = many.iter().map(|one| one.name.as_str()).collect();
+            bail!(
+                "several private clusters run: {}; name one with --ceph-conf NAME",
+                names.join(", ")
+            )
+        }
+    }
+}
+
+/// The image that `path` names, with its cluster; nothing where `path` names none. What the name itself says of its cluster
+/// goes before `named`.
+///
+/// # Errors
+/// One line: the name is badly written; no such cluster.
+pub fn image(path: &Path, named: Option<&Path>) -> Result<Option<ImageName>> {
+    if !ImageName::is_meant(path) {
+        ensure!(
+            named.is_none(),
+            "--ceph-conf is for images, as rbd:POOL/IMAGE, and {} is none",
+            path.display()
+        );
+        return Ok(None);
+    }
+    let Some(name) = ImageName::parse(path) else {
+        bail!("{} names no image; write rbd:POOL/IMAGE, e.g. rbd:rep/vol", path.display());
+    };
+    let said = name.conf.clone();
+    let conf = conf(said.as_deref().or(named))?;
+    Ok(Some(ImageName { conf: Some(conf), ..name }))
+}
+
+/// How the cluster of `name` is come by.
+///
+/// # Errors
+/// One line: no such cluster, no client library.
+pub fn access(name: &ImageName) -> Result<ClusterAccess> {
+    let conf = conf(name.conf.as_deref())?;
+    access_to(conf, name.user.as_deref())
+}
+
+/// How the cluster with that configuration file is come by.
+///
+/// # Errors
+/// No client library.
+pub fn access_to(conf: PathBuf, user: Option<&str>) -> Result<ClusterAccess> {
+    let user = format!("client.{}", user.unwrap_or(ADMIN));
+    Ok(ClusterAccess { conf, user, libraries: programs::client_library()? })
+}

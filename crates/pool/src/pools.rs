@@ -1,0 +1,275 @@
+//! Making pools: replicated ones, and erasure-coded ones with a small replicated pool for what images say of themselves.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use assay_ports::rbd::{Cluster, PoolIo, Target};
+use serde_json::{Value, json};
+
+/// Placement groups of a pool: some for each store, and few, for each takes memory.
+const GROUPS: u32 = 16;
+
+/// The option of an image's pool that names the pool of its data (Ceph's `rbd_default_data_pool`).
+const DATA_POOL_KEY: &str = "conf_rbd_default_data_pool";
+
+/// What keeps data when stores are lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protection {
+    /// Whole copies.
+    Replicated {
+        /// How many: 2 or 3.
+        copies: u16,
+    },
+    /// Parts, and what restores some of them.
+    ErasureCoded {
+        /// Parts of data, `k`.
+        data: u16,
+        /// Parts that restore as many lost ones, `m`.
+        coding: u16,
+    },
+}
+
+/// What BlueStore compresses, and with what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compression {
+    /// `none`, `passive`, `aggressive` or `force`.
+    pub mode: String,
+    /// `snappy`, `zlib`, `zstd` or `lz4`.
+    pub algorithm: String,
+}
+
+/// A pool that is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPool {
+    /// What images name.
+    pub name: String,
+    /// What keeps its data.
+    pub protection: Protection,
+    /// Whether its data are compressed.
+    pub compression: Option<Compression>,
+    /// The most that it takes, in bytes.
+    pub quota_bytes: Option<u64>,
+}
+
+impl FromStr for Protection {
+    type Err = String;
+
+    /// `2` or `3` copies, or `k+m`.
+    fn from_str(text: &str) -> Result<Protection, String> {
+        let number = |text: &str| text.parse::<u16>().ok();
+        let parsed = match text.split_once('+') {
+            Some((k, m)) => number(k)
+                .zip(number(m))
+                .filter(|(k, m)| (2..=12).contains(k) && (1..=4).contains(m))
+                .map(|(data, coding)| Protection::ErasureCoded { data, coding }),
+            None => number(text)
+                .filter(|copies| [2, 3].contains(copies))
+                .map(|copies| Protection::Replicated { copies }),
+        };
+        parsed.ok_or_else(|| {
+            format!("`{text}` is neither a number of copies, 2 or 3, nor k+m, as 2+1, with k from 2 to 12 and m from 1 to 4")
+        })
+    }
+}
+
+impl fmt::Display for Protection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Protection::Replicated { copies } => write!(f, "{copies} copies"),
+            Protection::ErasureCoded { data, coding } => write!(f, "erasure-coded {data}+{coding}"),
+        }
+    }
+}
+
+impl Protection {
+    /// How many stores it takes.
+    #[must_use]
+    pub fn stores(self) -> u16 {
+        match self {
+            Protection::Replicated { copies } => copies,
+            Protection::ErasureCoded { data, coding } => data + coding,
+        }
+    }
+
+    /// Copies of what images say of themselves: as many stores may be lost as for data.
+    fn copies_of_metadata(self) -> u16 {
+        match self {
+            Protection::Replicated { copies } => copies,
+            Protection::ErasureCoded { coding, .. } => (coding + 1).min(3),
+        }
+    }
+}
+
+/// Makes the pool.
+///
+/// # Errors
+/// One line, and there is no such pool: too few stores, one of that name, what the cluster refuses.
+pub fn create(cluster: &Arc<Cluster>, new: &NewPool) -> Result<()> {
+    let maker = Maker { cluster };
+    maker.check(new)?;
+    let made = maker.make(new);
+    if made.is_err() {
+        new.pools().iter().for_each(|pool| maker.delete(pool));
+    }
+    made
+}
+
+impl NewPool {
+    /// The pool that data go to.
+    fn data_pool(&self) -> String {
+        match self.protection {
+            Protection::Replicated { .. } => self.name.clone(),
+            Protection::ErasureCoded { .. } => format!("{}.data", self.name),
+        }
+    }
+
+    fn pools(&self) -> Vec<String> {
+        let mut pools = vec![self.name.clone(), self.data_pool()];
+        pools.dedup();
+        pools
+    }
+}
+
+struct Maker<'a> {
+    cluster: &'a Arc<Cluster>,
+}
+
+impl Maker<'_> {
+    fn ask(&self, command: Value) -> Result<Value> {
+        let said = self.cluster.command(Target::Monitor, &command.to_string(), &[])?;
+        Ok(serde_json::from_slice(&said).unwrap_or(Value::Null))
+    }
+
+    fn set(&self, pool: &str, name: &str, value: &str) -> Result<()> {
+        self.ask(json!({ "prefix": "osd pool set", "pool": pool, "var": name, "val": value }))?;
+        Ok(())
+    }
+
+    fn check(&self, new: &NewPool) -> Result<()> {
+        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_".contains(sign);
+        ensure!(
+            !new.name.is_empty() && new.name.chars().all(is_plain),
+            "`{}` is no name for a pool; use letters, digits, - and _",
+            new.name
+        );
+        let names = self.ask(json!({ "prefix": "osd pool ls", "format": "json" }))?;
+        let there =
+            |pool: &String| names.as_array().is_some_and(|all| all.iter().any(|one| one == pool));
+        let taken = new.pools().into_iter().find(there);
+        ensure!(
+            taken.is_none(),
+            "there is a pool {} already; give another name",
+            taken.unwrap_or_default()
+        );
+        let stores = self.ask(json!({ "prefix": "osd stat", "format": "json" }))?;
+        let stores = stores["num_in_osds"].as_u64().unwrap_or(0);
+        let needed = new.protection.stores();
+        ensure!(
+            stores >= needed.into(),
+            "{} takes {needed} stores, and the cluster has {stores}; start it with --stores {needed}, or protect with less",
+            new.protection
+        );
+        Ok(())
+    }
+
+    fn make(&self, new: &NewPool) -> Result<()> {
+        let copies = new.protection.copies_of_metadata();
+        self.make_replicated(&new.name, copies)?;
+        let data_pool = new.data_pool();
+        if let Protection::ErasureCoded { data, coding } = new.protection {
+            self.make_erasure_coded(&data_pool, data, coding)?;
+            let io = PoolIo::open(self.cluster, &new.name)?;
+            io.set_metadata(DATA_POOL_KEY, &data_pool)?;
+        }
+        if let Some(Compression { mode, algorithm }) = &new.compression {
+            self.set(&data_pool, "compression_algorithm", algorithm)?;
+            self.set(&data_pool, "compression_mode", mode)?;
+        }
+        if let Some(bytes) = new.quota_bytes {
+            self.ask(json!({
+                "prefix": "osd pool set-quota",
+                "pool": data_pool,
+                "field": "max_bytes",
+                "val": bytes.to_string(),
+            }))?;
+        }
+        Ok(())
+    }
+
+    fn make_replicated(&self, pool: &str, copies: u16) -> Result<()> {
+        self.ask(json!({
+            "prefix": "osd pool create",
+            "pool": pool,
+            "pg_num": GROUPS,
+            "pgp_num": GROUPS,
+            "pool_type": "replicated",
+        }))?;
+        self.set(pool, "size", &copies.to_string())?;
+        // With one copy lost, writing goes on.
+        self.set(pool, "min_size", &(copies - 1).to_string())?;
+        self.enable(pool)
+    }
+
+    fn make_erasure_coded(&self, pool: &str, data: u16, coding: u16) -> Result<()> {
+        let profile = format!("assay-{data}-{coding}");
+        let parts = [format!("k={data}"), format!("m={coding}"), "crush-failure-domain=osd".into()];
+        self.ask(json!({
+            "prefix": "osd erasure-code-profile set",
+            "name": profile,
+            "profile": parts,
+        }))?;
+        self.ask(json!({
+            "prefix": "osd pool create",
+            "pool": pool,
+            "pg_num": GROUPS,
+            "pgp_num": GROUPS,
+            "pool_type": "erasure",
+            "erasure_code_profile": profile,
+        }))?;
+        self.set(pool, "allow_ec_overwrites", "true")?;
+        self.enable(pool)
+    }
+
+    fn enable(&self, pool: &str) -> Result<()> {
+        let command =
+            json!({ "prefix": "osd pool application enable", "pool": pool, "app": "rbd" });
+        self.ask(command).map(drop)
+    }
+
+    /// Of what was made in vain.
+    fn delete(&self, pool: &str) {
+        let deleted = self.ask(json!({
+            "prefix": "osd pool delete",
+            "pool": pool,
+            "pool2": pool,
+            "yes_i_really_really_mean_it": true,
+        }));
+        if let Err(error) = deleted {
+            log::warn!("the pool {pool} is left: {error:#}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protection_is_read_as_people_write_it() {
+        let parse = |text: &str| text.parse::<Protection>();
+        assert_eq!(parse("3"), Ok(Protection::Replicated { copies: 3 }));
+        assert_eq!(parse("2+1"), Ok(Protection::ErasureCoded { data: 2, coding: 1 }));
+        assert_eq!(parse("4+2").unwrap().stores(), 6);
+        for text in ["1", "4", "1+1", "2+0", "x", "2+", "+1", "2+1+1"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn metadata_bear_the_loss_of_as_many_stores_as_data() {
+        let copies = |text: &str| text.parse::<Protection>().unwrap().copies_of_metadata();
+        assert_eq!([copies("2"), copies("3"), copies("2+1"), copies("4+2")], [2, 3, 2, 3]);
+    }
+}

@@ -1,0 +1,184 @@
+//! The process of a private cluster: brings it up, has its children, and takes all of it down when it is asked to end.
+//!
+//! Whoever started it hears from it until it runs. Killed, it takes its children with it (`prctl(2)`, `PR_SET_PDEATHSIG`), and
+//! what they kept is in its ledger.
+
+use std::fs::{DirBuilder, File};
+use std::io::{BufRead, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use assay_base::text::on_one_line;
+use assay_system::interrupt;
+use assay_system::ledger::{Ledger, Made};
+use assay_system::resource::Resource;
+
+use super::answer::{Answer, Started};
+use super::bring_up::{bring_up, start_store};
+use super::control::{self, Asked, Reply, Request};
+use super::crew::Crew;
+use super::layout::Layout;
+use super::programs::{self, Programs};
+use super::start::Job;
+use super::store;
+
+/// How often it is looked whether a child has ended by itself.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What it waits for.
+enum Event {
+    Stop,
+    Asked(Asked),
+}
+
+/// Runs the cluster that standard input tells of. `become_log` makes standard error a log.
+///
+/// # Errors
+/// What was made could not be removed; it stays for `assay clean`.
+pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
+    // It was started by a path that says nothing; lists of processes show this (proc(5), comm).
+    rustix::thread::set_name(c"assay")?;
+    let mut text = String::new();
+    std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
+    let job: Job =
+        serde_json::from_str(&text).context("this command is internal; use `assay pool start`")?;
+    rustix::process::setsid().context("cannot begin a session")?;
+    match Running::begin(&job, become_log) {
+        Ok((running, started)) => {
+            let is_heard = answer(&Answer::Up(started)).is_ok();
+            if is_heard {
+                rustix::stdio::dup2_stdout(rustix::stdio::stderr())?;
+                running.until_asked_to_end();
+            } else {
+                log::warn!("the process that started the cluster has ended; taking it down");
+            }
+            running.take_down()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            answer(&Answer::Failed(on_one_line(&format!("{error:#}"))))?;
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
+fn answer(answer: &Answer) -> Result<()> {
+    let line = serde_json::to_string(answer)? + "\n";
+    let mut out = std::io::stdout().lock();
+    out.write_all(line.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+/// A cluster at work.
+struct Running {
+    layout: Layout,
+    programs: Programs,
+    crew: std::cell::RefCell<Crew>,
+    made: Made,
+    events: std::sync::mpsc::Receiver<Event>,
+}
+
+impl Running {
+    fn begin(job: &Job, become_log: fn(Option<File>)) -> Result<(Running, Started)> {
+        let began = Instant::now();
+        let programs = programs::find()?.context("Ceph's programs are gone; try again")?;
+        programs.hold()?;
+        let layout = Layout::new(&job.directory);
+        let resource =
+            Resource::Pool { name: job.spec.name.clone(), directory: job.directory.clone() };
+        let ledger = Ledger::open()?;
+        let (made, ()) = ledger.make(resource, || make(&job.directory))?;
+        begin_log(&layout, become_log)?;
+        let (send, events) = channel();
+        let stop = send.clone();
+        interrupt::on_signal(move || drop(stop.send(Event::Stop)))?;
+        control::listen(&layout, move |asked| drop(send.send(Event::Asked(asked))))?;
+        let tell = |step: &str| {
+            // Whoever does not listen any more is found out at the end.
+            let _ = answer(&Answer::Step(step.to_owned()));
+        };
+        let crew = bring_up(&job.spec, &layout, &programs, &ledger, &tell)?;
+        let started = Started {
+            name: job.spec.name.clone(),
+            directory: job.directory.clone(),
+            ceph_conf: layout.conf(),
+            pid: std::process::id(),
+            seconds: began.elapsed().as_secs_f64(),
+            version: programs.version.clone(),
+        };
+        let crew = crew.into();
+        Ok((Running { layout, programs, crew, made, events }, started))
+    }
+
+    fn until_asked_to_end(&self) {
+        loop {
+            match self.events.recv_timeout(LOOK_EVERY) {
+                Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Event::Asked((request, reply))) => drop(reply.send(self.carry_out(request))),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            for (name, ending) in self.crew.borrow_mut().dismiss_ended() {
+                log::warn!("{name} has ended with {ending}");
+            }
+        }
+    }
+
+    fn carry_out(&self, request: Request) -> Reply {
+        let done = match request {
+            Request::KillStore(number) => self.kill(number),
+            Request::ReturnStore(number) => self.bring_back(number),
+        };
+        match done {
+            Ok(()) => Reply::Done,
+            Err(error) => Reply::Refused(on_one_line(&format!("{error:#}"))),
+        }
+    }
+
+    fn kill(&self, number: u16) -> Result<()> {
+        let was_there = self.crew.borrow_mut().kill(&store::name(number))?;
+        anyhow::ensure!(
+            was_there,
+            "store {number} does not run; `assay pool status` lists the stores"
+        );
+        log::info!("killed store {number}");
+        Ok(())
+    }
+
+    fn bring_back(&self, number: u16) -> Result<()> {
+        let mut crew = self.crew.borrow_mut();
+        crew.dismiss_ended();
+        let name = store::name(number);
+        anyhow::ensure!(!crew.has(&name), "store {number} runs already");
+        let is_known = self.layout.data_of(&name).is_dir();
+        anyhow::ensure!(
+            is_known,
+            "there is no store {number}; `assay pool status` lists the stores"
+        );
+        start_store(number, &self.layout, &self.programs, &mut crew)?;
+        log::info!("started store {number} again");
+        Ok(())
+    }
+
+    /// Nothing that it keeps is kept: killed is quickest.
+    fn take_down(self) -> Result<()> {
+        drop(self.crew);
+        self.made.remove()
+    }
+}
+
+fn make(directory: &Path) -> Result<()> {
+    let made = DirBuilder::new().mode(0o700).create(directory);
+    made.with_context(|| format!("cannot make {}", directory.display()))
+}
+
+/// What is said from now on goes to a file among the cluster's logs.
+fn begin_log(layout: &Layout, become_log: fn(Option<File>)) -> Result<()> {
+    let log = File::create(layout.directory().join("assay.log"))?;
+    rustix::stdio::dup2_stderr(log)?;
+    become_log(None);
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! Making and removing images.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use assay_disk::BLOCK_BYTES;
+use rustix::io::Errno;
+
+use super::api::{self, ImageOptions};
+use super::error::{RbdError, errno, reason};
+use super::name::ImageName;
+use super::pool_io::PoolIo;
+
+/// `RBD_IMAGE_OPTION_DATA_POOL` (`rbd/librbd.h`).
+const DATA_POOL: c_int = 10;
+
+/// What an image is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewImage {
+    /// Its size in bytes, a multiple of 4096.
+    pub bytes: u64,
+    /// The pool that its data go to; none: its own, or the one that its pool names for that.
+    pub data_pool: Option<String>,
+}
+
+/// Makes the image `name` in its pool, with the features that the cluster gives images.
+///
+/// # Errors
+/// [`RbdError`]; there is no such image then, unless there was one before.
+pub fn create(io: &PoolIo, name: &ImageName, new: &NewImage) -> Result<(), RbdError> {
+    if new.bytes == 0 || !new.bytes.is_multiple_of(BLOCK_BYTES) {
+        return Err(RbdError::Size { image: name.short(), size: new.bytes });
+    }
+    let image = api::text(&name.image)?;
+    let data_pool = new.data_pool.as_deref().map(api::text).transpose()?;
+    let api = io.cluster.api;
+    let mut options: ImageOptions = ptr::null_mut();
+    // SAFETY: the options are made, used and destroyed here, and all texts end with a zero.
+    #[allow(unsafe_code)]
+    let answer = unsafe {
+        (api.rbd_image_options_create)(&mut options);
+        let set = data_pool.as_ref().map_or(0, |pool| {
+            (api.rbd_image_options_set_string)(options, DATA_POOL, pool.as_ptr())
+        });
+        let made = match set {
+            0.. => (api.rbd_create4)(io.handle, image.as_ptr(), new.bytes, options),
+            _ => set,
+        };
+        (api.rbd_image_options_destroy)(options);
+        made
+    };
+    if answer >= 0 {
+        return Ok(());
+    }
+    let image = name.short();
+    Err(match errno(answer) {
+        Errno::EXIST => RbdError::Exists { image },
+        Errno::NOSPC | Errno::DQUOT => RbdError::Full { image, size: new.bytes },
+        // Ceph tries an overwrite and calls a pool that does not take it invalid.
+        Errno::INVAL if new.data_pool.is_some() => RbdError::NoOverwrites { image },
+        Errno::OPNOTSUPP => RbdError::NoMetadata { image },
+        Errno::NOENT => RbdError::NoPool { pool: new.data_pool.clone().unwrap_or(io.pool.clone()) },
+        _ => RbdError::Io { what: format!("{image} cannot be created"), reason: reason(answer) },
+    })
+}
+
+/// Removes the image `name` with all that it holds; one that somebody has open stays.
+///
+/// # Errors
+/// [`RbdError`]: there is none, or it is in use.
+pub fn remove(io: &PoolIo, name: &ImageName) -> Result<(), RbdError> {
+    let image = api::text(&name.image)?;
+    // SAFETY: the context is open, and the name ends with a zero.
+    #[allow(unsafe_code)]
+    let answer = unsafe { (io.cluster.api.rbd_remove)(io.handle, image.as_ptr()) };
+    match answer {
+        0.. => Ok(()),
+        _ => Err(match errno(answer) {
+            Errno::NOENT => RbdError::NoImage { image: name.short() },
+            Errno::BUSY => {
+                RbdError::InUse { image: name.short(), owner: "that has it open".into() }
+            }
+            _ => RbdError::Io {
+                what: format!("{} cannot be removed", name.short()),
+                reason: reason(answer),
+            },
+        }),
+    }
+}

@@ -1,0 +1,83 @@
+//! A pool of a cluster, for what is done to it and to its images.
+
+use std::ptr;
+use std::sync::Arc;
+
+use rustix::io::Errno;
+
+use super::api::{self, IoContext};
+use super::cluster::Cluster;
+use super::error::{RbdError, errno, reason};
+
+/// A pool that requests can be sent to.
+#[derive(Debug)]
+pub struct PoolIo {
+    pub(super) cluster: Arc<Cluster>,
+    pub(super) handle: IoContext,
+    pub(super) pool: String,
+}
+
+// SAFETY: what is sent through it may come from any threads at a time; what changes it itself is not called after `open`.
+#[allow(unsafe_code)]
+unsafe impl Send for PoolIo {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl Sync for PoolIo {}
+
+impl PoolIo {
+    /// The pool of that name. A full one answers so from then on, in place of letting writes wait for space.
+    ///
+    /// # Errors
+    /// [`RbdError::NoPool`].
+    pub fn open(cluster: &Arc<Cluster>, pool: &str) -> Result<PoolIo, RbdError> {
+        let name = api::text(pool)?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the cluster is connected, the name ends with a zero, and the context is written to the place given.
+        #[allow(unsafe_code)]
+        let answer =
+            unsafe { (cluster.api.rados_ioctx_create)(cluster.handle, name.as_ptr(), &mut handle) };
+        match answer {
+            0.. => {
+                // SAFETY: the context was just made, and nobody else has it.
+                #[allow(unsafe_code)]
+                unsafe {
+                    (cluster.api.rados_set_pool_full_try)(handle);
+                }
+                Ok(PoolIo { cluster: Arc::clone(cluster), handle, pool: pool.to_owned() })
+            }
+            _ if errno(answer) == Errno::NOENT => Err(RbdError::NoPool { pool: pool.to_owned() }),
+            _ => Err(RbdError::Io { what: pool.to_owned(), reason: reason(answer) }),
+        }
+    }
+
+    /// Keeps `value` under `key` with the pool's images: what begins with `conf_` is an option for whoever opens one.
+    ///
+    /// # Errors
+    /// What the cluster answered.
+    pub fn set_metadata(&self, key: &str, value: &str) -> Result<(), RbdError> {
+        let (key_text, value) = (api::text(key)?, api::text(value)?);
+        // SAFETY: the context is open, and both texts end with a zero.
+        #[allow(unsafe_code)]
+        let answer = unsafe {
+            let set = self.cluster.api.rbd_pool_metadata_set;
+            set(self.handle, key_text.as_ptr(), value.as_ptr())
+        };
+        match answer {
+            0.. => Ok(()),
+            _ => Err(RbdError::Io {
+                what: format!("{key} of {}", self.pool),
+                reason: reason(answer),
+            }),
+        }
+    }
+}
+
+impl Drop for PoolIo {
+    fn drop(&mut self) {
+        // SAFETY: images over it hold it, so nothing of it is in use any more.
+        #[allow(unsafe_code)]
+        unsafe {
+            (self.cluster.api.rados_ioctx_destroy)(self.handle);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Who of this machine last had an image open for writing, so that its lock can be taken from it once it has died.
+//!
+//! The cluster itself finds a dead client out only after half a minute. A process that is noted here and is gone is dead for
+//! certain; the one that is not noted, or lives, keeps what it has.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_ports::child::{Identity, identity};
+use assay_system::ledger::state_directory;
+use serde::{Deserialize, Serialize};
+
+use super::log;
+
+/// The directory of these notes in the state directory.
+const WRITERS: &str = "writers";
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Writer {
+    pid: u32,
+    start_ticks: u64,
+    boot_id: String,
+    /// By which the cluster knows it.
+    address: String,
+}
+
+/// The address of the last writer of `image`, if that process has died.
+pub fn died(image: &Path) -> Option<String> {
+    let writer: Writer = serde_json::from_slice(&fs::read(note_of(image)).ok()?).ok()?;
+    let Writer { pid, start_ticks, boot_id, address } = writer;
+    let lives = boot_id == this_boot() && identity(pid) == Some(Identity { pid, start_ticks });
+    (!lives).then_some(address)
+}
+
+/// Notes that this process has `image` open for writing, under that address.
+///
+/// # Errors
+/// The note cannot be written.
+pub fn note(image: &Path, address: String) -> Result<()> {
+    let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
+    let Identity { pid, start_ticks } = me;
+    let writer = Writer { pid, start_ticks, boot_id: this_boot(), address };
+    let path = note_of(image);
+    let write = || -> std::io::Result<()> {
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        let staged = path.with_extension("new");
+        fs::write(&staged, serde_json::to_vec(&writer)?)?;
+        fs::rename(&staged, &path)
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn note_of(image: &Path) -> PathBuf {
+    state_directory().join(WRITERS).join(log::name_of(image)).with_extension("json")
+}
+
+fn this_boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
