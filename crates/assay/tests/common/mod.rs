@@ -91,7 +91,8 @@ impl World {
                 String::from_utf8_lossy(&bytes).replace('\0', " ")
             };
             let command = text("cmdline");
-            let is_server = command.contains("mysqld") || command.contains("drive serve");
+            let names = ["mysqld", "drive serve", "pool serve", "bin/ceph-"];
+            let is_server = names.iter().any(|name| command.contains(name));
             if is_server && (command + " " + &text("environ")).contains(directory) {
                 let number = entry.file_name().to_str().unwrap().parse().unwrap();
                 servers.push((number, text("cmdline")));

@@ -1,0 +1,122 @@
+//! The cluster that the tests share: started by the first of them, stopped by the last.
+
+use std::ops::Deref;
+use std::process::Command;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use assay_testing::skip;
+use parking_lot::{Mutex, MutexGuard};
+use serde_json::Value;
+
+use crate::drives::{Drives, has_drives};
+
+/// How long anything may take before it counts as stuck.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How often what changes by itself is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// A private cluster with the pools `rep`, of two copies, and `ec`, erasure-coded 2+1.
+pub struct Cluster {
+    drives: Drives,
+}
+
+/// The cluster, for as long as one test needs it alone.
+pub struct Turn {
+    // Given back before the cluster may go.
+    _turn: MutexGuard<'static, ()>,
+    cluster: Arc<Cluster>,
+}
+
+/// The cluster in turn; nothing, said aloud, where there can be none.
+pub fn cluster(test: &str) -> Option<Turn> {
+    static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
+    static TURN: Mutex<()> = Mutex::new(());
+    if !has_drives(test) || !has_ceph(test) {
+        return None;
+    }
+    let cluster = {
+        let mut shared = SHARED.lock();
+        shared.upgrade().unwrap_or_else(|| {
+            let cluster = Arc::new(Cluster::start());
+            *shared = Arc::downgrade(&cluster);
+            cluster
+        })
+    };
+    Some(Turn { _turn: TURN.lock(), cluster })
+}
+
+/// Whether Ceph is here, or can be brought into the cache.
+pub fn has_ceph(test: &str) -> bool {
+    let fetched = Command::new(env!("CARGO_BIN_EXE_assay")).args(["pool", "fetch"]).status();
+    let has = fetched.is_ok_and(|status| status.success());
+    if !has {
+        skip(test, "Ceph, installed or to be fetched");
+    }
+    has
+}
+
+impl Cluster {
+    fn start() -> Cluster {
+        let drives = Drives::new();
+        let cluster = Cluster { drives };
+        let started: Value =
+            serde_json::from_str(&cluster.done(&["pool", "start", "--json"])).unwrap();
+        println!("the cluster took {:.1} s", started["seconds"].as_f64().unwrap());
+        cluster.done(&["pool", "create", "rep", "--protect", "2"]);
+        cluster.done(&["pool", "create", "ec", "--protect", "2+1"]);
+        cluster
+    }
+
+    /// How it is.
+    pub fn figures(&self) -> Value {
+        serde_json::from_str(&self.told(&["pool", "status", "--json"])).unwrap()
+    }
+
+    /// Whether it says that all is well, by its exit code.
+    pub fn is_well(&self) -> bool {
+        self.run(&["pool", "status"]).status.success()
+    }
+
+    /// Waits until its figures are so.
+    pub fn wait_until(&self, what: &str, is_so: impl Fn(&Value) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !is_so(&self.figures()) {
+            assert!(Instant::now() < deadline, "not {what}: {}", self.figures());
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Waits until each object has all its copies, and each store is up.
+    pub fn wait_until_well(&self) {
+        self.wait_until("clean", |figures| {
+            let stores = figures["stores"].as_array().unwrap();
+            figures["clean"] == true && stores.iter().all(|store| store["up"] == true)
+        });
+        assert!(self.is_well());
+    }
+}
+
+impl Deref for Cluster {
+    type Target = Drives;
+
+    fn deref(&self) -> &Drives {
+        &self.drives
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // What a failed test left attached goes with its server; the rest is seen to by the drives' own end.
+        let _ = self.command(&["pool", "stop"]).output();
+    }
+}
+
+impl Deref for Turn {
+    type Target = Cluster;
+
+    fn deref(&self) -> &Cluster {
+        &self.cluster
+    }
+}
