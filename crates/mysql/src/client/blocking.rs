@@ -4,6 +4,7 @@ use assay_event_loop::at_once;
 
 use super::ClientConnect;
 use super::login;
+use super::ready::Blocks;
 use super::socket::{CONNECT_TIMEOUT, Socket, Stream};
 use super::talk::Talk;
 use super::wire::Fields;
@@ -12,7 +13,7 @@ use crate::session::{Interrupter, Reply, SessionError, StatementId, Value};
 
 /// A connection to a server.
 pub struct ClientSession {
-    talk: Talk,
+    talk: Talk<Blocks>,
 }
 
 impl ClientConnect {
@@ -25,7 +26,7 @@ impl ClientConnect {
         let failed = |error: std::io::Error| SessionError::Connect(error.to_string());
         let socket = Socket::connect(&self.endpoint.address, patience).map_err(failed)?;
         let stream = Stream::Plain(socket);
-        let mut wire = at_once(login::log_in(stream, None, &self.endpoint, self.tls.as_ref()))?;
+        let mut wire = at_once(login::log_in(stream, Blocks, &self.endpoint, self.tls.as_ref()))?;
         wire.be_logged_in(self.patience).map_err(failed)?;
         Ok(ClientSession { talk: Talk::over(wire) })
     }

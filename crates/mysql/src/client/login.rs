@@ -5,9 +5,9 @@
 //! which MySQL also feigns for users that do not exist, always does so. The scrambles and the RSA step are those of
 //! the `mysql_common` crate.
 
-use assay_event_loop::Watch;
 use mysql_common::{crypto, scramble};
 
+use super::ready::Ready;
 use super::socket::Stream;
 use super::tls;
 use super::wire::{Wire, lost};
@@ -57,13 +57,13 @@ struct Greeting {
 }
 
 /// Logs in over `stream`.
-pub(super) async fn log_in(
+pub(super) async fn log_in<R: Ready>(
     stream: Stream,
-    watch: Option<Watch>,
+    ready: R,
     endpoint: &Endpoint,
     tls: Option<&tls::Config>,
-) -> Result<Wire, SessionError> {
-    let mut wire = Wire::new(stream, watch);
+) -> Result<Wire<R>, SessionError> {
+    let mut wire = Wire::new(stream, ready);
     let greeting = match wire.answer().await {
         Ok(packet) => parse_greeting(packet)
             .ok_or_else(|| unspoken("it does not speak the MySQL protocol"))?,
@@ -137,7 +137,7 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-fn begin_response(wire: &mut Wire, flags: u32) {
+fn begin_response<R: Ready>(wire: &mut Wire<R>, flags: u32) {
     wire.begin_packet();
     wire.put(&flags.to_le_bytes());
     wire.put(&PACKET_BYTES_MAX.to_le_bytes());
@@ -145,8 +145,8 @@ fn begin_response(wire: &mut Wire, flags: u32) {
     wire.put_zeroes(23);
 }
 
-async fn respond(
-    wire: &mut Wire,
+async fn respond<R: Ready>(
+    wire: &mut Wire<R>,
     flags: u32,
     endpoint: &Endpoint,
     plugin: &[u8],
@@ -176,8 +176,8 @@ fn proof(plugin: &[u8], password: &str, nonce: &[u8]) -> Vec<u8> {
 }
 
 /// Answers until the server is content.
-async fn prove(
-    wire: &mut Wire,
+async fn prove<R: Ready>(
+    wire: &mut Wire<R>,
     endpoint: &Endpoint,
     mut plugin: Vec<u8>,
     mut nonce: Vec<u8>,
@@ -228,8 +228,8 @@ fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
 }
 
 /// Sends the password itself, under the server's key where others could read along; `ask` is what asks for the key.
-async fn send_password(
-    wire: &mut Wire,
+async fn send_password<R: Ready>(
+    wire: &mut Wire<R>,
     password: &str,
     nonce: &[u8],
     ask: u8,

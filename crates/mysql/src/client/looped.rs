@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use assay_event_loop::Handle;
+use assay_event_loop::{Handle, Watch};
 
 use super::ClientConnect;
 use super::login;
@@ -12,7 +12,7 @@ use crate::session::{Connect, Reply, Session, SessionError, StatementId, Value};
 
 /// A connection to a server, of one task of a loop.
 pub struct LoopSession {
-    talk: Talk,
+    talk: Talk<Watch>,
 }
 
 impl ClientConnect {
@@ -21,7 +21,7 @@ impl ClientConnect {
         let connected = Socket::connect_on(&self.endpoint.address, events).await;
         let (socket, watch) = connected.map_err(failed)?;
         let stream = Stream::Plain(socket);
-        let login = login::log_in(stream, Some(watch), &self.endpoint, self.tls.as_ref());
+        let login = login::log_in(stream, watch, &self.endpoint, self.tls.as_ref());
         let mut wire = login.await?;
         wire.be_logged_in(None).map_err(failed)?;
         Ok(LoopSession { talk: Talk::over(wire) })

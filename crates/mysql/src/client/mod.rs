@@ -13,6 +13,7 @@
 mod blocking;
 mod login;
 mod looped;
+mod ready;
 mod socket;
 mod talk;
 mod tls;

@@ -1,5 +1,6 @@
 //! Statements and their answers, over packets; whether waiting blocks is the wire's affair.
 
+use super::ready::Ready;
 use super::wire::{self, Fields, Head, Step, Wire};
 use crate::session::{Interrupter, Reply, SessionError, StatementId, Value};
 
@@ -21,15 +22,15 @@ struct Statement {
 }
 
 /// A client that has logged in.
-pub(super) struct Talk {
-    wire: Wire,
+pub(super) struct Talk<R> {
+    wire: Wire<R>,
     statements: Vec<Statement>,
     /// The prepared statement that was put together last; nothing if it was text.
     asked: Option<usize>,
 }
 
-impl Talk {
-    pub(super) fn over(wire: Wire) -> Talk {
+impl<R: Ready> Talk<R> {
+    pub(super) fn over(wire: Wire<R>) -> Talk<R> {
         Talk { wire, statements: Vec::new(), asked: None }
     }
 

@@ -1,7 +1,7 @@
 //! Packets: three bytes of length, one of sequence, then the payload.
 //!
 //! What arrives is kept in one buffer and looked at where it lies; what is sent is built in another. Both wait where a watch says that the
-//! socket is not ready; without one the socket itself blocks, and no wait is ever seen.
+//! socket is not ready; on a socket that blocks no wait is ever seen.
 
 use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
@@ -9,8 +9,7 @@ use std::ops::Range;
 use std::task::Poll;
 use std::time::Duration;
 
-use assay_event_loop::Watch;
-
+use super::ready::Ready;
 use super::socket::Stream;
 use super::tls;
 use crate::session::{Interrupter, LOST_IN_QUERY, SessionError};
@@ -22,10 +21,10 @@ pub(super) const PAYLOAD_MAX: usize = 0xff_ffff;
 const BUFFER_BYTES: usize = 16 * 1024;
 
 /// A stream of packets.
-pub(super) struct Wire {
+pub(super) struct Wire<R> {
     stream: Stream,
-    /// What tells when the socket is ready; without it the socket blocks.
-    watch: Option<Watch>,
+    /// What tells when the socket is ready.
+    ready: R,
     out: Vec<u8>,
     /// How much of `out` was sent.
     sent: usize,
@@ -55,11 +54,11 @@ pub(super) enum Head {
     Columns(u64),
 }
 
-impl Wire {
-    pub(super) fn new(stream: Stream, watch: Option<Watch>) -> Wire {
+impl<R: Ready> Wire<R> {
+    pub(super) fn new(stream: Stream, ready: R) -> Wire<R> {
         Wire {
             stream,
-            watch,
+            ready,
             out: Vec::with_capacity(1024),
             sent: 0,
             arrived: vec![0; BUFFER_BYTES],
@@ -80,17 +79,14 @@ impl Wire {
     pub(super) fn be_logged_in(&mut self, patience: Option<Duration>) -> std::io::Result<()> {
         self.logged_in = true;
         self.patient = patience.is_none();
-        match self.watch {
-            Some(_) => Ok(()),
-            None => self.stream.socket().set_timeout(patience),
-        }
+        if R::BLOCKS { self.stream.socket().set_timeout(patience) } else { Ok(()) }
     }
 
     /// The same packets over another stream, such as the encrypted one over this.
     pub(super) fn over(
         self,
         change: impl FnOnce(Stream) -> Result<Stream, SessionError>,
-    ) -> Result<Wire, SessionError> {
+    ) -> Result<Wire<R>, SessionError> {
         Ok(Wire { stream: change(self.stream)?, ..self })
     }
 
@@ -182,15 +178,11 @@ impl Wire {
 
     fn poll_send(&mut self) -> Poll<Result<(), SessionError>> {
         let pushed = self.push();
-        let Some(watch) = &self.watch else {
-            return Poll::Ready(pushed.map_err(|error| self.lose(&error)));
-        };
-        let waits = matches!(&pushed, Err(error) if error.kind() == ErrorKind::WouldBlock);
-        match (watch.want_room(self.stream.socket(), waits), pushed) {
+        let is_full = matches!(&pushed, Err(error) if error.kind() == ErrorKind::WouldBlock);
+        let waits = is_full && !R::BLOCKS;
+        match (self.ready.want_room(self.stream.socket(), waits), pushed) {
             (Ok(()), _) if waits => Poll::Pending,
-            (watched, pushed) => {
-                Poll::Ready(pushed.and(watched).map_err(|error| self.lose(&error)))
-            }
+            (wanted, pushed) => Poll::Ready(pushed.and(wanted).map_err(|error| self.lose(&error))),
         }
     }
 
@@ -282,38 +274,36 @@ impl Wire {
     }
 
     fn poll_receive(&mut self) -> Poll<Result<(), SessionError>> {
-        match &self.watch {
-            Some(watch) if !watch.take_ready() => return Poll::Pending,
-            None if self.patient => {
-                if let Err(error) = self.stream.socket().wait_readable() {
-                    return Poll::Ready(Err(self.lose(&error)));
-                }
-            }
-            _ => {}
+        if !self.ready.take_ready() {
+            return Poll::Pending;
+        }
+        if self.patient
+            && R::BLOCKS
+            && let Err(error) = self.stream.socket().wait_readable()
+        {
+            return Poll::Ready(Err(self.lose(&error)));
         }
         loop {
             let space = &mut self.arrived[self.unread.end..];
             let room = space.len();
-            match (self.stream.read(space), &self.watch) {
-                (Ok(0), _) => {
+            match self.stream.read(space) {
+                Ok(0) => {
                     self.lost = true;
                     return Poll::Ready(Err(lost("the server closed the connection")));
                 }
-                (Ok(read), watch) => {
+                Ok(read) => {
                     self.unread.end += read;
                     // What a plain socket had is read when it did not fill the space; encryption may hold more.
-                    if let Some(watch) = watch
-                        && (read == room || !self.stream.is_plain())
-                    {
-                        watch.set_ready();
+                    if read == room || !self.stream.is_plain() {
+                        self.ready.set_ready();
                     }
                     return Poll::Ready(Ok(()));
                 }
-                (Err(error), _) if error.kind() == ErrorKind::Interrupted => {}
-                (Err(error), Some(_)) if error.kind() == ErrorKind::WouldBlock => {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock && !R::BLOCKS => {
                     return Poll::Pending;
                 }
-                (Err(error), _) => return Poll::Ready(Err(self.lose(&error))),
+                Err(error) => return Poll::Ready(Err(self.lose(&error))),
             }
         }
     }
