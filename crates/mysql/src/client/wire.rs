@@ -441,6 +441,10 @@ pub(super) fn lost(message: &str) -> SessionError {
 }
 
 #[cfg(test)]
+#[path = "wire_tests.rs"]
+mod stream_tests;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

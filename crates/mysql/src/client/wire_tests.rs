@@ -1,0 +1,89 @@
+//! Packets through a real socket that takes and gives them in pieces, blocking and on an event loop.
+
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::thread;
+
+use assay_event_loop::{Handle, at_once, block_on};
+
+use super::super::ready::Blocks;
+use super::super::socket::Socket;
+use super::*;
+
+const ANSWER: &[u8] = b"\x05\0\0\x01hello";
+
+fn wire<R: Ready>(socket: UnixStream, ready: R) -> Wire<R> {
+    Wire::new(Stream::Plain(Socket::Unix(Arc::new(socket))), ready)
+}
+
+/// Sends so many bytes as one packet, and gives the answer's.
+async fn exchange<R: Ready>(mut wire: Wire<R>, payload: usize) -> Vec<u8> {
+    wire.begin(7);
+    wire.put_zeroes(payload - 1);
+    wire.send().await.unwrap();
+    wire.packet().await.unwrap().to_vec()
+}
+
+/// Takes so many bytes, then answers byte by byte; gives what it took.
+fn peer(mut socket: UnixStream, count: usize) -> Vec<u8> {
+    let mut taken = vec![0; count];
+    socket.read_exact(&mut taken).unwrap();
+    for byte in ANSWER {
+        socket.write_all(&[*byte]).unwrap();
+        thread::yield_now();
+    }
+    taken
+}
+
+/// What the peer took of so many bytes sent, which take so many on the wire.
+fn taken(payload: usize, on_wire: usize) -> Vec<u8> {
+    thread::scope(|scope| {
+        let (near, far) = UnixStream::pair().unwrap();
+        let blocking = scope.spawn(move || peer(far, on_wire));
+        assert_eq!(at_once(exchange(wire(near, Blocks), payload)), b"hello");
+        let (near, far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let looped = scope.spawn(move || peer(far, on_wire));
+        let on_loop = |events: Handle| async move {
+            let watch = events.watch(&near).unwrap();
+            exchange(wire(near, watch), payload).await
+        };
+        assert_eq!(block_on(on_loop).unwrap(), b"hello");
+        let taken = blocking.join().unwrap();
+        assert!(taken == looped.join().unwrap(), "both send the same");
+        taken
+    })
+}
+
+#[test]
+fn packets_are_sent_and_put_together_in_pieces_whether_waiting_blocks_or_not() {
+    assert_eq!(taken(3, 7), [3, 0, 0, 0, 7, 0, 0]);
+    let large = taken(5 << 20, HEADER + (5 << 20));
+    assert_eq!(large[..HEADER + 1], [0, 0, 0x50, 0, 7]);
+}
+
+#[test]
+fn what_is_longer_than_a_packet_goes_as_several_the_last_of_which_is_shorter() {
+    let on_wire = taken(PAYLOAD_MAX, PAYLOAD_MAX + 2 * HEADER);
+    assert_eq!(on_wire[..HEADER], [0xff, 0xff, 0xff, 0]);
+    assert_eq!(on_wire[PAYLOAD_MAX + HEADER..], [0, 0, 0, 1]);
+    let on_wire = taken(PAYLOAD_MAX + 2, PAYLOAD_MAX + 2 + 2 * HEADER);
+    assert_eq!(on_wire[PAYLOAD_MAX + HEADER..], [2, 0, 0, 1, 0, 0]);
+}
+
+#[test]
+fn a_peer_that_goes_is_a_lost_connection_on_a_loop_too() {
+    let lost = block_on(|events: Handle| async move {
+        let (near, far) = UnixStream::pair().unwrap();
+        near.set_nonblocking(true).unwrap();
+        let watch = events.watch(&near).unwrap();
+        let mut wire = wire(near, watch);
+        drop(far);
+        let closed = wire.packet().await.map(<[u8]>::len);
+        wire.begin(1);
+        (closed, wire.send().await)
+    });
+    let (closed, sent) = lost.unwrap();
+    assert!(matches!(closed, Err(SessionError::Lost { .. })), "{closed:?}");
+    assert!(matches!(sent, Err(SessionError::Lost { .. })), "it says so on every further call");
+}
