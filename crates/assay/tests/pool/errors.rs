@@ -42,7 +42,7 @@ fn each_error_of_a_pool_is_one_line() {
         (&["pool", "attach", "rbd:none/x"][..], "there is no pool none in this cluster"),
         (&["pool", "attach", "rbd:rep/none"], "there is no image rbd:rep/none; create it with"),
         (&["drive", "attach", "rbd:rep/none"], "there is no image rbd:rep/none; create it with"),
-        (&["drive", "attach", "rbd:rep/there"], "not a drive"),
+        (&["drive", "attach", "rbd:rep/there"], "this is not an Assay drive"),
         (&["drive", "create", "rbd:rep/there"], "overwrite one with --erase rbd:rep/there"),
         (
             &["drive", "create", "rbd:rep/there", "--capacity", "64M"],

@@ -41,6 +41,8 @@ impl<'a> Bench<'a> {
         let device = cluster.done(&[kind, "attach", image]);
         let files = cluster.make_files(device.trim());
         system("cp", &["-a", data.to_str().unwrap(), files.join("data").to_str().unwrap()]);
+        // Or a kill of the serving process would cost what only the kernel has.
+        system("sync", &["--file-system", files.to_str().unwrap()]);
         let list = cluster.done(&["server", "list", "--json"]);
         let program = Program::find(&list, &files.join("data"))?;
         let server = program.start().unwrap();
