@@ -7,20 +7,22 @@ use assay_load::capacity::{Found, Objective, Prober, Purpose, Search, Tried};
 use super::device::{Asked, Loaded, searched};
 
 const SEEDS: u64 = 20;
+/// Of a load that lies, fewer tell.
+const LIED_SEEDS: u64 = 5;
 /// Of 20 seeds so many must be near, and so many 90 % intervals must hold the truth: fewer than one study in forty would have
 /// fewer by chance.
 const NEAR_MIN: usize = 19;
 const COVERED_MIN: usize = 15;
 const NEAR: f64 = 0.03;
 
-/// Pages of 16 KiB, read and written in equal parts: fewer bytes than the volume carries, so that its operations are what limits it.
+/// Pages of 16 KiB, read: fewer bytes than the volume carries, so that its operations are what limits it.
 const ASKED: Asked = Asked {
     preset: "gp3",
     scale: Scale { capacity: 1024.0, parallel: 1.0 },
     bytes: 512 << 20,
     is_worn: false,
-    read_share: 0.5,
-    seconds: 5.0,
+    read_share: 1.0,
+    seconds: 4.0,
     objective: Objective { percentile: 99.0, ms: 25.0 },
 };
 
@@ -36,8 +38,8 @@ fn provisioned() -> f64 {
 /// Rates of the searches that ended with one, each with its interval.
 type Rates = Vec<[f64; 3]>;
 
-fn rates(prober: impl Fn(u64) -> Box<dyn Prober>) -> Rates {
-    let searches = (0..SEEDS).map(|seed| searched(prober(seed).as_mut(), &ASKED, &OPTIONS));
+fn rates(seeds: u64, prober: impl Fn(u64) -> Box<dyn Prober>) -> Rates {
+    let searches = (0..seeds).map(|seed| searched(prober(seed).as_mut(), &ASKED, &OPTIONS));
     let rate = |found| match found {
         Found::Rate { rate, low, high } => Some([low, rate, high]),
         _ => None,
@@ -66,8 +68,8 @@ impl Prober for Lies {
 #[test]
 fn the_provisioned_rate_of_a_cloud_volume_is_found_within_three_percent_in_nineteen_of_twenty_seeds()
  {
-    let truth = Loaded::new(ASKED, 1000).truth([1000.0, 9000.0], 60);
-    let found = rates(|seed| Box::new(Loaded::new(ASKED, seed)));
+    let truth = Loaded::new(ASKED, 1000).truth([2500.0, 3500.0], 60);
+    let found = rates(SEEDS, |seed| Box::new(Loaded::new(ASKED, seed)));
     let (near_it, covered) = (near(&found, provisioned()), covering(&found, truth));
     println!(
         "{} operations/s provisioned, half of all runs meet the objective at {truth:.0}: near {near_it}, covered {covered} of {SEEDS}",
@@ -82,7 +84,7 @@ fn the_provisioned_rate_of_a_cloud_volume_is_found_within_three_percent_in_ninet
     let narrowed: Rates = found.iter().map(narrowed).collect();
     assert!(covering(&narrowed, truth) < COVERED_MIN, "{narrowed:.0?}");
     // and a load that does less than it says finds more than there is.
-    let lied = rates(|seed| Box::new(Lies(Loaded::new(ASKED, seed), 0.93)));
-    assert!(near(&lied, provisioned()) < NEAR_MIN, "{lied:.0?}");
-    assert!(covering(&lied, truth) < COVERED_MIN, "{lied:.0?}");
+    let lied = rates(LIED_SEEDS, |seed| Box::new(Lies(Loaded::new(ASKED, seed), 0.93)));
+    assert!(!lied.is_empty(), "a lie is believed");
+    assert_eq!((near(&lied, provisioned()), covering(&lied, truth)), (0, 0), "{lied:.0?}");
 }

@@ -1,7 +1,7 @@
 //! The highest rate that meets a latency objective, found by runs at rates that are chosen one after the other.
 //!
 //! Doubling and halving brackets it; then each run is at the rate at which meeting and missing are as likely, by all runs so
-//! far, until the interval is as narrow as was asked for. Overload leaves traces (a backlog of dirty pages, a drive that collects
+//! far, until the interval is as narrow as was asked for. If all that is learned points beyond the bracket, it is made anew there. Overload leaves traces (a backlog of dirty pages, a drive that collects
 //! garbage, a cold pool): after a run that missed, the load rests at a rate that was met until that is met again. At the end the
 //! lower end of the interval must hold in most of three runs more, and in the last of them: if that missed, in one more. If it does
 //! not, or if clearly lower rates miss what higher ones met, the state has changed: all that was learned is forgotten, and the
@@ -156,6 +156,8 @@ const CHANGED_MIN: u32 = 3;
 const RESTART_SHARE: f64 = 0.7;
 /// How far beyond its bracket the capacity may lie: a run may have said the wrong thing.
 const DOUBT: f64 = 1.5;
+/// What is believed to reach up to so much of the highest that can be believed reaches beyond it.
+const AT_TOP: f64 = 0.98;
 /// The ends of the interval.
 const ENDS: [f64; 2] = [0.05, 0.95];
 
@@ -175,6 +177,7 @@ pub fn search(
     let found = loop {
         match searching.epoch(start)? {
             Epoch::Done(found) => break found,
+            Epoch::Beyond(rate) => start = rate,
             Epoch::DidNotHold(rate) => {
                 restarts += 1;
                 start = rate * RESTART_SHARE;
@@ -195,6 +198,8 @@ pub fn runs_expected(resolution: f64, runs_max: u32) -> u32 {
 enum Epoch {
     Done(Found),
     DidNotHold(f64),
+    /// The bracket was too low: chance had spoilt the run at its upper end.
+    Beyond(f64),
 }
 
 /// The two sides between which the capacity lies.
@@ -260,6 +265,10 @@ impl Searching<'_> {
         let (mut met, mut highest_met, mut contradictions) = (low, low, 0);
         loop {
             let [below, above] = ENDS.map(|end| posterior.quantile(end));
+            let top = high * DOUBT;
+            if above > top * AT_TOP && top < self.options.rate_max && !self.is_used_up() {
+                return Ok(Epoch::Beyond(top));
+            }
             let is_narrow = above / below <= 1.0 + 2.0 * self.options.resolution;
             if is_narrow && !self.holds(below, &mut posterior)? {
                 self.rest(met)?;

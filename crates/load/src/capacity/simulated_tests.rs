@@ -135,6 +135,21 @@ fn a_state_that_changes_while_it_is_to_hold_is_not_reported_as_it_was() {
     }
 }
 
+#[test]
+fn a_run_that_chance_spoils_while_bracketing_is_made_up_for() {
+    let mut runs = 0;
+    let mut chance = |_: f64, _: Purpose| {
+        runs += 1;
+        runs == 1
+    };
+    let options = Search { start: 400.0, ..OPTIONS };
+    let found =
+        search(&mut Mistaken { chance: &mut chance }, OBJECTIVE, &options, &|_| {}).unwrap();
+    let Found::Rate { rate, .. } = found.found else { panic!("{:?}", found.found) };
+    assert!((970.0..1030.0).contains(&rate), "{rate}");
+    assert_eq!(found.restarts, 0, "no state has changed");
+}
+
 /// Meets any rate up to 1000/s, but for runs that chance spoils.
 struct Mistaken<'a> {
     chance: &'a mut dyn FnMut(f64, Purpose) -> bool,
