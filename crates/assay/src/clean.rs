@@ -12,11 +12,13 @@ use assay_ports::rbd::ImageName;
 use clap::Args;
 use serde_json::json;
 
-use crate::print;
+use crate::{ask, print};
+use assay_mysql::account::Account;
+use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Found, Unreadable};
 use assay_system::resource::Resource;
 
-/// Remove what interrupted runs left behind: servers, mounts, loop devices, directories, unfinished downloads
+/// Remove what interrupted runs left behind: servers, mounts, loop devices, directories, databases, unfinished downloads
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -58,6 +60,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode> {
     }
     let mut tally = Tally::default();
     let all = ledger::ledgers()?;
+    ask_passwords(&all.found)?;
     for found in &all.found {
         clean(found, args.dry_run, &mut tally)?;
     }
@@ -73,6 +76,21 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode> {
         cache::mention();
     }
     Ok(if tally.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
+}
+
+/// Databases are removed with the passwords of their accounts, some of which are in nobody's files.
+fn ask_passwords(all: &[Found]) -> Result<()> {
+    let dead = all.iter().filter(|found| found.owner().is_none());
+    let resources = dead.flat_map(Found::resources);
+    let account = |resource: &Resource| match resource {
+        Resource::Database { account, .. } => Some(account.clone()),
+        _ => None,
+    };
+    let accounts: Vec<Account> = resources.filter_map(account).collect();
+    match accounts.iter().any(Account::must_be_asked) {
+        true => ask::passwords(&accounts, &Interrupt::listen()?),
+        false => Ok(()),
+    }
 }
 
 fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The `assay` command: args → plan → rig → load and monitor → store → report.
 
 mod args;
+mod ask;
 mod claims_command;
 mod clean;
 mod compare_command;

@@ -17,6 +17,11 @@ pub fn note(text: impl Display) {
     let _ = screen::above(|| std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
+/// Writes the beginning of a line to standard error, which somebody at the terminal is to go on with.
+pub fn part(text: impl Display) {
+    let _ = std::io::stderr().lock().write_all(plain::plain(&text.to_string()).as_bytes());
+}
+
 /// Prints a line; ends the process quietly if nobody reads any more.
 pub fn line(text: impl Display) {
     drawn(plain::plain(&text.to_string()));

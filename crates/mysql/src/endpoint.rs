@@ -3,8 +3,14 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
+/// MySQL's port, where none is given.
+const PORT: u16 = 3306;
+
 /// A server's address.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Address {
     /// A Unix socket.
     Socket(PathBuf),
@@ -17,6 +23,38 @@ pub enum Address {
     },
 }
 
+impl Address {
+    /// Reads `host`, `host:port`, `[address]:port`, or a socket's absolute path; nothing where it is none of these.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Address> {
+        if text.starts_with('/') {
+            return Some(Address::Socket(text.into()));
+        }
+        let (host, port) = match (text.strip_prefix('['), text.rsplit_once(':')) {
+            (Some(rest), _) => {
+                let (host, port) = rest.split_once(']')?;
+                (host, if port.is_empty() { None } else { Some(port.strip_prefix(':')?) })
+            }
+            // Several colons are an address of version 6 without a port.
+            (None, Some((host, port))) if !host.contains(':') => (host, Some(port)),
+            (None, _) => (text, None),
+        };
+        let is_host =
+            !host.is_empty() && !host.contains(char::is_whitespace) && !host.contains('/');
+        let port = port.map_or(Some(PORT), |port| port.parse().ok().filter(|port| *port > 0))?;
+        is_host.then(|| Address::Tcp { host: host.into(), port })
+    }
+
+    /// Whether what listens there is on this machine by its address.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        match self {
+            Address::Socket(_) => true,
+            Address::Tcp { host, .. } => matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1"),
+        }
+    }
+}
+
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -27,7 +65,8 @@ impl fmt::Display for Address {
 }
 
 /// Whether a TCP connection is encrypted. A Unix socket never is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Tls {
     /// Not encrypted.
     #[default]
@@ -54,6 +93,8 @@ pub struct Endpoint {
     pub database: String,
     /// Encryption.
     pub tls: Tls,
+    /// Whether the user's name stays out of what is printed, as the password always does.
+    pub hides_user: bool,
 }
 
 impl Endpoint {
@@ -66,16 +107,17 @@ impl Endpoint {
             password: String::new(),
             database: database.into(),
             tls: Tls::Off,
+            hides_user: false,
         }
     }
 }
 
-/// The password stays out of logs and error messages.
+/// The password stays out of logs and error messages, and the user's name where it is to.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")
             .field("address", &self.address)
-            .field("user", &self.user)
+            .field("user", &if self.hides_user { "…" } else { &self.user })
             .field("database", &self.database)
             .field("tls", &self.tls)
             .finish_non_exhaustive()
@@ -84,6 +126,37 @@ impl fmt::Debug for Endpoint {
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}@{}/{}", self.user, self.address, self.database)
+        match self.hides_user {
+            true => write!(f, "{}/{}", self.address, self.database),
+            false => write!(f, "{}@{}/{}", self.user, self.address, self.database),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_as_people_write_them() {
+        let tcp = |host: &str, port| Some(Address::Tcp { host: host.into(), port });
+        assert_eq!(Address::parse("db1"), tcp("db1", 3306));
+        assert_eq!(Address::parse("db1.example.com:3307"), tcp("db1.example.com", 3307));
+        assert_eq!(Address::parse("::1"), tcp("::1", 3306));
+        assert_eq!(Address::parse("[::1]:3307"), tcp("::1", 3307));
+        assert_eq!(Address::parse("[::1]"), tcp("::1", 3306));
+        assert_eq!(Address::parse("/run/db.sock"), Some(Address::Socket("/run/db.sock".into())));
+        for wrong in ["", "db1:", "db1:0", "db1:99999", "db1:x", "[::1", "a b", "mysql://db1"] {
+            assert_eq!(Address::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_user_who_is_to_be_hidden_is_printed_nowhere() {
+        let shown = Endpoint { user: "ann".into(), ..Endpoint::root_over("/s".as_ref(), "d") };
+        assert_eq!(shown.to_string(), "ann@/s/d");
+        let hidden = Endpoint { hides_user: true, ..shown };
+        assert_eq!(hidden.to_string(), "/s/d");
+        assert!(!format!("{hidden:?}").contains("ann"));
     }
 }

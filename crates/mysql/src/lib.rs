@@ -2,10 +2,13 @@
 //!
 //! [`ClientConnect`] makes connections to an [`Endpoint`]; [`ClientSession`] is one that blocks, [`LoopSession`] one of many on an event
 //! loop. Load generators speak the narrow traits [`Connect`] and [`Session`], which a test can put a fake behind. Errors are values: the
-//! server's own, a connection that was lost, one that never came to be.
+//! server's own, a connection that was lost, one that never came to be. An
+//! [`account::Account`] says how to log in without holding a secret.
 
+pub mod account;
 mod client;
 mod endpoint;
+pub mod option_file;
 mod session;
 
 pub use client::{ClientConnect, ClientSession, Fields, LoopSession};

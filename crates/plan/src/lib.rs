@@ -8,6 +8,7 @@ mod check;
 mod compare;
 mod cpu_list;
 mod data_profile;
+mod endpoint;
 mod model;
 mod noise;
 mod objective;
@@ -36,6 +37,7 @@ use assay_study::{AskedPair, MARGIN_PERCENT, Paper};
 pub use changes::{Change, changes};
 pub use cpu_list::CpuList;
 pub use data_profile::{DataProfile, Load, Variant, VariantKey};
+pub use endpoint::{EndpointSpec, Restore};
 pub use model::ModelSpec;
 pub use noise::NoiseFloor;
 pub use objective::ObjectiveSpec;
@@ -330,7 +332,8 @@ impl Plan {
         rates::expand(self)?;
         paper::fill_in(self)?;
         self.complete_aa_runs()?;
-        check::check(self)
+        check::check(self)?;
+        endpoint::check(self)
     }
 
     /// Events per second that `workload` is run with; nothing in closed loop.
@@ -358,6 +361,13 @@ impl Plan {
     #[must_use]
     pub fn needs_server(&self) -> bool {
         self.workloads.values().any(|workload| workload.server().is_some())
+    }
+
+    /// Whether a server of our own is needed: a workload runs on one, and a configuration is none that somebody else runs.
+    #[must_use]
+    pub fn needs_own_server(&self) -> bool {
+        self.needs_server()
+            && self.configs.values().any(|config| self.rig_of(config).kind != RigKind::Endpoint)
     }
 
     /// Every server variable of a configuration, the plan's under its own.

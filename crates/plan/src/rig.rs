@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use assay_drive::{BLOCK_BYTES, Codec, Format};
 use serde::{Deserialize, Serialize};
 
+use super::endpoint::EndpointSpec;
 use super::model::ModelSpec;
 use assay_base::Size;
 use assay_devices::{Unit, codec_name, read_ahead};
@@ -26,6 +27,9 @@ pub struct RigSpec {
     /// The device whose model it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelSpec>,
+    /// The server that somebody else runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<EndpointSpec>,
     /// Size of an image, e.g. `"4G"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Size>,
@@ -86,6 +90,8 @@ pub enum RigKind {
     Drive,
     /// A device's model, with a file system of its own.
     Model,
+    /// A server that somebody else runs, on whatever it stands.
+    Endpoint,
 }
 
 /// File systems that a rig can be made with.
@@ -123,6 +129,7 @@ impl RigKind {
             RigKind::Device => "device",
             RigKind::Drive => "drive",
             RigKind::Model => "model",
+            RigKind::Endpoint => "endpoint",
         }
     }
 }
@@ -168,12 +175,19 @@ impl RigSpec {
         if let Some(model) = &self.model {
             model.check().context("model")?;
         }
+        if let Some(endpoint) = &self.endpoint {
+            endpoint.check().context("endpoint")?;
+        }
         let has_options = self.file_system.is_some()
             || self.extsize.is_some()
             || !(self.mkfs_options.is_empty() && self.mount_options.is_empty());
         ensure!(
             self.kind != RigKind::Directory || !has_options,
             "a directory rig has no file system of its own to set options for; use kind = \"image\""
+        );
+        ensure!(
+            self.kind != RigKind::Endpoint || !has_options,
+            "an endpoint is a server that somebody else runs, whose file system is theirs; remove its options"
         );
         ensure!(
             self.extsize.is_none() || self.file_system == Some(FileSystem::Xfs),
@@ -197,7 +211,7 @@ impl RigSpec {
     }
 
     fn check_keys(&self) -> Result<()> {
-        use RigKind::{Device, Drive, Image, Model};
+        use RigKind::{Device, Drive, Endpoint, Image, Model};
         for (key, is_there, kinds) in [
             ("size", self.size.is_some(), &[Image][..]),
             ("device", self.device.is_some(), &[Device, Drive]),
@@ -208,6 +222,7 @@ impl RigSpec {
             ("dictionary", self.dictionary, &[Drive]),
             ("memory", self.memory.is_some(), &[Drive]),
             ("model", self.model.is_some(), &[Model]),
+            ("endpoint", self.endpoint.is_some(), &[Endpoint]),
             ("read_ahead", self.read_ahead.is_some(), &[Drive]),
             ("threads", self.threads.is_some(), &[Drive, Model]),
         ] {
@@ -220,6 +235,7 @@ impl RigSpec {
         let needed = match self.kind {
             Image if self.size.is_none() => "size",
             Model if self.model.is_none() => "model",
+            Endpoint if self.endpoint.is_none() => "endpoint",
             Device if self.device.is_none() => "device",
             Drive if self.device.is_none() && self.capacity.is_none() => {
                 bail!(

@@ -16,6 +16,7 @@ plans! {
     "percona-2020",
     "stec-2013",
     "exflash-2015",
+    "endpoint",
 }
 
 /// The text of a plan that comes with Assay, by its name or by where it lies in the repository.

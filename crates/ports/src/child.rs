@@ -5,13 +5,13 @@
 //! `PR_SET_PDEATHSIG`), so all children are forked by one thread that lives as long as the process.
 //!
 //! Guarantees: a child dropped is a child killed and reaped; waiting never polls; programs are started with
-//! argument lists, never through a shell.
+//! argument lists, never through a shell; what is withheld from them they do not get.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child as StdChild, Command, ExitStatus, Output, Stdio};
-use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,6 +36,17 @@ pub struct Identity {
     pub start_ticks: u64,
 }
 
+/// Variables of the environment that children do not get.
+static WITHHELD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// From now on children do not get this variable of the environment, which holds a secret.
+pub fn withhold(variable: &str) {
+    let mut withheld = WITHHELD.lock().unwrap_or_else(PoisonError::into_inner);
+    if !withheld.iter().any(|one| one == variable) {
+        withheld.push(variable.to_owned());
+    }
+}
+
 type Request = (Command, Sender<io::Result<StdChild>>);
 
 /// Starts `command` on the CPUs given (empty: wherever the kernel likes), to be killed when this process dies.
@@ -56,6 +67,9 @@ pub(crate) fn output(mut command: Command) -> io::Result<Output> {
 }
 
 fn tie_to_us(command: &mut Command, cpus: &[usize]) -> io::Result<()> {
+    for variable in WITHHELD.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        command.env_remove(variable);
+    }
     let affinity = (!cpus.is_empty()).then(|| crate::cpu::set_of(cpus)).transpose()?;
     // SAFETY: the closure runs between fork and exec and makes only two system calls; it takes no lock and
     // allocates nothing.
@@ -300,6 +314,18 @@ mod tests {
         let mut command = Command::new("sleep");
         command.arg("1000");
         spawn(command, &[0]).unwrap()
+    }
+
+    #[test]
+    fn what_is_withheld_no_child_gets() {
+        let printed = || {
+            let mut command = Command::new("sh");
+            command.args(["-c", "echo ${ASSAY_WITHHELD-none}"]).env("ASSAY_WITHHELD", "secret");
+            String::from_utf8(output(command).unwrap().stdout).unwrap()
+        };
+        assert_eq!(printed(), "secret\n");
+        withhold("ASSAY_WITHHELD");
+        assert_eq!(printed(), "none\n");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use assay_study::{Config, Study, Trial};
 
 use super::format::{bytes, figure};
 use super::leading::is_aa_run;
+use crate::words::rig::UNSEEN;
 
 /// Sets of server variables seen in each configuration.
 pub(super) type Variables = [Vec<BTreeMap<String, String>>];
@@ -19,6 +20,7 @@ pub(super) type Variables = [Vec<BTreeMap<String, String>>];
 pub(super) fn conditions(study: &Study, variables: &Variables) -> Vec<String> {
     [
         server(study, variables),
+        somebody_elses(study),
         machine(study),
         data(study, variables),
         binary_log(study, variables),
@@ -54,6 +56,14 @@ fn server(study: &Study, variables: &Variables) -> Option<String> {
     let named = configs(study).map(|(_, config)| config.rig.server.as_str());
     let all = once(named.filter(|name| !name.is_empty()));
     (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// What cannot be seen of servers that somebody else runs.
+fn somebody_elses(study: &Study) -> Option<String> {
+    let servers = configs(study).filter_map(|(_, config)| config.rig.existing.as_ref());
+    let all = once(servers.map(|server| server.address.as_str()));
+    (!all.is_empty())
+        .then(|| format!("on a server that somebody else runs ({}): {UNSEEN}", all.join(" and ")))
 }
 
 /// `2 CPUs (AMD EPYC)`.

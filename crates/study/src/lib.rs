@@ -41,8 +41,8 @@ pub use records::{
     Workload,
 };
 pub use rig::{
-    Atomic, Cache, Count, Data, Disk, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig,
-    RigLayer, Scale, Stall, Tables, Worth,
+    Atomic, Cache, Count, Data, Disk, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model,
+    Resource, Restored, Rig, RigLayer, Scale, Stall, Tables, Worth,
 };
 pub use seconds::{SecondLatencies, SecondLatency, bucket_of, longest_ns};
 pub use sides::{ExplainedWrites, Sides};

@@ -15,6 +15,9 @@ pub struct Rig {
     /// The block device, or the directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,
+    /// Where the server is somebody else's: then nothing below it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub existing: Option<ExistingServer>,
     /// Nothing in a directory, whose file system was there before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
@@ -53,6 +56,7 @@ impl Rig {
             numbers: model.numbers.clone(),
         });
         [
+            self.existing.clone().map(RigLayer::Existing),
             disk,
             self.disk.as_ref().map(|_| RigLayer::FileSystem(self.file_system.clone())),
             (!self.server.is_empty()).then(|| RigLayer::Server(self.server.clone())),
@@ -68,9 +72,32 @@ impl Rig {
     }
 }
 
+/// A server that somebody else runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExistingServer {
+    /// Where it listens.
+    pub address: String,
+    /// How each run came back to the same start.
+    pub restored: Restored,
+}
+
+/// How each run on somebody else's server came back to the same start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Restored {
+    /// The tables were loaded anew.
+    Loaded,
+    /// By a program of the user's.
+    ByCommand,
+    /// Not at all.
+    Never,
+}
+
 /// One layer of a rig.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RigLayer {
+    /// What stands for everything below a server that somebody else runs.
+    Existing(ExistingServer),
     /// The block device, or the directory.
     Disk(Media),
     /// The file system; nothing where it was there before.
@@ -99,6 +126,7 @@ impl RigLayer {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
+            RigLayer::Existing(_) => "endpoint",
             RigLayer::Disk(_) => "disk",
             RigLayer::FileSystem(_) => "file system",
             RigLayer::Server(_) => "server",
@@ -417,6 +445,16 @@ mod tests {
         assert!(json.contains("\"kind\":\"model\""), "{json}");
         let names: Vec<&str> = rig.layers().iter().map(RigLayer::name).collect();
         assert_eq!(names, ["disk", "file system", "server", "filled", "scale", "numbers", "fault"]);
+    }
+
+    #[test]
+    fn nothing_is_known_below_a_server_that_somebody_else_runs() {
+        let existing = ExistingServer { address: "db1:3306".into(), restored: Restored::Loaded };
+        let rig = Rig { existing: Some(existing), server: "8.4.3".into(), ..Rig::default() };
+        let json = serde_json::to_string(&rig).unwrap();
+        assert_eq!(serde_json::from_str::<Rig>(&json).unwrap(), rig);
+        let names: Vec<&str> = rig.layers().iter().map(RigLayer::name).collect();
+        assert_eq!(names, ["endpoint", "server"]);
     }
 
     #[test]

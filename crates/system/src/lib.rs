@@ -3,6 +3,7 @@
 
 pub mod cache;
 pub mod daemon;
+pub mod database;
 mod free;
 pub mod interrupt;
 pub mod kept;

@@ -8,11 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use assay_mysql::account::Account;
 use assay_ports::child::{Identity, Process, identity};
 use assay_ports::file_id::FileId;
 use assay_ports::users::users;
 use assay_ports::{filesystem, fuse, loopdev};
 use serde::{Deserialize, Serialize};
+
+use super::database;
 
 /// How long what is in use is looked at again: longer than a prober opens a device that has just changed, or a process
 /// that was just forked holds its parent's files.
@@ -73,6 +76,15 @@ pub enum Resource {
         /// Start in clock ticks since boot, so that a reused number is not mistaken for ours.
         start_ticks: u64,
     },
+    /// A database on a server that somebody else runs.
+    Database {
+        /// How to log in there; the password is kept elsewhere.
+        account: Account,
+        /// Its name.
+        name: String,
+        /// What its mark says, so that another one of that name is not taken for ours.
+        mark: String,
+    },
 }
 
 impl Resource {
@@ -95,6 +107,7 @@ impl Resource {
             Resource::Process { pid, start_ticks } => {
                 identity(*pid) == Some(Identity { pid: *pid, start_ticks: *start_ticks })
             }
+            Resource::Database { account, name, mark } => database::may_exist(account, name, mark),
         })
     }
 
@@ -113,7 +126,7 @@ impl Resource {
             Resource::Mount { target } => vec![target],
             // What a drive lies on stays as it is.
             Resource::Drive { mount_point, directory, .. } => vec![mount_point, directory],
-            Resource::Process { .. } => vec![],
+            Resource::Process { .. } | Resource::Database { .. } => vec![],
         }
     }
 
@@ -135,6 +148,7 @@ impl Resource {
             Resource::Mount { target } => unmount(target),
             Resource::Drive { mount_point, directory, .. } => remove_drive(mount_point, directory),
             Resource::Process { pid, .. } => kill(*pid),
+            Resource::Database { account, name, mark } => database::remove(account, name, mark),
         }
         .with_context(|| format!("cannot remove {self}"))
     }
@@ -278,6 +292,9 @@ impl fmt::Display for Resource {
                 write!(f, "pool {name} in {}", directory.display())
             }
             Resource::Process { pid, .. } => write!(f, "server with process number {pid}"),
+            Resource::Database { account, name, .. } => {
+                write!(f, "database {name} on {}", account.address)
+            }
         }
     }
 }

@@ -207,6 +207,7 @@ impl Shop {
 
     fn load(&self, options: &str) {
         let endpoint = Endpoint {
+            hides_user: false,
             address: Address::Socket(self.server.socket().to_owned()),
             user: "root".into(),
             password: String::new(),

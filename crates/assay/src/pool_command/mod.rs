@@ -29,7 +29,7 @@ Examples:
   assay pool create rep --protect 2            a pool with 2 copies
   assay pool create ec --protect 2+1           an erasure-coded pool
   assay pool image rbd:rep/vol --size 10G
-  assay pool attach rbd:rep/vol                prints the device, e.g. /dev/loop0
+  assay pool attach rbd:rep/vol                print the device: /dev/loop0
   assay drive create rbd:rep/vol2 --capacity 10G   a software drive on an image
   assay pool status
   assay pool run rbd ls rep                    Ceph's own tools

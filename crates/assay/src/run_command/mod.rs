@@ -14,8 +14,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use crate::print;
+use crate::{ask, print};
 use assay_judge::expectation;
+use assay_lab::rig::existing;
 use assay_lab::run::{self, Lock, Retry, Setup};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
 use assay_report::words::calibration;
@@ -119,10 +120,13 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     let retry = Retry { failed: args.retry_failed, flagged: args.retry_flagged };
     warn_of_leftovers();
     let missing = run::missing(study, &planned, &read.text, retry)?;
+    let interrupt = Interrupt::listen()?;
+    if !missing.is_empty() {
+        ask::passwords(&existing::accounts(plan)?, &interrupt)?;
+    }
     if args.dry_run {
         return dry_run(plan, study, args, planned.len(), &missing);
     }
-    let interrupt = Interrupt::listen()?;
     if missing.is_empty() {
         return finished(&read, study, &interrupt);
     }

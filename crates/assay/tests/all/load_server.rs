@@ -38,6 +38,7 @@ impl Fixture {
         let database = format!("assay_{test}");
         control.query_drop(format!("DROP DATABASE IF EXISTS {database}")).unwrap();
         let endpoint = Endpoint {
+            hides_user: false,
             address: Address::Socket(socket.clone()),
             user: "root".into(),
             password: String::new(),

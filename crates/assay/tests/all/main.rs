@@ -13,6 +13,8 @@ mod common;
 mod drives;
 #[path = "../common/power.rs"]
 mod power;
+#[path = "../common/proxy.rs"]
+mod proxy;
 #[path = "../common/pty.rs"]
 mod pty;
 #[path = "../common/runs.rs"]
@@ -35,6 +37,7 @@ mod drive_repair;
 mod drive_rig;
 mod errors;
 mod estimate;
+mod existing;
 mod fileio;
 mod killed;
 mod live;

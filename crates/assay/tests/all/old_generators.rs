@@ -28,6 +28,7 @@ impl Bench {
             .socket(socket.to_str())
             .prefer_socket(false);
         let endpoint = Endpoint {
+            hides_user: false,
             address: Address::Socket(socket.clone()),
             user: "root".into(),
             password: String::new(),

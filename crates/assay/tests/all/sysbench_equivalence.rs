@@ -169,6 +169,7 @@ impl Bench {
 
     fn endpoint(&self) -> Endpoint {
         Endpoint {
+            hides_user: false,
             address: Address::Socket(self.socket.clone().into()),
             user: "root".into(),
             password: String::new(),

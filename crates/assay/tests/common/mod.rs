@@ -174,6 +174,8 @@ pub fn has_loop_devices(test: &str) -> bool {
 pub struct TestServer {
     process: std::process::Child,
     pub socket: PathBuf,
+    /// On loopback.
+    pub port: u16,
     _world: World,
 }
 
@@ -185,7 +187,8 @@ impl TestServer {
         }
         let world = World::new();
         let mut command = world.command(&["server", "run"]);
-        command.args(["--port", &assay_testing::free_port().to_string()]);
+        let port = assay_testing::free_port();
+        command.args(["--port", &port.to_string()]);
         for setting in settings {
             command.args(["--set", setting]);
         }
@@ -194,7 +197,7 @@ impl TestServer {
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert!(line.starts_with('/'), "the server did not start");
-        Some(TestServer { process, socket: line.trim().into(), _world: world })
+        Some(TestServer { process, socket: line.trim().into(), port, _world: world })
     }
 }
 

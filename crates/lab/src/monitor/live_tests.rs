@@ -22,10 +22,11 @@ const MIB: u64 = 1 << 20;
 
 fn targets(data_dir: &Path) -> Targets {
     Targets {
-        data_dir: data_dir.to_owned(),
+        data_dir: Some(data_dir.to_owned()),
         server_pid: None,
         load_pid: std::process::id(),
         server: None,
+        is_server_ours: true,
         drive: None,
         cpus: Vec::new(),
     }

@@ -65,8 +65,8 @@ use assay_study::{Role, Unmonitored, Warning};
 /// What to monitor.
 #[derive(Clone)]
 pub struct Targets {
-    /// The server's data directory; the disk is the block device under it.
-    pub data_dir: PathBuf,
+    /// The server's data directory, where it can be seen; the disk is the block device under it.
+    pub data_dir: Option<PathBuf>,
     /// The server's process, if it runs on this machine.
     pub server_pid: Option<Followed>,
     /// The load generator's process, commonly our own.
@@ -74,6 +74,8 @@ pub struct Targets {
     /// How to reach the server, if there is one; needs PROCESS and, for bytes by kind of file, SELECT on
     /// performance_schema.
     pub server: Option<Endpoint>,
+    /// Whether the server is ours to change: to have it count what it does not count by itself.
+    pub is_server_ours: bool,
     /// The software drive under the data, if there is one.
     pub drive: Option<DriveTarget>,
     /// Where the monitor may run; empty: anywhere.
@@ -117,8 +119,10 @@ impl Monitor {
     /// # Errors
     /// When the data directory or `/proc/stat` cannot be read, or no thread can be started.
     pub fn start(targets: Targets, origin: Instant) -> anyhow::Result<Monitor> {
-        std::fs::metadata(&targets.data_dir)
-            .with_context(|| format!("cannot monitor {}", targets.data_dir.display()))?;
+        if let Some(directory) = &targets.data_dir {
+            std::fs::metadata(directory)
+                .with_context(|| format!("cannot monitor {}", directory.display()))?;
+        }
         let mut notes = Notes::default();
         let groups = [kernel_probes(&targets, &mut notes)?, slow_probes(&targets, &mut notes)];
         let series = groups.iter().flatten().flat_map(|probe| probe.sheet().infos().cloned());
@@ -197,8 +201,10 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
     let cpu = cpu::CpuProbe::open(&targets.own_pids(), targets.server_pid.clone(), notes)?;
     let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(cpu)];
     let media = targets.drive.as_ref().map(|drive| drive.media.as_path());
-    for disk in disk::probes_under(&targets.data_dir, media, notes) {
-        probes.push(Box::new(disk));
+    if let Some(directory) = &targets.data_dir {
+        for disk in disk::probes_under(directory, media, notes) {
+            probes.push(Box::new(disk));
+        }
     }
     let processes = [
         (Role::Server, targets.server_pid.clone()),
@@ -224,13 +230,16 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
 fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
     let mut probes: Vec<Box<dyn Probe>> = Vec::new();
     if let Some(endpoint) = &targets.server {
-        match innodb::InnodbProbe::open(endpoint, targets.server_pid.clone(), notes) {
+        let process = targets.server_pid.clone();
+        match innodb::InnodbProbe::open(endpoint, process, targets.is_server_ours, notes) {
             Ok(innodb) => probes.push(Box::new(innodb)),
             Err(error) => notes.unmonitored(Unmonitored::Server { error: error.to_string() }),
         }
     }
-    let is_shrunk = targets.drive.is_some();
-    probes.push(Box::new(space::SpaceProbe::new(targets.data_dir.clone(), is_shrunk)));
+    if let Some(directory) = &targets.data_dir {
+        let is_shrunk = targets.drive.is_some();
+        probes.push(Box::new(space::SpaceProbe::new(directory.clone(), is_shrunk)));
+    }
     if let Some(drive) = &targets.drive {
         probes.push(Box::new(drive::DriveProbe::new(drive.status_file.clone())));
         if drive.is_model {

@@ -4,6 +4,7 @@
 //! parts are dropped from the top; after a `kill -9` the ledger tells `assay clean` the same.
 
 mod drive;
+pub mod existing;
 mod model;
 pub mod page_cache;
 mod preconditioned;
@@ -15,7 +16,7 @@ mod top_up;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use assay_ports::file_id::FileId;
 use assay_ports::{blockdev, filesystem, loopdev, program};
 
@@ -73,6 +74,7 @@ impl Rig {
                 .with_context(|| format!("cannot make {}", directory.display()))
         })?;
         match spec.kind {
+            RigKind::Endpoint => bail!("nothing is built under a server that somebody else runs"),
             RigKind::Directory => rig.describe_ground(directory)?,
             RigKind::Image => {
                 let device = rig.add_image(spec, ledger)?;

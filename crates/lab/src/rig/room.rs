@@ -31,6 +31,7 @@ fn line(spec: &RigSpec, directory: &Path, total_bytes: u64) -> String {
                 directory.display()
             );
         }
+        RigKind::Endpoint => "a server with more room",
         RigKind::Image => "a larger size",
         RigKind::Device => "a larger device",
         RigKind::Drive if spec.device.is_some() || spec.logical.is_some() => "a larger logical",

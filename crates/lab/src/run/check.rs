@@ -9,9 +9,9 @@ use assay_load::{Recipe, Schema, statements_per_event};
 use assay_ports::{blockdev, cpu, fuse};
 
 use super::{files, machine};
-use crate::rig::server;
+use crate::rig::{existing, server};
 use assay_base::Size;
-use assay_plan::{Plan, RigKind, Variant};
+use assay_plan::{Config, EndpointSpec, Plan, RigKind, Variant};
 
 /// What a data directory takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
 /// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.
@@ -31,17 +31,38 @@ pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
     for variant in plan.variants() {
         check_variant(plan, &variant, erase).with_context(|| variant.key.to_string())?;
     }
+    check_existing(plan)?;
     check_space(plan, location)
+}
+
+/// Servers that somebody else runs, each once with the settings that are asked of it.
+fn check_existing(plan: &Plan) -> Result<()> {
+    let mut asked: Vec<(EndpointSpec, server::Settings)> = Vec::new();
+    for variant in plan.variants() {
+        let config = plan.configs.get(&variant.key.config);
+        let Some((spec, config)) = variant.rig.endpoint.clone().zip(config) else { continue };
+        let question = (spec, plan.settings_of(config));
+        if !asked.contains(&question) {
+            existing::check(&question.0, &question.1).with_context(|| variant.key.to_string())?;
+            asked.push(question);
+        }
+    }
+    Ok(())
 }
 
 fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
     check_rights(variant)?;
     check_device(plan, variant, erase)?;
     check_drive(plan, variant)?;
-    if plan.needs_server() {
+    if plan.needs_server() && is_ours(variant) {
         check_memory(plan, variant)?;
     }
     check_image(plan, variant)
+}
+
+/// Whether everything from its server down is on this machine and ours.
+fn is_ours(variant: &Variant) -> bool {
+    variant.rig.kind != RigKind::Endpoint
 }
 
 fn check_cpus(plan: &Plan) -> Result<()> {
@@ -95,7 +116,8 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
 /// Servers that are named are there, and take their settings; of one that would have to be downloaded, only a run finds out.
 fn check_servers(plan: &Plan) -> Result<()> {
     let mut asked: Vec<(Option<&PathBuf>, server::Settings)> = Vec::new();
-    for (name, config) in &plan.configs {
+    let is_ours = |config: &Config| plan.rig_of(config).kind != RigKind::Endpoint;
+    for (name, config) in plan.configs.iter().filter(|(_, config)| is_ours(config)) {
         let path = config.server.as_ref().or(plan.server.as_ref());
         let question = (path, plan.settings_of(config));
         if !asked.contains(&question) {
@@ -114,7 +136,7 @@ fn check_server(path: Option<&PathBuf>, settings: &server::Settings) -> Result<(
 }
 
 fn check_rights(variant: &Variant) -> Result<()> {
-    let needs_root = variant.rig.kind != RigKind::Directory;
+    let needs_root = !matches!(variant.rig.kind, RigKind::Directory | RigKind::Endpoint);
     if needs_root && !rustix::process::geteuid().is_root() {
         bail!(
             "attaching and mounting its disk needs root; run as root or set rig.kind = \"directory\""
@@ -220,7 +242,7 @@ fn check_space(plan: &Plan, location: &Path) -> Result<()> {
     let existing = existing(location)?;
     let variants = plan.variants();
     let mut distinct: Vec<&Schema> = Vec::new();
-    for variant in &variants {
+    for variant in variants.iter().filter(|variant| is_ours(variant)) {
         if !distinct.contains(&&variant.schema) {
             distinct.push(&variant.schema);
         }
@@ -262,7 +284,7 @@ fn rig_bytes(plan: &Plan, variant: &Variant) -> u64 {
             tables.max(files::largest(plan).map_or(0, |(_, bytes)| bytes))
         }
         RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
-        RigKind::Device => 0,
+        RigKind::Device | RigKind::Endpoint => 0,
         // The preconditioned media and their copy.
         RigKind::Model => {
             let device = spec.model.as_ref().and_then(|model| model.device().ok());

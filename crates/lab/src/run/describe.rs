@@ -8,12 +8,13 @@ use assay_load::{Schema, SchemaKind};
 
 use super::guarantee;
 use super::setup::ConfigSetup;
+use crate::rig::existing::Existing;
 use assay_devices::Unit;
 use assay_devices::{Mark, Preset};
-use assay_plan::{Load, ModelSpec, Plan, RigKind, RigSpec, VariantKey, WorkloadSpec};
+use assay_plan::{Load, ModelSpec, Plan, Restore, RigKind, RigSpec, VariantKey, WorkloadSpec};
 use assay_study::{
-    Config, Count, Data, Drive, Fault, FileSystem, Fill, Media, Model, Resource, Rig, Stall,
-    Tables, Workload,
+    Config, Count, Data, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Resource,
+    Restored, Rig, Stall, Tables, Workload,
 };
 
 /// A configuration's rig and its server's settings; of what its data profiles change each. Nothing of a configuration
@@ -27,19 +28,40 @@ pub fn config(
     location: &Path,
 ) -> Result<Option<Config>> {
     let Some((_, config)) = on.first() else { return Ok(None) };
-    let rig = Rig {
-        disk: Some(guarantee::disk(&config.rig, media(&config.rig, location)?, location)),
-        file_system: file_system(&config.rig),
-        server: config.binary.as_ref().map(|one| one.version_text.clone()).unwrap_or_default(),
-        data: on.iter().map(|(key, config)| data(key, config)).collect(),
+    let data = on.iter().map(|(key, config)| data(key, config)).collect();
+    let rig = match &config.existing {
+        Some(one) => Rig {
+            existing: Some(existing(one, &config.rig)),
+            server: one.version().to_owned(),
+            data,
+            ..Rig::default()
+        },
+        None => Rig {
+            disk: Some(guarantee::disk(&config.rig, media(&config.rig, location)?, location)),
+            file_system: file_system(&config.rig),
+            server: config.binary.as_ref().map(|one| one.version_text.clone()).unwrap_or_default(),
+            data,
+            ..Rig::default()
+        },
     };
     Ok(Some(Config { name: name.into(), rig, settings: config.settings.clone() }))
+}
+
+fn existing(one: &Existing, rig: &RigSpec) -> ExistingServer {
+    let restore = rig.endpoint.as_ref().map(|endpoint| &endpoint.restore);
+    let restored = match restore {
+        None | Some(Restore::Reload) => Restored::Loaded,
+        Some(Restore::Command(_)) => Restored::ByCommand,
+        Some(Restore::None) => Restored::Never,
+    };
+    ExistingServer { address: one.address(), restored }
 }
 
 fn data(key: &VariantKey, config: &ConfigSetup) -> Data {
     let fill = config.rig.model.as_ref().and_then(fill);
     // Without a server there are no tables.
-    let tables = config.binary.as_ref().map(|_| tables(&config.schema)).unwrap_or_default();
+    let has_server = config.binary.is_some() || config.existing.is_some();
+    let tables = if has_server { tables(&config.schema) } else { Tables::default() };
     Data { data_profile: key.data_profile.clone(), tables, fill }
 }
 

@@ -6,9 +6,10 @@ use anyhow::{Context, Result, bail};
 use assay_load::{Fileio, fileio};
 
 use super::progress::Progress;
+use super::schedule::{placement, schedule};
 use super::series::{Seconds, of_monitor};
 use super::setup::{ConfigSetup, Setup};
-use super::trial::{drive_target, placement, schedule, take_down};
+use super::take_down::{drive_target, take_down};
 use super::{files, fill, others, results, trace, warnings};
 use crate::monitor::{Monitor, ProcessSnapshot, Targets};
 use crate::rig::Rig;
@@ -83,10 +84,11 @@ fn measure(
     let origin = Instant::now();
     outcome.facts.insert(CLOCK_BEGAN.into(), now_precisely());
     let targets = Targets {
-        data_dir: rig.data_dir(),
+        data_dir: Some(rig.data_dir()),
         server_pid: None,
         load_pid: std::process::id(),
         server: None,
+        is_server_ours: false,
         drive: rig.drive().map(drive_target),
         cpus: setup.plan.placement.load_cpus.0.clone(),
     };

@@ -40,7 +40,7 @@ fn atomic(rig: &RigSpec) -> Option<Atomic> {
             let tears = preset.document.fault.tears.as_ref().is_some_and(|tears| tears.value);
             (!tears).then_some(Atomic { bytes: said, by_format: false })
         }
-        RigKind::Directory | RigKind::Image | RigKind::Device => None,
+        RigKind::Directory | RigKind::Image | RigKind::Device | RigKind::Endpoint => None,
     }
 }
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use assay_ports::{blockdev, cpu, filesystem};
 
-/// Facts by name. What a machine does not tell is absent.
+/// Facts by name; those of the disk under `location` where that `is_measured`. What a machine does not tell is absent.
 #[must_use]
-pub fn facts(location: &Path) -> BTreeMap<String, String> {
+pub fn facts(location: &Path, is_measured: bool) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
     let mut note = |name: &str, fact: Option<String>| {
         if let Some(fact) = fact.filter(|fact| !fact.is_empty()) {
@@ -28,7 +28,9 @@ pub fn facts(location: &Path) -> BTreeMap<String, String> {
     note("transparent_huge_pages", chosen("/sys/kernel/mm/transparent_hugepage/enabled"));
     note("swappiness", text("/proc/sys/vm/swappiness"));
     note("location", Some(location.display().to_string()));
-    disk_facts(location, &mut note);
+    if is_measured {
+        disk_facts(location, &mut note);
+    }
     facts
 }
 
@@ -103,7 +105,7 @@ mod tests {
 
     #[test]
     fn the_kernel_and_the_memory_are_known_everywhere() {
-        let facts = facts(Path::new("/"));
+        let facts = facts(Path::new("/"), true);
         assert!(facts["kernel"].contains(std::env::consts::ARCH), "{facts:?}");
         assert!(facts["memory"].ends_with("kB"), "{facts:?}");
     }

@@ -5,10 +5,10 @@ use std::time::Instant;
 use assay_load::capacity::{Capacity, CapacityRun, Found, Searched, find};
 use assay_load::{Outcome as Ran, Result};
 
+use super::measure::Loaded;
 use super::progress::Progress;
 use super::results::Results;
 use super::series::Seconds;
-use super::trial::Loaded;
 use assay_plan::ObjectiveSpec;
 use assay_study::TrialKey;
 use assay_study::metrics::metric;

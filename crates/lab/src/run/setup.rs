@@ -11,9 +11,12 @@ use super::place::{Lock, NewDirectories, is_same_device, location_of};
 use super::{check, describe, machine};
 use crate::calibrate::calibrate;
 use crate::rig::Rig;
+use crate::rig::existing::Existing;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::snapshot::Snapshots;
-use assay_plan::{PageCompression, Plan, PlannedTrial, ReadPlan, RigSpec, Variant, VariantKey};
+use assay_plan::{
+    PageCompression, Plan, PlannedTrial, ReadPlan, RigKind, RigSpec, Variant, VariantKey,
+};
 use assay_study::{Calibration, Config, Judging, Note, Store, StudyHead};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Ledger, Made};
@@ -54,6 +57,8 @@ pub struct ConfigSetup {
     pub schema: Schema,
     /// What the data lies on.
     pub rig: RigSpec,
+    /// The server, where it is somebody else's.
+    pub existing: Option<Arc<Existing>>,
 }
 
 impl<'a> Setup<'a> {
@@ -71,7 +76,7 @@ impl<'a> Setup<'a> {
     ) -> Result<Setup<'a>> {
         let location = location_of(plan, study)?;
         check::check(plan, &location, erase)?;
-        let configs = configs(plan, say)?;
+        let mut configs = configs(plan, say)?;
         let mut directories = NewDirectories::default();
         directories.make(study)?;
         directories.make(&location)?;
@@ -88,6 +93,7 @@ impl<'a> Setup<'a> {
         warn_of_others()?;
         say("calibrating: what this machine can show (some 4 s)");
         let calibration = calibrate(plan, &work_directory, &ledger)?;
+        settle_on_existing(&mut configs, &ledger)?;
         let snapshots = Snapshots::new(work_directory.clone(), Arc::clone(&ledger));
         let setup = Setup {
             plan,
@@ -150,7 +156,7 @@ impl<'a> Setup<'a> {
             plan_toml: &read.text,
             form: read.form.as_deref(),
             paper: self.plan.paper.as_ref(),
-            facts: &machine::facts(&self.location),
+            facts: &machine::facts(&self.location, self.has_own_disk()),
             calibration: Some(&self.calibration),
             configs: &configs,
             workloads: &describe::workloads(self.plan),
@@ -159,19 +165,27 @@ impl<'a> Setup<'a> {
         })?;
         store.reset_interrupted()?;
         store.forget_unplanned(|key| trials.iter().any(|trial| trial.key == *key))?;
-        if is_same_device(&self.study, &self.location) {
+        if self.has_own_disk() && is_same_device(&self.study, &self.location) {
             store.note(Note::OnMeasuredDisk)?;
         }
         Ok(store)
     }
 
-    /// Removes base snapshots and directories.
+    /// Whether anything is measured on a disk of this machine.
+    fn has_own_disk(&self) -> bool {
+        self.configs.values().any(|config| config.existing.is_none())
+    }
+
+    /// Removes base snapshots, directories, and databases on servers that somebody else runs.
     ///
     /// # Errors
     /// What could not be removed; it stays in the ledger.
     pub fn take_down(self) -> Result<()> {
         drop(self.snapshots);
-        self.work.remove()
+        let existing = self.configs.values().filter_map(|config| config.existing.as_ref());
+        let gone = existing.map(|one| one.take_down()).collect::<Vec<_>>();
+        self.work.remove()?;
+        gone.into_iter().collect()
     }
 
     fn try_config(&self, config: &ConfigSetup, say: &dyn Fn(&str)) -> Result<()> {
@@ -216,7 +230,8 @@ impl<'a> Setup<'a> {
             let is_known = |(other, setup): &(&VariantKey, &ConfigSetup)| {
                 other.config == key.config || setup.is_built_like(config)
             };
-            if !tried.iter().any(is_known) {
+            // Somebody else's has been tried when its database was made.
+            if config.existing.is_none() && !tried.iter().any(is_known) {
                 self.try_config(config, say).with_context(|| key.to_string())?;
                 tried.push((key, config));
             }
@@ -306,6 +321,25 @@ impl ConfigSetup {
     }
 }
 
+/// Makes a database on each server that somebody else runs.
+fn settle_on_existing(
+    configs: &mut BTreeMap<VariantKey, ConfigSetup>,
+    ledger: &Arc<Ledger>,
+) -> Result<()> {
+    let mut all: Vec<Arc<Existing>> = Vec::new();
+    for (key, config) in configs {
+        let Some(spec) = &config.rig.endpoint else { continue };
+        let known = all.iter().find(|one| one.is_of(spec));
+        let existing = match known {
+            Some(known) => Arc::clone(known),
+            None => Arc::new(Existing::make(spec, ledger).with_context(|| key.to_string())?),
+        };
+        all.push(Arc::clone(&existing));
+        config.existing = Some(existing);
+    }
+    Ok(())
+}
+
 fn configs(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<VariantKey, ConfigSetup>> {
     let mut configs = BTreeMap::new();
     for Variant { key, schema, rig } in plan.variants() {
@@ -316,8 +350,10 @@ fn configs(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<VariantKey, Confi
             server::find_or_fetch(&wanted, say)
                 .with_context(|| format!("configuration `{}`", key.config))
         };
-        let binary = plan.needs_server().then(find).transpose()?;
-        let mut setup = ConfigSetup { binary, settings: plan.settings_of(config), schema, rig };
+        let is_ours = rig.kind != RigKind::Endpoint;
+        let binary = (plan.needs_server() && is_ours).then(find).transpose()?;
+        let settings = plan.settings_of(config);
+        let mut setup = ConfigSetup { binary, settings, schema, rig, existing: None };
         let is_mariadb =
             setup.binary.as_ref().is_some_and(|binary| binary.flavour == Flavour::Mariadb);
         if let Some(codec) = config.compression.filter(|_| is_mariadb) {

@@ -10,7 +10,7 @@ use crate::mixes::Mixes;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
-use assay_mysql::{Address, ClientSession, Endpoint};
+use assay_mysql::{ClientSession, Endpoint};
 use tables::Found;
 
 /// Descriptors this process uses besides its connections, and those of an event loop, of which there is one for each CPU at most.
@@ -115,7 +115,7 @@ fn open_files(needed: u64) -> Option<Problem> {
 }
 
 fn space(server: &mut Server<'_>, schema: &Schema) -> Result<Option<Problem>> {
-    if !is_local(&server.endpoint.address) {
+    if !server.endpoint.address.is_local() {
         return Ok(None);
     }
     let Some(datadir) = server.text("SELECT @@GLOBAL.datadir")? else { return Ok(None) };
@@ -129,11 +129,4 @@ fn space(server: &mut Server<'_>, schema: &Schema) -> Result<Option<Problem>> {
         available,
         remedy: "free some space, or lower tables or table_size".into(),
     }))
-}
-
-fn is_local(address: &Address) -> bool {
-    match address {
-        Address::Socket(_) => true,
-        Address::Tcp { host, .. } => matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1"),
-    }
 }

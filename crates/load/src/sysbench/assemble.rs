@@ -152,6 +152,7 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
         false => std::env::var("MYSQL_PWD").unwrap_or_default(),
     };
     Ok(Endpoint {
+        hides_user: false,
         address,
         user: given.text("mysql_user").into(),
         password,

@@ -37,6 +37,7 @@ pub(super) fn endpoint(url: &str, user: &str, password: &str) -> Result<Endpoint
         one == "usessl=true" || (one.starts_with("sslmode=") && one != "sslmode=disabled")
     });
     Ok(Endpoint {
+        hides_user: false,
         address: Address::Tcp { host: host.into(), port },
         user: user.into(),
         password: password.into(),

@@ -114,6 +114,7 @@ fn rig(place: usize) -> Rig {
         FileSystem { name: "xfs".into(), extsize_bytes: Some(16 << 10), ..FileSystem::default() };
     Rig {
         disk: Some(Disk { media, ..Disk::default() }),
+        existing: None,
         file_system: Some(if place == 2 { xfs } else { ext4 }),
         server: "MySQL 9.7.0".into(),
         data: Vec::new(),

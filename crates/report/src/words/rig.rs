@@ -3,7 +3,8 @@
 use super::NONE;
 use assay_base::Size;
 use assay_study::{
-    Config, Count, Drive, Fault, FileSystem, Fill, Media, Model, Resource, RigLayer, Scale, Tables,
+    Config, Count, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Resource,
+    Restored, RigLayer, Scale, Tables,
 };
 
 /// Each layer's name and what it is.
@@ -14,6 +15,7 @@ pub fn layers(config: &Config) -> Vec<(&'static str, String)> {
 /// What a layer is.
 pub fn text(layer: &RigLayer) -> String {
     match layer {
+        RigLayer::Existing(server) => existing(server),
         RigLayer::Disk(media) => disk(media),
         RigLayer::FileSystem(None) => "the one that is there".into(),
         RigLayer::FileSystem(Some(made)) => file_system(made),
@@ -25,6 +27,28 @@ pub fn text(layer: &RigLayer) -> String {
         RigLayer::Scale(resources) => resources.iter().map(resource).collect::<Vec<_>>().join(", "),
         RigLayer::Numbers { preset, numbers: all } => numbers(preset, all),
         RigLayer::Fault(what) => format!("injected fault: it {}", fault(what)),
+    }
+}
+
+/// A server that somebody else runs: where, what cannot be seen of it, and what runs began with.
+fn existing(server: &ExistingServer) -> String {
+    format!(
+        "a server that somebody else runs, at {}: {}; {}",
+        server.address,
+        UNSEEN,
+        restored(server.restored)
+    )
+}
+
+/// What there are no figures of, and why.
+pub const UNSEEN: &str = "its device, file system and files cannot be seen from here, so there are no figures of them; CPU and memory are those of the machine \
+     that loads";
+
+fn restored(how: Restored) -> &'static str {
+    match how {
+        Restored::Loaded => "the tables were loaded anew before each run",
+        Restored::ByCommand => "before each run a program of the user's brought the tables back",
+        Restored::Never => "runs began with what the one before had left",
     }
 }
 
@@ -165,6 +189,19 @@ mod tests {
             disk(&Media::Drive(drive)),
             "software drive of 2G on an image of 1G in /data, zstd in units of 16 KiB"
         );
+    }
+
+    #[test]
+    fn what_cannot_be_seen_of_a_server_is_said_and_what_runs_began_with() {
+        let of = |restored| {
+            let server = ExistingServer { address: "db1:3306".into(), restored };
+            text(&RigLayer::Existing(server))
+        };
+        let loaded = of(Restored::Loaded);
+        assert!(loaded.starts_with("a server that somebody else runs, at db1:3306: its device"));
+        assert!(loaded.contains("there are no figures of them"), "{loaded}");
+        assert!(loaded.ends_with("the tables were loaded anew before each run"), "{loaded}");
+        assert!(of(Restored::Never).ends_with("runs began with what the one before had left"));
     }
 
     #[test]

@@ -59,18 +59,19 @@ struct Statement {
 const FILE_COLUMNS: [&str; 4] = [".read_bytes", ".write_bytes", ".misc", ".wait_us"];
 
 impl InnodbProbe {
-    /// Connects, finds out what this server counts, and switches on the metrics that need it.
+    /// Connects and finds out what this server counts; on one that is ours it switches on the metrics that need it.
     ///
     /// # Errors
     /// When the server cannot be reached or lets this user not see its status.
     pub(super) fn open(
         endpoint: &Endpoint,
         process: Option<Followed>,
+        is_ours: bool,
         notes: &mut Notes,
     ) -> Result<InnodbProbe, SessionError> {
         let connect = ClientConnect::new(endpoint)?.with_patience(PATIENCE);
         let mut connection = connect.connect()?;
-        let (statements, metrics) = statements_for(&mut connection, notes)?;
+        let (statements, metrics) = statements_for(&mut connection, is_ours, notes)?;
         let mut values = Values::default();
         for statement in &statements {
             values.read(&mut connection, statement)?;
@@ -150,6 +151,7 @@ impl Probe for InnodbProbe {
 /// The statements that this server needs and can answer, and the metrics that it counts for them only when told to.
 fn statements_for(
     connection: &mut ClientSession,
+    is_ours: bool,
     notes: &mut Notes,
 ) -> Result<(Vec<Statement>, Vec<&'static str>), SessionError> {
     let status = Statement {
@@ -162,7 +164,9 @@ fn statements_for(
     let mut statements = vec![status];
     let metrics = metrics_missing_from(&seen);
     if !metrics.is_empty() {
-        switch_on(connection, &metrics);
+        if is_ours {
+            switch_on(connection, &metrics);
+        }
         let sql = format!(
             "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE STATUS = 'enabled' AND NAME IN ({})",
             quoted(&metrics)
@@ -182,7 +186,8 @@ fn statements_for(
         let statement = Statement { sql, prefix: "files.", columns: &FILE_COLUMNS };
         keep_if_answered(connection, statement, &mut statements, notes)?;
     }
-    Ok((statements, metrics))
+    // Those of somebody else's server are left as they are, also when it comes back.
+    Ok((statements, if is_ours { metrics } else { Vec::new() }))
 }
 
 /// Has the server count these metrics. One that may not be switched on stays off, and out.

@@ -28,8 +28,8 @@ use assay_system::ledger::{Ledger, Made};
 pub use stage::Stage;
 pub use throughout::Throughout;
 
-/// What happenings are done to.
-pub struct Scene<'a> {
+/// A server of our own, as what happens to it finds it.
+pub struct Own<'a> {
     /// The server, which only a restart touches while the load runs.
     pub server: Mutex<&'a mut Server>,
     /// What the server's process is called, before and after.
@@ -38,18 +38,34 @@ pub struct Scene<'a> {
     pub binary: &'a Binary,
     /// How.
     pub start: Start,
+    /// Where processes are written down.
+    pub ledger: &'a Arc<Ledger>,
+    /// Processes written down here, for as long as they run.
+    pub listed: &'a Mutex<Vec<Made>>,
+}
+
+/// What happenings are done to.
+pub struct Scene<'a> {
+    /// The server, where it is ours.
+    pub own: Option<Own<'a>>,
     /// The tables.
     pub schema: &'a Schema,
     /// How to connect to them.
     pub endpoint: Endpoint,
-    /// Where processes are written down.
-    pub ledger: &'a Arc<Ledger>,
-    /// Processes written down here, for as long as they run.
-    pub listed: Mutex<Vec<Made>>,
     /// CPUs of the load, which these threads share.
     pub cpus: Vec<usize>,
     /// When the run's clock began.
     pub origin: Instant,
+}
+
+impl<'a> Scene<'a> {
+    /// The server, for what only its owner may do.
+    ///
+    /// # Errors
+    /// It is somebody else's.
+    fn own(&self) -> Result<&Own<'a>> {
+        self.own.as_ref().context("the server is somebody else's")
+    }
 }
 
 /// All that is to happen.
@@ -139,7 +155,8 @@ fn perform(
         Happening::Scan => scan::scan(scene, stage, done),
         Happening::Checkpoint => checkpoint::checkpoint(scene, stage, done),
         Happening::DropPageCache => {
-            *done = Some(Done::DropPageCache { files: page_cache::forget(&scene.start.datadir)? });
+            let files = page_cache::forget(&scene.own()?.start.datadir)?;
+            *done = Some(Done::DropPageCache { files });
             Ok(())
         }
         Happening::Restart => restart::restart(scene, stage, done),

@@ -10,13 +10,14 @@ use assay_study::Done;
 
 /// Restarts it; whoever follows its process learns when it is gone and which there is then.
 pub(super) fn restart(scene: &Scene<'_>, stage: &Stage, done: &mut Option<Done>) -> Result<()> {
-    let mut server = scene.server.lock();
-    scene.followed.turn_to(None);
-    let restarted = server.restart(scene.binary, &scene.start, stage.end_of_window())?;
+    let own = scene.own()?;
+    let mut server = own.server.lock();
+    own.followed.turn_to(None);
+    let restarted = server.restart(own.binary, &own.start, stage.end_of_window())?;
     let process: Resource = process_of(&server);
-    let (listed, ()) = scene.ledger.make(process, || Ok(()))?;
-    scene.listed.lock().push(listed);
-    scene.followed.turn_to(Some(server.pid()));
+    let (listed, ()) = own.ledger.make(process, || Ok(()))?;
+    own.listed.lock().push(listed);
+    own.followed.turn_to(Some(server.pid()));
     let Restarted { stop, answer, is_orderly } = restarted;
     *done = Some(Done::Restart {
         stop_s: stop.as_secs_f64(),

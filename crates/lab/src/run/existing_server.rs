@@ -1,0 +1,87 @@
+//! A run on a server that somebody else runs: brought back to the same start, loaded, and watched as far as its own word goes.
+
+use anyhow::{Context, Result};
+use assay_load::Endpoint;
+
+use super::happenings::Own;
+use super::measure::measure;
+use super::progress::Progress;
+use super::schedule;
+use super::setup::Setup;
+use super::stand::Stand;
+use crate::monitor::{Followed, Targets};
+use crate::rig::existing::{Existing, Loading};
+use assay_plan::PlannedTrial;
+use assay_study::Outcome;
+use assay_study::metrics::Window;
+
+/// Makes the run; what was seen until it fails stays in `outcome`.
+///
+/// # Errors
+/// What went wrong, in one line.
+pub(super) fn run(
+    setup: &Setup<'_>,
+    trial: &PlannedTrial,
+    progress: &dyn Progress,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let config = setup.configs.get(&trial.variant).context("a run of an unknown configuration")?;
+    let existing = config.existing.as_deref().context("a run of an unknown server")?;
+    outcome.facts.insert("server".into(), existing.version().to_owned());
+    let placed = schedule::placement(setup.plan, false).into_iter();
+    outcome.facts.extend(placed.filter(|(name, _)| name != "server_cpus"));
+    progress.step(&trial.key, "bringing the tables back to the start");
+    let loading = Loading {
+        schema: &config.schema,
+        threads: setup.loading_threads(),
+        seed: setup.plan.seed,
+        directory: setup.work_directory(),
+        interrupt: setup.interrupt,
+    };
+    existing.restore(&loading, progress)?;
+    outcome.variables = variables(existing)?;
+    let mut stand = ExistingServer { existing, endpoint: existing.endpoint()? };
+    measure(setup, trial, config, &mut stand, progress, outcome).map(drop)
+}
+
+fn variables(existing: &Existing) -> Result<std::collections::BTreeMap<String, String>> {
+    let rows = existing.open()?.rows("SHOW GLOBAL VARIABLES");
+    let pair = |row: Vec<Option<String>>| {
+        let mut fields = row.into_iter();
+        Some((fields.next()??, fields.next()??))
+    };
+    Ok(rows.context("cannot read the server's variables")?.into_iter().filter_map(pair).collect())
+}
+
+/// A server that somebody else runs.
+struct ExistingServer<'a> {
+    existing: &'a Existing,
+    endpoint: Endpoint,
+}
+
+impl Stand for ExistingServer<'_> {
+    fn endpoint(&self) -> Result<Endpoint> {
+        Ok(self.endpoint.clone())
+    }
+
+    /// Its data directory, its device and its file system are beyond our sight, also where they are on this machine.
+    fn targets(&self, cpus: &[usize]) -> Targets {
+        Targets {
+            data_dir: None,
+            server_pid: self.existing.process().map(Followed::new),
+            load_pid: std::process::id(),
+            server: Some(self.endpoint.clone()),
+            is_server_ours: false,
+            drive: None,
+            cpus: cpus.to_vec(),
+        }
+    }
+
+    fn own(&mut self) -> Option<Own<'_>> {
+        None
+    }
+
+    fn verify(&self, _outcome: &mut Outcome, _window: Window) -> Result<()> {
+        Ok(())
+    }
+}

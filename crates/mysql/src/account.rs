@@ -1,0 +1,206 @@
+//! How to log in to a server that somebody else runs, said without any secret: an account may be stored, its endpoint may not.
+//!
+//! A password is looked up when it is needed, where its owner keeps it: in a variable of the environment, in an option file, or
+//! in the owner's head. It is never in a command line, a file of ours or a message.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use crate::endpoint::{Address, Endpoint, Tls};
+use crate::option_file::{self, ClientOptions};
+
+/// A server, and where name and password for it are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Where it listens.
+    pub address: Address,
+    /// Who we are there.
+    pub login: Login,
+    /// Encryption.
+    pub tls: Tls,
+}
+
+/// Where name and password are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Login {
+    /// The password in a variable of the environment.
+    Variable {
+        /// User name.
+        user: String,
+        /// The variable's name.
+        variable: String,
+    },
+    /// Both in the group `[client]` of an option file.
+    OptionFile {
+        /// Absolute path.
+        path: PathBuf,
+    },
+    /// The password is asked for at the terminal, once in the life of a process; see [`tell`].
+    Asked {
+        /// User name.
+        user: String,
+    },
+}
+
+/// Why there is no password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoPassword {
+    /// The variable is not there.
+    #[error("the environment variable {0} is not set; set it to the password")]
+    Variable(String),
+    /// The option file cannot be read.
+    #[error("cannot read the option file {}: {reason}", path.display())]
+    OptionFile {
+        /// Which.
+        path: PathBuf,
+        /// What the system answered.
+        reason: String,
+    },
+    /// It says nothing of an account.
+    #[error("the option file {} has no {key} in its group [client]; add it", path.display())]
+    Missing {
+        /// Which.
+        path: PathBuf,
+        /// What is not there.
+        key: &'static str,
+    },
+    /// Nobody was asked.
+    #[error(
+        "the password for {0} has to be typed, and there is no terminal to ask at; use password_env or option_file"
+    )]
+    NotAsked(String),
+}
+
+/// Passwords that were typed, by account.
+static TOLD: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+
+/// Takes the password that was typed for `account`, for as long as this process lives.
+pub fn tell(account: &Account, password: String) {
+    TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(account.to_string(), password);
+}
+
+impl Account {
+    /// Whether its password has still to be asked for.
+    #[must_use]
+    pub fn must_be_asked(&self) -> bool {
+        let is_told =
+            || TOLD.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&self.to_string());
+        matches!(self.login, Login::Asked { .. }) && !is_told()
+    }
+
+    /// What to connect to, password included: not to be kept.
+    ///
+    /// # Errors
+    /// There is no password where it should be.
+    pub fn endpoint(&self, database: &str) -> Result<Endpoint, NoPassword> {
+        let (user, password) = self.login(|name| std::env::var(name).ok())?;
+        Ok(Endpoint {
+            address: self.address.clone(),
+            user,
+            password,
+            database: database.into(),
+            tls: self.tls.clone(),
+            hides_user: true,
+        })
+    }
+
+    fn login(
+        &self,
+        variable_of: impl Fn(&str) -> Option<String>,
+    ) -> Result<(String, String), NoPassword> {
+        match &self.login {
+            Login::Variable { user, variable } => {
+                let password = variable_of(variable);
+                let password = password.ok_or_else(|| NoPassword::Variable(variable.clone()))?;
+                Ok((user.clone(), password))
+            }
+            Login::OptionFile { path } => {
+                let options = read(path)?;
+                let missing = |key| NoPassword::Missing { path: path.clone(), key };
+                let user = options.user.ok_or_else(|| missing("user"))?;
+                Ok((user, options.password.ok_or_else(|| missing("password"))?))
+            }
+            Login::Asked { user } => {
+                let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+                let password = told.get(&self.to_string()).cloned();
+                let password = password.ok_or_else(|| NoPassword::NotAsked(self.to_string()))?;
+                Ok((user.clone(), password))
+            }
+        }
+    }
+}
+
+/// The option file of an account.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read(path: &std::path::Path) -> Result<ClientOptions, NoPassword> {
+    option_file::read(path).map_err(|error| NoPassword::OptionFile {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+/// The user's name where it is not kept beside the password, and the address.
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.login {
+            Login::Variable { user, .. } | Login::Asked { user } => {
+                write!(f, "{user}@{}", self.address)
+            }
+            Login::OptionFile { .. } => self.address.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(login: Login) -> Account {
+        let address = Address::Tcp { host: "db1".into(), port: 3306 };
+        Account { address, login, tls: Tls::Off }
+    }
+
+    #[test]
+    fn a_password_is_looked_up_where_it_is_kept_and_its_lack_is_told() {
+        let login = Login::Variable { user: "ann".into(), variable: "DB_PASSWORD".into() };
+        let in_variable = account(login);
+        let of = |value: Option<&str>| in_variable.login(|_| value.map(str::to_owned));
+        assert_eq!(of(Some("s3cret")), Ok(("ann".into(), "s3cret".into())));
+        let told = of(None).unwrap_err().to_string();
+        assert!(told.contains("DB_PASSWORD is not set"), "{told}");
+
+        let directory = std::env::temp_dir().join(format!("assay-account-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("my.cnf");
+        let in_file = account(Login::OptionFile { path: path.clone() });
+        let lookup = || in_file.login(|_| None);
+        assert!(matches!(lookup(), Err(NoPassword::OptionFile { .. })));
+        std::fs::write(&path, "[client]\nuser=ann\n").unwrap();
+        assert_eq!(lookup(), Err(NoPassword::Missing { path: path.clone(), key: "password" }));
+        std::fs::write(&path, "[client]\nuser=ann\npassword=s3cret\n").unwrap();
+        assert_eq!(lookup(), Ok(("ann".into(), "s3cret".into())));
+        std::fs::remove_dir_all(&directory).unwrap();
+
+        let asked = account(Login::Asked { user: "bob".into() });
+        assert!(asked.must_be_asked() && asked.login(|_| None).is_err());
+        tell(&asked, "typed".into());
+        assert_eq!(asked.login(|_| None), Ok(("bob".into(), "typed".into())));
+        assert!(!asked.must_be_asked());
+    }
+
+    #[test]
+    fn what_is_stored_of_an_account_holds_no_secret() {
+        let asked = account(Login::Asked { user: "eve".into() });
+        tell(&asked, "s3cret".into());
+        assert!(!format!("{asked} {asked:?}").contains("s3cret"));
+        let endpoint = asked.endpoint("d").unwrap();
+        assert!(!format!("{endpoint} {endpoint:?}").contains("s3cret"));
+    }
+}
