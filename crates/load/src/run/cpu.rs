@@ -33,3 +33,12 @@ pub(super) fn own_seconds() -> f64 {
 pub(super) fn sharpen_timers() -> rustix::io::Result<()> {
     rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1))
 }
+
+/// Gives this thread, which serves `workers` connections, the share of a busy CPU that a thread for each would have; where the
+/// kernel does not allow it, it keeps one thread's. Each step of niceness is a factor of 1.25 (kernel documentation,
+/// `scheduler/sched-nice-design`).
+pub(super) fn take_share_of(workers: usize) -> rustix::io::Result<()> {
+    let steps = (workers.max(1) as f64).ln() / 1.25f64.ln();
+    // Of a thread, in spite of its name: 0 is the one that calls (setpriority(2), "C library/kernel differences").
+    rustix::process::setpriority_process(None, -(steps.round().min(15.0) as i32))
+}

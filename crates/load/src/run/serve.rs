@@ -93,6 +93,8 @@ impl<T: Task> Job<'_, T> {
 
     fn turn(&self, post: Post, bell: &Bell) -> Result<()> {
         let no_loop = |e| Error::system("cannot wait for connections", e);
+        // Beside other programs a loop would wait for the CPU as one thread does, and all its connections with it.
+        let _ = cpu::take_share_of(post.workers.len());
         let event_loop = EventLoop::new(bell, post.workers.len()).map_err(no_loop)?;
         let tasks = post.workers.iter().map(|one| self.work(one, event_loop.handle(), &post));
         event_loop.run(tasks, || self.shared.cut.load(Ordering::Relaxed)).map_err(no_loop)

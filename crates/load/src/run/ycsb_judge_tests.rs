@@ -153,7 +153,9 @@ fn excess<K: Ord + Clone>(one: &BTreeMap<K, f64>, other: &BTreeMap<K, f64>) -> f
     let weight = (total_other / total).sqrt();
     let chi: f64 = pairs.iter().map(|(a, b)| (a * weight - b / weight).powi(2) / (a + b)).sum();
     let degrees = (pairs.len().max(2) - 1) as f64;
-    (chi - degrees) / (2.0 * degrees).sqrt()
+    // As a normal variable, whose tails hold for one degree too (Wilson and Hilferty, 1931).
+    let variance = 2.0 / (9.0 * degrees);
+    ((chi / degrees).cbrt() - (1.0 - variance)) / variance.sqrt()
 }
 
 fn counted<K: Ord>(all: impl Iterator<Item = K>) -> BTreeMap<K, f64> {

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_mysql::account::Account;
 use assay_mysql::ClientSession;
+use assay_mysql::account::Account;
 
 /// Its number, found by the server's own word where that stands; nothing where the word leads nowhere, or is of another machine.
 pub(super) fn of(account: &Account, session: &mut ClientSession) -> Option<u32> {
