@@ -9,6 +9,7 @@ mod compare;
 mod cpu_list;
 mod data_profile;
 mod endpoint;
+mod existing_server;
 mod model;
 mod noise;
 mod objective;
@@ -333,7 +334,7 @@ impl Plan {
         paper::fill_in(self)?;
         self.complete_aa_runs()?;
         check::check(self)?;
-        endpoint::check(self)
+        existing_server::check(self)
     }
 
     /// Events per second that `workload` is run with; nothing in closed loop.

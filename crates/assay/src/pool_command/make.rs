@@ -21,7 +21,7 @@ Examples:
   assay pool create rep --protect 2
   assay pool create ec --protect 2+1
   assay pool create small --protect 3 --compression aggressive
-  assay pool create lz --protect 2 --compression force \
+  assay pool create lz --protect 2 --compression force \\
     --compression-algorithm lz4
 
 An erasure-coded pool NAME comes with the pool NAME.data, which keeps the data; NAME itself keeps what images say of themselves. Name images rbd:NAME/IMAGE. With --compression aggressive a store compresses whatever it is not told to leave; docs/how-to/pool.md says what of InnoDB's pages shrinks.")]
