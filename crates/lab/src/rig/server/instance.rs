@@ -305,12 +305,13 @@ impl Server {
         error_log::tail(&error_log::read_from(&self.log, self.log_start), lines)
     }
 
-    /// How it ended, with the last lines of its log; nothing while it runs. Never blocks.
+    /// How it ended, with the last lines of its log; nothing while it runs. One that no longer answers is given a while to have
+    /// ended: the last of its threads may still be about to.
     ///
     /// # Errors
     /// What `waitpid` answered.
     pub fn ended(&mut self) -> Result<Option<String>> {
-        let Some(status) = self.child.ended()? else { return Ok(None) };
+        let Some(status) = self.child.wait(self.end_patience())? else { return Ok(None) };
         Ok(Some(format!("{}; its log ends:{}", describe(status), self.indented_tail())))
     }
 
@@ -322,19 +323,21 @@ impl Server {
         Ok(self.child.ended()?.is_none())
     }
 
-    /// As [`Server::ended`], with what went on meanwhile and the last line of its log alone. One that no longer answers is
-    /// given a while to have ended: the last of its threads may still be about to.
+    /// As [`Server::ended`], with what went on meanwhile and the last line of its log alone.
     ///
     /// # Errors
     /// What `waitpid` answered.
     pub fn ended_while(&mut self, what: &str) -> Result<Option<String>> {
-        let patience = match self.knock() {
-            Ok(()) | Err(SessionError::Server { .. }) => Duration::ZERO,
-            Err(_) => END_PATIENCE,
-        };
-        let Some(status) = self.child.wait(patience)? else { return Ok(None) };
+        let Some(status) = self.child.wait(self.end_patience())? else { return Ok(None) };
         let line = self.log_tail(1).pop().unwrap_or_else(|| "with nothing in it".into());
         Ok(Some(format!("{} while {what}; its log ends: {line}", describe(status))))
+    }
+
+    fn end_patience(&self) -> Duration {
+        match self.knock() {
+            Ok(()) | Err(SessionError::Server { .. }) => Duration::ZERO,
+            Err(_) => END_PATIENCE,
+        }
     }
 
     /// Asks it to shut down, waits up to `grace`, then kills. A status that is no success is a server that did not
