@@ -1,11 +1,13 @@
 //! What stands below everything.
 //!
 //! - [`units`]: values as people write them; [`text`]: numbers, sizes, durations and lists as they read them; [`clock`]: the time of day
+//! - [`protection`]: how a pool keeps data, as people write it
 //! - [`text_file`], [`toml_error`]: small files that people name, and what is wrong in them, in one line; [`suggest`]: "did you mean"
 //!
 //! Guarantees: nothing here prints, and nothing knows what it is used for.
 
 pub mod clock;
+pub mod protection;
 pub mod suggest;
 pub mod text;
 pub mod text_file;

@@ -103,29 +103,43 @@ pub fn ask(cluster: &Cluster) -> Result<Figures> {
 
 fn figures(status: &Value, map: &Value, space: &Value, stores: &Value, latency: &Value) -> Figures {
     let groups = &status["pgmap"];
-    let is_clean = |state: &Value| {
-        let words: Vec<&str> =
-            state["state_name"].as_str().unwrap_or_default().split('+').collect();
-        // Scrubbing looks at what is clean.
-        words.contains(&"active") && words.contains(&"clean")
-    };
     let checks = status["health"]["checks"].as_object();
     let problems = checks
         .into_iter()
         .flatten()
         .filter_map(|(_, check)| Some(check["summary"]["message"].as_str()?.to_owned()));
-    let degraded_objects = number(&groups["degraded_objects"]);
     Figures {
         health: text(&status["health"]["status"]),
         problems: problems.collect(),
-        clean: degraded_objects == 0 && list(&groups["pgs_by_state"]).iter().all(is_clean),
-        degraded_objects,
+        clean: is_clean(status),
+        degraded_objects: number(&groups["degraded_objects"]),
         degraded_share: groups["degraded_ratio"].as_f64().unwrap_or(0.0),
         recovery_bytes_per_s: number(&groups["recovering_bytes_per_sec"]),
         total_bytes: number(&groups["bytes_total"]),
         used_bytes: number(&groups["bytes_used"]),
         stores: list(&map["osds"]).iter().map(|one| store(one, stores, latency)).collect(),
         pools: list(&map["pools"]).iter().map(|one| pool(one, space)).collect(),
+    }
+}
+
+/// Whether every object has all its copies or parts where they belong.
+pub(crate) fn is_clean(status: &Value) -> bool {
+    let groups = &status["pgmap"];
+    let is_clean = |state: &Value| {
+        let words: Vec<&str> =
+            state["state_name"].as_str().unwrap_or_default().split('+').collect();
+        // Scrubbing looks at what is clean.
+        words.contains(&"active") && words.contains(&"clean")
+    };
+    number(&groups["degraded_objects"]) == 0 && list(&groups["pgs_by_state"]).iter().all(is_clean)
+}
+
+/// What `osd perf` tells of each store.
+pub(crate) fn latencies_of(latency: &Value) -> &Value {
+    // Ceph 14 and later nest it.
+    match &latency["osdstats"] {
+        Value::Null => &latency["osd_perf_infos"],
+        nested => &nested["osd_perf_infos"],
     }
 }
 
@@ -136,18 +150,13 @@ fn store(one: &Value, stores: &Value, latency: &Value) -> Store {
         list(all).iter().find(|other| number(&other["id"]) == id).unwrap_or(&nobody).clone()
     };
     let space = of(&stores["nodes"]);
-    // Ceph 14 and later nest it.
-    let latencies = match &latency["osdstats"] {
-        Value::Null => &latency["osd_perf_infos"],
-        nested => &nested["osd_perf_infos"],
-    };
     Store {
         store: id,
         up: number(&one["up"]) == 1,
         r#in: number(&one["in"]) == 1,
         total_bytes: number(&space["kb"]) << 10,
         used_bytes: number(&space["kb_used"]) << 10,
-        commit_latency_ms: of(latencies)["perf_stats"]["commit_latency_ms"].as_f64(),
+        commit_latency_ms: of(latencies_of(latency))["perf_stats"]["commit_latency_ms"].as_f64(),
     }
 }
 

@@ -5,8 +5,8 @@
 //! it.
 //!
 //! - [`programs`] finds Ceph's programs and its client library, or brings them
-//! - [`start`] has a cluster brought up by its own process ([`process`]); [`registry`] finds it, [`control`] asks it
-//! - [`pools`] makes pools, [`figures`] tells how the cluster is, [`locate`] which cluster an image is in
+//! - [`start`] has a cluster brought up by its own process ([`process`]), [`OwnCluster`] by one that dies with this one; [`registry`] finds it, [`control`] asks it
+//! - [`pools`] makes pools, [`figures`] tells how the cluster is, [`watch`] what changes of it, [`locate`] which cluster an image is in
 
 mod answer;
 mod bring_up;
@@ -23,8 +23,10 @@ pub mod registry;
 mod spec;
 mod start;
 mod store;
+mod watched;
 
 pub use answer::Started;
 pub use layout::Layout;
 pub use spec::{STORE_BYTES_MIN, STORES_MAX, STORES_MIN, Spec};
-pub use start::start;
+pub use start::{OwnCluster, empty_bytes, memory_needed_bytes, start};
+pub use watched::{Watched, watch};

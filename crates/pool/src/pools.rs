@@ -1,10 +1,9 @@
 //! Making pools: replicated ones, and erasure-coded ones with a small replicated pool for what images say of themselves.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
+use assay_base::protection::{PoolCompression, Protection};
 use assay_ports::rbd::{Cluster, PoolIo, Target};
 use serde_json::{Value, json};
 
@@ -14,32 +13,6 @@ const GROUPS: u32 = 16;
 /// The option of an image's pool that names the pool of its data (Ceph's `rbd_default_data_pool`).
 const DATA_POOL_KEY: &str = "conf_rbd_default_data_pool";
 
-/// What keeps data when stores are lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Protection {
-    /// Whole copies.
-    Replicated {
-        /// How many: 2 or 3.
-        copies: u16,
-    },
-    /// Parts, and what restores some of them.
-    ErasureCoded {
-        /// Parts of data, `k`.
-        data: u16,
-        /// Parts that restore as many lost ones, `m`.
-        coding: u16,
-    },
-}
-
-/// What BlueStore compresses, and with what.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compression {
-    /// `none`, `passive`, `aggressive` or `force`.
-    pub mode: String,
-    /// `snappy`, `zlib`, `zstd` or `lz4`.
-    pub algorithm: String,
-}
-
 /// A pool that is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPool {
@@ -48,57 +21,16 @@ pub struct NewPool {
     /// What keeps its data.
     pub protection: Protection,
     /// Whether its data are compressed.
-    pub compression: Option<Compression>,
+    pub compression: Option<PoolCompression>,
     /// The most that it takes, in bytes.
     pub quota_bytes: Option<u64>,
 }
 
-impl FromStr for Protection {
-    type Err = String;
-
-    /// `2` or `3` copies, or `k+m`.
-    fn from_str(text: &str) -> Result<Protection, String> {
-        let number = |text: &str| text.parse::<u16>().ok();
-        let parsed = match text.split_once('+') {
-            Some((k, m)) => number(k)
-                .zip(number(m))
-                .filter(|(k, m)| (2..=12).contains(k) && (1..=4).contains(m))
-                .map(|(data, coding)| Protection::ErasureCoded { data, coding }),
-            None => number(text)
-                .filter(|copies| [2, 3].contains(copies))
-                .map(|copies| Protection::Replicated { copies }),
-        };
-        parsed.ok_or_else(|| {
-            format!("`{text}` is neither a number of copies, 2 or 3, nor k+m, as 2+1, with k from 2 to 12 and m from 1 to 4")
-        })
-    }
-}
-
-impl fmt::Display for Protection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Protection::Replicated { copies } => write!(f, "{copies} copies"),
-            Protection::ErasureCoded { data, coding } => write!(f, "erasure-coded {data}+{coding}"),
-        }
-    }
-}
-
-impl Protection {
-    /// How many stores it takes.
-    #[must_use]
-    pub fn stores(self) -> u16 {
-        match self {
-            Protection::Replicated { copies } => copies,
-            Protection::ErasureCoded { data, coding } => data + coding,
-        }
-    }
-
-    /// Copies of what images say of themselves: as many stores may be lost as for data.
-    fn copies_of_metadata(self) -> u16 {
-        match self {
-            Protection::Replicated { copies } => copies,
-            Protection::ErasureCoded { coding, .. } => (coding + 1).min(3),
-        }
+/// Copies of what images say of themselves: as many stores may be lost as for data.
+fn copies_of_metadata(protection: Protection) -> u16 {
+    match protection {
+        Protection::Replicated { copies } => copies,
+        Protection::ErasureCoded { coding, .. } => (coding + 1).min(3),
     }
 }
 
@@ -116,9 +48,27 @@ pub fn create(cluster: &Arc<Cluster>, new: &NewPool) -> Result<()> {
     made
 }
 
+/// Deletes the pool with all that it holds.
+///
+/// # Errors
+/// What the cluster refuses.
+pub fn delete(cluster: &Arc<Cluster>, new: &NewPool) -> Result<()> {
+    let maker = Maker { cluster };
+    new.pools().iter().try_for_each(|pool| maker.try_delete(pool))
+}
+
+/// Gives everybody who opens an image of the pool the option `key`, such as a limit (Ceph, "Block Device Configuration Reference").
+///
+/// # Errors
+/// What the cluster refuses.
+pub fn set_image_option(cluster: &Arc<Cluster>, pool: &str, key: &str, value: &str) -> Result<()> {
+    Ok(PoolIo::open(cluster, pool)?.set_metadata(&format!("conf_{key}"), value)?)
+}
+
 impl NewPool {
     /// The pool that data go to.
-    fn data_pool(&self) -> String {
+    #[must_use]
+    pub fn data_pool(&self) -> String {
         match self.protection {
             Protection::Replicated { .. } => self.name.clone(),
             Protection::ErasureCoded { .. } => format!("{}.data", self.name),
@@ -175,7 +125,7 @@ impl Maker<'_> {
     }
 
     fn make(&self, new: &NewPool) -> Result<()> {
-        let copies = new.protection.copies_of_metadata();
+        let copies = copies_of_metadata(new.protection);
         self.make_replicated(&new.name, copies)?;
         let data_pool = new.data_pool();
         if let Protection::ErasureCoded { data, coding } = new.protection {
@@ -183,9 +133,9 @@ impl Maker<'_> {
             let io = PoolIo::open(self.cluster, &new.name)?;
             io.set_metadata(DATA_POOL_KEY, &data_pool)?;
         }
-        if let Some(Compression { mode, algorithm }) = &new.compression {
-            self.set(&data_pool, "compression_algorithm", algorithm)?;
-            self.set(&data_pool, "compression_mode", mode)?;
+        if let Some(PoolCompression { mode, algorithm }) = new.compression {
+            self.set(&data_pool, "compression_algorithm", algorithm.word())?;
+            self.set(&data_pool, "compression_mode", mode.word())?;
         }
         if let Some(bytes) = new.quota_bytes {
             self.ask(json!({
@@ -240,15 +190,19 @@ impl Maker<'_> {
 
     /// Of what was made in vain.
     fn delete(&self, pool: &str) {
+        if let Err(error) = self.try_delete(pool) {
+            log::warn!("the pool {pool} is left: {error:#}");
+        }
+    }
+
+    fn try_delete(&self, pool: &str) -> Result<()> {
         let deleted = self.ask(json!({
             "prefix": "osd pool delete",
             "pool": pool,
             "pool2": pool,
             "yes_i_really_really_mean_it": true,
         }));
-        if let Err(error) = deleted {
-            log::warn!("the pool {pool} is left: {error:#}");
-        }
+        deleted.map(drop)
     }
 }
 
@@ -257,19 +211,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn protection_is_read_as_people_write_it() {
-        let parse = |text: &str| text.parse::<Protection>();
-        assert_eq!(parse("3"), Ok(Protection::Replicated { copies: 3 }));
-        assert_eq!(parse("2+1"), Ok(Protection::ErasureCoded { data: 2, coding: 1 }));
-        assert_eq!(parse("4+2").unwrap().stores(), 6);
-        for text in ["1", "4", "1+1", "2+0", "x", "2+", "+1", "2+1+1"] {
-            assert!(parse(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
     fn metadata_bear_the_loss_of_as_many_stores_as_data() {
-        let copies = |text: &str| text.parse::<Protection>().unwrap().copies_of_metadata();
+        let copies = |text: &str| copies_of_metadata(text.parse().unwrap());
         assert_eq!([copies("2"), copies("3"), copies("2+1"), copies("4+2")], [2, 3, 2, 3]);
     }
 }

@@ -46,7 +46,7 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
     let job: Job =
         serde_json::from_str(&text).context("this command is internal; use `assay pool start`")?;
-    rustix::process::setsid().context("cannot begin a session")?;
+    begin_session()?;
     match Running::begin(&job, become_log) {
         Ok((running, started)) => {
             let is_heard = answer(&Answer::Up(started)).is_ok();
@@ -63,6 +63,14 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
             answer(&Answer::Failed(on_one_line(&format!("{error:#}"))))?;
             Ok(ExitCode::from(2))
         }
+    }
+}
+
+/// Ctrl-C at whoever started it is not meant for it. One that is started to die with its starter leads a group already, which does.
+fn begin_session() -> Result<()> {
+    match rustix::process::setsid() {
+        Ok(_) | Err(rustix::io::Errno::PERM) => Ok(()),
+        Err(error) => Err(error).context("cannot begin a session"),
     }
 }
 

@@ -12,6 +12,7 @@ use assay_ports::media::{Access, Allocation, FileMedia, MediaError};
 
 use super::open::{ensure_tellable, open_image};
 use super::text::human;
+use super::writer;
 use assay_base::Size;
 use assay_devices::Unit;
 use assay_system::free_bytes;
@@ -90,7 +91,11 @@ impl NewDrive {
         let media = open_image(path, Access::ReadWrite)?;
         let capacity = Size(media.size());
         let format = self.format(capacity)?;
-        Drive::format(Arc::new(media), &format).with_context(|| path.display().to_string())?;
+        let media = Arc::new(media);
+        let made = Drive::format(Arc::clone(&media) as _, &format);
+        media.close();
+        writer::forget(path);
+        made.with_context(|| path.display().to_string())?;
         Ok(Sizes { capacity, logical: Size(format.logical_bytes) })
     }
 

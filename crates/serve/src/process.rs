@@ -25,7 +25,7 @@ use super::changes::Changes;
 use super::job::Job;
 use super::opened::Opened;
 use super::source::{Source, Survival};
-use super::{asked, log as lasting, port, text};
+use super::{asked, log as lasting, port, text, writer};
 use assay_base::text::on_one_line;
 use assay_system::interrupt;
 use assay_system::ledger::{Ledger, Made};
@@ -68,7 +68,9 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
         true => served.shown.keep_time_when_told()?,
         false => say_no_more()?,
     }
-    served.until_it_is_taken_away()
+    let code = served.until_it_is_taken_away()?;
+    writer::forget(&job.media);
+    Ok(code)
 }
 
 /// Makes this process outlive what it can, before it has a second thread: all of them inherit it.

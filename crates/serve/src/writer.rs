@@ -51,6 +51,15 @@ pub fn note(image: &Path, address: String) -> Result<()> {
     write().with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Forgets who had `image` open, once that was closed in order. One that is not noted is none.
+pub fn forget(image: &Path) {
+    if let Err(error) = fs::remove_file(note_of(image))
+        && error.kind() != std::io::ErrorKind::NotFound
+    {
+        ::log::debug!("the note on {} stays: {error}", image.display());
+    }
+}
+
 fn note_of(image: &Path) -> PathBuf {
     state_directory().join(WRITERS).join(log::name_of(image)).with_extension("json")
 }

@@ -5,6 +5,7 @@ pub mod cache;
 pub mod daemon;
 pub mod database;
 mod free;
+mod image;
 pub mod interrupt;
 pub mod kept;
 pub mod ledger;

@@ -11,11 +11,12 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_mysql::account::Account;
 use assay_ports::child::{Identity, Process, identity};
 use assay_ports::file_id::FileId;
+use assay_ports::rbd::Libraries;
 use assay_ports::users::users;
 use assay_ports::{filesystem, fuse, loopdev};
 use serde::{Deserialize, Serialize};
 
-use super::database;
+use super::{database, image};
 
 /// How long what is in use is looked at again: longer than a prober opens a device that has just changed, or a process
 /// that was just forked holds its parent's files.
@@ -69,6 +70,13 @@ pub enum Resource {
         /// Absolute path of the directory, removed with all that it holds.
         directory: PathBuf,
     },
+    /// An image in a pool of a cluster that somebody else runs.
+    Image {
+        /// Its name with its cluster, as `rbd:POOL/IMAGE:conf=FILE`.
+        name: PathBuf,
+        /// Where the client library is.
+        libraries: Libraries,
+    },
     /// A server.
     Process {
         /// Process number.
@@ -108,6 +116,7 @@ impl Resource {
                 identity(*pid) == Some(Identity { pid: *pid, start_ticks: *start_ticks })
             }
             Resource::Database { account, name, mark } => database::may_exist(account, name, mark),
+            Resource::Image { name, libraries } => image::may_exist(name, libraries),
         })
     }
 
@@ -126,7 +135,7 @@ impl Resource {
             Resource::Mount { target } => vec![target],
             // What a drive lies on stays as it is.
             Resource::Drive { mount_point, directory, .. } => vec![mount_point, directory],
-            Resource::Process { .. } | Resource::Database { .. } => vec![],
+            Resource::Process { .. } | Resource::Database { .. } | Resource::Image { .. } => vec![],
         }
     }
 
@@ -149,6 +158,7 @@ impl Resource {
             Resource::Drive { mount_point, directory, .. } => remove_drive(mount_point, directory),
             Resource::Process { pid, .. } => kill(*pid),
             Resource::Database { account, name, mark } => database::remove(account, name, mark),
+            Resource::Image { name, libraries } => image::remove(name, libraries),
         }
         .with_context(|| format!("cannot remove {self}"))
     }
@@ -291,6 +301,7 @@ impl fmt::Display for Resource {
             Resource::Pool { name, directory } => {
                 write!(f, "pool {name} in {}", directory.display())
             }
+            Resource::Image { name, .. } => write!(f, "image {}", name.display()),
             Resource::Process { pid, .. } => write!(f, "server with process number {pid}"),
             Resource::Database { account, name, .. } => {
                 write!(f, "database {name} on {}", account.address)

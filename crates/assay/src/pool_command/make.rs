@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_pool::locate;
-use assay_pool::pools::{self, Compression, NewPool, Protection};
+use assay_pool::pools::{self, NewPool};
 use assay_ports::rbd::{self, Cluster, NewImage, PoolIo};
 use clap::Args;
+use clap::builder::TypedValueParser as _;
 
 use super::ClusterArgs;
 use crate::print;
 use assay_base::Size;
+use assay_base::protection::{CompressionAlgorithm, CompressionMode, PoolCompression, Protection};
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -32,11 +34,11 @@ pub(super) struct PoolArgs {
     #[arg(long, value_name = "COPIES|K+M", value_parser = clap::value_parser!(Protection))]
     protect: Protection,
     /// Which data the stores compress
-    #[arg(long, value_name = "MODE", value_parser = ["none", "passive", "aggressive", "force"])]
-    compression: Option<String>,
+    #[arg(long, value_name = "MODE", value_parser = clap::builder::PossibleValuesParser::new(CompressionMode::WORDS).try_map(|word| word.parse::<CompressionMode>()))]
+    compression: Option<CompressionMode>,
     /// What they compress with [default: zstd]
-    #[arg(long, value_name = "ALGORITHM", value_parser = ["snappy", "zlib", "zstd", "lz4"], requires = "compression")]
-    compression_algorithm: Option<String>,
+    #[arg(long, value_name = "ALGORITHM", requires = "compression", value_parser = clap::builder::PossibleValuesParser::new(CompressionAlgorithm::WORDS).try_map(|word| word.parse::<CompressionAlgorithm>()))]
+    compression_algorithm: Option<CompressionAlgorithm>,
     /// The most that the pool keeps
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     quota: Option<Size>,
@@ -71,14 +73,11 @@ pub(super) struct ImageArgs {
 /// # Errors
 /// One line, and there is no such pool.
 pub(super) fn pool(args: &PoolArgs) -> Result<ExitCode> {
-    let algorithm = args.compression_algorithm.as_deref().unwrap_or("zstd");
+    let algorithm = args.compression_algorithm.unwrap_or(CompressionAlgorithm::Zstd);
     let new = NewPool {
         name: args.name.clone(),
         protection: args.protect,
-        compression: args
-            .compression
-            .clone()
-            .map(|mode| Compression { mode, algorithm: algorithm.into() }),
+        compression: args.compression.map(|mode| PoolCompression { mode, algorithm }),
         quota_bytes: args.quota.map(|size| size.0),
     };
     pools::create(&args.cluster.connect()?, &new)?;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL};
+use serde::{Deserialize, Serialize};
 
 use super::error::RbdError;
 
@@ -23,7 +24,8 @@ pub(super) type Completion = *mut c_void;
 pub(super) type ImageOptions = *mut c_void;
 
 /// Where the libraries are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Libraries {
     /// Where the system's loader finds them.
     Installed,

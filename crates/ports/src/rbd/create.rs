@@ -64,6 +64,30 @@ pub fn create(io: &PoolIo, name: &ImageName, new: &NewImage) -> Result<(), RbdEr
     })
 }
 
+/// Whether there is an image called so.
+///
+/// # Errors
+/// [`RbdError::Io`].
+pub fn exists(io: &PoolIo, name: &ImageName) -> Result<bool, RbdError> {
+    let text = api::text(&name.image)?;
+    let mut image = ptr::null_mut();
+    let api = io.cluster.api;
+    // SAFETY: the context is open, the name ends with a zero, the image is written to the place given, and closed once.
+    #[allow(unsafe_code)]
+    let answer = unsafe {
+        let answer = (api.rbd_open_read_only)(io.handle, text.as_ptr(), &mut image, ptr::null());
+        if answer >= 0 {
+            (api.rbd_close)(image);
+        }
+        answer
+    };
+    match answer {
+        0.. => Ok(true),
+        _ if errno(answer) == Errno::NOENT => Ok(false),
+        _ => Err(RbdError::Io { what: name.short(), reason: reason(answer) }),
+    }
+}
+
 /// Removes the image `name` with all that it holds; one that somebody has open stays.
 ///
 /// # Errors
