@@ -13,6 +13,7 @@ pub mod paper;
 pub mod papers;
 mod phases;
 pub mod reconcile;
+pub mod sharing;
 mod statistics;
 pub mod summary;
 mod trial;

@@ -16,6 +16,7 @@ mod read;
 mod records;
 mod rig;
 mod seconds;
+mod servers;
 mod sides;
 mod unmonitored;
 mod warning;
@@ -42,9 +43,10 @@ pub use records::{
 };
 pub use rig::{
     Atomic, Cache, Count, Data, Disk, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model,
-    Resource, Restored, Rig, RigLayer, Scale, Stall, Tables, Worth,
+    Pool, PoolCluster, Resource, Restored, Rig, RigLayer, Scale, Servers, Stall, Tables, Worth,
 };
 pub use seconds::{SecondLatencies, SecondLatency, bucket_of, longest_ns};
+pub use servers::{OfServer, fairness};
 pub use sides::{ExplainedWrites, Sides};
 pub use warning::{Below, CpuUse, LOSS_PERCENT_MIN, Program, Role, Unmonitored, Warning};
 pub use write::{Outcome, StudyHead, fingerprint};
@@ -53,7 +55,7 @@ pub use write::{Outcome, StudyHead, fingerprint};
 pub const FILE_NAME: &str = "study.sqlite";
 
 /// Version of the tables below; a file with another one is refused.
-const SCHEMA_VERSION: i64 = 6;
+const SCHEMA_VERSION: i64 = 7;
 
 const TABLES: &str = "
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -87,6 +89,8 @@ CREATE TABLE second_latencies (run_id INTEGER PRIMARY KEY REFERENCES runs ON DEL
 CREATE TABLE phases (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, position INTEGER NOT NULL,
   name TEXT NOT NULL, from_s REAL NOT NULL, to_s REAL NOT NULL, pace_json TEXT NOT NULL, workload TEXT,
   happened_json TEXT, PRIMARY KEY (run_id, position)) WITHOUT ROWID;
+CREATE TABLE servers (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, server INTEGER NOT NULL,
+  neighbour TEXT, results_json TEXT NOT NULL, PRIMARY KEY (run_id, server)) WITHOUT ROWID;
 CREATE TABLE variables (hash TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
   PRIMARY KEY (hash, name)) WITHOUT ROWID;
 ";

@@ -37,11 +37,21 @@ pub enum Happening {
     DropPageCache,
     /// The server is shut down in order, and started again on the same data.
     Restart,
+    /// A store of the pool below the server is killed, as a crash would; by its number, from 0.
+    KillStore(u16),
+    /// A store that was killed is started again; it ends when every object has all its copies or parts again.
+    ReturnStore(u16),
     /// A statement, such as an `ALTER TABLE`.
     Sql(String),
 }
 
 impl Happening {
+    /// Whether the server does less for a while, or nothing, and it is asked when it is back at what it did before.
+    #[must_use]
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Happening::Restart | Happening::KillStore(_))
+    }
+
     /// The word of the plan for its kind.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -50,6 +60,8 @@ impl Happening {
             Happening::Checkpoint => "checkpoint",
             Happening::DropPageCache => "drop_page_cache",
             Happening::Restart => "restart",
+            Happening::KillStore(_) => "kill_store",
+            Happening::ReturnStore(_) => "return_store",
             Happening::Sql(_) => "sql",
         }
     }
@@ -92,6 +104,11 @@ pub enum Done {
     DropPageCache {
         /// How many files.
         files: u64,
+    },
+    /// Of a store that came back, which ends when every object has all its copies or parts again.
+    ReturnStore {
+        /// How long it took until the cluster counted on it again.
+        up_s: f64,
     },
     /// Of a restart, which ends when the server answers.
     Restart {

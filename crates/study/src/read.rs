@@ -11,6 +11,7 @@ use super::phases::Phase;
 use super::records::{
     Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey, Workload,
 };
+use super::servers::OfServer;
 use super::warning::{Stored, Warning};
 use super::write::BY_KEY;
 use super::{SecondLatencies, Store};
@@ -298,6 +299,7 @@ impl Store {
                     results: BTreeMap::new(),
                     errors: BTreeMap::new(),
                     phases: Vec::new(),
+                    servers: Vec::new(),
                     capacity: None,
                 };
                 Ok((trial, state, facts, capacity))
@@ -342,10 +344,23 @@ impl Store {
         Ok(Trial {
             warnings: self.warnings(id)?,
             phases: self.phases(&trial)?,
+            servers: self.servers(id)?,
             results: BTreeMap::from_iter(results),
             errors: BTreeMap::from_iter(errors),
             ..trial
         })
+    }
+
+    fn servers(&self, id: i64) -> Result<Vec<OfServer>> {
+        let stored = self.rows(
+            "SELECT server, neighbour, results_json FROM servers WHERE run_id = ?1 ORDER BY server",
+            [id],
+            |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)),
+        )?;
+        let whole = |(server, neighbour, results): (u32, Option<String>, String)| {
+            Ok(OfServer { server, neighbour, results: parse(&results)? })
+        };
+        stored.into_iter().map(whole).collect()
     }
 
     fn phases(&self, trial: &Trial) -> Result<Vec<Phase>> {

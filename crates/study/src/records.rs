@@ -17,6 +17,7 @@ use super::paper::Paper;
 use super::phases::Phase;
 use super::prices::Prices;
 use super::rig::{Disk, Rig};
+use super::servers::OfServer;
 use super::warning::Warning;
 use crate::metrics::{Layer, Unit, Window};
 
@@ -140,6 +141,9 @@ pub struct Trial {
     /// What its window was made of, where that was more than one thing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
+    /// Each of its servers, where it had several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<OfServer>,
     /// The search for the highest rate that keeps the plan's objective. The window is then that of the run that stands for
     /// what was found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,6 +167,7 @@ impl Trial {
             results: results.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             errors: BTreeMap::new(),
             phases: Vec::new(),
+            servers: Vec::new(),
             capacity: None,
         }
     }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use assay_base::protection::{PoolCompression, Protection};
 use serde::{Deserialize, Serialize};
 
 /// A configuration's rig.
@@ -21,6 +22,9 @@ pub struct Rig {
     /// Nothing in a directory, whose file system was there before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
+    /// How many servers run at once, each on a disk of its own, where that is more than one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Servers>,
     /// The server's version, in its own words.
     pub server: String,
     /// What lies on it, of each data profile of the plan, or of the only one.
@@ -59,6 +63,7 @@ impl Rig {
             self.existing.clone().map(RigLayer::Existing),
             disk,
             self.disk.as_ref().map(|_| RigLayer::FileSystem(self.file_system.clone())),
+            self.servers.clone().map(RigLayer::Servers),
             (!self.server.is_empty()).then(|| RigLayer::Server(self.server.clone())),
             self.data.iter().any(|one| one.tables.count > 0).then_some(RigLayer::Tables(tables)),
             filled,
@@ -70,6 +75,16 @@ impl Rig {
         .flatten()
         .collect()
     }
+}
+
+/// Several servers at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Servers {
+    /// How many.
+    pub count: u32,
+    /// What the last of them is loaded with, where that is not the run's workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<String>,
 }
 
 /// A server that somebody else runs.
@@ -102,6 +117,8 @@ pub enum RigLayer {
     Disk(Media),
     /// The file system; nothing where it was there before.
     FileSystem(Option<FileSystem>),
+    /// Several servers at once.
+    Servers(Servers),
     /// The server.
     Server(String),
     /// The tables of each data profile.
@@ -129,6 +146,7 @@ impl RigLayer {
             RigLayer::Existing(_) => "endpoint",
             RigLayer::Disk(_) => "disk",
             RigLayer::FileSystem(_) => "file system",
+            RigLayer::Servers(_) => "servers",
             RigLayer::Server(_) => "server",
             RigLayer::Tables(_) => "tables",
             RigLayer::Filled(_) => "filled",
@@ -186,6 +204,16 @@ impl Disk {
         self.model().map(|model| model.parallel_scale)
     }
 
+    /// The pool below it, if there is one, also below a software drive.
+    #[must_use]
+    pub fn pool(&self) -> Option<&Pool> {
+        match &self.media {
+            Media::Pool(pool) => Some(pool),
+            Media::Drive(drive) => drive.pool.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Whether it is the software drive.
     #[must_use]
     pub fn is_drive(&self) -> bool {
@@ -218,6 +246,8 @@ pub enum Media {
     Drive(Drive),
     /// An emulated device.
     Model(Model),
+    /// An image of a pool.
+    Pool(Pool),
 }
 
 impl Default for Media {
@@ -233,6 +263,9 @@ pub struct Drive {
     pub bytes: Option<u64>,
     /// The block device below it; nothing of an image.
     pub device: Option<PathBuf>,
+    /// The pool whose image is below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<Pool>,
     /// Where its image lies.
     pub directory: PathBuf,
     /// The image's size.
@@ -245,6 +278,41 @@ pub struct Drive {
     pub unit_bytes: u64,
     /// What it reads at least at once.
     pub read_ahead_bytes: Option<u64>,
+}
+
+/// A pool of a Ceph cluster, and the image in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pool {
+    /// Whose cluster it is.
+    pub cluster: PoolCluster,
+    /// The image's size.
+    pub bytes: u64,
+}
+
+/// A cluster, and how the pool keeps data in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolCluster {
+    /// A private one on this machine, and the pool that was made in it.
+    Private {
+        /// Its stores.
+        stores: u16,
+        /// What keeps data when stores are lost.
+        protection: Protection,
+        /// What the stores compress, if anything.
+        compression: Option<PoolCompression>,
+        /// Most I/Os a second of each image.
+        image_iops: Option<u64>,
+        /// Most bytes a second of each image.
+        image_bytes_per_s: Option<u64>,
+    },
+    /// An existing one, and a pool that was there.
+    Existing {
+        /// Its configuration file.
+        conf: PathBuf,
+        /// The pool.
+        pool: String,
+    },
 }
 
 /// An emulated device.

@@ -83,6 +83,11 @@ pub enum Unmonitored {
         /// Why.
         error: String,
     },
+    /// The pool.
+    Pool {
+        /// Why.
+        error: String,
+    },
     /// The emulated device.
     Model {
         /// Why.

@@ -15,6 +15,7 @@ use super::phases::Phase;
 use super::prices::Prices;
 use super::records::{Config, Histogram, Note, Series, State, Study, Trial, TrialKey, Workload};
 use super::seconds::SecondLatencies;
+use super::servers::OfServer;
 use super::warning::{Stored, Warning};
 use crate::metrics::Window;
 use assay_base::clock::now;
@@ -117,6 +118,8 @@ pub struct Outcome {
     pub second_latencies: SecondLatencies,
     /// What the window was made of, where that was more than one thing.
     pub phases: Vec<Phase>,
+    /// Each of its servers, where it had several.
+    pub servers: Vec<OfServer>,
     /// The search for the highest rate that keeps the plan's objective.
     pub capacity: Option<Capacity>,
     /// All variables of the server.
@@ -235,6 +238,7 @@ impl Store {
                 write_histogram(transaction, id, histogram)?;
             }
             write_phases(transaction, id, &outcome.phases)?;
+            write_servers(transaction, id, &outcome.servers)?;
             write_seconds(transaction, id, &outcome.second_latencies)
         })
         .with_context(|| format!("cannot store the results of run {key}"))
@@ -313,9 +317,16 @@ pub(super) const BY_KEY: &str = "config = ?1 AND workload = ?2 AND threads = ?3 
 
 /// Removes all that an earlier attempt at a run left behind.
 fn forget_run(transaction: &Transaction<'_>, id: i64) -> Result<()> {
-    for table in
-        ["warnings", "results", "errors", "series", "histograms", "second_latencies", "phases"]
-    {
+    for table in [
+        "warnings",
+        "results",
+        "errors",
+        "series",
+        "histograms",
+        "second_latencies",
+        "phases",
+        "servers",
+    ] {
         transaction.execute(&format!("DELETE FROM {table} WHERE run_id = ?1"), [id])?;
     }
     Ok(())
@@ -447,6 +458,22 @@ fn write_phases(transaction: &Transaction<'_>, id: i64, phases: &[Phase]) -> Res
             workload,
             happened
         ])?;
+    }
+    Ok(())
+}
+
+fn write_servers(transaction: &Transaction<'_>, id: i64, servers: &[OfServer]) -> Result<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO servers (run_id, server, neighbour, results_json) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for OfServer { server, neighbour, results } in servers {
+        // A figure that could not be computed is absent, as in the run's own.
+        let known: BTreeMap<&String, f64> = results
+            .iter()
+            .filter(|(_, value)| value.is_finite())
+            .map(|(name, value)| (name, *value))
+            .collect();
+        insert.execute(params![id, server, neighbour, json(&known)?])?;
     }
     Ok(())
 }

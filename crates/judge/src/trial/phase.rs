@@ -11,8 +11,7 @@ use serde::Serialize;
 use assay_load::PhasePace;
 use assay_study::metrics::{Window, metric};
 use assay_study::{
-    Happening, Phase, Results, SecondLatencies, Series, Trial, TrialKey, longest_ns, over_window,
-    quotients,
+    Phase, Results, SecondLatencies, Series, Trial, TrialKey, longest_ns, over_window, quotients,
 };
 
 /// Throughput that is back at this share of what it was is warm again.
@@ -140,12 +139,11 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// How long after a restart began throughput was back, as long as the same is asked for as before.
+/// How long after a restart, or the loss of a store, began throughput was back, as long as the same is asked for as before.
 fn warm_s(phases: &[Phase], place: usize, series: &[Series]) -> Option<f64> {
     let happened = phases.get(place)?.happened.as_ref()?;
-    let answered_s = happened
-        .ended_s
-        .filter(|_| happened.happening == Happening::Restart && happened.error.is_none())?;
+    let answered_s =
+        happened.ended_s.filter(|_| happened.happening.is_outage() && happened.error.is_none())?;
     let before = phases.get(place.checked_sub(1)?)?;
     let is_alike = |phase: &&Phase| asked(phase) == asked(before);
     let to_s = phases[place..].iter().take_while(is_alike).last()?.window.to_s;
@@ -167,7 +165,7 @@ fn asked(phase: &Phase) -> (PhasePace, Option<&str>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_study::{Happened, metrics::find};
+    use assay_study::{Happened, Happening, metrics::find};
 
     fn series(points: impl Iterator<Item = (u32, f64)>) -> Vec<Series> {
         vec![Series { points: points.collect(), ..Series::of(find("tps").unwrap()) }]

@@ -17,6 +17,8 @@ pub enum Layer {
     Drive,
     /// The model of a device, by its own counters.
     Model,
+    /// The pool below a server, and the processes of a private cluster.
+    Pool,
     /// The process that serves the drive.
     Daemon,
     /// The server's process.
@@ -34,12 +36,13 @@ pub enum Layer {
 }
 
 impl Layer {
-    pub const ALL: [Layer; 12] = [
+    pub const ALL: [Layer; 13] = [
         Layer::Cpu,
         Layer::Disk,
         Layer::Backing,
         Layer::Drive,
         Layer::Model,
+        Layer::Pool,
         Layer::Daemon,
         Layer::Server,
         Layer::Load,
@@ -57,6 +60,7 @@ impl Layer {
             Layer::Backing => "backing",
             Layer::Drive => "drive",
             Layer::Model => "model",
+            Layer::Pool => "pool",
             Layer::Daemon => "daemon",
             Layer::Server => "server",
             Layer::Load => "load",

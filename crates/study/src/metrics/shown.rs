@@ -107,6 +107,10 @@ pub enum Group {
     Drive,
     /// The models' table.
     Model,
+    /// The pools' table.
+    Pool,
+    /// The table of runs on several servers.
+    Servers,
     /// Space at the end of a run, from the files down to the media.
     Space,
     /// The same of a model of a drive, whose flash holds what wore it in too.
@@ -151,6 +155,10 @@ pub enum Chart {
     DriveAmplification,
     DriveGc,
     DriveFree,
+    PoolSpace,
+    PoolCommit,
+    PoolDegraded,
+    PoolRecovery,
 }
 
 /// A series as a line of a chart.

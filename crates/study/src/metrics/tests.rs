@@ -67,6 +67,7 @@ fn the_unit_is_that_of_the_name() {
         // Commands that waited for bytes are commands.
         let is_bytes = one.name.contains("bytes") && !one.name.contains("waited_for_bytes");
         let expected = match one.name {
+            _ if one.name.starts_with("tps_of_server") => Unit::PerSecond,
             _ if ends("_us_per_query") => Unit::MicrosecondsPerQuery,
             _ if ends("_us_per_s") => Unit::MicrosecondsPerSecond,
             _ if ends("_ms_per_s") => Unit::MillisecondsPerSecond,

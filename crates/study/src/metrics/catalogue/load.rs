@@ -6,7 +6,7 @@
 use super::super::entry::{Metric, result, series};
 use super::super::layer::Layer::Load;
 use super::super::shown::{Chart, Group, Shown};
-use super::super::unit::Unit::{Count, Milliseconds, PerSecond, PerTransaction};
+use super::super::unit::Unit::{Count, Milliseconds, PerSecond, PerTransaction, Ratio};
 
 pub(super) const TOTALS: &[Metric] = &[
     series(Load, "tps", PerSecond, "transactions")
@@ -28,6 +28,87 @@ pub(super) const TOTALS: &[Metric] = &[
         Shown::PerSecond,
         "queries answered per second, counted by the load generator",
     ),
+    // Of runs on several servers.
+    result(Load, "servers", Count, "servers").column(
+        Group::Servers,
+        1,
+        "servers",
+        Shown::Bare,
+        "servers under the run's own load at once",
+    ),
+    result(Load, "tps_of_servers_mean", PerSecond, "transactions of a server, mean of all")
+        .better_higher()
+        .column(
+            Group::Servers,
+            2,
+            "TPS each",
+            Shown::PerSecond,
+            "transactions per second of a server, mean of all: what each loses as others join is missing here",
+        ),
+    result(Load, "tps_of_servers_least", PerSecond, "transactions of the server with the fewest")
+        .better_higher()
+        .column(
+            Group::Servers,
+            3,
+            "least",
+            Shown::PerSecond,
+            "transactions per second of the server with the fewest",
+        ),
+    result(Load, "tps_of_servers_most", PerSecond, "transactions of the server with the most")
+        .better_higher()
+        .column(
+            Group::Servers,
+            4,
+            "most",
+            Shown::PerSecond,
+            "transactions per second of the server with the most",
+        ),
+    result(Load, "fairness_ratio", Ratio, "fairness (Jain's index of the servers' throughputs)")
+        .better_higher()
+        .column(
+            Group::Servers,
+            5,
+            "fairness",
+            Shown::ShareInPercent,
+            "Jain's index of the servers' throughputs: 100 % where all have the same, 100 % ÷ servers where one has all",
+        ),
+    result(
+        Load,
+        "latency_ms_p99_of_servers_best",
+        Milliseconds,
+        "transaction latency, p99, of the server with the shortest",
+    )
+    .better_lower()
+    .column(
+        Group::Servers,
+        6,
+        "p99 best",
+        Shown::Milliseconds,
+        "99th percentile of the server whose is shortest",
+    ),
+    result(
+        Load,
+        "latency_ms_p99_of_servers_worst",
+        Milliseconds,
+        "transaction latency, p99, of the server with the longest",
+    )
+    .better_lower()
+    .column(
+        Group::Servers,
+        7,
+        "worst",
+        Shown::Milliseconds,
+        "99th percentile of the server whose is longest",
+    ),
+    series(Load, "tps_of_server{}", PerSecond, "transactions of server {}").computed(),
+    series(
+        Load,
+        "latency_ms_p99_of_server{}",
+        Milliseconds,
+        "transaction latency, p99, of server {}",
+    )
+    .computed()
+    .latency(),
     // Response times: from the planned start, with all attempts.
     series(Load, "latency_ms_mean", Milliseconds, "transaction latency, mean")
         .computed()

@@ -8,6 +8,7 @@ mod innodb;
 mod load;
 mod model;
 mod monitor;
+mod pool;
 mod process;
 mod space;
 mod sql;
@@ -31,5 +32,6 @@ pub(super) const TABLES: &[&[Metric]] = &[
     space::FILES,
     drive::DRIVE,
     model::MODEL,
+    pool::POOL,
     monitor::COST,
 ];
