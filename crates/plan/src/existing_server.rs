@@ -40,6 +40,8 @@ fn check_happenings(plan: &Plan) -> Result<()> {
     for happening in in_phases.chain(during) {
         match happening {
             Happening::Scan | Happening::Sql(_) => {}
+            // Refused where stores are: there is no private pool below it.
+            Happening::KillStore(_) | Happening::ReturnStore(_) => {}
             Happening::Checkpoint | Happening::DropPageCache | Happening::Restart => bail!(
                 "a {} changes the server, which somebody else runs; use a scan or a statement",
                 happening.word()

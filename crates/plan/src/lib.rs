@@ -15,11 +15,14 @@ mod noise;
 mod objective;
 mod paper;
 mod phases;
+mod pool;
 mod quick;
 mod rates;
 mod rig;
+mod servers;
 pub mod settings;
 mod shipped;
+mod stores;
 mod thread_list;
 mod trials;
 mod workload_spec;
@@ -43,8 +46,10 @@ pub use model::ModelSpec;
 pub use noise::NoiseFloor;
 pub use objective::ObjectiveSpec;
 pub use phases::PhaseSpec;
+pub use pool::{PoolPlace, PoolSpec, PrivateCluster};
 pub use quick::Form;
 pub use rig::{FileSystem, RigKind, RigSpec};
+pub use servers::NeighbourSpec;
 pub use trials::{PlannedTrial, trials};
 pub use workload_spec::WorkloadSpec;
 
@@ -192,6 +197,12 @@ pub struct Config {
     /// Server variables of this configuration, over those of the plan.
     #[serde(default)]
     pub settings: BTreeMap<String, Value>,
+    /// Servers that are loaded at once, each on a disk of its own, or on an image of its own in one pool. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<u32>,
+    /// What the last of several servers is loaded with in place of the run's workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<NeighbourSpec>,
     /// InnoDB page compression of the tables: `zlib` or `lz4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<PageCompression>,
@@ -334,7 +345,9 @@ impl Plan {
         paper::fill_in(self)?;
         self.complete_aa_runs()?;
         check::check(self)?;
-        existing_server::check(self)
+        existing_server::check(self)?;
+        stores::check(self)?;
+        servers::check(self)
     }
 
     /// Events per second that `workload` is run with; nothing in closed loop.
@@ -350,6 +363,12 @@ impl Plan {
             Some(per_second) => Pace::Rate { per_second, arrivals: self.arrivals },
             None => Pace::Closed,
         }
+    }
+
+    /// How many servers of a configuration are loaded at once.
+    #[must_use]
+    pub fn servers_of(&self, config: &str) -> u32 {
+        self.configs.get(config).and_then(|config| config.servers).unwrap_or(1)
     }
 
     /// The configuration's rig, its own or the plan's.

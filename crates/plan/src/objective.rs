@@ -97,6 +97,10 @@ impl ObjectiveSpec {
             self.during != Some(Happening::Restart),
             "objective.during is a restart, which no rate outlasts; use phases to see what a restart does"
         );
+        ensure!(
+            !matches!(self.during, Some(Happening::KillStore(_) | Happening::ReturnStore(_))),
+            "objective.during is something that happens once; use phases to see what the loss of a store does"
+        );
         Ok(())
     }
 }

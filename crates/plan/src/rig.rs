@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::endpoint::EndpointSpec;
 use super::model::ModelSpec;
+use super::pool::PoolSpec;
 use assay_base::Size;
 use assay_devices::{Unit, codec_name, read_ahead};
 
@@ -27,6 +28,9 @@ pub struct RigSpec {
     /// The device whose model it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelSpec>,
+    /// The pool, and the image in it; a drive may lie on one too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolSpec>,
     /// The server that somebody else runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<EndpointSpec>,
@@ -86,10 +90,13 @@ pub enum RigKind {
     Image,
     /// A block device, which is overwritten.
     Device,
-    /// Our software drive, over a file in the plan's location or over a block device, with a file system of its own.
+    /// Our software drive, over a file in the plan's location, over a block device or over an image of a pool, with a file
+    /// system of its own.
     Drive,
     /// A device's model, with a file system of its own.
     Model,
+    /// An image of a Ceph pool, with a file system of its own.
+    Pool,
     /// A server that somebody else runs, on whatever it stands.
     Endpoint,
 }
@@ -129,6 +136,7 @@ impl RigKind {
             RigKind::Device => "device",
             RigKind::Drive => "drive",
             RigKind::Model => "model",
+            RigKind::Pool => "pool",
             RigKind::Endpoint => "endpoint",
         }
     }
@@ -144,7 +152,8 @@ impl RigSpec {
     /// Size of the disk that the file system is made on, as far as the plan tells.
     #[must_use]
     pub fn disk_size(&self) -> Option<Size> {
-        self.size.or(self.logical).or(self.capacity)
+        let pool = self.pool.as_ref().map(|pool| pool.size);
+        self.size.or(self.logical).or(self.capacity).or(pool)
     }
 
     /// What its image takes of the location's disk.
@@ -175,6 +184,9 @@ impl RigSpec {
         if let Some(model) = &self.model {
             model.check().context("model")?;
         }
+        if let Some(pool) = &self.pool {
+            pool.check().context("pool")?;
+        }
         if let Some(endpoint) = &self.endpoint {
             endpoint.check().context("endpoint")?;
         }
@@ -198,7 +210,8 @@ impl RigSpec {
 
     /// Whether there can be such a drive; of one on a whole device that is known when it is looked at.
     fn check_drive(&self) -> Result<()> {
-        let Some(capacity) = self.capacity else { return Ok(()) };
+        let pool = self.pool.as_ref().filter(|_| self.kind == RigKind::Drive);
+        let Some(capacity) = self.capacity.or(pool.map(|pool| pool.size)) else { return Ok(()) };
         let format = Format {
             drive_id: 0,
             logical_bytes: self.logical.unwrap_or(capacity).0,
@@ -211,7 +224,7 @@ impl RigSpec {
     }
 
     fn check_keys(&self) -> Result<()> {
-        use RigKind::{Device, Drive, Endpoint, Image, Model};
+        use RigKind::{Device, Drive, Endpoint, Image, Model, Pool};
         for (key, is_there, kinds) in [
             ("size", self.size.is_some(), &[Image][..]),
             ("device", self.device.is_some(), &[Device, Drive]),
@@ -222,9 +235,10 @@ impl RigSpec {
             ("dictionary", self.dictionary, &[Drive]),
             ("memory", self.memory.is_some(), &[Drive]),
             ("model", self.model.is_some(), &[Model]),
+            ("pool", self.pool.is_some(), &[Pool, Drive]),
             ("endpoint", self.endpoint.is_some(), &[Endpoint]),
             ("read_ahead", self.read_ahead.is_some(), &[Drive]),
-            ("threads", self.threads.is_some(), &[Drive, Model]),
+            ("threads", self.threads.is_some(), &[Drive, Model, Pool]),
         ] {
             let kind = self.kind.name();
             ensure!(
@@ -235,20 +249,34 @@ impl RigSpec {
         let needed = match self.kind {
             Image if self.size.is_none() => "size",
             Model if self.model.is_none() => "model",
+            Pool if self.pool.is_none() => "pool",
             Endpoint if self.endpoint.is_none() => "endpoint",
             Device if self.device.is_none() => "device",
-            Drive if self.device.is_none() && self.capacity.is_none() => {
-                bail!(
-                    "a rig of kind \"drive\" needs the key capacity, for a drive in a file, or device, for one on a whole \
-                     device; add one"
-                )
-            }
-            Drive if self.device.is_some() && self.capacity.is_some() => {
-                bail!("a drive uses a whole device; remove capacity or device")
-            }
+            Drive => return self.check_media_of_drive(),
             _ => return Ok(()),
         };
         bail!("a rig of kind \"{}\" needs the key {needed}; add it", self.kind.name())
+    }
+
+    /// A drive lies on one thing.
+    fn check_media_of_drive(&self) -> Result<()> {
+        let media = [
+            ("capacity", self.capacity.is_some()),
+            ("device", self.device.is_some()),
+            ("pool", self.pool.is_some()),
+        ];
+        let given: Vec<&str> =
+            media.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect();
+        ensure!(
+            !given.is_empty(),
+            "a rig of kind \"drive\" needs the key capacity, for a drive in a file, device, for one on a whole device, or pool, for one on an image; add one"
+        );
+        ensure!(
+            given.len() == 1,
+            "a drive lies on one thing, and uses all of it; keep one of {}",
+            given.join(", ")
+        );
+        Ok(())
     }
 
     fn check_sizes(&self) -> Result<()> {
@@ -262,9 +290,14 @@ impl RigSpec {
         };
         floor("size", self.size, SERVER_DISK_MIN)?;
         floor("capacity", self.capacity, SERVER_CAPACITY_MIN)?;
+        let image = self.pool.as_ref().map(|pool| pool.size);
+        let least = if self.kind == RigKind::Drive { SERVER_CAPACITY_MIN } else { SERVER_DISK_MIN };
+        floor("pool.size", image, least)?;
         let disk = self.disk_size().filter(|_| self.kind == RigKind::Drive);
         floor("logical", disk, SERVER_DISK_MIN)?;
-        for (key, size) in [("logical", self.logical), ("capacity", self.capacity)] {
+        for (key, size) in
+            [("logical", self.logical), ("capacity", self.capacity), ("pool.size", image)]
+        {
             ensure!(
                 size.is_none_or(|size| size.0.is_multiple_of(BLOCK_BYTES)),
                 "{key} is not a multiple of {BLOCK_BYTES} bytes; round it"

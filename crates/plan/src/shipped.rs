@@ -16,6 +16,7 @@ plans! {
     "percona-2020",
     "stec-2013",
     "exflash-2015",
+    "fungible-2021",
     "endpoint",
 }
 

@@ -16,6 +16,7 @@ mod noise;
 mod objective;
 mod papers;
 mod phases;
+mod pools;
 mod prices;
 mod quick;
 mod rates;
@@ -183,7 +184,7 @@ fn a_drive_is_read_whole_and_comes_back_the_same() {
 #[test]
 fn a_drive_that_cannot_be_is_refused() {
     for (from, to, says) in [
-        ("capacity = \"1G\"", "", "needs the key capacity, for a drive in a file, or device, for"),
+        ("capacity = \"1G\"", "", "needs the key capacity, for a drive in a file, device, for one"),
         ("capacity = \"1G\"", "capacity = \"20M\"", "give capacity = \"256M\" or more"),
         ("capacity = \"1G\"", "capacity = \"999999999\"", "capacity is not a multiple of 4096"),
         ("capacity = \"1G\"", "capacity = \"9E\"", "the capacity may be 32.0 TiB"),
@@ -191,7 +192,7 @@ fn a_drive_that_cannot_be_is_refused() {
         (
             "capacity = \"1G\"",
             "capacity = \"1G\"\ndevice = \"/dev/x\"",
-            "remove capacity or device",
+            "keep one of capacity, device",
         ),
         ("capacity = \"1G\"", "capacity = \"1G\"\nsize = \"1G\"", "size does not apply"),
         ("logical = \"2G\"", "logical = \"300M\"", "give logical = \"512M\" or more"),

@@ -123,6 +123,11 @@ fn conditions(plan: &Plan, variant: Option<&Variant>, workload: &str) -> String 
     if let Some(events) = plan.events {
         conditions["events"] = json!(events);
     }
+    if let Some(config) = config.filter(|config| config.servers.unwrap_or(1) > 1) {
+        let neighbour = config.neighbour.as_ref();
+        let workload = neighbour.map(|one| plan.workloads.get(&one.workload));
+        conditions["servers"] = json!([json!(config.servers), json!(neighbour), json!(workload)]);
+    }
     if let Some(objective) = &plan.objective {
         conditions["objective"] = json!(objective);
     }

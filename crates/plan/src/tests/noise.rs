@@ -100,6 +100,7 @@ fn shipped_plans_measure_by_the_drive_that_is_bought_today() {
         ("percona-2020", "plain, doublewrite on"),
         ("stec-2013", "six 15K disks"),
         ("exflash-2015", "PCIe card"),
+        ("fungible-2021", "drive, zlib pages"),
         ("endpoint", "server"),
     ];
     assert_eq!(baselines, expected.map(|(name, config)| (name, config.to_owned())));

@@ -1,0 +1,69 @@
+//! What a plan may do to the stores of a pool: kill and return those of a private cluster, no more at a time than data survive
+//! with writing going on.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, ensure};
+
+use super::pool::PoolPlace;
+use super::{Config, Plan, PoolSpec};
+use assay_study::Happening;
+
+/// Checks every store that phases kill or return, for every configuration.
+///
+/// # Errors
+/// One line: the phase, and what to do.
+pub(super) fn check(plan: &Plan) -> Result<()> {
+    let touches =
+        |one: &Happening| matches!(one, Happening::KillStore(_) | Happening::ReturnStore(_));
+    if !plan.phases.iter().filter_map(|phase| phase.happening.as_ref()).any(touches) {
+        return Ok(());
+    }
+    for (name, config) in &plan.configs {
+        check_config(plan, config).with_context(|| format!("configuration `{name}`"))?;
+    }
+    Ok(())
+}
+
+fn check_config(plan: &Plan, config: &Config) -> Result<()> {
+    let pool = plan.rig_of(config).pool.as_ref().filter(|pool| pool.is_private());
+    let pool = pool.context(
+        "a phase kills or returns a store, and there is no private pool below this one; put it into a plan of its own",
+    )?;
+    let mut down = BTreeSet::new();
+    for phase in &plan.phases {
+        let Some(happening) = &phase.happening else { continue };
+        follow(pool, happening, &mut down).with_context(|| format!("phase `{}`", phase.name))?;
+    }
+    Ok(())
+}
+
+/// Which stores are `down` once it has happened.
+fn follow(pool: &PoolSpec, happening: &Happening, down: &mut BTreeSet<u16>) -> Result<()> {
+    let PoolPlace::Private(cluster) = pool.place() else { return Ok(()) };
+    match *happening {
+        Happening::KillStore(store) => {
+            ensure!(
+                store < cluster.stores,
+                "there is no store {store}; they are numbered from 0 to {}",
+                cluster.stores - 1
+            );
+            ensure!(down.insert(store), "store {store} is down already; kill another");
+            let most = pool.protection().stores_down_most();
+            ensure!(
+                down.len() <= usize::from(most),
+                "{} stores would be down, and with {} writing goes on with {most} down only; return one before",
+                down.len(),
+                pool.protection()
+            );
+        }
+        Happening::ReturnStore(store) => {
+            ensure!(
+                down.remove(&store),
+                "store {store} is not down by then; kill it in a phase before"
+            );
+        }
+        _ => {}
+    }
+    Ok(())
+}
