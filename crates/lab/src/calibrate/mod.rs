@@ -46,7 +46,9 @@ pub fn calibrate(plan: &Plan, work: &Path, ledger: &Arc<Ledger>) -> Result<Calib
 
 fn has_port(plan: &Plan) -> bool {
     let variants = plan.variants();
-    variants.iter().any(|one| matches!(one.rig.kind, RigKind::Drive | RigKind::Model))
+    variants
+        .iter()
+        .any(|one| matches!(one.rig.kind, RigKind::Drive | RigKind::Model | RigKind::Pool))
 }
 
 /// The configurations whose device does more than the port can carry beside a server, each with the scale that it could have.

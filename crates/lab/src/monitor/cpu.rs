@@ -7,8 +7,7 @@
 
 use anyhow::Context;
 
-use super::followed::Followed;
-use super::others::Others;
+use super::others::{Others, Own};
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};
@@ -65,16 +64,11 @@ struct Core {
 }
 
 impl CpuProbe {
-    /// Opens `/proc/stat` and what there is of `/proc/pressure`; the processes `own` are told from other programs, one of which
-    /// may be `followed`.
+    /// Opens `/proc/stat` and what there is of `/proc/pressure`; the processes `own` are told from other programs.
     ///
     /// # Errors
     /// When `/proc/stat` cannot be read.
-    pub(super) fn open(
-        own: &[u32],
-        followed: Option<Followed>,
-        notes: &mut Notes,
-    ) -> anyhow::Result<CpuProbe> {
+    pub(super) fn open(own: Own, notes: &mut Notes) -> anyhow::Result<CpuProbe> {
         let unreadable = "cannot read /proc/stat; mount proc at /proc";
         let mut stat = ProcFile::open("/proc/stat").context(unreadable)?;
         let cores = core_numbers(&stat.read().context(unreadable)?);
@@ -82,7 +76,6 @@ impl CpuProbe {
         let fields = CpuFields::declare(&mut sheet, &cores);
         let others = assay_ports::cpu::available()
             .and_then(|cpus| Others::declare(&mut sheet, own, cpus))
-            .map(|others| others.following(followed))
             .inspect_err(|error| {
                 notes.unmonitored(Unmonitored::Others { error: error.to_string() });
             })

@@ -2,7 +2,7 @@
 
 use super::series::SeriesInfo;
 use super::sheet::Sheet;
-use super::{cost, cpu, disk, drive, innodb, model, process, space};
+use super::{cost, cpu, disk, drive, family, innodb, model, pool, process, space};
 use assay_study::metrics::metric;
 
 /// Each once, but what is physical space, which either the file system tells or the drive.
@@ -13,6 +13,8 @@ pub fn declarable() -> Vec<SeriesInfo> {
         space::whole_sheet(),
         drive::whole_sheet(),
         model::whole_sheet(),
+        pool::whole_sheet(),
+        family::whole_sheet(),
         cost::whole_sheet(metric!("monitor_kernel_cpu_percent")),
         cost::whole_sheet(metric!("monitor_server_cpu_percent")),
     ]

@@ -28,6 +28,9 @@ fn targets(data_dir: &Path) -> Targets {
         server: None,
         is_server_ours: true,
         drive: None,
+        pool: None,
+        with_machine: true,
+        beside: Vec::new(),
         cpus: Vec::new(),
     }
 }

@@ -14,11 +14,13 @@ mod cpu;
 mod device;
 mod disk;
 mod drive;
+mod family;
 mod followed;
 mod glimpse;
 mod innodb;
 mod model;
 mod others;
+mod pool;
 mod probe;
 mod process;
 mod process_snapshot;
@@ -55,9 +57,12 @@ pub use space::ROOM;
 pub(crate) use throttle::{quota_cpus, throttled_s};
 
 use clock::Meter;
+use family::{Family, FamilyProbe};
+use others::Own;
 use probe::{Notes, Probe};
 use series::SeriesId;
 
+use crate::rig::pool::PoolTarget;
 use assay_mysql::Endpoint;
 use assay_study::metrics::metric;
 use assay_study::{Role, Unmonitored, Warning};
@@ -78,16 +83,37 @@ pub struct Targets {
     pub is_server_ours: bool,
     /// The software drive under the data, if there is one.
     pub drive: Option<DriveTarget>,
+    /// The pool under the data, if there is one.
+    pub pool: Option<PoolTarget>,
+    /// Whether the machine is monitored too: its CPUs, the load, the pool. Of several servers at once with one of them.
+    pub with_machine: bool,
+    /// Further processes that have a part in what is measured: those of other servers.
+    pub beside: Vec<u32>,
     /// Where the monitor may run; empty: anywhere.
     pub cpus: Vec<usize>,
 }
 
 impl Targets {
-    /// The processes that have a part in what is measured.
-    pub fn own_pids(&self) -> Vec<u32> {
+    /// Of the processes that have a part in what is measured those that have no children.
+    fn own_singles(&self) -> Vec<u32> {
         let drive = self.drive.as_ref().map(|drive| drive.pid);
         let server = self.server_pid.as_ref().and_then(Followed::pid);
-        [server, drive, Some(self.load_pid)].into_iter().flatten().collect()
+        let these = [server, drive, Some(self.load_pid)].into_iter().flatten();
+        these.chain(self.beside.iter().copied()).collect()
+    }
+
+    /// The processes of its server and of what serves its disk.
+    pub fn server_pids(&self) -> Vec<u32> {
+        let drive = self.drive.as_ref().map(|drive| drive.pid);
+        let server = self.server_pid.as_ref().and_then(Followed::pid);
+        [server, drive].into_iter().flatten().collect()
+    }
+
+    /// The processes that have a part in what is measured.
+    pub fn own_pids(&self) -> Vec<u32> {
+        let pool = self.pool.as_ref().and_then(|pool| pool.own_pid);
+        let pool = pool.into_iter().flat_map(|pid| Family::new(pid).members());
+        self.own_singles().into_iter().chain(pool).collect()
     }
 }
 
@@ -98,10 +124,21 @@ pub struct DriveTarget {
     pub pid: u32,
     /// Where that process tells how the drive is.
     pub status_file: PathBuf,
-    /// The file or device that it lies on.
-    pub media: PathBuf,
-    /// Whether it is a device's model.
-    pub is_model: bool,
+    /// The file or device that it lies on, where it is on this machine.
+    pub media: Option<PathBuf>,
+    /// What is served.
+    pub kind: DriveKind,
+}
+
+/// What a process serves as a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DriveKind {
+    /// The software drive.
+    Drive,
+    /// A device's model.
+    Model,
+    /// An image of a pool, as it is.
+    Image,
 }
 
 /// A running monitor.
@@ -124,7 +161,11 @@ impl Monitor {
                 .with_context(|| format!("cannot monitor {}", directory.display()))?;
         }
         let mut notes = Notes::default();
-        let groups = [kernel_probes(&targets, &mut notes)?, slow_probes(&targets, &mut notes)];
+        let groups = [
+            kernel_probes(&targets, &mut notes)?,
+            slow_probes(&targets, &mut notes),
+            pool_probes(&targets, &mut notes),
+        ];
         let series = groups.iter().flatten().flat_map(|probe| probe.sheet().infos().cloned());
         let monitored = Monitored {
             series: series.collect(),
@@ -135,8 +176,12 @@ impl Monitor {
         let monitored = Arc::new(Mutex::new(monitored));
         let mut monitor = Monitor { origin, monitored, threads: Vec::new() };
         let mut first: SeriesId = 0;
-        let threads = [("monitor-kernel", true), ("monitor-server", false)];
+        let threads =
+            [("monitor-kernel", true), ("monitor-server", false), ("monitor-pool", false)];
         for (probes, (name, never_waits)) in groups.into_iter().zip(threads) {
+            if probes.is_empty() {
+                continue;
+            }
             let meters = Meter::line_up(probes, &mut first)?;
             monitor.spawn(name, meters, targets.cpus.clone(), never_waits)?;
         }
@@ -198,9 +243,11 @@ impl Drop for Monitor {
 
 /// Probes that never wait: reading them costs microseconds.
 fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box<dyn Probe>>> {
-    let cpu = cpu::CpuProbe::open(&targets.own_pids(), targets.server_pid.clone(), notes)?;
-    let mut probes: Vec<Box<dyn Probe>> = vec![Box::new(cpu)];
-    let media = targets.drive.as_ref().map(|drive| drive.media.as_path());
+    let mut probes = match targets.with_machine {
+        true => machine_probes(targets, notes)?,
+        false => Vec::new(),
+    };
+    let media = targets.drive.as_ref().and_then(|drive| drive.media.as_deref());
     if let Some(directory) = &targets.data_dir {
         for disk in disk::probes_under(directory, media, notes) {
             probes.push(Box::new(disk));
@@ -209,7 +256,7 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
     let processes = [
         (Role::Server, targets.server_pid.clone()),
         (Role::Daemon, targets.drive.as_ref().map(|drive| Followed::new(drive.pid))),
-        (Role::Load, Some(Followed::new(targets.load_pid))),
+        (Role::Load, targets.with_machine.then(|| Followed::new(targets.load_pid))),
     ];
     for (role, followed) in processes {
         let Some((followed, pid)) = followed.and_then(|one| Some((one.clone(), one.pid()?))) else {
@@ -222,8 +269,23 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
             }
         }
     }
-    probes.push(Box::new(cost::CostProbe::new(metric!("monitor_kernel_cpu_percent"))));
+    if targets.with_machine {
+        probes.push(Box::new(cost::CostProbe::new(metric!("monitor_kernel_cpu_percent"))));
+    }
     Ok(probes)
+}
+
+/// The CPUs, and the processes of a private cluster.
+fn machine_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box<dyn Probe>>> {
+    let family = targets.pool.as_ref().and_then(|pool| pool.own_pid).map(Family::new);
+    let own = Own {
+        pids: targets.own_singles(),
+        followed: targets.server_pid.clone(),
+        family: family.clone(),
+    };
+    let cpu = cpu::CpuProbe::open(own, notes)?;
+    let family = family.map(|family| Box::new(FamilyProbe::new(family)) as Box<dyn Probe>);
+    Ok([Box::new(cpu) as Box<dyn Probe>].into_iter().chain(family).collect())
 }
 
 /// Probes that may make their reader wait.
@@ -237,15 +299,32 @@ fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
         }
     }
     if let Some(directory) = &targets.data_dir {
-        let is_shrunk = targets.drive.is_some();
+        let is_shrunk = targets.drive.as_ref().is_some_and(|drive| drive.kind != DriveKind::Image);
         probes.push(Box::new(space::SpaceProbe::new(directory.clone(), is_shrunk)));
     }
     if let Some(drive) = &targets.drive {
-        probes.push(Box::new(drive::DriveProbe::new(drive.status_file.clone())));
-        if drive.is_model {
+        if drive.kind != DriveKind::Image {
+            probes.push(Box::new(drive::DriveProbe::new(drive.status_file.clone())));
+        }
+        if drive.kind == DriveKind::Model {
             probes.push(Box::new(model::ModelProbe::new(drive.status_file.clone())));
         }
     }
-    probes.push(Box::new(cost::CostProbe::new(metric!("monitor_server_cpu_percent"))));
+    if targets.with_machine {
+        probes.push(Box::new(cost::CostProbe::new(metric!("monitor_server_cpu_percent"))));
+    }
     probes
+}
+
+/// What a cluster tells, which may make its reader wait while its stores come and go.
+fn pool_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
+    let target = targets.pool.as_ref().filter(|_| targets.with_machine);
+    let Some(target) = target else { return Vec::new() };
+    match pool::PoolProbe::open(target) {
+        Ok(probe) => vec![Box::new(probe)],
+        Err(error) => {
+            notes.unmonitored(Unmonitored::Pool { error: format!("{error:#}") });
+            Vec::new()
+        }
+    }
 }

@@ -10,15 +10,28 @@
 
 use std::io;
 
+use super::family::Family;
 use super::followed::{Followed, Turn};
 use super::process::cpu_seconds;
 use super::procfile::ProcFile;
 use super::{probe, sheet};
 use assay_study::metrics::metric;
 
+/// The processes that have a part in what is measured.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Own {
+    /// By their numbers.
+    pub(super) pids: Vec<u32>,
+    /// Of these the one that may give way to another.
+    pub(super) followed: Option<Followed>,
+    /// One with its children.
+    pub(super) family: Option<Family>,
+}
+
 /// The counter of others' time.
 pub(super) struct Others {
     own: Vec<(u32, ProcFile)>,
+    family: Option<Family>,
     /// The one of ours that may give way to another, and the process that it was.
     followed: Option<(Followed, u32)>,
     cpus: Vec<usize>,
@@ -27,23 +40,20 @@ pub(super) struct Others {
 }
 
 impl Others {
-    /// Declares `others_cpu_percent`: what is not of the processes `own`, on these CPUs.
+    /// Declares `others_cpu_percent`: what is not `own`, on these CPUs.
     ///
     /// # Errors
     /// One of the processes is not there: what is left would be theirs too.
     pub(super) fn declare(
         sheet: &mut sheet::Sheet,
-        own: &[u32],
+        own: Own,
         cpus: Vec<usize>,
     ) -> io::Result<Others> {
-        let own = own.iter().map(|pid| Ok((*pid, stat_of(*pid)?))).collect::<io::Result<_>>()?;
+        let Own { pids, followed, family } = own;
+        let own = pids.iter().map(|pid| Ok((*pid, stat_of(*pid)?))).collect::<io::Result<_>>()?;
+        let followed = followed.and_then(|one| Some((one.clone(), one.pid()?)));
         let field = declare(sheet);
-        Ok(Others { own, followed: None, cpus, largest_s: f64::NEG_INFINITY, field })
-    }
-
-    /// The same where one of ours may give way to another.
-    pub(super) fn following(self, followed: Option<Followed>) -> Others {
-        Others { followed: followed.and_then(|one| Some((one.clone(), one.pid()?))), ..self }
+        Ok(Others { own, family, followed, cpus, largest_s: f64::NEG_INFINITY, field })
     }
 
     /// Whether ours are those that they were. Where one has given way to another all is counted anew: what the first had taken
@@ -71,7 +81,9 @@ impl Others {
             return;
         }
         let own = |file: &mut ProcFile| file.read().map_or(f64::NAN, |text| cpu_seconds(&text).0);
-        let own_s: f64 = self.own.iter_mut().map(|(_, file)| own(file)).sum();
+        let family_s = self.family.as_ref().map_or(Some(0.0), |one| Some(one.taken()?.user_s));
+        let own_s = self.own.iter_mut().map(|(_, file)| own(file)).sum::<f64>()
+            + family_s.unwrap_or(f64::NAN);
         reading[self.field] = self.count(user_seconds(stat, &self.cpus), own_s);
     }
 
@@ -172,6 +184,7 @@ mod tests {
         let (me, child) = (std::process::id(), busy.process.id());
         let mut sheet = sheet::Sheet::default();
         let mut declare = |own: &[u32]| {
+            let own = Own { pids: own.to_vec(), ..Own::default() };
             Others::declare(&mut sheet, own, assay_ports::cpu::available().unwrap()).unwrap()
         };
         let (mut all, mut without) = (declare(&[me]), declare(&[me, child]));
@@ -202,6 +215,7 @@ mod tests {
     fn what_others_took_adds_up_over_jitter_and_never_falls() {
         let mut others = Others {
             own: Vec::new(),
+            family: None,
             followed: None,
             cpus: Vec::new(),
             largest_s: f64::NEG_INFINITY,

@@ -192,7 +192,8 @@ pub(super) fn cpu_seconds(stat: &str) -> (f64, f64) {
     (number(words.next()) / TICKS_PER_SECOND, number(words.next()) / TICKS_PER_SECOND)
 }
 
-fn threads_and_rss(status: &str) -> (f64, f64) {
+/// Threads, and memory in hand in bytes, of `/proc/PID/status`.
+pub(super) fn threads_and_rss(status: &str) -> (f64, f64) {
     // The kernel writes "kB" and means 1024 bytes.
     (value_of(status, "Threads:"), value_of(status, "VmRSS:") * 1024.0)
 }

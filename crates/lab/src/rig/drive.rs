@@ -14,17 +14,17 @@ use assay_system::ledger::Ledger;
 /// What a drive lies on, and how large both are.
 #[derive(Debug)]
 pub struct Media {
-    /// Absolute path, without links, of the file or device.
+    /// Absolute path, without links, of the file or device, or the name of the image.
     pub path: PathBuf,
     /// Bytes of media, and bytes that the host sees.
     pub sizes: Sizes,
 }
 
-/// Makes an empty drive on the device that `spec` names, or else in a new image in `directory`.
+/// Makes an empty drive on the `image` of a pool, on the device that `spec` names, or else in a new file in `directory`.
 ///
 /// # Errors
 /// One line: the device is in use, no room for the image, sizes that cannot be.
-pub fn make(spec: &RigSpec, directory: &Path) -> Result<Media> {
+pub fn make(spec: &RigSpec, directory: &Path, image: Option<&Path>) -> Result<Media> {
     let drive = NewDrive {
         logical: spec.logical,
         codec: spec.drive_codec(),
@@ -32,6 +32,9 @@ pub fn make(spec: &RigSpec, directory: &Path) -> Result<Media> {
         dictionary: spec.dictionary,
         segment_bytes: None,
     };
+    if let Some(image) = image {
+        return Ok(Media { path: image.to_owned(), sizes: drive.on_image(image)? });
+    }
     let (named, sizes) = match &spec.device {
         Some(device) => (device.clone(), drive.on_device(device)?),
         None => {

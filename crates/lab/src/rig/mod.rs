@@ -5,8 +5,10 @@
 
 mod drive;
 pub mod existing;
+mod image;
 mod model;
 pub mod page_cache;
+pub mod pool;
 mod preconditioned;
 mod room;
 pub mod server;
@@ -21,10 +23,11 @@ use assay_ports::file_id::FileId;
 use assay_ports::{blockdev, filesystem, loopdev, program};
 
 use assay_base::Size;
-use assay_plan::{RigKind, RigSpec};
+use assay_plan::{PoolSpec, RigKind, RigSpec};
 use assay_serve::{Attached, Health, Sizes};
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
+use pool::RunPool;
 use preconditioned::PreconditionedMedia;
 use top_up::TopUp;
 
@@ -32,6 +35,7 @@ use top_up::TopUp;
 #[derive(Debug)]
 pub struct Rig {
     parts: Vec<Part>,
+    is_bare_image: bool,
     directory: PathBuf,
     description: Vec<(String, String)>,
 }
@@ -52,47 +56,51 @@ impl Part {
     }
 }
 
+/// What building a rig needs beside its specification.
+#[derive(Clone, Copy)]
+pub struct Building<'a> {
+    /// CPUs of the process that serves a drive; empty: all.
+    pub drive_cpus: &'a [usize],
+    /// Where all that is made is written down.
+    pub ledger: &'a Arc<Ledger>,
+    /// The pool that images come from, where the rig stands on one.
+    pub pool: Option<&'a RunPool>,
+    /// The new file that what a model is asked is recorded to.
+    pub trace: Option<&'a Path>,
+    /// Told of what takes time.
+    pub say: &'a dyn Fn(&str),
+}
+
 impl Rig {
-    /// Builds what `spec` asks for; what it needs of files lies in `directory`, which is made and owned. A drive is served
-    /// on `drive_cpus` (empty: all). What a model is asked is recorded to the new file `trace`. `say` is told of what
-    /// takes time.
+    /// Builds what `spec` asks for; what it needs of files lies in `directory`, which is made and owned.
     ///
     /// # Errors
     /// The first layer that could not be built, in its tool's own words; what was built before it is removed.
-    pub fn build(
-        spec: &RigSpec,
-        directory: &Path,
-        drive_cpus: &[usize],
-        ledger: &Arc<Ledger>,
-        trace: Option<&Path>,
-        say: &dyn Fn(&str),
-    ) -> Result<Rig> {
-        let mut rig =
-            Rig { parts: Vec::new(), directory: directory.to_owned(), description: Vec::new() };
+    pub fn build(spec: &RigSpec, directory: &Path, building: &Building<'_>) -> Result<Rig> {
+        let ledger = building.ledger;
+        let mut rig = Rig {
+            parts: Vec::new(),
+            is_bare_image: spec.kind == RigKind::Pool,
+            directory: directory.to_owned(),
+            description: Vec::new(),
+        };
         rig.add(ledger, Resource::Directory { path: directory.to_owned() }, || {
             std::fs::create_dir(directory)
                 .with_context(|| format!("cannot make {}", directory.display()))
         })?;
-        match spec.kind {
+        let device = match spec.kind {
             RigKind::Endpoint => bail!("nothing is built under a server that somebody else runs"),
-            RigKind::Directory => rig.describe_ground(directory)?,
-            RigKind::Image => {
-                let device = rig.add_image(spec, ledger)?;
-                rig.add_file_system(spec, &device, ledger)?;
+            RigKind::Directory => {
+                rig.describe_ground(directory)?;
+                return Ok(rig);
             }
-            RigKind::Device => {
-                let device = rig.add_device(spec)?;
-                rig.add_file_system(spec, &device, ledger)?;
-            }
-            RigKind::Drive => {
-                let device = rig.add_drive(spec, drive_cpus, ledger)?;
-                rig.add_file_system(spec, &device, ledger)?;
-            }
-            RigKind::Model => {
-                let device = rig.add_model(spec, drive_cpus, ledger, trace, say)?;
-                rig.add_file_system(spec, &device, ledger)?;
-            }
-        }
+            RigKind::Image => rig.add_image(spec, ledger)?,
+            RigKind::Device => rig.add_device(spec)?,
+            RigKind::Drive => rig.add_drive(spec, building)?,
+            RigKind::Model => rig.add_model(spec, building)?,
+            RigKind::Pool => rig.add_pool_image(spec, building)?,
+        };
+        rig.add_file_system(spec, &device, ledger)?;
         Ok(rig)
     }
 
@@ -115,6 +123,12 @@ impl Rig {
             Part::Drive(drive) => Some(drive.as_ref()),
             Part::Made(_) => None,
         })
+    }
+
+    /// Whether what is served is the image of a pool as it is, and no drive.
+    #[must_use]
+    pub fn is_bare_image(&self) -> bool {
+        self.is_bare_image
     }
 
     /// Puts data where the zeroes of what was copied onto a model have taken them, so that it is as full as `spec` says.
@@ -228,41 +242,56 @@ impl Rig {
         Ok(device)
     }
 
-    fn add_drive(
-        &mut self,
-        spec: &RigSpec,
-        cpus: &[usize],
-        ledger: &Arc<Ledger>,
-    ) -> Result<PathBuf> {
-        if spec.device.is_none() {
+    fn add_drive(&mut self, spec: &RigSpec, building: &Building<'_>) -> Result<PathBuf> {
+        let image = spec.pool.as_ref().map(|pool| self.new_image(pool, building)).transpose()?;
+        if spec.device.is_none() && image.is_none() {
             self.describe_ground(&self.directory.clone())?;
         }
-        let media = drive::make(spec, &self.directory)?;
-        let attached = drive::serve(spec, &media, ledger, cpus)?;
+        let media = drive::make(spec, &self.directory, image.as_deref())?;
+        let attached = drive::serve(spec, &media, building.ledger, building.drive_cpus)?;
         let device = attached.health.attachment.device.clone();
         self.parts.push(Part::Drive(Box::new(attached)));
         let Sizes { capacity, logical } = media.sizes;
-        let below =
-            spec.device.as_ref().map_or("an image".into(), |path| path.display().to_string());
+        let below = match (&spec.device, &image) {
+            (Some(path), _) => path.display().to_string(),
+            (None, Some(_)) => "an RBD image".into(),
+            (None, None) => "an image".into(),
+        };
         self.describe("media", format!("{below} of {capacity}"));
         self.describe("disk", format!("software drive of {logical}, {}", drive::manner(spec)));
         device.context("the drive is served, but not as a block device")
     }
 
+    fn add_pool_image(&mut self, spec: &RigSpec, building: &Building<'_>) -> Result<PathBuf> {
+        let pool = spec.pool.as_ref().context("a rig on a pool needs a pool")?;
+        let image = self.new_image(pool, building)?;
+        let attached = image::serve(spec, &image, building.ledger, building.drive_cpus)?;
+        let device = attached.health.attachment.device.clone();
+        self.parts.push(Part::Drive(Box::new(attached)));
+        self.describe(
+            "disk",
+            format!("RBD image of {} over librbd, FUSE and a loop device", pool.size),
+        );
+        device.context("the image is served, but not as a block device")
+    }
+
+    /// An image for this rig, called after its directory.
+    fn new_image(&mut self, pool: &PoolSpec, building: &Building<'_>) -> Result<PathBuf> {
+        let run_pool = building.pool.context("a rig on a pool that is not there")?;
+        let name = self.directory.file_name().context("a rig without a name")?.to_string_lossy();
+        let name = format!("assay-{}-{name}", std::process::id());
+        let (image, made) = run_pool.image(&name, pool.size, building.ledger)?;
+        self.parts.extend(made.map(Part::Made));
+        Ok(image)
+    }
+
     /// Its media are preconditioned first, and the file system takes what was filled then.
-    fn add_model(
-        &mut self,
-        spec: &RigSpec,
-        cpus: &[usize],
-        ledger: &Arc<Ledger>,
-        trace: Option<&Path>,
-        say: &dyn Fn(&str),
-    ) -> Result<PathBuf> {
+    fn add_model(&mut self, spec: &RigSpec, building: &Building<'_>) -> Result<PathBuf> {
         let model = spec.model.as_ref().context("a model needs a device")?;
         let media = self.directory.join("media.img");
-        let preconditioned = PreconditionedMedia::provide(model, say)?;
+        let preconditioned = PreconditionedMedia::provide(model, building.say)?;
         preconditioned.copy_to(&media)?;
-        let attached = model::serve(spec, &media, ledger, cpus, trace)
+        let attached = model::serve(spec, &media, building)
             .map_err(|error| preconditioned.explain(error, &media))?;
         let device = attached.health.attachment.device.clone();
         self.parts.push(Part::Drive(Box::new(attached)));

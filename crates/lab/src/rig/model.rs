@@ -1,7 +1,6 @@
 //! A device's model in a rig: served over a copy of its preconditioned media for as long as the rig stands.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
@@ -9,31 +8,25 @@ use assay_base::Size;
 use assay_devices::{Mark, Obtained, Preset, THREADS};
 use assay_plan::{ModelSpec, RigSpec};
 use assay_serve::{AttachOptions, Attached, ModelJob};
-use assay_system::ledger::Ledger;
 
-/// Has it served by a child on these CPUs (empty: all); what it is asked is recorded to the new file `trace`.
-/// Unless it is, the model keeps time only when it is told to: on a clock that jumps, what is asked before cannot be
-/// found again.
+use super::Building;
+
+/// Has it served by a child; what it is asked is recorded if that is wanted. Unless it is, the model keeps time only when it
+/// is told to: on a clock that jumps, what is asked before cannot be found again.
 ///
 /// # Errors
 /// One line, the serving process's own.
-pub fn serve(
-    spec: &RigSpec,
-    media: &Path,
-    ledger: &Arc<Ledger>,
-    cpus: &[usize],
-    trace: Option<&Path>,
-) -> Result<Attached> {
+pub fn serve(spec: &RigSpec, media: &Path, building: &Building<'_>) -> Result<Attached> {
     let model = spec.model.as_ref().context("a model needs a device")?;
     let (preset, _) = model.device()?;
     let options = AttachOptions {
         model: Some(ModelJob::new(&preset, model.scale())),
         threads: spec.threads.unwrap_or(THREADS),
-        trace: trace.map(Path::to_owned),
-        keeps_time_when_told: trace.is_none(),
+        trace: building.trace.map(Path::to_owned),
+        keeps_time_when_told: building.trace.is_none(),
         ..AttachOptions::default()
     };
-    Attached::start(&media.canonicalize()?, &options, ledger, cpus)
+    Attached::start(&media.canonicalize()?, &options, building.ledger, building.drive_cpus)
 }
 
 /// How much of the device the file system takes: what holds data when a run begins.

@@ -34,6 +34,8 @@ fn line(spec: &RigSpec, directory: &Path, total_bytes: u64) -> String {
         RigKind::Endpoint => "a server with more room",
         RigKind::Image => "a larger size",
         RigKind::Device => "a larger device",
+        RigKind::Pool => "a larger pool.size",
+        RigKind::Drive if spec.pool.is_some() && spec.logical.is_none() => "a larger pool.size",
         RigKind::Drive if spec.device.is_some() || spec.logical.is_some() => "a larger logical",
         RigKind::Drive => "a larger capacity",
         RigKind::Model => "a smaller model.capacity_scale or a larger model.fill",

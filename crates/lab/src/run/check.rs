@@ -9,7 +9,7 @@ use assay_load::{Recipe, Schema, statements_per_event};
 use assay_ports::{blockdev, cpu, fuse};
 
 use super::{files, machine};
-use crate::rig::{existing, server};
+use crate::rig::{existing, pool, server};
 use assay_base::Size;
 use assay_plan::{Config, EndpointSpec, Plan, RigKind, Variant};
 
@@ -54,6 +54,8 @@ fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()
     check_rights(variant)?;
     check_device(plan, variant, erase)?;
     check_drive(plan, variant)?;
+    check_pool(plan, variant)?;
+    check_asynchronous_io(plan, variant)?;
     if plan.needs_server() && is_ours(variant) {
         check_memory(plan, variant)?;
     }
@@ -164,7 +166,7 @@ fn check_device(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()>
 /// not.
 fn check_drive(plan: &Plan, variant: &Variant) -> Result<()> {
     let spec = &variant.rig;
-    if !matches!(spec.kind, RigKind::Drive | RigKind::Model) {
+    if !matches!(spec.kind, RigKind::Drive | RigKind::Model | RigKind::Pool) {
         return Ok(());
     }
     fuse::check_there()?;
@@ -175,6 +177,46 @@ fn check_drive(plan: &Plan, variant: &Variant) -> Result<()> {
         (Codec::None, Some(capacity)) => ensure_all_fits(capacity, plan, variant),
         _ => Ok(()),
     }
+}
+
+/// An existing cluster answers; a private one has the memory that it takes.
+fn check_pool(plan: &Plan, variant: &Variant) -> Result<()> {
+    let Some(spec) = &variant.rig.pool else { return Ok(()) };
+    pool::check(spec)?;
+    let stores = pool::private_clusters(plan).iter().map(|cluster| u64::from(cluster.stores)).sum();
+    let needed = assay_pool::memory_needed_bytes(stores);
+    let there = available_memory_bytes()?;
+    ensure!(
+        !spec.is_private() || needed <= there,
+        "private clusters with {stores} stores need about {} of memory, {} are available; lower pool.stores, or name an existing cluster",
+        rounded(needed),
+        rounded(there)
+    );
+    Ok(())
+}
+
+/// Servers that run at once share what the kernel gives of asynchronous I/O: each I/O thread of InnoDB asks for 256 requests
+/// (`OS_AIO_N_PENDING_IOS_PER_THREAD` in MySQL's `os0file.h`), and is told to come again where there are none left.
+fn check_asynchronous_io(plan: &Plan, variant: &Variant) -> Result<()> {
+    const REQUESTS_OF_THREAD: u64 = 256;
+    let servers = u64::from(plan.servers_of(&variant.key.config));
+    let number = |file: &str| -> Option<u64> {
+        std::fs::read_to_string(format!("/proc/sys/fs/{file}")).ok()?.trim().parse().ok()
+    };
+    let (Some(most), Some(used)) = (number("aio-max-nr"), number("aio-nr")) else { return Ok(()) };
+    let Some(config) = plan.configs.get(&variant.key.config) else { return Ok(()) };
+    let settings = plan.settings_of(config);
+    let threads = |name: &str| settings.get(name).and_then(|count| count.parse().ok()).unwrap_or(4);
+    // One more for the log, and one for what is read while starting.
+    let of_server: u64 = threads("innodb_read_io_threads") + threads("innodb_write_io_threads") + 2;
+    let needed = servers * of_server * REQUESTS_OF_THREAD;
+    let left = most.saturating_sub(used);
+    ensure!(
+        servers == 1 || needed <= left,
+        "{servers} servers at once need about {needed} requests of asynchronous I/O, and the kernel has {left} left; raise its limit with `sysctl -w fs.aio-max-nr={}`, or lower innodb_read_io_threads and innodb_write_io_threads",
+        (used + needed * 2).next_power_of_two()
+    );
+    Ok(())
 }
 
 fn check_image(plan: &Plan, variant: &Variant) -> Result<()> {
@@ -208,7 +250,8 @@ fn check_memory(plan: &Plan, variant: &Variant) -> Result<()> {
     let Some(config) = plan.configs.get(&variant.key.config) else { return Ok(()) };
     let set = variant.key.data_profile.as_ref().and_then(|name| plan.data_profiles.get(name));
     let threads = plan.threads_of(config, set).into_iter().max().unwrap_or(1);
-    ensure_memory(&plan.settings_of(config), threads)
+    let servers = u64::from(config.servers.unwrap_or(1));
+    ensure_memory_for(&plan.settings_of(config), threads, servers)
 }
 
 /// Checks that a server with these settings under so many connections fits into what memory is left.
@@ -216,11 +259,20 @@ fn check_memory(plan: &Plan, variant: &Variant) -> Result<()> {
 /// # Errors
 /// One line with both figures and what to lower.
 pub fn ensure_memory(settings: &server::Settings, connections: u32) -> Result<()> {
-    let needed = server::memory_needed_bytes(settings, u64::from(connections));
+    ensure_memory_for(settings, connections, 1)
+}
+
+fn ensure_memory_for(settings: &server::Settings, connections: u32, servers: u64) -> Result<()> {
+    let of_one = server::memory_needed_bytes(settings, u64::from(connections));
+    let needed = of_one.saturating_mul(servers);
     let there = available_memory_bytes()?;
+    let (who, or_fewer) = match servers {
+        1 => ("the server needs".to_owned(), "threads"),
+        _ => (format!("{servers} servers need"), "threads, or servers"),
+    };
     ensure!(
         needed <= there,
-        "the server needs about {} of memory, {} are available; lower innodb_buffer_pool_size or threads",
+        "{who} about {} of memory, {} are available; lower innodb_buffer_pool_size or {or_fewer}",
         rounded(needed),
         rounded(there)
     );
@@ -276,21 +328,35 @@ fn existing(location: &Path) -> Result<PathBuf> {
     Ok(there.unwrap_or(Path::new("/")).to_owned())
 }
 
+/// Of all servers of a run together.
 fn rig_bytes(plan: &Plan, variant: &Variant) -> u64 {
+    let servers = u64::from(plan.servers_of(&variant.key.config));
     let spec = &variant.rig;
-    match spec.kind {
+    let of_one = match spec.kind {
         RigKind::Directory => {
             let tables = if plan.needs_server() { snapshot_bytes(variant) } else { 0 };
             tables.max(files::largest(plan).map_or(0, |(_, bytes)| bytes))
         }
+        RigKind::Pool | RigKind::Drive if spec.pool.is_some() => pool_bytes(plan, variant),
         RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
-        RigKind::Device | RigKind::Endpoint => 0,
+        RigKind::Device | RigKind::Endpoint | RigKind::Pool => 0,
         // The preconditioned media and their copy.
         RigKind::Model => {
             let device = spec.model.as_ref().and_then(|model| model.device().ok());
             device.map_or(0, |(_, device)| device.media_bytes().saturating_mul(2))
         }
-    }
+    };
+    of_one.saturating_mul(servers)
+}
+
+/// The cluster itself, and the tables with all their copies or parts.
+fn pool_bytes(plan: &Plan, variant: &Variant) -> u64 {
+    let Some(spec) = variant.rig.pool.as_ref().filter(|pool| pool.is_private()) else { return 0 };
+    let clusters = pool::private_clusters(plan);
+    let empty: u64 = clusters.iter().map(|one| assay_pool::empty_bytes(one.stores)).sum();
+    let tables = if plan.needs_server() { snapshot_bytes(variant) } else { 0 };
+    let data = tables.max(files::largest(plan).map_or(0, |(_, bytes)| bytes));
+    empty.saturating_add((data as f64 * spec.protection().overhead()) as u64)
 }
 
 fn snapshot_bytes(variant: &Variant) -> u64 {

@@ -11,10 +11,12 @@ use super::setup::ConfigSetup;
 use crate::rig::existing::Existing;
 use assay_devices::Unit;
 use assay_devices::{Mark, Preset};
-use assay_plan::{Load, ModelSpec, Plan, Restore, RigKind, RigSpec, VariantKey, WorkloadSpec};
+use assay_plan::{
+    Load, ModelSpec, Plan, PoolPlace, PoolSpec, Restore, RigKind, RigSpec, VariantKey, WorkloadSpec,
+};
 use assay_study::{
-    Config, Count, Data, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Resource,
-    Restored, Rig, Stall, Tables, Workload,
+    Config, Count, Data, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Pool,
+    PoolCluster, Resource, Restored, Rig, Servers, Stall, Tables, Workload,
 };
 
 /// A configuration's rig and its server's settings; of what its data profiles change each. Nothing of a configuration
@@ -23,6 +25,7 @@ use assay_study::{
 /// # Errors
 /// The preset of its model cannot be read.
 pub fn config(
+    plan: &Plan,
     name: &str,
     on: &[(&VariantKey, &ConfigSetup)],
     location: &Path,
@@ -39,12 +42,21 @@ pub fn config(
         None => Rig {
             disk: Some(guarantee::disk(&config.rig, media(&config.rig, location)?, location)),
             file_system: file_system(&config.rig),
+            servers: servers(plan, name),
             server: config.binary.as_ref().map(|one| one.version_text.clone()).unwrap_or_default(),
             data,
             ..Rig::default()
         },
     };
     Ok(Some(Config { name: name.into(), rig, settings: config.settings.clone() }))
+}
+
+/// How many run at once, where that is more than one.
+fn servers(plan: &Plan, name: &str) -> Option<Servers> {
+    let count = plan.servers_of(name);
+    let neighbour = plan.configs.get(name).and_then(|config| config.neighbour.as_ref());
+    let neighbour = neighbour.map(|spec| spec.workload.clone());
+    (count > 1).then_some(Servers { count, neighbour })
 }
 
 fn existing(one: &Existing, rig: &RigSpec) -> ExistingServer {
@@ -125,6 +137,9 @@ fn options(plan: &Plan, workload: &WorkloadSpec, name: &str) -> BTreeMap<String,
 
 fn media(rig: &RigSpec, location: &Path) -> Result<Media> {
     let path = location.to_owned();
+    if let (RigKind::Pool, Some(spec)) = (rig.kind, &rig.pool) {
+        return Ok(Media::Pool(pool(spec)));
+    }
     Ok(match (rig.kind, rig.size, &rig.device, &rig.model) {
         (RigKind::Image, Some(size), ..) => Media::Image { bytes: size.0, directory: path },
         (RigKind::Device, _, Some(device), _) => Media::Device { path: device.clone() },
@@ -157,6 +172,7 @@ fn drive(rig: &RigSpec, location: &Path) -> Drive {
     Drive {
         bytes: rig.disk_size().map(|size| size.0),
         device: rig.device.clone(),
+        pool: rig.pool.as_ref().map(pool),
         directory: location.to_owned(),
         capacity_bytes: rig.capacity.map(|size| size.0),
         codec: rig.drive_codec().to_string(),
@@ -167,6 +183,22 @@ fn drive(rig: &RigSpec, location: &Path) -> Drive {
         },
         read_ahead_bytes: rig.read_ahead.map(|size| size.0),
     }
+}
+
+fn pool(spec: &PoolSpec) -> Pool {
+    let cluster = match spec.place() {
+        PoolPlace::Existing { conf, pool, .. } => {
+            PoolCluster::Existing { conf: conf.clone(), pool: pool.to_owned() }
+        }
+        PoolPlace::Private(cluster) => PoolCluster::Private {
+            stores: cluster.stores,
+            protection: spec.protection(),
+            compression: spec.compressed(),
+            image_iops: spec.image_iops,
+            image_bytes_per_s: spec.image_bytes_per_s.map(|size| size.0),
+        },
+    };
+    Pool { cluster, bytes: spec.size.0 }
 }
 
 /// How many of a preset's numbers come from where.

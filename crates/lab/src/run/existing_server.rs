@@ -73,6 +73,9 @@ impl Stand for ExistingServer<'_> {
             server: Some(self.endpoint.clone()),
             is_server_ours: false,
             drive: None,
+            pool: None,
+            with_machine: true,
+            beside: Vec::new(),
             cpus: cpus.to_vec(),
         }
     }

@@ -12,7 +12,8 @@ use super::setup::{ConfigSetup, Setup};
 use super::take_down::{drive_target, take_down};
 use super::{files, fill, others, results, trace, warnings};
 use crate::monitor::{Monitor, ProcessSnapshot, Targets};
-use crate::rig::Rig;
+use crate::rig::pool::RunPool;
+use crate::rig::{Building, Rig};
 use assay_base::clock::now_precisely;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::PlannedTrial;
@@ -34,18 +35,24 @@ pub(super) fn run(
     let trace = trace::place(setup.study(), &config.rig, trial)?;
     let directory = setup.work_directory().join(format!("rig-{}", trial.position));
     progress.step(&trial.key, "building the rig");
-    let cpus = &setup.plan.placement.drive_cpus.0;
-    let say = |text: &str| progress.say(text);
-    let mut rig = Rig::build(&config.rig, &directory, cpus, &setup.ledger, trace.as_deref(), &say)?;
+    let pool = setup.pool(&config.rig, trial.position)?;
+    let building = Building {
+        drive_cpus: &setup.plan.placement.drive_cpus.0,
+        ledger: &setup.ledger,
+        pool: pool.as_ref(),
+        trace: trace.as_deref(),
+        say: &|text: &str| progress.say(text),
+    };
+    let mut rig = Rig::build(&config.rig, &directory, &building)?;
     setup.interrupt.check()?;
-    let origin = on_rig(setup, trial, config, fileio, &mut rig, progress, outcome);
+    let origin = on_rig(setup, trial, config, fileio, (&mut rig, pool.as_ref()), progress, outcome);
     let origin = origin.map_err(|error| rig.explain(error, &config.rig))?;
     // A load that went on without its drive has seen nothing but memory.
     if let Some(trouble) = rig.drive_trouble() {
         bail!(trouble);
     }
     progress.step(&trial.key, "taking the rig down");
-    take_down(rig, trace.as_deref(), origin, outcome);
+    take_down(vec![rig], pool, trace.as_deref(), origin, outcome);
     Ok(())
 }
 
@@ -55,7 +62,7 @@ fn on_rig(
     trial: &PlannedTrial,
     config: &ConfigSetup,
     fileio: &Fileio,
-    rig: &mut Rig,
+    (rig, pool): (&mut Rig, Option<&RunPool>),
     progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<Instant> {
@@ -68,7 +75,7 @@ fn on_rig(
     );
     let placed = placement(setup.plan, rig.drive().is_some());
     outcome.facts.extend(placed.into_iter().filter(|(name, _)| name != "server_cpus"));
-    measure(setup, trial, config, fileio, rig, progress, outcome)
+    measure(setup, trial, config, fileio, (rig, pool), progress, outcome)
 }
 
 fn measure(
@@ -76,7 +83,7 @@ fn measure(
     trial: &PlannedTrial,
     config: &ConfigSetup,
     fileio: &Fileio,
-    rig: &Rig,
+    (rig, pool): (&Rig, Option<&RunPool>),
     progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<Instant> {
@@ -89,7 +96,10 @@ fn measure(
         load_pid: std::process::id(),
         server: None,
         is_server_ours: false,
-        drive: rig.drive().map(drive_target),
+        drive: drive_target(rig, pool),
+        pool: pool.map(RunPool::target),
+        with_machine: true,
+        beside: Vec::new(),
         cpus: setup.plan.placement.load_cpus.0.clone(),
     };
     let own = targets.own_pids();

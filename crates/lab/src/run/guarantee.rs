@@ -40,7 +40,11 @@ fn atomic(rig: &RigSpec) -> Option<Atomic> {
             let tears = preset.document.fault.tears.as_ref().is_some_and(|tears| tears.value);
             (!tears).then_some(Atomic { bytes: said, by_format: false })
         }
-        RigKind::Directory | RigKind::Image | RigKind::Device | RigKind::Endpoint => None,
+        RigKind::Directory
+        | RigKind::Image
+        | RigKind::Device
+        | RigKind::Pool
+        | RigKind::Endpoint => None,
     }
 }
 
@@ -112,6 +116,8 @@ fn cluster_bytes(options: &[String]) -> Option<u64> {
 fn kernel_cache(rig: &RigSpec, location: &Path) -> Option<String> {
     match (rig.kind, &rig.device) {
         (RigKind::Model, _) => None,
+        // The stores' devices are their cluster's, but of one on this machine.
+        _ if rig.pool.as_ref().is_some_and(|pool| !pool.is_private()) => None,
         (_, Some(device)) => machine::write_cache(device),
         (_, None) => machine::write_cache(location),
     }

@@ -3,16 +3,17 @@
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use assay_load::{Endpoint, Schedule, Schema, Workload};
+use assay_load::capacity::Capacity;
+use assay_load::{Endpoint, Observer, Outcome as Ran, Schedule, Schema, Workload};
 
-use super::happenings::{self, Happenings, Scene};
+use super::happenings::{self, AllHappened, Happenings, Scene};
 use super::progress::Progress;
 use super::search::search_or_load;
-use super::series::{Seconds, of_monitor};
+use super::series::{Seconds, Staged, of_monitor};
 use super::setup::{ConfigSetup, Setup};
 use super::stand::Stand;
 use super::{fill, others, results, schedule, search, warnings};
-use crate::monitor::{Followed, Monitor, ProcessSnapshot};
+use crate::monitor::{Followed, Monitor, Monitored, ProcessSnapshot, Targets, TopUser};
 use assay_base::clock::now_precisely;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::{PlannedTrial, WorkloadSpec};
@@ -44,50 +45,127 @@ pub(super) fn measure(
     progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<Instant> {
-    let plan = setup.plan;
-    let workload = plan.workloads.get(&trial.workload).and_then(WorkloadSpec::server);
-    let workload = workload.context("a run of an unknown workload")?;
-    let schedule = schedule::schedule(plan, trial);
+    let workload = workload(setup, &trial.workload)?;
+    let schedule = schedule::schedule(setup.plan, trial);
     let endpoint = stand.endpoint()?;
-    assay_load::preflight(&endpoint, &config.schema, workload, &schedule)?;
-    if let Some(shortage) = assay_load::shortage(&endpoint, &config.schema, workload, &schedule)? {
-        progress.say(&shortage.to_string());
-        outcome.warnings.push(Warning::TooFewConnections(shortage));
-    }
-    let origin = Instant::now();
-    outcome.facts.insert(CLOCK_BEGAN.into(), now_precisely());
-    let targets = stand.targets(&plan.placement.load_cpus.0);
-    let followed = targets.server_pid.clone();
-    let mut own = targets.own_pids();
-    let monitor = Monitor::start(targets, origin)?;
-    progress.monitoring(&monitor);
-    let scene = Scene {
-        own: stand.own(),
-        schema: &config.schema,
-        endpoint: endpoint.clone(),
-        cpus: plan.placement.load_cpus.0.clone(),
-        origin,
-    };
     let loaded =
         Loaded { endpoint: &endpoint, schema: &config.schema, workload, schedule: &schedule };
-    let objective = plan.objective.as_ref();
-    let all = Happenings {
-        phases: &plan.phases,
-        during: objective.and_then(|objective| objective.during.as_ref()),
-    };
-    let ((ran, top_users), happened) = happenings::alongside(&scene, all, |stage| {
-        let seconds = Seconds::new(&trial.key, progress).on(stage);
-        let on_clock = (origin, setup.interrupt);
-        let ran = search_or_load(&loaded, objective, (&trial.key, progress), &seconds, on_clock);
-        own.extend(followed.as_ref().and_then(Followed::pid));
-        let top_users = ProcessSnapshot::take().top_users_since(&seconds.began(), &own);
-        outcome.series = seconds.series();
-        outcome.second_latencies = seconds.latencies();
-        (ran, top_users)
+    outcome.warnings.extend(preflight(&loaded, progress)?);
+    let origin = Instant::now();
+    outcome.facts.insert(CLOCK_BEGAN.into(), now_precisely());
+    let seconds = Seconds::new(&trial.key, progress);
+    let observing = Observing { setup, trial, loaded, origin, progress };
+    let targets = stand.targets(&setup.plan.placement.load_cpus.0);
+    let seen = observing.observe(stand, targets, &seconds, &seconds)?;
+    outcome.series = seconds.series();
+    outcome.second_latencies = seconds.latencies();
+    outcome.series.extend(of_monitor(&seen.monitored));
+    conclude(setup, &schedule, seen, outcome, |outcome, window| {
+        fill::verify(outcome, &config.rig);
+        stand.verify(outcome, window)
     })?;
-    drop(scene);
-    let monitored = monitor.finish();
-    outcome.series.extend(of_monitor(&monitored));
+    Ok(origin)
+}
+
+/// The workload of that name in the plan.
+pub(super) fn workload<'a>(setup: &Setup<'a>, name: &str) -> Result<&'a Workload> {
+    let workload = setup.plan.workloads.get(name).and_then(WorkloadSpec::server);
+    workload.context("a run of an unknown workload")
+}
+
+/// Whether the load can be run there; what it is short of and bears is said.
+pub(super) fn preflight(loaded: &Loaded<'_>, progress: &dyn Progress) -> Result<Option<Warning>> {
+    let Loaded { endpoint, schema, workload, schedule } = *loaded;
+    assay_load::preflight(endpoint, schema, workload, schedule)?;
+    let shortage = assay_load::shortage(endpoint, schema, workload, schedule)?;
+    Ok(shortage.map(|shortage| {
+        progress.say(&shortage.to_string());
+        Warning::TooFewConnections(shortage)
+    }))
+}
+
+/// What observing one server needs.
+#[derive(Clone, Copy)]
+pub(super) struct Observing<'a> {
+    pub(super) setup: &'a Setup<'a>,
+    pub(super) trial: &'a PlannedTrial,
+    pub(super) loaded: Loaded<'a>,
+    pub(super) origin: Instant,
+    pub(super) progress: &'a dyn Progress,
+}
+
+/// What was seen of one server.
+pub(super) struct Seen {
+    /// What the load found, or why it failed.
+    pub(super) ran: assay_load::Result<(Ran, Option<Capacity>)>,
+    /// What happened meanwhile.
+    pub(super) happened: AllHappened,
+    /// What the monitor saw.
+    pub(super) monitored: Monitored,
+    /// Other programs that took time.
+    pub(super) top_users: Vec<TopUser>,
+}
+
+impl Observing<'_> {
+    /// Loads the server, monitors it, and lets happen what is to; every second goes to `observer`, and through it to `seconds`.
+    ///
+    /// # Errors
+    /// It cannot be monitored, or no thread be started.
+    pub(super) fn observe(
+        &self,
+        stand: &mut dyn Stand,
+        targets: Targets,
+        seconds: &Seconds<'_>,
+        observer: &dyn Observer,
+    ) -> Result<Seen> {
+        let Observing { setup, trial, loaded, origin, progress } = *self;
+        let plan = setup.plan;
+        let followed = targets.server_pid.clone();
+        let mut own = targets.own_pids();
+        let with_machine = targets.with_machine;
+        let monitor = Monitor::start(targets, origin)?;
+        if with_machine {
+            progress.monitoring(&monitor);
+        }
+        let scene = Scene {
+            own: stand.own(),
+            schema: loaded.schema,
+            endpoint: loaded.endpoint.clone(),
+            cpus: plan.placement.load_cpus.0.clone(),
+            origin,
+        };
+        let objective = plan.objective.as_ref();
+        let all = Happenings {
+            // Of several servers things happen to the first.
+            phases: if with_machine { &plan.phases } else { &[] },
+            during: objective.and_then(|objective| objective.during.as_ref()),
+        };
+        let ((ran, top_users), happened) = happenings::alongside(&scene, all, |stage| {
+            let staged = Staged { stage, observer };
+            let on_clock = (origin, setup.interrupt);
+            let ran = search_or_load(&loaded, objective, (&trial.key, progress), &staged, on_clock);
+            own.extend(followed.as_ref().and_then(Followed::pid));
+            let top_users = ProcessSnapshot::take().top_users_since(&seconds.began(), &own);
+            (ran, top_users)
+        })?;
+        drop(scene);
+        Ok(Seen { ran, happened, monitored: monitor.finish(), top_users })
+    }
+}
+
+/// Makes results of what was seen; the series are in `outcome` already. `verify` says whether they are what they are taken for.
+///
+/// # Errors
+/// The load failed, or nothing was measured.
+pub(super) fn conclude(
+    setup: &Setup<'_>,
+    schedule: &Schedule,
+    seen: Seen,
+    outcome: &mut Outcome,
+    verify: impl FnOnce(&mut Outcome, Window) -> Result<()>,
+) -> Result<()> {
+    let plan = setup.plan;
+    let Seen { ran, happened, monitored, top_users } = seen;
     outcome.facts.extend(monitored.facts);
     outcome.warnings.extend(monitored.warnings);
     let (ran, capacity) = ran?;
@@ -102,9 +180,8 @@ pub(super) fn measure(
         let happened = happened.in_phases;
         outcome.phases = happenings::told(&plan.phases, phases, happened, ran.measure_start_s);
     }
-    fill::verify(outcome, &config.rig);
     let window = Window { from_s: ran.measure_start_s, to_s: ran.measure_end_s };
-    stand.verify(outcome, window)?;
+    verify(outcome, window)?;
     let gap = warnings::stopped(&monitored.gaps, window);
     if ran.events == 0 {
         let why = match gap {
@@ -115,5 +192,5 @@ pub(super) fn measure(
     }
     outcome.warnings.extend(gap);
     outcome.warnings.extend(others::warning(&outcome.results, &top_users));
-    Ok(origin)
+    Ok(())
 }

@@ -6,6 +6,7 @@
 
 pub mod check;
 mod cpu;
+mod crowd;
 mod describe;
 mod ending;
 mod existing_server;
@@ -17,6 +18,7 @@ mod guarantee;
 mod happenings;
 mod machine;
 mod measure;
+mod measure_together;
 mod missing;
 mod others;
 mod own_server;
@@ -26,6 +28,7 @@ mod results;
 mod schedule;
 mod search;
 mod series;
+mod series_together;
 mod setup;
 mod spoilt;
 mod stand;

@@ -1,6 +1,7 @@
-//! A run on a server of our own: a fresh rig, a copy of the base snapshot, a server, the load and the monitor, and down again.
+//! A run on servers of our own, mostly one: fresh rigs, copies of the base snapshot, servers, the load and the monitor, and down again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use assay_load::Endpoint;
@@ -11,11 +12,12 @@ use super::measure::measure;
 use super::progress::Progress;
 use super::setup::{ConfigSetup, Setup};
 use super::stand::Stand;
-use super::{full, schedule, take_down, trace};
+use super::{full, measure_together, schedule, take_down, trace};
 use crate::monitor::{Followed, Targets};
-use crate::rig::Rig;
+use crate::rig::pool::RunPool;
 use crate::rig::server::{self, Server};
 use crate::rig::snapshot::{Request, endpoint};
+use crate::rig::{Building, Rig};
 use assay_plan::{Plan, PlannedTrial};
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
@@ -35,90 +37,189 @@ pub(super) fn run(
     let config =
         setup.configs.get(&trial.variant).context("a run of an unknown configuration")?.clone();
     let trace = trace::place(setup.study(), &config.rig, trial)?;
-    let mut rig = restored_rig(setup, &config, trial, trace.as_deref(), progress)?;
-    setup.interrupt.check()?;
-    progress.step(&trial.key, "starting the server");
-    let run_dir = setup.work_directory().join("run");
-    let started = start(setup, &config, &rig, &run_dir);
-    let (_made, server) = started.map_err(|error| rig.explain(error, &config.rig))?;
-    let process = server::process_of(&server);
-    let (_listed, ()) = setup.ledger.make(process, || Ok(()))?;
-    outcome.variables = server.variables()?;
-    // Not before: a server begins with writing its redo log full of zeroes.
-    rig.top_up(&config.rig)?;
-    rig.keep_time()?;
-    outcome.facts.extend(
-        rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
-    );
-    outcome.facts.insert("server".into(), config.server()?.version_text.clone());
-    outcome.facts.extend(schedule::placement(setup.plan, rig.drive().is_some()));
-    outcome.warnings.extend(server.adjusted_settings().into_iter().map(adjusted));
-    let mut stand = OwnServer {
-        setup,
-        config: &config,
-        rig: &rig,
-        run_dir: &run_dir,
-        followed: Followed::new(server.pid()),
-        server,
-        listed: Mutex::default(),
-    };
-    let measured = measure(setup, trial, &config, &mut stand, progress, outcome);
-    let OwnServer { mut server, listed: _listed, .. } = stand;
-    let measured = measured.map_err(|error| explain(error, &mut server));
-    let origin = measured.map_err(|error| rig.explain(error, &config.rig))?;
-    // A load that went on without its drive has seen nothing but memory.
-    if let Some(trouble) = rig.drive_trouble() {
-        bail!(trouble);
+    // Dropped last: rigs lie in it.
+    let pool = setup.pool(&config.rig, trial.position)?;
+    let servers = setup.plan.servers_of(&trial.variant.config);
+    let mut standing: Vec<Standing> = Vec::new();
+    for number in 1..=servers {
+        let place = Place {
+            number,
+            of: servers,
+            pool: pool.as_ref(),
+            // Of several servers the first is recorded.
+            trace: trace.as_deref().filter(|_| number == 1),
+        };
+        standing.push(Standing::bring_up(setup, &config, trial, &place, progress)?);
+    }
+    for one in &mut standing {
+        one.begin_keeping_time(&config)?;
+    }
+    tell(setup, &config, &standing, outcome)?;
+    let measured = load(setup, trial, &config, (&mut standing, pool.as_ref()), progress, outcome);
+    let origin = measured.map_err(|error| explain_all(error, &mut standing, &config))?;
+    for one in &mut standing {
+        // A load that went on without its drive has seen nothing but memory.
+        if let Some(trouble) = one.rig.drive_trouble() {
+            bail!(trouble);
+        }
     }
     progress.step(&trial.key, "taking the rig down");
-    // The data are a copy that nobody needs again: killing is quicker than an orderly end.
-    server.kill()?;
-    take_down::take_down(rig, trace.as_deref(), origin, outcome);
+    let mut rigs = Vec::new();
+    for one in standing {
+        rigs.push(one.kill()?);
+    }
+    take_down::take_down(rigs, pool, trace.as_deref(), origin, outcome);
     Ok(())
 }
 
-/// A server of our own on a rig.
-struct OwnServer<'a> {
-    setup: &'a Setup<'a>,
-    config: &'a ConfigSetup,
-    rig: &'a Rig,
-    run_dir: &'a Path,
+/// Loads and watches what stands there; gives when the run's clock began.
+fn load(
+    setup: &Setup<'_>,
+    trial: &PlannedTrial,
+    config: &ConfigSetup,
+    (standing, pool): (&mut [Standing], Option<&RunPool>),
+    progress: &dyn Progress,
+    outcome: &mut Outcome,
+) -> Result<Instant> {
+    let mut stands: Vec<OwnServer<'_>> =
+        standing.iter_mut().map(|standing| OwnServer { setup, config, standing, pool }).collect();
+    match stands.as_mut_slice() {
+        [one] => measure(setup, trial, config, one, progress, outcome),
+        all => measure_together::measure(setup, trial, config, all, progress, outcome),
+    }
+}
+
+/// Which of a run's servers it is, and what it lies on beside its own rig.
+struct Place<'a> {
+    /// From 1.
+    number: u32,
+    of: u32,
+    pool: Option<&'a RunPool>,
+    trace: Option<&'a Path>,
+}
+
+impl Place<'_> {
+    /// A name for what this server has of its own.
+    fn name(&self, what: &str) -> String {
+        if self.of == 1 { what.to_owned() } else { format!("{what}-{}", self.number) }
+    }
+}
+
+/// A server of our own that runs on a rig of its own. Dropped, it goes before its rig does.
+pub(super) struct Standing {
     server: Server,
     /// Processes that were begun while it was measured.
     listed: Mutex<Vec<Made>>,
+    _listed: Made,
+    _run_dir: Made,
+    rig: Rig,
+    run_dir: PathBuf,
     followed: Followed,
+}
+
+impl Standing {
+    fn bring_up(
+        setup: &mut Setup<'_>,
+        config: &ConfigSetup,
+        trial: &PlannedTrial,
+        place: &Place<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Standing> {
+        let mut rig = restored_rig(setup, config, trial, place, progress)?;
+        setup.interrupt.check()?;
+        progress.step(&trial.key, "starting the server");
+        let run_dir = setup.work_directory().join(place.name("run"));
+        let started = start(setup, config, &rig, &run_dir);
+        let (made, server) = started.map_err(|error| rig.explain(error, &config.rig))?;
+        let process = server::process_of(&server);
+        let (listed, ()) = setup.ledger.make(process, || Ok(()))?;
+        let followed = Followed::new(server.pid());
+        Ok(Standing {
+            server,
+            listed: Mutex::default(),
+            _listed: listed,
+            _run_dir: made,
+            rig,
+            run_dir,
+            followed,
+        })
+    }
+
+    /// Not before the server has started: it begins with writing its redo log full of zeroes.
+    fn begin_keeping_time(&mut self, config: &ConfigSetup) -> Result<()> {
+        self.rig.top_up(&config.rig)?;
+        self.rig.keep_time()
+    }
+
+    /// Ends the server; the data are a copy that nobody needs again, and killing is quicker than an orderly end.
+    fn kill(self) -> Result<Rig> {
+        self.server.kill()?;
+        Ok(self.rig)
+    }
+}
+
+/// What is known of the servers before they are loaded; they are alike.
+fn tell(
+    setup: &Setup<'_>,
+    config: &ConfigSetup,
+    standing: &[Standing],
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let first = standing.first().context("a run without a server")?;
+    outcome.variables = first.server.variables()?;
+    outcome.facts.extend(
+        first.rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
+    );
+    outcome.facts.insert("server".into(), config.server()?.version_text.clone());
+    outcome.facts.extend(schedule::placement(setup.plan, first.rig.drive().is_some()));
+    outcome.warnings.extend(first.server.adjusted_settings().into_iter().map(adjusted));
+    Ok(())
+}
+
+/// A server of our own, as the load and the monitor find it.
+pub(super) struct OwnServer<'a> {
+    setup: &'a Setup<'a>,
+    config: &'a ConfigSetup,
+    standing: &'a mut Standing,
+    pool: Option<&'a RunPool>,
 }
 
 impl Stand for OwnServer<'_> {
     fn endpoint(&self) -> Result<Endpoint> {
-        Ok(endpoint(self.server.socket()))
+        Ok(endpoint(self.standing.server.socket()))
     }
 
     fn targets(&self, cpus: &[usize]) -> Targets {
+        let Standing { rig, server, followed, .. } = &*self.standing;
         Targets {
-            data_dir: Some(self.rig.data_dir()),
-            server_pid: Some(self.followed.clone()),
+            data_dir: Some(rig.data_dir()),
+            server_pid: Some(followed.clone()),
             load_pid: std::process::id(),
-            server: Some(self.server.endpoint()),
+            server: Some(server.endpoint()),
             is_server_ours: true,
-            drive: self.rig.drive().map(take_down::drive_target),
+            drive: take_down::drive_target(rig, self.pool),
+            pool: self.pool.map(RunPool::target),
+            with_machine: true,
+            beside: Vec::new(),
             cpus: cpus.to_vec(),
         }
     }
 
     fn own(&mut self) -> Option<Own<'_>> {
+        let Standing { rig, server, run_dir, followed, listed, .. } = &mut *self.standing;
         Some(Own {
-            server: Mutex::new(&mut self.server),
-            followed: self.followed.clone(),
+            server: Mutex::new(server),
+            followed: followed.clone(),
             binary: self.config.server().ok()?,
-            start: starting(self.setup.plan, self.config, self.rig, self.run_dir),
+            start: starting(self.setup.plan, self.config, rig, run_dir),
             ledger: &self.setup.ledger,
-            listed: &self.listed,
+            listed,
+            pool: self.pool,
         })
     }
 
     fn verify(&self, outcome: &mut Outcome, window: Window) -> Result<()> {
-        match full::lack(&outcome.series, window, &self.rig.data_dir()) {
+        match full::lack(&outcome.series, window, &self.standing.rig.data_dir()) {
             Some(lack) => bail!(lack),
             None => Ok(()),
         }
@@ -129,7 +230,7 @@ fn restored_rig(
     setup: &mut Setup<'_>,
     config: &ConfigSetup,
     trial: &PlannedTrial,
-    trace: Option<&Path>,
+    place: &Place<'_>,
     progress: &dyn Progress,
 ) -> Result<Rig> {
     let plan = setup.plan;
@@ -140,13 +241,17 @@ fn restored_rig(
         threads: setup.loading_threads(),
         seed: plan.seed,
     };
-    let directory = setup.work_directory().join(format!("rig-{}", trial.position));
+    let directory = setup.work_directory().join(place.name(&format!("rig-{}", trial.position)));
     let snapshot = setup.snapshots.get(&request, setup.interrupt, progress)?;
     progress.step(&trial.key, "building the rig");
-    let drive_cpus = &plan.placement.drive_cpus.0;
-    let mut rig = Rig::build(&config.rig, &directory, drive_cpus, &setup.ledger, trace, &|text| {
-        progress.say(text)
-    })?;
+    let building = Building {
+        drive_cpus: &plan.placement.drive_cpus.0,
+        ledger: &setup.ledger,
+        pool: place.pool,
+        trace: place.trace,
+        say: &|text| progress.say(text),
+    };
+    let mut rig = Rig::build(&config.rig, &directory, &building)?;
     snapshot.restore(&rig.data_dir()).map_err(|error| rig.explain(error, &config.rig))?;
     Ok(rig)
 }
@@ -160,7 +265,7 @@ fn start(
     setup: &Setup<'_>,
     config: &ConfigSetup,
     rig: &Rig,
-    run_dir: &std::path::Path,
+    run_dir: &Path,
 ) -> Result<(Made, Server)> {
     let resource = Resource::Directory { path: run_dir.to_owned() };
     let start = starting(setup.plan, config, rig, run_dir);
@@ -176,7 +281,18 @@ fn starting(plan: &Plan, config: &ConfigSetup, rig: &Rig, run_dir: &Path) -> ser
     start
 }
 
-/// A server that has gone explains a failed load better than the load can.
+/// A server that has gone, or a rig that takes no more, explains a failed load better than the load can.
+fn explain_all(
+    error: anyhow::Error,
+    standing: &mut [Standing],
+    config: &ConfigSetup,
+) -> anyhow::Error {
+    standing.iter_mut().fold(error, |error, one| {
+        let error = explain(error, &mut one.server);
+        one.rig.explain(error, &config.rig)
+    })
+}
+
 fn explain(error: anyhow::Error, server: &mut Server) -> anyhow::Error {
     match server.ended() {
         Ok(Some(how)) => error.context(format!("the server ended with {how}")),

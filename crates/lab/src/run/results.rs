@@ -9,7 +9,7 @@ use super::{ending, files, warnings};
 use assay_serve::added_share;
 pub(super) use assay_study::Results;
 use assay_study::metrics::{Metric, Window, metric};
-use assay_study::{Clock, Histogram, Outcome, Timed, over_window, quotients};
+use assay_study::{Clock, Histogram, Outcome, Series, Timed, over_window, quotients};
 
 /// Turns what the load says and the series already in `outcome` into results, histograms and warnings.
 pub fn fill(outcome: &mut Outcome, ran: &Ran) {
@@ -17,12 +17,18 @@ pub fn fill(outcome: &mut Outcome, ran: &Ran) {
     outcome.window = Some(window);
     outcome.errors = ran.errors.clone();
     outcome.histograms = ran.latency.iter().flat_map(histograms).collect();
-    let mut results = over_window(&outcome.series, window);
-    results.extend(load_results(ran));
-    results.extend(derived(&results));
+    let results = of(&outcome.series, ran, window);
     outcome.warnings.extend(warnings::of(ran, &results));
     outcome.facts.extend(facts(ran));
     outcome.results = results;
+}
+
+/// The figures of a window: what its seconds come to, what the load tells, and what follows from both.
+pub fn of(series: &[Series], ran: &Ran, window: Window) -> Results {
+    let mut results = over_window(series, window);
+    results.extend(load_results(ran));
+    results.extend(derived(&results));
+    results
 }
 
 /// Of one clock: the mean, the percentiles from the median up, and the longest.

@@ -3,12 +3,11 @@
 use std::time::Instant;
 
 use assay_load::capacity::{Capacity, CapacityRun, Found, Searched, find};
-use assay_load::{Outcome as Ran, Result};
+use assay_load::{Observer, Outcome as Ran, Result};
 
 use super::measure::Loaded;
 use super::progress::Progress;
 use super::results::Results;
-use super::series::Seconds;
 use assay_plan::ObjectiveSpec;
 use assay_study::TrialKey;
 use assay_study::metrics::metric;
@@ -19,7 +18,7 @@ pub(super) fn search_or_load(
     loaded: &Loaded<'_>,
     objective: Option<&ObjectiveSpec>,
     (key, progress): (&TrialKey, &dyn Progress),
-    seconds: &Seconds<'_>,
+    observer: &dyn Observer,
     (origin, interrupt): (Instant, &Interrupt),
 ) -> Result<(Ran, Option<Capacity>)> {
     let Loaded { endpoint, schema, workload, schedule } = *loaded;
@@ -27,11 +26,11 @@ pub(super) fn search_or_load(
     let wanted = objective.and_then(|spec| Some((spec, spec.objective()?)));
     let Some((spec, objective)) = wanted else {
         let ran =
-            assay_load::run(endpoint, schema, workload, schedule, Some(origin), seconds, stop)?;
+            assay_load::run(endpoint, schema, workload, schedule, Some(origin), observer, stop)?;
         return Ok((ran, None));
     };
     let origin = Some(origin);
-    let on = CapacityRun { endpoint, schema, workload, schedule, origin, observer: seconds, stop };
+    let on = CapacityRun { endpoint, schema, workload, schedule, origin, observer, stop };
     let shown = |step: &_| progress.tried(key, objective, step);
     let Searched { capacity, outcome } =
         find(&on, objective, spec.resolution(), spec.runs_max(), &shown)?;

@@ -13,10 +13,8 @@ use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 
 /// Keeps every second of the load and shows it.
 pub struct Seconds<'a> {
-    key: &'a TrialKey,
-    progress: &'a dyn Progress,
-    /// What waits for the window, if anything does.
-    stage: Option<&'a Stage>,
+    /// Who is shown every second, if anybody is.
+    shown: Option<(&'a TrialKey, &'a dyn Progress)>,
     /// Bytes of an operation, of a load on files.
     file_request_bytes: Option<f64>,
     seen: Mutex<Seen>,
@@ -34,20 +32,18 @@ impl<'a> Seconds<'a> {
     /// Of one run that is about to be loaded.
     #[must_use]
     pub fn new(key: &'a TrialKey, progress: &'a dyn Progress) -> Seconds<'a> {
+        Seconds { shown: Some((key, progress)), ..Seconds::unseen() }
+    }
+
+    /// Of one server of several, of which nobody is shown the seconds.
+    #[must_use]
+    pub fn unseen() -> Seconds<'a> {
         Seconds {
-            key,
-            progress,
-            stage: None,
+            shown: None,
             file_request_bytes: None,
             seen: Mutex::default(),
             began: Mutex::new(ProcessSnapshot::take()),
         }
-    }
-
-    /// Of a load that happenings wait for.
-    #[must_use]
-    pub fn on(self, stage: &'a Stage) -> Seconds<'a> {
-        Seconds { stage: Some(stage), ..self }
     }
 
     /// Of a load on files, whose operations have so many bytes.
@@ -94,14 +90,10 @@ impl<'a> Seconds<'a> {
 }
 
 impl Observer for Seconds<'_> {
-    fn window(&self, from_s: f64, to_s: f64) {
-        if let Some(stage) = self.stage {
-            stage.set_window(Window { from_s, to_s });
-        }
-    }
-
     fn second(&self, second: &Second) {
-        self.progress.second(self.key, second);
+        if let Some((key, progress)) = self.shown {
+            progress.second(key, second);
+        }
         let mut second = second.clone();
         let buckets = std::mem::take(&mut second.latency.buckets_ns);
         let latency = SecondLatency::of(second.end_s.round() as u32, &buckets);
@@ -117,6 +109,23 @@ impl Observer for Seconds<'_> {
         if has_begun {
             *self.began.lock() = ProcessSnapshot::take();
         }
+    }
+}
+
+/// Tells a stage when the window is known, and an observer everything.
+pub(super) struct Staged<'a> {
+    pub(super) stage: &'a Stage,
+    pub(super) observer: &'a dyn Observer,
+}
+
+impl Observer for Staged<'_> {
+    fn window(&self, from_s: f64, to_s: f64) {
+        self.stage.set_window(Window { from_s, to_s });
+        self.observer.window(from_s, to_s);
+    }
+
+    fn second(&self, second: &Second) {
+        self.observer.second(second);
     }
 }
 

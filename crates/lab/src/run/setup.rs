@@ -10,10 +10,11 @@ use assay_load::Schema;
 use super::place::{Lock, NewDirectories, is_same_device, location_of};
 use super::{check, describe, machine};
 use crate::calibrate::calibrate;
-use crate::rig::Rig;
 use crate::rig::existing::Existing;
+use crate::rig::pool::{Clusters, RunPool};
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::snapshot::Snapshots;
+use crate::rig::{Building, Rig};
 use assay_plan::{
     PageCompression, Plan, PlannedTrial, ReadPlan, RigKind, RigSpec, Variant, VariantKey,
 };
@@ -39,6 +40,8 @@ pub struct Setup<'a> {
     pub calibration: Calibration,
     study: PathBuf,
     location: PathBuf,
+    // Dropped before the directory that it keeps its data in.
+    clusters: Clusters,
     work: Made,
     work_directory: PathBuf,
     // Dropped in this order: the lock's file must be gone before its directory can go.
@@ -94,6 +97,7 @@ impl<'a> Setup<'a> {
         say("calibrating: what this machine can show (some 4 s)");
         let calibration = calibrate(plan, &work_directory, &ledger)?;
         settle_on_existing(&mut configs, &ledger)?;
+        let clusters = Clusters::start(plan, &work_directory, say)?;
         let snapshots = Snapshots::new(work_directory.clone(), Arc::clone(&ledger));
         let setup = Setup {
             plan,
@@ -104,6 +108,7 @@ impl<'a> Setup<'a> {
             calibration,
             study: study.to_owned(),
             location,
+            clusters,
             work,
             work_directory,
             _directories: directories,
@@ -131,6 +136,15 @@ impl<'a> Setup<'a> {
         &self.work_directory
     }
 
+    /// The pool that a rig at this place in the order stands on; nothing where it stands on none.
+    ///
+    /// # Errors
+    /// It cannot be made, or the cluster does not answer.
+    pub fn pool(&self, rig: &RigSpec, position: u32) -> Result<Option<RunPool>> {
+        let name = format!("run-{position}");
+        rig.pool.as_ref().map(|spec| self.clusters.pool(spec, &name)).transpose()
+    }
+
     /// Opens the study, writes its head and plans its runs.
     ///
     /// # Errors
@@ -142,7 +156,7 @@ impl<'a> Setup<'a> {
         }
         let describe = |name: &String| {
             let its: Vec<_> = self.configs.iter().filter(|(key, _)| key.config == *name).collect();
-            describe::config(name, &its, &self.location)
+            describe::config(self.plan, name, &its, &self.location)
         };
         let configs: Vec<Config> = self
             .plan
@@ -184,24 +198,27 @@ impl<'a> Setup<'a> {
         drop(self.snapshots);
         let existing = self.configs.values().filter_map(|config| config.existing.as_ref());
         let gone = existing.map(|one| one.take_down()).collect::<Vec<_>>();
+        let stopped = self.clusters.stop();
         self.work.remove()?;
-        gone.into_iter().collect()
+        gone.into_iter().chain([stopped]).collect()
     }
 
     fn try_config(&self, config: &ConfigSetup, say: &dyn Fn(&str)) -> Result<()> {
-        let mut rig = Rig::build(
-            &config.rig,
-            &self.work_directory.join("trial"),
-            &self.plan.placement.drive_cpus.0,
-            &self.ledger,
-            None,
+        let pool = self.pool(&config.rig, 0)?;
+        let building = Building {
+            drive_cpus: &self.plan.placement.drive_cpus.0,
+            ledger: &self.ledger,
+            pool: pool.as_ref(),
+            trace: None,
             say,
-        )?;
+        };
+        let mut rig = Rig::build(&config.rig, &self.work_directory.join("trial"), &building)?;
         if let Some(binary) = &config.binary {
             self.try_server(binary, config, &rig, say)
                 .map_err(|error| rig.explain(error, &config.rig))?;
         }
-        rig.take_down()
+        rig.take_down()?;
+        pool.map_or(Ok(()), RunPool::remove)
     }
 
     fn try_server(

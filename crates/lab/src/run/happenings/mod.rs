@@ -7,6 +7,7 @@ mod checkpoint;
 mod restart;
 mod scan;
 mod stage;
+mod stores;
 mod throughout;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use parking_lot::Mutex;
 
 use crate::monitor::Followed;
 use crate::rig::page_cache;
+use crate::rig::pool::RunPool;
 use crate::rig::server::{Binary, Server, Start};
 use assay_base::text::on_one_line;
 use assay_plan::PhaseSpec;
@@ -42,6 +44,8 @@ pub struct Own<'a> {
     pub ledger: &'a Arc<Ledger>,
     /// Processes written down here, for as long as they run.
     pub listed: &'a Mutex<Vec<Made>>,
+    /// The pool below it, if there is one.
+    pub pool: Option<&'a RunPool>,
 }
 
 /// What happenings are done to.
@@ -160,6 +164,8 @@ fn perform(
             Ok(())
         }
         Happening::Restart => restart::restart(scene, stage, done),
+        Happening::KillStore(store) => stores::kill(scene, *store),
+        Happening::ReturnStore(store) => stores::bring_back(scene, stage, *store, done),
         Happening::Sql(statement) => {
             let mut session = stage.connect(&scene.endpoint)?;
             session.query(statement.as_bytes())?;
@@ -215,7 +221,17 @@ pub fn check(happened: &AllHappened) -> Result<()> {
     if let Some(Throughout { happening, error: Some(error), .. }) = &happened.during {
         bail!("the {} that was to go on all the time failed: {error}", happening.word());
     }
+    check_stores(&happened.in_phases)?;
     check_restarts(&happened.in_phases)
+}
+
+fn check_stores(happened: &[Option<Happened>]) -> Result<()> {
+    for one in happened.iter().flatten() {
+        if let (Happening::KillStore(store), Some(error)) = (&one.happening, &one.error) {
+            bail!("store {store} could not be killed: {error}");
+        }
+    }
+    Ok(())
 }
 
 fn check_restarts(happened: &[Option<Happened>]) -> Result<()> {

@@ -1,0 +1,31 @@
+//! An image of a pool in a rig: served as it is for as long as the rig stands.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use assay_serve::job::CacheMode;
+use assay_serve::{AttachOptions, Attached};
+use assay_system::ledger::Ledger;
+
+use assay_plan::RigSpec;
+
+/// Has it served by a child on these CPUs (empty: all). A write is on all copies when it is answered.
+///
+/// # Errors
+/// One line, the serving process's own.
+pub fn serve(
+    spec: &RigSpec,
+    image: &Path,
+    ledger: &Arc<Ledger>,
+    cpus: &[usize],
+) -> Result<Attached> {
+    let default = AttachOptions::default();
+    let options = AttachOptions {
+        image: true,
+        cache: CacheMode::Writethrough,
+        threads: spec.threads.unwrap_or(default.threads),
+        ..default
+    };
+    Attached::start(image, &options, ledger, cpus)
+}

@@ -1,0 +1,315 @@
+//! Pools below rigs: private clusters of a study, each started once and shared by its runs; in them a new pool for each run, so
+//! that every run begins with stores that hold nothing of it; in existing clusters images alone.
+//!
+//! Guarantees: a private cluster and all that it holds are gone with the study, however that ends; an image in somebody's
+//! pool is in the ledger before it exists. A run begins with every store up and nothing degraded.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use assay_base::Size;
+use assay_pool::control::{self, Request};
+use assay_pool::pools::{self, NewPool};
+use assay_pool::{Layout, OwnCluster, Spec, Watched, figures, locate, programs, watch};
+use assay_ports::rbd::{self, Cluster, ClusterAccess, ImageName, NewImage, PoolIo};
+
+use assay_plan::{Plan, PoolPlace, PoolSpec, PrivateCluster};
+use assay_system::ledger::{Ledger, Made};
+use assay_system::resource::Resource;
+
+/// Store sizes and images are whole blocks.
+const BLOCK_BYTES: u64 = 4096;
+
+/// How long stores that were down may take to return and to be restored before a run.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(180);
+
+/// How often a cluster is asked whether it is whole again.
+const ASKED_EVERY: Duration = Duration::from_millis(250);
+
+/// Who asks where the plan says nothing (Ceph's default).
+const ADMIN: &str = "admin";
+
+/// The private clusters of a study.
+#[derive(Debug, Default)]
+pub struct Clusters {
+    own: Vec<(PrivateCluster, OwnCluster)>,
+}
+
+impl Clusters {
+    /// Starts every private cluster that the plan asks for, each in a new directory of `directory`. `say` is told of what takes
+    /// time.
+    ///
+    /// # Errors
+    /// One line; nothing is left then.
+    pub fn start(plan: &Plan, directory: &Path, say: &dyn Fn(&str)) -> Result<Clusters> {
+        let mut clusters = Clusters::default();
+        for wanted in private_clusters(plan) {
+            programs::find_or_fetch(say)?;
+            let spec = cluster_spec(wanted, clusters.own.len());
+            say(&format!("starting a private Ceph cluster of {} stores", wanted.stores));
+            let own = OwnCluster::start(&spec, &directory.canonicalize()?, &|_| ())
+                .context("the private Ceph cluster cannot be started")?;
+            clusters.own.push((wanted, own));
+        }
+        Ok(clusters)
+    }
+
+    /// The pool for a run: a new one called `name`, or the one that is there.
+    ///
+    /// # Errors
+    /// One line; nothing is left then.
+    pub fn pool(&self, spec: &PoolSpec, name: &str) -> Result<RunPool> {
+        match spec.place() {
+            PoolPlace::Private(wanted) => {
+                let own = self.own.iter().find(|(one, _)| *one == wanted);
+                let (_, own) = own.context("a run on a cluster that was not started")?;
+                RunPool::make(own, spec, name)
+            }
+            PoolPlace::Existing { conf, user, pool } => RunPool::open(conf, user, pool),
+        }
+    }
+
+    /// Stops them.
+    ///
+    /// # Errors
+    /// The first that left something.
+    pub fn stop(self) -> Result<()> {
+        self.own.into_iter().try_for_each(|(_, own)| own.stop())
+    }
+}
+
+fn cluster_spec(wanted: PrivateCluster, number: usize) -> Spec {
+    Spec {
+        name: format!("study-{}-{number}", std::process::id()),
+        stores: wanted.stores,
+        store_bytes: wanted.store_size.0 / BLOCK_BYTES * BLOCK_BYTES,
+    }
+}
+
+/// Each private cluster that any configuration stands on, once.
+pub fn private_clusters(plan: &Plan) -> Vec<PrivateCluster> {
+    let mut all: Vec<PrivateCluster> = Vec::new();
+    for config in plan.configs.values() {
+        let place = plan.rig_of(config).pool.as_ref().map(PoolSpec::place);
+        if let Some(PoolPlace::Private(wanted)) = place
+            && !all.contains(&wanted)
+        {
+            all.push(wanted);
+        }
+    }
+    all
+}
+
+/// The pool that a run's images are in.
+#[derive(Debug)]
+pub struct RunPool {
+    cluster: Arc<Cluster>,
+    access: ClusterAccess,
+    pool: String,
+    /// Where images' data go.
+    data_pool: String,
+    /// What was made for the run, and by whom it is deleted.
+    made: Option<NewPool>,
+    /// The private cluster.
+    own: Option<Own>,
+}
+
+/// A private cluster as a run sees it.
+#[derive(Debug, Clone)]
+struct Own {
+    layout: Layout,
+    pid: u32,
+}
+
+impl RunPool {
+    fn make(own: &OwnCluster, spec: &PoolSpec, name: &str) -> Result<RunPool> {
+        let access = locate::access_to(own.layout.conf(), None)?;
+        let cluster = Arc::new(Cluster::connect(&access)?);
+        let new = NewPool {
+            name: name.to_owned(),
+            protection: spec.protection(),
+            compression: spec.compressed(),
+            quota_bytes: None,
+        };
+        let own = Own { layout: own.layout.clone(), pid: own.pid };
+        restore(&cluster, &own.layout, name)?;
+        pools::create(&cluster, &new).context("the pool cannot be created")?;
+        let (pool, data_pool) = (name.to_owned(), new.data_pool());
+        let made = RunPool { cluster, access, pool, data_pool, made: Some(new), own: Some(own) };
+        made.limit(spec)?;
+        made.wait_until_clean()?;
+        Ok(made)
+    }
+
+    fn open(conf: &Path, user: Option<&str>, pool: &str) -> Result<RunPool> {
+        let access = locate::access_to(conf.to_owned(), user)?;
+        let cluster = Arc::new(Cluster::connect(&access)?);
+        PoolIo::open(&cluster, pool)?;
+        let pool = pool.to_owned();
+        Ok(RunPool { cluster, access, data_pool: pool.clone(), pool, made: None, own: None })
+    }
+
+    fn limit(&self, spec: &PoolSpec) -> Result<()> {
+        let limits = [
+            ("rbd_qos_iops_limit", spec.image_iops),
+            ("rbd_qos_bps_limit", spec.image_bytes_per_s.map(|size| size.0)),
+        ];
+        for (key, limit) in limits.into_iter().filter_map(|(key, limit)| Some((key, limit?))) {
+            pools::set_image_option(&self.cluster, &self.pool, key, &limit.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn wait_until_clean(&self) -> Result<()> {
+        let deadline = Instant::now() + SETTLE_PATIENCE;
+        while !self.watch()?.is_clean {
+            ensure!(Instant::now() < deadline, "the new pool does not become clean");
+            std::thread::sleep(ASKED_EVERY);
+        }
+        Ok(())
+    }
+
+    /// Creates the image called `name` of so many bytes; the second part removes it, where deleting the pool does not.
+    ///
+    /// # Errors
+    /// One line, and there is no such image.
+    pub fn image(
+        &self,
+        name: &str,
+        size: Size,
+        ledger: &Arc<Ledger>,
+    ) -> Result<(PathBuf, Option<Made>)> {
+        let image = ImageName {
+            pool: self.pool.clone(),
+            image: name.to_owned(),
+            user: self.access.user.strip_prefix("client.").map(str::to_owned),
+            conf: Some(self.access.conf.clone()),
+        };
+        let io = PoolIo::open(&self.cluster, &self.pool)?;
+        let create = || {
+            let new = NewImage { bytes: size.0 / BLOCK_BYTES * BLOCK_BYTES, data_pool: None };
+            Ok(rbd::create(&io, &image, &new)?)
+        };
+        if self.own.is_some() {
+            create()?;
+            return Ok((image.path(), None));
+        }
+        let resource =
+            Resource::Image { name: image.path(), libraries: self.access.libraries.clone() };
+        let (made, ()) = ledger.make(resource, create)?;
+        Ok((image.path(), Some(made)))
+    }
+
+    /// How it is now.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub fn watch(&self) -> Result<Watched> {
+        watch(&self.cluster, &self.data_pool)
+    }
+
+    /// What the monitor asks, over a connection of its own.
+    #[must_use]
+    pub fn target(&self) -> PoolTarget {
+        PoolTarget {
+            access: self.access.clone(),
+            data_pool: self.data_pool.clone(),
+            own_pid: self.own.as_ref().map(|own| own.pid),
+            directory: self.own.as_ref().map(|own| own.layout.directory().to_owned()),
+        }
+    }
+
+    /// Kills a store of the private cluster, as a crash would.
+    ///
+    /// # Errors
+    /// There is none, or no private cluster.
+    pub fn kill_store(&self, store: u16) -> Result<()> {
+        control::ask(self.layout()?, Request::KillStore(store))
+    }
+
+    /// Starts a store again.
+    ///
+    /// # Errors
+    /// It runs, there is none, or no private cluster.
+    pub fn return_store(&self, store: u16) -> Result<()> {
+        control::ask(self.layout()?, Request::ReturnStore(store))
+    }
+
+    fn layout(&self) -> Result<&Layout> {
+        let own = self.own.as_ref().context("the stores of this pool are somebody else's")?;
+        Ok(&own.layout)
+    }
+
+    /// Deletes it, if it was made for the run.
+    ///
+    /// # Errors
+    /// What the cluster refuses.
+    pub fn remove(mut self) -> Result<()> {
+        self.delete()
+    }
+
+    fn delete(&mut self) -> Result<()> {
+        let Some(new) = self.made.take() else { return Ok(()) };
+        pools::delete(&self.cluster, &new).with_context(|| format!("the pool {}", new.name))
+    }
+}
+
+impl Drop for RunPool {
+    fn drop(&mut self) {
+        if let Err(error) = self.delete() {
+            log::warn!("{error:#}");
+        }
+    }
+}
+
+/// Starts again the stores that a run before has left down, and waits until they are up.
+fn restore(cluster: &Cluster, layout: &Layout, data_pool: &str) -> Result<()> {
+    let down: Vec<u64> = figures::ask(cluster)?
+        .stores
+        .iter()
+        .filter(|store| !store.up)
+        .map(|one| one.store)
+        .collect();
+    for store in &down {
+        let number = u16::try_from(*store).context("a store with a number beyond all")?;
+        // One that was killed a moment ago may be counted as up, one that was started as down.
+        if let Err(error) = control::ask(layout, Request::ReturnStore(number)) {
+            log::debug!("store {store}: {error:#}");
+        }
+    }
+    let all = figures::ask(cluster)?.stores.len() as u64;
+    let deadline = Instant::now() + SETTLE_PATIENCE;
+    while watch(cluster, data_pool)?.stores_up < all {
+        ensure!(Instant::now() < deadline, "a store of the private cluster does not return");
+        std::thread::sleep(ASKED_EVERY);
+    }
+    Ok(())
+}
+
+/// Checks that an existing cluster answers and has the pool, and that there can be such a private one.
+///
+/// # Errors
+/// One line: what is missing, or cannot be.
+pub fn check(spec: &PoolSpec) -> Result<()> {
+    match spec.place() {
+        PoolPlace::Private(wanted) => cluster_spec(wanted, 0).check(),
+        PoolPlace::Existing { conf, user, pool } => {
+            RunPool::open(conf, Some(user.unwrap_or(ADMIN)), pool).map(drop)
+        }
+    }
+}
+
+/// A pool to monitor.
+#[derive(Debug, Clone)]
+pub struct PoolTarget {
+    /// How its cluster is come by.
+    pub access: ClusterAccess,
+    /// The pool that keeps the data.
+    pub data_pool: String,
+    /// The process of a private cluster, whose children are its stores.
+    pub own_pid: Option<u32>,
+    /// Where the stores of a private cluster lie.
+    pub directory: Option<PathBuf>,
+}

@@ -1,0 +1,45 @@
+//! A store of the pool dies, or returns. When it is made good again is read off the cluster, what the server made of it off the
+//! series.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use super::{Scene, Stage};
+use crate::rig::pool::RunPool;
+use assay_study::Done;
+
+/// How often the cluster is asked how far it is.
+const ASKED_EVERY: Duration = Duration::from_millis(200);
+
+/// Kills it, as a crash would.
+pub(super) fn kill(scene: &Scene<'_>, store: u16) -> Result<()> {
+    pool(scene)?.kill_store(store)
+}
+
+/// Starts it again, and waits until it is up and every object has all its copies or parts; `done` holds how long the first took.
+pub(super) fn bring_back(
+    scene: &Scene<'_>,
+    stage: &Stage,
+    store: u16,
+    done: &mut Option<Done>,
+) -> Result<()> {
+    let pool = pool(scene)?;
+    let began = Instant::now();
+    let up_before = pool.watch()?.stores_up;
+    pool.return_store(store)?;
+    loop {
+        let now = pool.watch()?;
+        if now.stores_up > up_before && done.is_none() {
+            *done = Some(Done::ReturnStore { up_s: began.elapsed().as_secs_f64() });
+        }
+        let is_whole = done.is_some() && now.is_clean;
+        if is_whole || stage.pause(ASKED_EVERY) {
+            return Ok(());
+        }
+    }
+}
+
+fn pool<'a>(scene: &Scene<'a>) -> Result<&'a RunPool> {
+    scene.own()?.pool.context("there is no pool below this server")
+}

@@ -1,0 +1,126 @@
+//! What several servers did second by second, as one server would have done it: counts and rates added up, times and shares averaged.
+//!
+//! Times are weighted as the catalogue weighs them, by their operations. A second that one server lacks is a gap. What is of the machine, such
+//! as its CPUs, is there once and stays as it is.
+
+use std::collections::BTreeMap;
+
+use assay_study::Series;
+use assay_study::metrics::{Aggregation, Layer, Metric, Unit, find};
+
+/// The series of all, those of the first in its order.
+pub(super) fn together(of_servers: &[Vec<Series>]) -> Vec<Series> {
+    let Some(first) = of_servers.first() else { return Vec::new() };
+    first.iter().filter_map(|series| one(series, of_servers)).collect()
+}
+
+/// Whether there is one of it, however many servers there are.
+fn is_of_machine(layer: Layer) -> bool {
+    matches!(layer, Layer::Cpu | Layer::Backing | Layer::Pool | Layer::Load | Layer::Monitor)
+}
+
+/// Whether what two servers have of it is what one would have in all. Shares of a CPU add up; other shares do not.
+fn adds_up(metric: &Metric) -> bool {
+    match metric.unit {
+        Unit::PerSecond
+        | Unit::BytesPerSecond
+        | Unit::Bytes
+        | Unit::Count
+        | Unit::Pages
+        | Unit::MillisecondsPerSecond
+        | Unit::MicrosecondsPerSecond => true,
+        Unit::Percent => matches!(metric.layer, Layer::Server | Layer::Daemon),
+        _ => false,
+    }
+}
+
+fn one(first: &Series, of_servers: &[Vec<Series>]) -> Option<Series> {
+    if is_of_machine(first.layer) {
+        return Some(first.clone());
+    }
+    let all: Option<Vec<&Series>> = of_servers.iter().map(|its| named(its, &first.name)).collect();
+    let all = all?;
+    let metric = find(&first.name);
+    let points = match metric {
+        Some(metric) if adds_up(metric) => combined(&all, |values| values.iter().sum()),
+        Some(Metric { aggregation: Aggregation::WeightedMean { by }, .. }) => {
+            let weights: Vec<BTreeMap<u32, f64>> = of_servers
+                .iter()
+                .map(|its| named(its, by).map(|one| one.points.iter().copied().collect()))
+                .map(Option::unwrap_or_default)
+                .collect();
+            weighted(&all, &weights)
+        }
+        _ => combined(&all, |values| values.iter().sum::<f64>() / values.len() as f64),
+    };
+    (!points.is_empty()).then(|| Series { points, ..first.clone() })
+}
+
+fn named<'a>(series: &'a [Series], name: &str) -> Option<&'a Series> {
+    series.iter().find(|one| one.name == name)
+}
+
+/// Of each second that all have, what becomes of their values.
+fn combined(all: &[&Series], of: impl Fn(&[f64]) -> f64) -> Vec<(u32, f64)> {
+    let mut seconds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (second, value) in all.iter().flat_map(|one| &one.points) {
+        seconds.entry(*second).or_default().push(*value);
+    }
+    let whole = seconds.into_iter().filter(|(_, values)| values.len() == all.len());
+    whole.map(|(second, values)| (second, of(&values))).collect()
+}
+
+/// Of each second the mean of those that have it, by their weights: a server without operations has no time of them.
+fn weighted(all: &[&Series], weights: &[BTreeMap<u32, f64>]) -> Vec<(u32, f64)> {
+    let mut seconds: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for (series, weights) in all.iter().zip(weights) {
+        for (second, value) in &series.points {
+            let weight = weights.get(second).copied().unwrap_or(0.0);
+            let (sum, total) = seconds.entry(*second).or_default();
+            *sum += value * weight;
+            *total += weight;
+        }
+    }
+    let known = seconds.into_iter().filter(|(_, (_, total))| *total > 0.0);
+    known.map(|(second, (sum, total))| (second, sum / total)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(name: &str, points: &[(u32, f64)]) -> Series {
+        Series { points: points.to_vec(), ..Series::of(find(name).unwrap()) }
+    }
+
+    #[test]
+    fn rates_add_up_times_are_weighed_and_the_machine_is_there_once() {
+        let server = |reads: f64, ms: f64, cpu: f64, dirty: f64| {
+            vec![
+                series("disk_reads_per_s", &[(1, reads), (2, reads)]),
+                series("disk_read_latency_ms", &[(1, ms)]),
+                series("server_cpu_percent", &[(1, cpu)]),
+                series("disk_utilisation_percent", &[(1, dirty)]),
+                series("cpu_user_percent", &[(1, 40.0)]),
+            ]
+        };
+        let mut other = server(300.0, 5.0, 30.0, 60.0);
+        other[0].points.pop();
+        other.pop();
+        let all = together(&[server(100.0, 1.0, 50.0, 20.0), other]);
+        let points = |name: &str| named(&all, name).unwrap().points.clone();
+        assert_eq!(points("disk_reads_per_s"), [(1, 400.0)], "the second second is a gap");
+        assert_eq!(points("disk_read_latency_ms"), [(1, (100.0 + 1500.0) / 400.0)]);
+        assert_eq!(points("server_cpu_percent"), [(1, 80.0)]);
+        assert_eq!(points("disk_utilisation_percent"), [(1, 40.0)]);
+        assert_eq!(points("cpu_user_percent"), [(1, 40.0)]);
+    }
+
+    #[test]
+    fn what_one_server_lacks_is_not_there() {
+        let one = vec![series("disk_reads_per_s", &[(1, 3.0)])];
+        assert!(together(&[one.clone(), Vec::new()]).is_empty());
+        assert_eq!(together(std::slice::from_ref(&one)), one);
+        assert!(together(&[]).is_empty());
+    }
+}
