@@ -29,6 +29,8 @@ pub(super) struct Forest {
     pub(super) plot: Plot,
     /// Rows drawn, for the chart's height.
     pub(super) rows: usize,
+    /// Lines of names that the rows have at most.
+    pub(super) lines: usize,
     /// Comparisons that are not drawn, as they are too many.
     pub(super) left_out: usize,
     /// Whether a row has no valid comparison, and what would help.
@@ -64,6 +66,7 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
     Some(Forest {
         plot,
         rows: rows.len(),
+        lines: rows.iter().map(|row| row.lines.matches("<br>").count() + 1).max().unwrap_or(1),
         left_out: all.len() - rows.len(),
         hollow: told.iter().find(|one| one.difference.is_none()).map(|one| {
             flagged::of_comparison(study, one).map_or("", |(_, kind)| spoilt::remedy(kind))

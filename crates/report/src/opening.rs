@@ -167,14 +167,18 @@ fn repeated(study: &Study) -> Option<String> {
     Some(format!(" {attempts} discarded and repeated ({cause})."))
 }
 
-/// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen.
-fn row_px(rows: usize) -> usize {
-    match rows {
+/// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen, but never in each other's names.
+fn row_px(rows: usize, lines: usize) -> usize {
+    let roomy = match rows {
         0..=4 => 52,
         5..=forest::ROOMY_ROWS => 44,
         _ => 36,
-    }
+    };
+    roomy.max(LINE_PX * lines + 4)
 }
+
+/// Height of a line of names.
+const LINE_PX: usize = 16;
 
 fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<Chart> {
     let drawn = forest::forest(study, judgement)?;
@@ -211,6 +215,6 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
             judgement.level * 100.0,
             judgement.margin_percent
         ),
-        height: 76 + drawn.rows * row_px(drawn.rows),
+        height: 76 + drawn.rows * row_px(drawn.rows, drawn.lines),
     })
 }

@@ -26,7 +26,9 @@ use super::phases;
 use super::rates;
 use super::second::{self, Drawn, Template};
 use super::series::Head;
+use super::several;
 use super::space::{Space, space};
+use super::statements;
 use super::sweeps::{Sweep, sweeps};
 use super::tails::{Tail, tails};
 use super::{
@@ -49,6 +51,8 @@ struct Page<'a> {
     title: &'a str,
     question: Option<&'a str>,
     form: Option<&'a str>,
+    /// What a private pool can and cannot show, where there is one.
+    pool_scope: Option<&'static str>,
     compared: String,
     notes: Option<&'a str>,
     opening: Opening,
@@ -63,11 +67,14 @@ struct Page<'a> {
     has_flagged: bool,
     has_drive: bool,
     has_model: bool,
+    has_pool: bool,
     second: Option<Second<'a>>,
     space: Option<Space<'a>>,
     write_path: Vec<write_path::Evidence>,
     capacity: Option<worth::Table>,
     rates: Option<worth::Table>,
+    statements: Option<worth::Table>,
+    several: Option<several::Shown>,
     phases: Option<phases::Shown>,
     endurance: Option<worth::Table>,
     cost: Option<worth::Table>,
@@ -121,6 +128,7 @@ struct Workload<'a> {
     more: view::Table,
     drive: Option<view::Table>,
     model: Option<view::Table>,
+    pool: Option<view::Table>,
     sweeps: Vec<Sweep>,
     tails: Vec<Tail>,
 }
@@ -172,6 +180,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
     let mut plots = Vec::new();
     let workloads = workloads(input, &mut plots);
     let space = space(input, &mut plots);
+    let several = several::shown(study, input.groups, &mut plots);
     let opening = opening(input, &mut plots);
     let environment = template::environment()?;
     let caveats = caveats::of(study, input.judgement, &input.judged.durability, &input.series);
@@ -184,6 +193,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         title: title(input),
         question: study.question.as_deref(),
         form: study.form.as_deref(),
+        pool_scope: words::rig::pool_scope(study),
         compared: compared(study),
         notes: input.notes.as_deref(),
         opening,
@@ -204,12 +214,15 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
             .any(|trial| flagged::reason(std::iter::once(trial)).is_some()),
         has_drive: workloads.iter().any(|workload| workload.drive.is_some()),
         has_model: workloads.iter().any(|workload| workload.model.is_some()),
+        has_pool: workloads.iter().any(|workload| workload.pool.is_some()),
         workloads,
         second: second(input),
         space,
         write_path: write_path::shown(study, input.groups, input.judged),
         capacity: capacity::table(study, input.groups),
         rates: rates::table(study, input.groups),
+        statements: statements::table(study, input.groups, input.judgement),
+        several,
         phases: phases::shown(study, input.groups, input.judgement),
         endurance: worth::endurance::table(study, input.groups, input.judged),
         cost: worth::cost::table(study, input.groups, input.judged),
@@ -277,7 +290,8 @@ fn configs<'a>(input: &'a Input<'_>) -> Vec<Config<'a>> {
 fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> {
     let summary = metrics::summary();
     let more = metrics::more(input.study);
-    let [drive, model] = [Columns::Drive, Columns::Model].map(metrics::columns);
+    let [drive, model, pool] =
+        [Columns::Drive, Columns::Model, Columns::Pool].map(metrics::columns);
     let study = input.study;
     study
         .workloads
@@ -292,6 +306,7 @@ fn workloads<'a>(input: &Input<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> 
             more: view::table(input.groups, place, &more),
             drive: view::table_where_any(input.groups, place, &drive),
             model: view::table_where_any(input.groups, place, &model),
+            pool: view::table_where_any(input.groups, place, &pool),
             sweeps: sweeps(input, place, &more, plots),
             tails: tails(input, place, plots),
         })

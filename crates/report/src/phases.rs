@@ -10,7 +10,7 @@ use serde::Serialize;
 use assay_judge::summary::{Figure, Group};
 use assay_judge::{Judgement, Metric as Judged, OfPhase, is_of_too_few};
 use assay_study::metrics::{Metric, metric};
-use assay_study::{Done, Happening, PhasePace, Study};
+use assay_study::{Done, PhasePace, Study};
 
 use super::format::{bytes, figure, threads};
 use super::leading::is_aa_run;
@@ -198,17 +198,17 @@ impl Part<'_> {
     }
 }
 
-/// Of the first repeat that did it, its error, and of restarts when throughput was back.
+/// Of the first repeat that did it, its error, and of restarts and lost stores when throughput was back.
 fn came_of(all: &[(&OfPhase, &assay_study::Happened)]) -> String {
     let done = all.iter().find_map(|(_, one)| one.done).map(words::done);
     let error = all.iter().find_map(|(_, one)| one.error.as_ref());
-    let is_restart = all.iter().any(|(_, one)| one.happening == Happening::Restart);
+    let is_outage = all.iter().any(|(_, one)| one.happening.is_outage());
     let warm = Figure::of(all.iter().filter_map(|(one, _)| one.warm_s).collect());
     let warm = match warm {
         Some(warm) => {
             Some(format!("throughput back at 90 % after {} s", spread(Some(warm), figure)))
         }
-        None => is_restart.then(|| "throughput was not back at 90 %, or cannot be compared".into()),
+        None => is_outage.then(|| "throughput was not back at 90 %, or cannot be compared".into()),
     };
     let refused = error.map(|error| format!("failed: {error}"));
     [done, warm, refused].into_iter().flatten().collect::<Vec<String>>().join("; ")
@@ -224,7 +224,7 @@ fn result(one: &OfPhase, metric: &Metric) -> Option<f64> {
 }
 
 /// `12.3 (11.9–12.8)`: the mean and the lowest and highest repeat.
-fn spread(found: Option<Figure>, text: fn(f64) -> String) -> String {
+pub(super) fn spread(found: Option<Figure>, text: fn(f64) -> String) -> String {
     let Some(found) = found else { return NONE.into() };
     let [low, mid, high] = [found.low, found.mean, found.high].map(text);
     if low == high { mid } else { format!("{mid} ({low}–{high})") }

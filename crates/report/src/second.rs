@@ -14,7 +14,7 @@ use assay_study::metrics::{Chart as Series, Shown};
 use super::charts::{Plot, hover, label};
 use super::layout::{Chart, Layout, lines};
 use super::series::Embedded;
-use super::{drive, model};
+use super::{drive, model, pool};
 
 /// The charts of the ScaleFlux papers, in their order, and those that explain them.
 const CHARTS: [Layout; 11] = [
@@ -144,7 +144,8 @@ pub(super) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
 /// Every chart that there can be.
 pub(super) fn all() -> impl Iterator<Item = &'static Chart> {
     static ALL: LazyLock<Vec<Chart>> = LazyLock::new(|| {
-        let layouts = CHARTS.iter().chain(&model::CHARTS).chain(&drive::CHARTS);
+        let layouts =
+            CHARTS.iter().chain(&model::CHARTS).chain(&drive::CHARTS).chain(&pool::CHARTS);
         layouts.map(|layout| layout.chart()).collect()
     });
     ALL.iter()
@@ -279,7 +280,7 @@ mod tests {
         let roles: Vec<&str> = chart.series.iter().map(|one| one.1).collect();
         assert_eq!(
             roles,
-            ["server", "software drive or model", "load generator", "other programs"]
+            ["server", "software drive or model", "load generator", "other programs", "pool"]
         );
     }
 }

@@ -12,6 +12,7 @@ const PAGE: &str = concat!(
     include_str!("assets/page/safety.html"),
     include_str!("assets/page/throughput.html"),
     include_str!("assets/page/tails.html"),
+    include_str!("assets/page/several.html"),
     include_str!("assets/page/phases.html"),
     include_str!("assets/page/seconds.html"),
     include_str!("assets/page/space.html"),

@@ -16,6 +16,7 @@ mod phases;
 mod rates;
 mod safety;
 mod seconds;
+mod several;
 mod truth;
 mod verdicts;
 mod worth;

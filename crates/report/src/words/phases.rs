@@ -37,6 +37,8 @@ pub fn happening(one: &Happening) -> String {
         Happening::Checkpoint => "checkpoint".into(),
         Happening::DropPageCache => "page cache dropped".into(),
         Happening::Restart => "server restart".into(),
+        Happening::KillStore(store) => format!("store {store} killed"),
+        Happening::ReturnStore(store) => format!("store {store} returned, until all is restored"),
         Happening::Sql(statement) if statement.chars().count() > STATEMENT_CHARS_MOST => {
             let shown: String = statement.chars().take(STATEMENT_CHARS_MOST).collect();
             format!("{shown}…")
@@ -55,6 +57,7 @@ pub fn done(one: Done) -> String {
             format!("{} of redo log since the last one", bytes(redo_bytes as f64))
         }
         Done::DropPageCache { files } => format!("{} files", count(files as usize)),
+        Done::ReturnStore { up_s } => format!("up after {} s", figure(up_s)),
         Done::Restart { stop_s, answer_s, is_orderly } => {
             let how = if is_orderly { "shut down" } else { "killed" };
             format!("{how} after {} s, answered {} s later", figure(stop_s), figure(answer_s))

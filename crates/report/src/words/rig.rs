@@ -3,8 +3,8 @@
 use super::NONE;
 use assay_base::Size;
 use assay_study::{
-    Config, Count, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Resource,
-    Restored, RigLayer, Scale, Tables,
+    Config, Count, Disk, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Pool,
+    PoolCluster, Resource, Restored, RigLayer, Scale, Servers, Study, Tables,
 };
 
 /// Each layer's name and what it is.
@@ -19,6 +19,7 @@ pub fn text(layer: &RigLayer) -> String {
         RigLayer::Disk(media) => disk(media),
         RigLayer::FileSystem(None) => "the one that is there".into(),
         RigLayer::FileSystem(Some(made)) => file_system(made),
+        RigLayer::Servers(servers) => several(servers),
         RigLayer::Server(version) => version.clone(),
         RigLayer::Tables(all) => by_data_profile(all, tables),
         RigLayer::Filled(all) => {
@@ -28,6 +29,13 @@ pub fn text(layer: &RigLayer) -> String {
         RigLayer::Numbers { preset, numbers: all } => numbers(preset, all),
         RigLayer::Fault(what) => format!("injected fault: it {}", fault(what)),
     }
+}
+
+/// `3 at once, the last under “noise”`.
+fn several(servers: &Servers) -> String {
+    let neighbour = servers.neighbour.as_ref();
+    let noisy = neighbour.map_or_else(String::new, |name| format!(", the last under “{name}”"));
+    format!("{} at once{noisy}", servers.count)
 }
 
 /// A server that somebody else runs: where, what cannot be seen of it, and what runs began with.
@@ -62,12 +70,45 @@ pub fn disk(media: &Media) -> String {
         Media::Device { path } => path.display().to_string(),
         Media::Drive(one) => drive(one),
         Media::Model(one) => model(one),
+        Media::Pool(one) => pool(one),
+    }
+}
+
+/// What a study on a private pool can and cannot show; nothing of one without.
+pub fn pool_scope(study: &Study) -> Option<&'static str> {
+    let is_private = |config: &Config| {
+        let pool = config.rig.disk.as_ref().and_then(Disk::pool);
+        pool.is_some_and(|pool| matches!(pool.cluster, PoolCluster::Private { .. }))
+    };
+    study.configs.iter().any(is_private).then_some(PRIVATE_POOL)
+}
+
+const PRIVATE_POOL: &str = "Pools here are of a private Ceph cluster on the machine that is measured: stores, servers and load share its CPUs, its memory and one disk, and nothing crosses a network. That shows what copies, parts and compression cost against each other, and what MySQL makes of a store that dies; it does not show the throughput or latency of a real cluster.";
+
+/// An image with its pool.
+fn pool(pool: &Pool) -> String {
+    let size = Size(pool.bytes);
+    match &pool.cluster {
+        PoolCluster::Existing { conf, pool } => {
+            format!("RBD image of {size} in the pool {pool} of the cluster of {}", conf.display())
+        }
+        PoolCluster::Private { stores, protection, compression, image_iops, image_bytes_per_s } => {
+            let compressed = compression.map(|how| format!("compression {how}"));
+            let iops = image_iops.map(|most| format!("at most {most} IOPS"));
+            let bytes = image_bytes_per_s.map(|most| format!("at most {}/s", Size(most)));
+            let parts = [Some(protection.to_string()), compressed, iops, bytes];
+            format!(
+                "RBD image of {size} on a private Ceph cluster of {stores} stores on this machine: {}",
+                parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+            )
+        }
     }
 }
 
 fn drive(drive: &Drive) -> String {
     let size = drive.bytes.map_or_else(String::new, |bytes| format!(" of {}", Size(bytes)));
     let media = match (&drive.device, drive.capacity_bytes) {
+        _ if drive.pool.is_some() => drive.pool.as_ref().map(pool).unwrap_or_default(),
         (Some(device), _) => device.display().to_string(),
         (None, Some(capacity)) => {
             format!("an image of {} in {}", Size(capacity), drive.directory.display())

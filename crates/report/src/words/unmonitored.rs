@@ -33,6 +33,7 @@ pub(super) fn text(what: &Unmonitored) -> String {
             "the server does not let the monitor read {prefix}*: {error}; grant PROCESS and SELECT on performance_schema"
         ),
         Unmonitored::Drive { error } => format!("the drive is not monitored: {error}"),
+        Unmonitored::Pool { error } => format!("the pool is not monitored: {error}"),
         Unmonitored::Model { error } => format!("the model is not monitored: {error}"),
         Unmonitored::Others { error } => {
             format!("CPU time of other programs is not monitored: {error}")
