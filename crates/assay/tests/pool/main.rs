@@ -19,6 +19,9 @@ mod drives;
 mod job;
 #[path = "../all/drive_killed/mysql/ledger.rs"]
 mod ledger;
+#[path = "../common/runs.rs"]
+#[allow(dead_code, reason = "this test program uses a part of it")]
+mod runs;
 #[path = "../all/drive_killed/mysql/server.rs"]
 #[allow(dead_code, reason = "this test program uses a part of it")]
 mod server;
@@ -31,3 +34,4 @@ mod images;
 mod left;
 mod served;
 mod stores;
+mod studies;

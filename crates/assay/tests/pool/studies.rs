@@ -1,0 +1,202 @@
+//! Studies on pools: a private cluster that loses a store under servers that share it, and somebody's pool, in which nothing is left.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use assay_ports::child::Process;
+use rusqlite::Connection;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::cluster::{Cluster, PATIENCE, cluster};
+use crate::common::{World, has_server};
+use crate::runs::{server_under_load, start_run};
+
+/// What plans here have in common.
+const HEAD: &str = r#"
+title = "on pools"
+threads = [2]
+warmup_seconds = 1
+noise_floor = false
+extra_runs = 0
+[data]
+table_size = 2000
+[settings]
+innodb_buffer_pool_size = "16M"
+innodb_flush_method = "O_DIRECT"
+skip_log_bin = true
+[workloads.w]
+recipe = "oltp_read_write"
+"#;
+
+fn results(study: &Connection, run: i64) -> std::collections::BTreeMap<String, f64> {
+    let mut rows = study.prepare("SELECT name, value FROM results WHERE run_id = ?1").unwrap();
+    let rows = rows.query_map([run], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+#[test]
+fn a_private_pool_loses_a_store_under_two_servers_and_the_report_tells() {
+    let name = "a_private_pool_loses_a_store_under_two_servers_and_the_report_tells";
+    if !has_server(name) {
+        return;
+    }
+    // For its turn: two clusters that work at once would wait for each other.
+    let Some(_turn) = cluster(name) else { return };
+    let world = World::new();
+    world.write(
+        "plan.toml",
+        &format!(
+            r#"{HEAD}
+[[phases]]
+name = "calm"
+seconds = 3
+[[phases]]
+name = "lost"
+seconds = 6
+happening = {{ kill_store = 1 }}
+[[phases]]
+name = "back"
+seconds = 12
+happening = {{ return_store = 1 }}
+[configs.pool]
+servers = 2
+rig = {{ kind = "pool", file_system = "xfs", pool = {{ size = "1G", compression = "aggressive" }} }}
+"#
+        ),
+    );
+    let ran = world.run(&["run", "plan.toml", "--out", "study"]);
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    assert!(ran.status.success(), "{said}");
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+    let left = std::fs::read_dir(world.path("state/writers")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "notes on images that are gone");
+
+    let study = Connection::open(world.path("study/study.sqlite")).unwrap();
+    let figures = results(&study, 1);
+    let [stores, degraded] = ["pool_stores_up", "pool_degraded_percent"].map(|one| figures[one]);
+    assert!((2.0..3.0).contains(&stores) && degraded > 0.0, "{stores} {degraded}");
+    // Two copies, less what compression saves: never what one copy takes, nor more than two.
+    let used = figures["pool_used_ratio"];
+    assert!((0.3..2.0).contains(&used), "{used}");
+    assert!(figures["pool_compressed_to_bytes"] < figures["pool_compressed_from_bytes"]);
+    assert!(figures["pool_cpu_percent"] > 1.0);
+    assert_eq!(figures["servers"], 2.0);
+
+    let happened = "SELECT happened_json FROM phases WHERE name = ?1";
+    let happened = |phase: &str| -> Value {
+        let text: String = study.query_row(happened, [phase], |row| row.get(0)).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let (lost, back) = (happened("lost"), happened("back"));
+    assert!(lost["ended_s"].is_number() && lost["error"].is_null(), "{lost}");
+    assert!(back["error"].is_null(), "{back}");
+    let each = "SELECT count(*) FROM servers WHERE json_extract(results_json, '$.tps') > 0";
+    assert_eq!(study.query_row(each, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+
+    let page = std::fs::read_to_string(world.path("study/report.html")).unwrap();
+    for told in [
+        "Pools here are of a private Ceph cluster on the machine",
+        "store 1 killed",
+        "store 1 returned",
+        "Several servers",
+        "2 at once",
+        "RBD image of 1G on a private Ceph cluster of 3 stores on this machine: 2 copies, compression aggressive, zstd",
+    ] {
+        assert!(page.contains(told), "{told}");
+    }
+}
+
+/// The configuration file of the cluster that the tests share.
+fn conf(cluster: &Cluster) -> PathBuf {
+    let pools = std::fs::read_dir(cluster.path("state/pools")).unwrap();
+    let confs = pools.map(|entry| entry.unwrap().path().join("ceph.conf"));
+    confs.into_iter().find(|conf| conf.is_file()).unwrap()
+}
+
+fn images(cluster: &Cluster) -> Vec<String> {
+    let listed = cluster.done(&["pool", "run", "rbd", "ls", "rep"]);
+    listed.lines().filter(|line| line.starts_with("assay-")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_study_in_somebodys_pool_leaves_no_image_there_killed_or_not() {
+    let name = "a_study_in_somebodys_pool_leaves_no_image_there_killed_or_not";
+    if !has_server(name) {
+        return;
+    }
+    let Some(cluster) = cluster(name) else { return };
+    let world = World::new();
+    let plan = format!(
+        r#"{HEAD}
+[configs.pool]
+rig = {{ kind = "pool", pool = {{ size = "1G", ceph_conf = "{}", name = "rep" }} }}
+"#,
+        conf(&cluster).display()
+    );
+    let with = |seconds: u32| plan.replacen("threads", &format!("seconds = {seconds}\nthreads"), 1);
+    world.write("plan.toml", &with(2));
+    let ran = world.run(&["run", "plan.toml", "--out", "done"]);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(images(&cluster), Vec::<String>::new());
+
+    world.write("plan.toml", &with(600));
+    let mut run = start_run(&world);
+    server_under_load(&world, 1);
+    assert_eq!(images(&cluster).len(), 1, "its image");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    while !world.servers().is_empty() {
+        // Servers die with the run; what serves the image is waited for by its mount.
+        for (pid, _) in world.servers() {
+            if let Some(process) = Process::open(pid).unwrap() {
+                let _ = process.signal(Signal::KILL);
+            }
+        }
+        assert!(Instant::now() < deadline, "{:?}", world.servers());
+        std::thread::yield_now();
+    }
+    let clean = world.run(&["clean"]);
+    let told = String::from_utf8_lossy(&clean.stdout).into_owned();
+    assert!(told.contains("removed image rbd:rep/assay-"), "{clean:?}");
+    assert_eq!(images(&cluster), Vec::<String>::new());
+    assert_eq!(world.leftovers(), Vec::<String>::new());
+}
+
+#[test]
+fn a_plan_that_asks_too_much_of_a_pool_is_refused_in_a_line() {
+    let name = "a_plan_that_asks_too_much_of_a_pool_is_refused_in_a_line";
+    let Some(cluster) = cluster(name) else { return };
+    let conf = conf(&cluster);
+    let world = World::new();
+    for (pool, phases, says) in [
+        (
+            format!("ceph_conf = \"{}\", name = \"nowhere\"", conf.display()),
+            "",
+            "there is no pool nowhere in this cluster",
+        ),
+        (
+            "ceph_conf = \"/no/such.conf\", name = \"rep\"".into(),
+            "",
+            "cannot be used as a Ceph configuration",
+        ),
+        ("stores = 17".into(), "", "a cluster of 17 stores cannot be; give 3 to 16"),
+        ("stores = 3, protect = \"4+2\"".into(), "", "takes 6 stores, and the cluster has 3"),
+        (
+            "protect = 2".into(),
+            "[[phases]]\nname = \"a\"\nseconds = 1\nhappening = { kill_store = 0 }\n[[phases]]\nname = \"b\"\nseconds = 1\nhappening = { kill_store = 1 }\n",
+            "2 stores would be down, and with 2 copies writing goes on with 1 down only",
+        ),
+    ] {
+        let seconds = if phases.is_empty() { "seconds = 1" } else { "" };
+        let head = HEAD.replacen("threads", &format!("{seconds}\nthreads"), 1);
+        let rig = format!(
+            "{phases}[configs.pool]\nrig = {{ kind = \"pool\", pool = {{ size = \"1G\", {pool} }} }}\n"
+        );
+        world.write("plan.toml", &(head + &rig));
+        let line = world.refused(&["run", "plan.toml", "--out", "study"]);
+        assert!(line.contains(says), "{line}");
+        assert!(!world.path("study").exists());
+    }
+}
