@@ -20,7 +20,6 @@ mod job;
 #[path = "../all/drive_killed/mysql/ledger.rs"]
 mod ledger;
 #[path = "../common/runs.rs"]
-#[allow(dead_code, reason = "this test program uses a part of it")]
 mod runs;
 #[path = "../all/drive_killed/mysql/server.rs"]
 #[allow(dead_code, reason = "this test program uses a part of it")]

@@ -6,18 +6,20 @@ use assay_load::{Fileio, KindLatency, Latency, Outcome as Ran, Work};
 
 use super::files::FILE_SERIES;
 use super::results::{self, Results};
-use super::search;
 use super::series::{LOAD_SERIES, QUERY_SERIES};
+use super::{measure_together, search};
 use crate::monitor::declarable;
 use assay_study::metrics::{self, Metric};
-use assay_study::{Capacity, Found, Objective, Outcome, Series};
+use assay_study::{Capacity, Found, Objective, OfServer, Outcome, Series};
 
 /// Each series that the monitor can declare and the load tells of, some of them of two CPUs.
 fn recorded() -> Vec<(String, &'static Metric)> {
     let monitored = declarable().into_iter().map(|info| (info.name, info.metric));
     let load = LOAD_SERIES.iter().chain(&QUERY_SERIES).map(|(metric, _)| *metric);
     let load = load.chain(FILE_SERIES.iter().map(|(metric, _)| *metric));
-    monitored.chain(load.map(|metric| (metric.name.to_owned(), metric))).collect()
+    let load = load.map(|metric| (metric.name.to_owned(), metric));
+    let of_each = measure_together::OF_EACH.iter().map(|(_, shown)| (shown.name_of("1"), *shown));
+    monitored.chain(load).chain(of_each).collect()
 }
 
 #[test]
@@ -70,7 +72,13 @@ fn stored() -> Results {
     let found = Found::Rate { rate: 2.0, low: 1.0, high: 3.0 };
     let objective = Objective { percentile: 99.0, ms: 10.0 };
     let searched = Capacity { objective, found, restarts: 0, runs: Vec::new() };
-    outcome.results.into_iter().chain(of_queries).chain(search::results(&searched)).collect()
+    let several = measure_together::summary(&[OfServer {
+        server: 1,
+        neighbour: None,
+        results: [("tps".to_owned(), 1.0), ("latency_ms_p99".to_owned(), 2.0)].into(),
+    }]);
+    let all = outcome.results.into_iter().chain(of_queries).chain(several);
+    all.chain(search::results(&searched)).collect()
 }
 
 #[test]

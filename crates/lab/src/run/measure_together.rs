@@ -23,6 +23,12 @@ use assay_plan::PlannedTrial;
 use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{OfServer, Outcome, Results, Series, fairness};
 
+/// What is told of each server by its number, and of which of a run's metrics that is.
+pub(super) const OF_EACH: [(&Metric, &Metric); 2] = [
+    (metric!("tps"), metric!("tps_of_server{}")),
+    (metric!("latency_ms_p99"), metric!("latency_ms_p99_of_server{}")),
+];
+
 /// What one of the servers is loaded with.
 struct Load<'a> {
     endpoint: Endpoint,
@@ -192,14 +198,10 @@ impl<S: Stand> All<'_, S> {
 
     /// Throughput and tail of each server, second by second.
     fn of_each(&self) -> Vec<Series> {
-        let shown = [
-            (metric!("tps"), metric!("tps_of_server{}")),
-            (metric!("latency_ms_p99"), metric!("latency_ms_p99_of_server{}")),
-        ];
         let mut all = Vec::new();
         for (number, seconds) in (1..).zip(self.seconds) {
             let its = seconds.series();
-            for (of, shown) in shown {
+            for (of, shown) in OF_EACH {
                 let points = its.iter().find(|one| one.name == of.name);
                 let points = points.map(|one| one.points.clone()).unwrap_or_default();
                 all.push(named(shown, number, points));
@@ -237,8 +239,8 @@ fn named(metric: &'static Metric, number: u32, points: Vec<(u32, f64)>) -> Serie
     Series { name, label, points, ..Series::of(metric) }
 }
 
-/// How servers under the run's own load stand beside each other.
-fn summary(servers: &[OfServer]) -> Results {
+/// What each does, and how those under the run's own load stand beside each other.
+pub(super) fn summary(servers: &[OfServer]) -> Results {
     let of = |name: &str| -> Vec<f64> {
         let own = servers.iter().filter(|one| one.neighbour.is_none());
         own.filter_map(|one| one.results.get(name).copied()).collect()
@@ -256,7 +258,15 @@ fn summary(servers: &[OfServer]) -> Results {
         (metric!("latency_ms_p99_of_servers_worst"), most(&p99)),
     ];
     let known = figures.into_iter().filter_map(|(metric, value)| Some((metric, value?)));
-    known.map(|(metric, value)| (metric.name.to_owned(), value)).collect()
+    let known = known.map(|(metric, value)| (metric.name.to_owned(), value));
+    let of_each = |server: &OfServer| {
+        OF_EACH.map(|(of, shown)| {
+            let value = server.results.get(of.name).copied();
+            (shown.name_of(&server.server.to_string()), value)
+        })
+    };
+    let each = servers.iter().flat_map(of_each);
+    known.chain(each.filter_map(|(name, value)| Some((name, value?)))).collect()
 }
 
 #[cfg(test)]
@@ -277,6 +287,7 @@ mod tests {
         ]);
         assert_eq!((found["servers"], found["tps_of_servers_mean"]), (2.0, 200.0));
         assert_eq!((found["tps_of_servers_least"], found["tps_of_servers_most"]), (100.0, 300.0));
+        assert_eq!((found["tps_of_server2"], found["tps_of_server3"]), (300.0, 9000.0));
         assert_eq!(found["fairness_ratio"], 0.8);
         assert_eq!(found["latency_ms_p99_of_servers_best"], 4.0);
         assert_eq!(found["latency_ms_p99_of_servers_worst"], 9.0);

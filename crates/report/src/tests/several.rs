@@ -132,7 +132,7 @@ fn servers_statements_and_pools_are_told_on_the_page() {
         "A, 4 threads each",
         "Each of 3 servers does 50",
         " of what one alone does",
-        "1 server 4 ms; 3 servers 6.5 ms",
+        "1 server 4.00 ms; 3 servers 6.50 ms",
         "server 3, neighbour: noise &lt;b&gt;",
         "read p99, ms",
         "update p99.9, ms",
