@@ -2,6 +2,7 @@
 //!
 //! [`prepare()`] fills tables, [`run`] loads them and says what it found, [`preflight()`] says beforehand what would stop
 //! it, [`shortage`] whether its rate can be carried, [`cleanup`] drops the tables. [`fileio`] does the same to files, without a server.
+//! [`together`] makes one outcome of several loads of the same time.
 //! [`sysbench`] and [`ycsb_client`] read those tools' command lines and print as they do.
 //!
 //! Guarantees: no event starts outside the schedule; each time is noted once, where it belongs; equal seeds draw equal
@@ -42,6 +43,7 @@ mod reach;
 mod record;
 mod rows;
 mod run;
+mod together;
 mod worker;
 
 pub use assay_mysql::{Address, Endpoint, Tls};
@@ -65,4 +67,5 @@ pub use record::{Latency, Queries};
 pub use run::run;
 pub use schedule::{Arrivals, Pace, RidesOut, Schedule, Warmup};
 pub use schema::{Schema, SchemaKind};
+pub use together::{seconds_together, together};
 pub use workload::Workload;

@@ -59,6 +59,16 @@ impl Latency {
         }
     }
 
+    /// Several recorded apart, as if they had been recorded together: bucket by bucket, so that percentiles are those of all times, and
+    /// equal to the last digit.
+    pub(crate) fn sum<'a>(all: impl IntoIterator<Item = &'a Latency>) -> Latency {
+        let mut sum = empty();
+        for (ns, count) in all.into_iter().flat_map(|one| &one.buckets_ns) {
+            sum.saturating_record_n(*ns, *count);
+        }
+        Latency::of(&sum)
+    }
+
     /// The time that the share `quantile` (0 to 1) of the times do not exceed, in ms, from the buckets.
     #[must_use]
     pub fn quantile_ms(&self, quantile: f64) -> f64 {
@@ -72,4 +82,12 @@ impl Latency {
         }
         self.latency_ms_max
     }
+}
+
+/// Of times in ns.
+#[cfg(test)]
+pub(crate) fn latency_of(times: &[u64]) -> Latency {
+    let mut histogram = empty();
+    times.iter().for_each(|ns| histogram.saturating_record(*ns));
+    Latency::of(&histogram)
 }

@@ -11,6 +11,8 @@ mod totals;
 
 pub(crate) use collect::Collector;
 pub use latency::Latency;
+#[cfg(test)]
+pub(crate) use latency::latency_of;
 pub use totals::Queries;
 pub(crate) use totals::Totals;
 

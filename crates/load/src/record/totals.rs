@@ -26,6 +26,15 @@ impl Queries {
         self.read + self.write + self.other
     }
 
+    /// The sum of several.
+    pub(crate) fn sum(all: impl IntoIterator<Item = Queries>) -> Queries {
+        all.into_iter().fold(Queries::default(), |sum, one| Queries {
+            read: sum.read + one.read,
+            write: sum.write + one.write,
+            other: sum.other + one.other,
+        })
+    }
+
     fn count(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Read => self.read += 1,

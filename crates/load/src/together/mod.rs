@@ -1,0 +1,102 @@
+//! Loads that ran at the same time, from several hosts or on several servers, as one.
+//!
+//! Exact: whatever is counted, the histograms (summed bucket by bucket, percentiles computed anew from the sum), and what each
+//! thread did. The sum over parts of one load is what one load with all threads would have noted of the same events.
+//!
+//! What follows from more than sums:
+//! * The window is from the first start to the last end, and rates are what was counted over that. Loads that ended at different
+//!   times (mode `compat`, Ctrl-C) therefore have a lower rate together than their rates' sum.
+//! * The clocks of hosts differ by what comparing them left uncertain; so much do windows differ that are said to be equal.
+//! * What was asked for is summed where all were asked for the same kind of thing, else it is the first load's.
+//! * CPUs are named only where all loads have the same, as each host counts its own.
+
+mod asked;
+mod seconds;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::outcome::{KindLatency, Outcome, Unfinished};
+use crate::record::{Latency, Queries};
+
+pub use seconds::seconds_together;
+
+/// What loads of the same time found, as one; nothing where there is none.
+#[must_use]
+pub fn together(outcomes: &[Outcome]) -> Option<Outcome> {
+    let first = outcomes.first()?;
+    let count = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+    let start_s = outcomes.iter().map(|one| one.measure_start_s).fold(f64::INFINITY, f64::min);
+    let end_s = outcomes.iter().map(|one| one.measure_end_s).fold(f64::NEG_INFINITY, f64::max);
+    let elapsed_s = (end_s - start_s).max(0.0);
+    let per_second = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
+    let events = count(|one| one.events);
+    let queries = Queries::sum(outcomes.iter().map(|one| one.queries));
+    Some(Outcome {
+        measure_start_s: start_s,
+        measure_end_s: end_s,
+        elapsed_s,
+        events,
+        tps: per_second(events),
+        queries,
+        qps: per_second(queries.total()),
+        events_warmup: count(|one| one.events_warmup),
+        events_late: count(|one| one.events_late),
+        events_cut: count(|one| one.events_cut),
+        unfinished: unfinished(outcomes),
+        errors: errors(outcomes),
+        reconnects: count(|one| one.reconnects),
+        latency: latencies(outcomes),
+        latency_ms_sum: outcomes.iter().map(|one| one.latency_ms_sum).sum(),
+        threads: outcomes.iter().flat_map(|one| one.threads.iter().copied()).collect(),
+        rate_target: outcomes.iter().map(|one| one.rate_target).sum(),
+        client_cpu_s: outcomes.iter().map(|one| one.client_cpu_s).sum(),
+        steady: steady(outcomes),
+        interrupted: outcomes.iter().any(|one| one.interrupted),
+        work: first.work.clone(),
+        schedule: asked::together(outcomes.iter().map(|one| &one.schedule))?,
+    })
+}
+
+/// The oldest of what waited, whoever waited for it.
+fn unfinished(outcomes: &[Outcome]) -> Unfinished {
+    let all = outcomes.iter().map(|one| one.unfinished);
+    all.fold(Unfinished::default(), |sum, one| Unfinished {
+        events: sum.events + one.events,
+        wait_ms_max: sum.wait_ms_max.max(one.wait_ms_max),
+    })
+}
+
+fn errors(outcomes: &[Outcome]) -> BTreeMap<u16, u64> {
+    let mut sum = BTreeMap::new();
+    for (code, count) in outcomes.iter().flat_map(|one| &one.errors) {
+        *sum.entry(*code).or_default() += count;
+    }
+    sum
+}
+
+/// Kinds in the order in which they were met, which begins with whole events wherever there were any.
+fn latencies(outcomes: &[Outcome]) -> Vec<KindLatency> {
+    let mut kinds: Vec<&str> = Vec::new();
+    for one in outcomes.iter().flat_map(|one| &one.latency) {
+        if !kinds.contains(&one.kind.as_str()) {
+            kinds.push(&one.kind);
+        }
+    }
+    kinds.sort_by_key(|kind| *kind != "transaction");
+    let sum = |kind: &str| {
+        let of = || outcomes.iter().filter_map(|one| one.latency_of(kind));
+        KindLatency {
+            kind: kind.into(),
+            service: Latency::sum(of().map(|one| &one.service)),
+            response: Latency::sum(of().map(|one| &one.response)),
+        }
+    };
+    kinds.into_iter().map(sum).collect()
+}
+
+/// Steady where all were; said where it was asked of all.
+fn steady(outcomes: &[Outcome]) -> Option<bool> {
+    outcomes.iter().try_fold(true, |all, one| Some(all && one.steady?))
+}
