@@ -28,13 +28,13 @@ d=${d:-${ASSAY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/assay}}
 echo "@assay machine $(uname -s) $(uname -m)"
 echo "@assay library $(getconf GNU_LIBC_VERSION 2>/dev/null)"
 echo "@assay shelf $d/programs"
-if [ "$(sha256sum <"$d/programs/$2/assay" 2>/dev/null)" = "$3  -" ] && [ -x "$d/programs/$2/assay" ]; then
+if [ "$(sha256sum 2>/dev/null <"$d/programs/$2/assay")" = "$3  -" ] && [ -x "$d/programs/$2/assay" ]; then
     echo "@assay there"
 fi
 "#;
 
 /// Takes the program from standard input: $1 is the shelf, $2 the program's name, $3 its digest, $4 the KiB that it needs. It is
-/// there whole or not at all; what interrupted copies left goes. One that gets nothing for 15 s gives up: the link is cut, and
+/// there whole and runs, or not at all; what interrupted copies left goes. One that gets nothing for 15 s gives up: the link is cut, and
 /// sshd would keep it for hours.
 const COPY: &str = r#"
 umask 077
@@ -46,32 +46,39 @@ fi
 for old in "$1"/.staging-*; do
     kill -0 "${old##*-}" 2>/dev/null || rm -rf "$old"
 done
-free() { df -Pk "$1" | { read -r line; read -r name blocks used free rest; echo "$free"; }; }
+free() { df -Pk "$1" | { read -r _; read -r _ _ _ free _; echo "$free"; }; }
 free=$(free "$1")
 [ "${free:-$4}" -ge "$4" ] || { echo "@assay full $free"; exit 0; }
 staging=$1/.staging-$$
 trap 'rm -rf "$staging"' EXIT
-trap 'exit 1' HUP INT TERM
-mkdir "$staging" || { echo "@assay unwritable"; exit 0; }
+mkdir "$staging" && : >"$staging/assay" || { echo "@assay unwritable"; exit 0; }
 exec 3<&0
 cat <&3 >"$staging/assay" &
 copier=$!
 (
+    trap 'kill "$sleeper"; exit 0' TERM
     before=
-    while sleep 15; do
+    while [ -e "$staging/assay" ]; do
+        sleep 15 &
+        sleeper=$!
+        wait "$sleeper"
         now=$(wc -c <"$staging/assay")
         [ "$now" != "$before" ] || kill "$copier"
         before=$now
     done
 ) </dev/null >/dev/null 2>&1 3<&- 9>&- &
 watch=$!
+trap 'exit 1' HUP INT TERM
 wait "$copier"
 status=$?
-kill "$watch"
+kill "$watch" 2>/dev/null
+wait "$watch"
+[ "$status" -lt 128 ] || { echo "@assay torn"; exit 0; }
 [ "$status" -eq 0 ] || { rm -rf "$staging"; echo "@assay full $(free "$1")"; exit 0; }
 chmod 700 "$staging/assay"
 [ "$(sha256sum <"$staging/assay")" = "$3  -" ] || { echo "@assay torn"; exit 0; }
-if [ "$(sha256sum <"$1/$2/assay" 2>/dev/null)" != "$3  -" ]; then
+"$staging/assay" --version >/dev/null || { echo "@assay cannot"; exit 0; }
+if [ "$(sha256sum 2>/dev/null <"$1/$2/assay")" != "$3  -" ]; then
     rm -rf "$1/$2"
     mv "$staging" "$1/$2" || { echo "@assay unwritable"; exit 0; }
 fi
@@ -132,6 +139,10 @@ fn copy(connection: &Connection, us: &Ourselves, shelf: &str, name: &str) -> Res
     if let Some(free) = answer.after("full") {
         let free_bytes = free.parse::<u64>().unwrap_or(0) * 1024;
         return Err(Reason::NoSpace { directory: directory(), free_bytes, needed_bytes: us.bytes });
+    }
+    if answer.has("cannot") {
+        let program = format!("{shelf}/{name}/assay");
+        return Err(Reason::CannotRun { program, words: answer.complaint });
     }
     match answer.has("unwritable") {
         true => Err(Reason::Unwritable { directory: directory(), words: answer.complaint }),

@@ -87,6 +87,7 @@ fn a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was() {
     assert!(error.contains("cannot write to /proc/nowhere/cache/programs"), "{error}");
     let error = check(&net, &silent);
     assert!(error.contains("the program does not run on") && error.contains("denied"), "{error}");
+    assert!(is_empty(&silent), "what does not run does not stay");
     let error = check(&net, Path::new("relative"));
     assert!(error.contains("is not absolute"), "{error}");
 
