@@ -1,8 +1,11 @@
 //! A real MySQL server at the bridge's address, with tables to load and an account that may.
 
+use std::process::Command;
+use std::sync::{Arc, Mutex, Weak};
+
 use mysql::prelude::Queryable;
 
-use crate::common::has_server;
+use crate::common::{World, has_server};
 use crate::net::Net;
 use crate::server::{Program, Server};
 
@@ -16,6 +19,20 @@ pub const TABLES: [&str; 2] = ["--tables=1", "--table-size=2000"];
 pub struct Database {
     server: Server,
     _program: Program,
+    _template: Arc<World>,
+}
+
+/// A data directory that was made once for all tests that run meanwhile.
+fn template(list: &str) -> Option<Arc<World>> {
+    static SHARED: Mutex<Weak<World>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap();
+    if let Some(template) = shared.upgrade() {
+        return Some(template);
+    }
+    let template = Arc::new(World::new());
+    Program::find(list, &template.path("data"))?.initialise();
+    *shared = Arc::downgrade(&template);
+    Some(template)
 }
 
 impl Database {
@@ -26,6 +43,10 @@ impl Database {
         }
         let list = net.world.run(&["server", "list", "--json"]);
         let list = String::from_utf8(list.stdout).unwrap();
+        let template = template(&list)?;
+        let mut copy = Command::new("cp");
+        copy.arg("-a").args([template.path("data"), net.world.path("data")]);
+        assert!(copy.status().unwrap().success());
         let mut program = Program::find(&list, &net.world.path("data"))?;
         let settings = [
             "--skip-networking=OFF".to_owned(),
@@ -35,13 +56,12 @@ impl Database {
         ];
         // It takes words that live as long as the program.
         program.more_settings = settings.map(|one| &*Box::leak(one.into_boxed_str())).to_vec();
-        program.initialise();
         let server = program.start().unwrap();
         let mut root = server.connect();
         root.query_drop("CREATE DATABASE sbtest").unwrap();
         root.query_drop(format!("CREATE USER {USER} IDENTIFIED BY '{PASSWORD}'")).unwrap();
         root.query_drop(format!("GRANT ALL ON sbtest.* TO {USER}")).unwrap();
-        Some(Database { server, _program: program })
+        Some(Database { server, _program: program, _template: template })
     }
 
     /// How often prepared statements were executed, which only a load does.
@@ -64,7 +84,7 @@ impl Database {
             format!("--mysql-port={PORT}"),
             format!("--mysql-user={USER}"),
         ];
-        let words = ["load", workload].iter().chain(&TABLES).map(|word| (*word).to_owned());
+        let words = ["load", workload].into_iter().chain(TABLES).map(str::to_owned);
         words.chain(address).collect()
     }
 

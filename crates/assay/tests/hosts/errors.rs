@@ -68,7 +68,9 @@ fn a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was() {
     let Some(mut net) = Net::start(name, 1) else { return };
     let small = net.mount("small", "size=1m");
     let silent = net.mount("silent", "size=600m,noexec");
-    let host = net.hosts[0].name.clone();
+    // An sshd sees what was mounted before it began.
+    let _sshd = net.sshd(0, 2023, "");
+    let host = format!("ssh://root@{}:2023", net.hosts[0].address);
     let check_at = |net: &Net, directory: &Path, host: &str| {
         let program = Path::new(env!("CARGO_BIN_EXE_assay"));
         let words = ["host", "check", host];
@@ -100,7 +102,7 @@ fn a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was() {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     };
     let path = format!("SetEnv PATH={}:/usr/bin:/bin", bin.display());
-    let _sshd = net.sshd(0, 2022, &path);
+    let _other_sshd = net.sshd(0, 2022, &path);
     let elsewhere = format!("ssh://root@{}:2022", net.hosts[0].address);
     fake("getconf", "glibc 2.17");
     let error = check_at(&net, &net.there(), &elsewhere);

@@ -25,7 +25,7 @@ impl Bench {
     fn start(test: &str, hosts: u32) -> Option<Bench> {
         let net = Net::start(test, hosts)?;
         let database = Database::start(test, &net)?;
-        let book = net.world.write("book.txt", &BOOK.repeat(200));
+        let book = net.world.write("book.txt", &BOOK.repeat(1200));
         let book = format!("--text={}", book.display());
         database.fill(&net, &["--schema=text", &book]);
         Some(Bench { database, net, book })
