@@ -30,6 +30,8 @@ Examples:
   assay clean --cache             empty it
   assay clean --host ann@db1      the same on another machine, over ssh
 
+With --json, each host prints an object of its own, in the order given.
+
 The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. Entries are created or downloaded again when needed; entries in use by a running command are kept.")]
 pub struct CleanArgs {
     /// Empty the cache instead: preconditioned devices, empty data directories, downloaded servers and Ceph

@@ -141,11 +141,16 @@ impl Session {
     /// # Errors
     /// The connection is lost, or the comparison too uncertain to be of use.
     pub fn compare_clocks(&self) -> Result<ClockOffset> {
-        let trips: Vec<RoundTrip> =
-            (1..=ROUND_TRIPS).map(|number| self.round_trip(number)).collect::<Result<_>>()?;
-        let offset = ClockOffset::of(&trips).ok_or_else(|| self.lost())?;
+        let offset = self.clock_offset()?;
         offset.check().map_err(|reason| self.failure(reason))?;
         Ok(offset)
+    }
+
+    /// The same, however uncertain.
+    pub(crate) fn clock_offset(&self) -> Result<ClockOffset> {
+        let trips: Vec<RoundTrip> =
+            (1..=ROUND_TRIPS).map(|number| self.round_trip(number)).collect::<Result<_>>()?;
+        ClockOffset::of(&trips).ok_or_else(|| self.lost())
     }
 
     fn round_trip(&self, number: u64) -> Result<RoundTrip> {

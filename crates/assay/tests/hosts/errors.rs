@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::net::{Net, error_of};
+use crate::net::{Net, error_of, wait_until};
 use crate::relay::relay;
 
 #[test]
@@ -128,5 +128,22 @@ fn a_clock_that_cannot_be_compared_closely_is_of_no_use() {
     let error = net.refused(&["host", "check", "far"], "far");
     assert!(error.contains("the clock of far can be compared to ±6"), "{error}");
     assert!(error.contains("side by side to ±50 ms"), "{error}");
+    net.assert_nothing_left();
+}
+
+#[test]
+fn who_waits_for_a_login_may_interrupt_it() {
+    let Some(net) = Net::start("who_waits_for_a_login_may_interrupt_it", 1) else { return };
+    let host = &net.hosts[0];
+    // Its packets are lost on the way: the client waits.
+    host.lose_all();
+    let mut command = net.command(&["host", "check", &host.name], "ssh_config");
+    let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    wait_until("the client has begun", || net.is_connecting());
+    let pid = rustix::process::Pid::from_child(&child);
+    let began = std::time::Instant::now();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(error_of(&child.wait_with_output().unwrap()), "assay: interrupted");
+    assert!(began.elapsed() < Duration::from_secs(8), "the client waits for ten");
     net.assert_nothing_left();
 }

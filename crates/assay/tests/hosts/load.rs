@@ -116,14 +116,13 @@ fn hosts_begin_together_share_a_rate_and_end_with_ctrl_c() {
     // Without an end but Ctrl-C; the password is nowhere meanwhile.
     let child = begin(load(&net, "oltp_point_select", &words("--time=600")));
     wait_until("both hosts load", || database.connections() == 4);
-    for (pid, words) in net.hosts.iter().flat_map(|host| host.programs()) {
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        assert!(!words.contains(PASSWORD), "{words}");
-        assert!(
-            !String::from_utf8_lossy(&environment).contains(PASSWORD),
-            "the environment of {words}"
-        );
+    let there = net.hosts.iter().flat_map(|host| host.programs()).map(|(pid, _)| pid);
+    let clients: Vec<u32> = clients_of(child.id());
+    assert!(clients.len() >= 4, "a login and a session for each host: {clients:?}");
+    for pid in there.chain(clients) {
+        assert_eq!(told_to(pid), "", "{pid}");
     }
+    assert_eq!(told_to(child.id()), "environ", "where the user has put it");
     assert_eq!(holding(&net.there(), PASSWORD), [""; 0]);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
@@ -131,6 +130,25 @@ fn hosts_begin_together_share_a_rate_and_end_with_ctrl_c() {
     assert!(output.status.success(), "{output:?}");
     wait_until("no connection is left", || database.connections() == 0);
     net.assert_nothing_left();
+}
+
+/// Processes that a process has started.
+fn clients_of(pid: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let children = tasks.flatten().flat_map(|task| {
+        let text = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()
+    });
+    children.collect()
+}
+
+/// Where a process has the password: on its command line or in its environment.
+fn told_to(pid: u32) -> String {
+    let has = |name: &&str| {
+        let bytes = std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).contains(PASSWORD)
+    };
+    ["cmdline", "environ"].iter().filter(|name| has(name)).copied().collect::<Vec<_>>().join(" ")
 }
 
 /// Files below `directory` that hold `word`.

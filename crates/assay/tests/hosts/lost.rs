@@ -63,7 +63,7 @@ fn a_cut_link_ends_both_ends_and_the_other_hosts_and_leaves_nothing() {
     wait_until("the cut host has ended", || cut.programs().is_empty());
     assert!(began.elapsed() < NOTICED_WITHIN, "{:?}", began.elapsed());
     wait_until("its sshd has let go", || cut.connections().is_empty());
-    assert_eq!(bench.sessions(), [PathBuf::new(); 0]);
+    assert_eq!(bench.sessions(), Vec::<PathBuf>::new());
     bench.net.assert_nothing_left();
 }
 
@@ -108,7 +108,7 @@ fn whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had() 
     wait_until("the program there has ended", || host.programs().is_empty());
     wait_until("no connection is left", || bench.database.connections() == 0);
     noticed(began);
-    assert_eq!(bench.sessions(), [PathBuf::new(); 0]);
+    assert_eq!(bench.sessions(), Vec::<PathBuf>::new());
     let output = bench.net.world.run(&["clean"]);
     let cleaned = String::from_utf8(output.stdout).unwrap();
     assert!(cleaned.contains("assay-ssh-"), "{cleaned}");

@@ -242,6 +242,11 @@ impl Net {
         command
     }
 
+    /// Whether a client has its directory.
+    pub fn is_connecting(&self) -> bool {
+        std::fs::read_dir(self.run.path()).unwrap().next().is_some()
+    }
+
     /// Where all hosts may write: they share this machine's disk.
     pub fn there(&self) -> PathBuf {
         self.world.path("there")
@@ -308,6 +313,16 @@ impl NetHost {
     /// Cuts its cable: nothing comes or goes any more, and nobody is told.
     pub fn cut(&self) {
         done(&["ip", "link", "set", &self.link, "down"]);
+    }
+
+    /// Its packets are thrown away on the way here: nobody is told that either.
+    pub fn lose_all(&self) {
+        done(&["ip", "-n", &self.namespace, "addr", "flush", "dev", "eth0"]);
+        let mac = std::fs::read_to_string(format!("/sys/class/net/{}/address", self.link)).unwrap();
+        let device = std::fs::read_link(format!("/sys/class/net/{}/master", self.link)).unwrap();
+        let device = device.file_name().unwrap().to_str().unwrap().to_owned();
+        let place = ["ip", "neigh", "replace", &self.address, "lladdr", mac.trim(), "dev", &device];
+        done(&place);
     }
 
     /// Processes there that are not of sshd itself: number and command line.

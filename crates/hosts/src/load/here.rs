@@ -38,12 +38,14 @@ pub struct HostOutcome {
 }
 
 /// What a load of several hosts found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug)]
 pub struct LoadFound {
     /// All together.
     pub outcome: Outcome,
     /// Each, in the order of the sessions.
     pub hosts: Vec<HostOutcome>,
+    /// Why their seconds may not lie beside each other as they are put: a clock that moved meanwhile, or that nobody answers for any more.
+    pub doubt: Option<Failure>,
 }
 
 type LoadSays = Told<LoadTold, LoadDone, LoadFailed>;
@@ -132,7 +134,7 @@ pub fn run(
         over.store(true, Ordering::Relaxed);
         outcomes
     })?;
-    check_clocks(sessions, &clocks, &outcomes)?;
+    let doubt = check_clocks(sessions, &clocks, &outcomes).err();
     let Some(outcome) = together(&outcomes) else {
         return Err(Reason::Here("no host is given to load from".into()).of(""));
     };
@@ -142,14 +144,14 @@ pub fn run(
         clock,
         outcome,
     });
-    Ok(LoadFound { outcome, hosts: hosts.collect() })
+    Ok(LoadFound { outcome, hosts: hosts.collect(), doubt })
 }
 
 /// A clock that moved has put its host's seconds beside others of the rest. Who stopped the load does not wait for that.
 fn check_clocks(sessions: &[Session], before: &[ClockOffset], outcomes: &[Outcome]) -> Result<()> {
     for ((session, before), outcome) in sessions.iter().zip(before).zip(outcomes) {
         if !outcome.interrupted {
-            let now = session.compare_clocks()?;
+            let now = session.clock_offset()?;
             before.check_until(now).map_err(|reason| session.failure(reason))?;
         }
     }
