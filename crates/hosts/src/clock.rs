@@ -73,7 +73,10 @@ impl ClockOffset {
     pub(crate) fn check(self) -> Result<(), Reason> {
         match self.uncertainty_ms <= UNCERTAINTY_MS_MAX {
             true => Ok(()),
-            false => Err(Reason::ClockUncertain { uncertainty_ms: self.uncertainty_ms }),
+            false => Err(Reason::ClockUncertain {
+                uncertainty_ms: self.uncertainty_ms,
+                allowed_ms: UNCERTAINTY_MS_MAX,
+            }),
         }
     }
 

@@ -85,6 +85,8 @@ pub enum Reason {
     ClockUncertain {
         /// By how much its offset may be wrong, in ms.
         uncertainty_ms: f64,
+        /// By how much it might be, in ms.
+        allowed_ms: f64,
     },
     /// Its clock was set, or drifted, while it was needed.
     ClockMoved {
@@ -177,11 +179,10 @@ impl fmt::Display for Failure {
                 "{host} runs another version of Assay ({theirs}, here {}); run `assay clean --cache --host {host}` and try again",
                 env!("CARGO_PKG_VERSION")
             ),
-            Reason::ClockUncertain { uncertainty_ms } => write!(
+            Reason::ClockUncertain { uncertainty_ms, allowed_ms } => write!(
                 f,
-                "the clock of {host} can be compared to ±{uncertainty_ms:.0} ms only, and seconds are put side by side to ±{:.0} ms; use a \
-                 host that is nearer, or a link that is less busy",
-                crate::UNCERTAINTY_MS_MAX
+                "the clock of {host} can be compared to ±{uncertainty_ms:.0} ms only, and seconds are put side by side to \
+                 ±{allowed_ms:.0} ms; use a host that is nearer, or a link that is less busy"
             ),
             Reason::ClockMoved { by_ms } => write!(
                 f,
