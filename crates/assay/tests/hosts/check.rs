@@ -31,7 +31,7 @@ fn other_build(net: &Net, number: u32) -> PathBuf {
 #[test]
 fn the_program_is_copied_once_and_again_when_it_or_its_copy_changed() {
     let name = "the_program_is_copied_once_and_again_when_it_or_its_copy_changed";
-    let Some(net) = Net::start(name, 1) else { return };
+    let Some(net) = Net::bare(name, 1) else { return };
     let size = std::fs::metadata(env!("CARGO_BIN_EXE_assay")).unwrap().len();
     assert_eq!(check(&net, None)["copied_bytes"], size);
     assert_eq!(check(&net, None)["copied_bytes"], Value::Null, "it is there");

@@ -10,7 +10,7 @@ use crate::relay::relay;
 #[test]
 fn whatever_keeps_us_from_logging_in_is_told_in_a_line_of_its_own() {
     let name = "whatever_keeps_us_from_logging_in_is_told_in_a_line_of_its_own";
-    let Some(net) = Net::start(name, 1) else { return };
+    let Some(net) = Net::bare(name, 1) else { return };
     let host = net.hosts[0].name.as_str();
     let check = |host: &str, ssh_config: &str| net.refused(&["host", "check", host], ssh_config);
     let says = |error: String, words: &[&str]| {
@@ -51,7 +51,7 @@ fn whatever_keeps_us_from_logging_in_is_told_in_a_line_of_its_own() {
     says(check(&nobody, "ssh_config"), &[&nobody, "refuses the login", "check the user's name"]);
 
     net.world.write("wrong", "NoSuchOption yes\n");
-    says(check(host, "wrong"), &["`ssh` to", "failed", "NoSuchOption"]);
+    says(check(host, "wrong"), &["`ssh` to", "failed", "nosuchoption"]);
 
     let mut command = net.command(&["host", "check", host], "ssh_config");
     let error = error_of(&command.env("PATH", "/nonexistent").output().unwrap());
@@ -65,7 +65,7 @@ fn whatever_keeps_us_from_logging_in_is_told_in_a_line_of_its_own() {
 #[test]
 fn a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was() {
     let name = "a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was";
-    let Some(mut net) = Net::start(name, 1) else { return };
+    let Some(mut net) = Net::bare(name, 1) else { return };
     let small = net.mount("small", "size=1m");
     let silent = net.mount("silent", "size=600m,noexec");
     // An sshd sees what was mounted before it began.
