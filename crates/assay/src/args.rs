@@ -12,6 +12,7 @@ use crate::clean::CleanArgs;
 use crate::compare_command::CompareArgs;
 use crate::drive::DriveArgs;
 use crate::estimate::EstimateArgs;
+use crate::host_command::HostArgs;
 use crate::models_command::ModelsArgs;
 use crate::pool_command::PoolArgs;
 use crate::replay::ReplayArgs;
@@ -86,6 +87,8 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
+    /// Check other machines, reached over ssh, that are to put load on a server
+    Host(HostArgs),
     /// List, download or run MySQL and MariaDB servers
     Server(ServerArgs),
     /// Use the software drive on its own, as a block device

@@ -2,16 +2,18 @@
 //! later.
 
 mod cache;
+mod hosts;
 mod unfinished;
 
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use assay_ports::rbd::ImageName;
 use clap::Args;
 use serde_json::json;
 
+use crate::host_command::Reach;
 use crate::{ask, print};
 use assay_mysql::account::Account;
 use assay_system::interrupt::Interrupt;
@@ -26,12 +28,20 @@ Examples:
   assay clean
   assay clean --cache --dry-run   list the cache's contents and sizes
   assay clean --cache             empty it
+  assay clean --host ann@db1      the same on another machine, over ssh
+
+With --json, each host prints an object of its own, in the order given.
 
 The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. Entries are created or downloaded again when needed; entries in use by a running command are kept.")]
 pub struct CleanArgs {
     /// Empty the cache instead: preconditioned devices, empty data directories, downloaded servers and Ceph
     #[arg(long)]
     cache: bool,
+    /// Clean this machine instead, reached over ssh (repeatable)
+    #[arg(long = "host", value_name = "USER@HOST")]
+    hosts: Vec<String>,
+    #[command(flatten)]
+    reach: Reach,
     /// Print what would be removed
     #[arg(long)]
     dry_run: bool,
@@ -55,6 +65,13 @@ struct Tally {
 /// # Errors
 /// The ledgers cannot be read.
 pub fn run(args: &CleanArgs) -> Result<ExitCode> {
+    ensure!(
+        !args.hosts.is_empty() || !args.reach.is_given(),
+        "--host-directory and --ssh-config are of hosts; give --host too, or leave them out"
+    );
+    if !args.hosts.is_empty() {
+        return hosts::clean(args);
+    }
     if args.cache {
         return cache::empty(args.dry_run, args.json);
     }

@@ -5,6 +5,7 @@
 
 pub mod capacity;
 mod fileio;
+mod hosts;
 mod ycsb;
 
 use parking_lot::Mutex;
@@ -65,7 +66,8 @@ fn carry_out(line: &CommandLine) -> Result<ExitCode> {
         Command::Prepare => fill(line)?,
         Command::Prewarm => prewarm(&line.endpoint, &line.schema)?,
         Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
-        Command::Run => return load(line),
+        Command::Run if line.hosts.hosts.is_empty() => return load(line),
+        Command::Run => return hosts::run(line),
         Command::Capacity => return capacity::run(line, &stop_on_signals()?),
     }
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@ mod clean;
 mod compare_command;
 mod drive;
 mod estimate;
+mod host_command;
 mod load_command;
 mod messages;
 mod models_command;
@@ -37,6 +38,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Compare(args) => compare_command::run(&args),
         Command::Estimate(args) => estimate::run(&args),
         Command::Load { words } => load_command::run(&words),
+        Command::Host(args) => host_command::run(&args),
         Command::Server(args) => server_command::run(&args),
         Command::Drive(args) => drive::run(&args),
         Command::Models(args) => models_command::run(&args),

@@ -109,13 +109,12 @@ pub(crate) struct Along {
     /// Starts that are expected until the next one.
     expected: f64,
     next_ns: u64,
-    taken: u64,
 }
 
 impl Along {
     pub(crate) fn new(course: Arc<Course>, arrivals: Arrivals, rng: Rng) -> Along {
-        let (place, expected, next_ns, taken) = (0, 0.0, 0, 0);
-        let mut along = Along { course, arrivals, rng, place, expected, next_ns, taken };
+        let (place, expected, next_ns) = (0, 0.0, 0);
+        let mut along = Along { course, arrivals, rng, place, expected, next_ns };
         if arrivals == Arrivals::Poisson {
             along.expected = along.gap();
         }
@@ -147,16 +146,10 @@ impl Along {
         self.next_ns
     }
 
-    /// How many were taken.
-    pub(crate) fn taken(&self) -> u64 {
-        self.taken
-    }
-
     /// Takes the next planned start.
     pub(crate) fn take(&mut self) -> u64 {
         let start = self.next_ns;
         if start < u64::MAX {
-            self.taken += 1;
             self.expected += self.gap();
             self.find();
         }

@@ -4,8 +4,9 @@ use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
-/// Why loading or running failed.
-#[derive(Debug, thiserror::Error)]
+/// Why loading or running failed. A load on another host sends it on its way home.
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Error {
     /// No connection at all: nobody listens, or the network says no.
     #[error(
@@ -62,9 +63,25 @@ pub enum Error {
     System {
         /// What was tried.
         what: String,
-        /// What it answered.
+        /// What it answered; on its way its words alone.
+        #[serde(with = "words")]
         source: io::Error,
     },
+}
+
+/// What the system answered, in words.
+mod words {
+    use std::io;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(error: &io::Error, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(error)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<io::Error, D::Error> {
+        String::deserialize(from).map(io::Error::other)
+    }
 }
 
 /// A limit that a run would hit.

@@ -37,12 +37,15 @@ mod file_options;
 mod mixes;
 mod operations;
 mod pace;
+mod part;
 mod phases;
 mod program;
 mod reach;
 mod record;
 mod rows;
 mod run;
+mod share;
+mod start;
 mod together;
 mod worker;
 
@@ -55,6 +58,7 @@ pub use mode::Mode;
 pub use outcome::{
     KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome, Unfinished, Work,
 };
+pub use part::Part;
 pub use phases::{LoadPhase, PhasePace, Phases};
 pub use preflight::preflight;
 pub use prepare::{
@@ -64,8 +68,9 @@ pub use program::{queries_per_event, statements_per_event};
 pub use reach::{Shortage, shortage};
 pub use recipe::Recipe;
 pub use record::{Latency, Queries};
-pub use run::run;
+pub use run::{run, run_together};
 pub use schedule::{Arrivals, Pace, RidesOut, Schedule, Warmup};
 pub use schema::{Schema, SchemaKind};
+pub use start::Rendezvous;
 pub use together::{seconds_together, together};
 pub use workload::Workload;

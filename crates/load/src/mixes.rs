@@ -19,7 +19,8 @@ pub(crate) struct Mixes {
 
 impl Mixes {
     pub(crate) fn new(schema: &Schema, workload: &Workload, schedule: &Schedule) -> Result<Mixes> {
-        let program = |its: &Workload| Program::new(schema, its, schedule.threads, schedule.seed);
+        let (deal, seed) = (schedule.deal(), schedule.seed);
+        let program = |its: &Workload| Program::new(schema, its, deal, seed);
         let main = program(workload)?;
         let mut mixes = Mixes { main, others: Vec::new(), of_phases: Vec::new() };
         for phase in schedule.phases.iter().flat_map(|phases| &phases.each) {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::course::{Along, Course, MAIN_MIX};
+use crate::part::Deal;
 use crate::random::Rng;
 use crate::schedule::{Arrivals, Pace, Schedule};
 
@@ -93,17 +94,51 @@ impl Starts {
         }
     }
 
-    fn taken(&self) -> u64 {
-        match self {
-            Starts::AtRate(planned) => planned.taken,
-            Starts::Along(along) => along.taken(),
-        }
-    }
-
     fn take(&mut self) -> u64 {
         match self {
             Starts::AtRate(planned) => planned.take(),
             Starts::Along(along) => along.take(),
+        }
+    }
+}
+
+/// Of planned starts those that are dealt to one part of the load.
+#[derive(Debug, Clone)]
+struct Dealt {
+    starts: Starts,
+    deal: Deal,
+    /// Of the next start, in the whole load.
+    number: u64,
+    /// How many of its own were taken.
+    taken: u64,
+}
+
+impl Dealt {
+    fn new(starts: Starts, deal: Deal) -> Dealt {
+        let mut dealt = Dealt { starts, deal, number: 0, taken: 0 };
+        dealt.leave_to_others();
+        dealt
+    }
+
+    fn next_ns(&self) -> u64 {
+        self.starts.next_ns()
+    }
+
+    fn take(&mut self) -> u64 {
+        let start = self.starts.take();
+        // Where there is none any more, none was taken.
+        if start < u64::MAX {
+            self.taken += 1;
+            self.number += 1;
+            self.leave_to_others();
+        }
+        start
+    }
+
+    fn leave_to_others(&mut self) {
+        while !self.deal.has(self.number) && self.starts.next_ns() < u64::MAX {
+            self.starts.take();
+            self.number += 1;
         }
     }
 
@@ -112,19 +147,19 @@ impl Starts {
         while self.next_ns() <= ns {
             self.take();
         }
-        self.taken()
+        self.taken
     }
 }
 
 /// One stream of planned starts: the next to be taken, and the first that is not due.
 #[derive(Debug)]
 struct Stream {
-    next: Mutex<Starts>,
-    due: Mutex<Starts>,
+    next: Mutex<Dealt>,
+    due: Mutex<Dealt>,
 }
 
 impl Stream {
-    fn new(starts: Starts) -> Stream {
+    fn new(starts: Dealt) -> Stream {
         Stream { next: Mutex::new(starts.clone()), due: Mutex::new(starts) }
     }
 
@@ -136,12 +171,12 @@ impl Stream {
 
     fn queue_length(&self, ns: u64) -> u64 {
         let due = self.due.lock().advance(ns);
-        due.saturating_sub(self.next.lock().taken())
+        due.saturating_sub(self.next.lock().taken)
     }
 
     fn left_before(&self, ns: u64) -> Option<(u64, u64)> {
         let mut left = self.next.lock().clone();
-        let (first, taken) = (left.next_ns(), left.taken());
+        let (first, taken) = (left.next_ns(), left.taken);
         let count = left.advance(ns.checked_sub(1)?) - taken;
         (count > 0).then_some((count, first))
     }
@@ -175,32 +210,37 @@ pub(crate) struct Pacer {
     /// One for all threads, or one for each.
     streams: Vec<Stream>,
     course: Option<Arc<Course>>,
+    deal: Deal,
 }
 
 impl Pacer {
     /// Of a schedule, whose phases have these mixes; nothing for a closed loop without planned starts.
     pub(crate) fn of(schedule: &Schedule, mix_of: &[usize]) -> Option<Pacer> {
-        let Schedule { pace, threads, seed, .. } = *schedule;
+        let Schedule { pace, seed, .. } = *schedule;
+        let deal = schedule.deal();
         let phases = schedule.phases.as_ref().zip(Course::of(schedule, mix_of));
-        let Some((phases, course)) = phases else { return Pacer::new(pace, threads, seed) };
+        let Some((phases, course)) = phases else { return Pacer::new(pace, deal, seed) };
         let course = Arc::new(course);
         let along = Along::new(Arc::clone(&course), phases.arrivals, Rng::new(seed, STREAM));
-        Some(Pacer { streams: vec![Stream::new(Starts::Along(along))], course: Some(course) })
+        let stream = Stream::new(Dealt::new(Starts::Along(along), deal));
+        Some(Pacer { streams: vec![stream], course: Some(course), deal })
     }
 
     /// A pacer for planned starts; nothing for a closed loop without.
-    fn new(pace: Pace, threads: u32, seed: u64) -> Option<Pacer> {
-        let stream = |planned| Stream::new(Starts::AtRate(planned));
+    fn new(pace: Pace, deal: Deal, seed: u64) -> Option<Pacer> {
+        let stream = |planned, deal| Stream::new(Dealt::new(Starts::AtRate(planned), deal));
+        let threads = deal.threads();
         let streams = match pace {
             Pace::Closed => return None,
             Pace::Rate { per_second, arrivals } => {
-                vec![stream(Planned::new(per_second, arrivals, seed))]
+                vec![stream(Planned::new(per_second, arrivals, seed), deal)]
             }
-            Pace::Throttled { per_second } => (0..threads)
-                .map(|thread| stream(Planned::of_thread(per_second, threads, thread, seed)))
+            Pace::Throttled { per_second } => (0..deal.own())
+                .map(|place| Planned::of_thread(per_second, threads, deal.thread(place), seed))
+                .map(|planned| stream(planned, Deal::to(1)))
                 .collect(),
         };
-        Some(Pacer { streams, course: None })
+        Some(Pacer { streams, course: None, deal })
     }
 
     /// What a thread does next that is free at `ns`.
@@ -225,7 +265,8 @@ impl Pacer {
 
     /// The next planned start of a thread, in ns from the start of the load.
     fn take(&self, thread: u32) -> u64 {
-        self.streams[thread as usize % self.streams.len()].next.lock().take()
+        let place = self.deal.place_of(thread) as usize;
+        self.streams[place % self.streams.len()].next.lock().take()
     }
 
     /// Planned starts up to `ns` that no thread has taken yet.
@@ -243,6 +284,7 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::Part;
     use crate::phases::{LoadPhase, PhasePace, Phases};
     use crate::schedule::SECOND_NS;
 
@@ -277,19 +319,19 @@ mod tests {
     #[test]
     fn what_is_due_and_not_taken_is_the_queue() {
         let pace = Pace::Rate { per_second: 1000.0, arrivals: Arrivals::Even };
-        let pacer = Pacer::new(pace, 2, 1).unwrap();
+        let pacer = Pacer::new(pace, Deal::to(2), 1).unwrap();
         assert_eq!(pacer.queue_length(9_999_999), 10);
         (0..7).for_each(|_| assert!(pacer.take(0) < 100_000_000));
         assert_eq!(pacer.queue_length(9_999_999), 3);
         (0..7).for_each(|_| assert!(pacer.take(0) < 100_000_000));
         assert_eq!(pacer.queue_length(9_999_999), 0, "threads ahead of time make no queue");
-        assert!(Pacer::new(Pace::Closed, 2, 1).is_none());
+        assert!(Pacer::new(Pace::Closed, Deal::to(2), 1).is_none());
     }
 
     #[test]
     fn what_is_left_before_an_instant_begins_with_the_first_not_taken() {
         let pace = Pace::Rate { per_second: 1000.0, arrivals: Arrivals::Even };
-        let pacer = Pacer::new(pace, 2, 1).unwrap();
+        let pacer = Pacer::new(pace, Deal::to(2), 1).unwrap();
         assert_eq!(
             pacer.left_before(10_000_000),
             Some((10, 0)),
@@ -339,7 +381,7 @@ mod tests {
 
     #[test]
     fn throttled_threads_have_their_own_starts_which_add_up_to_the_rate() {
-        let pacer = Pacer::new(Pace::Throttled { per_second: 100.0 }, 4, 7).unwrap();
+        let pacer = Pacer::new(Pace::Throttled { per_second: 100.0 }, Deal::to(4), 7).unwrap();
         let firsts = [0, 1, 2, 3].map(|thread| pacer.take(thread));
         assert!(firsts.iter().all(|first| *first < 40_000_000), "{firsts:?}");
         assert!(firsts[0] != firsts[1], "they do not start together");
@@ -348,7 +390,43 @@ mod tests {
         assert!((94..=96).contains(&pacer.queue_length(1_000_000_000)));
         let (left, first) = pacer.left_before(1_000_000_000).unwrap();
         assert!((94..=96).contains(&left) && first >= 40_000_000, "{left} {first}");
-        let fast = Pacer::new(Pace::Throttled { per_second: 8000.0 }, 4, 7).unwrap();
+        let fast = Pacer::new(Pace::Throttled { per_second: 8000.0 }, Deal::to(4), 7).unwrap();
         assert_eq!([fast.take(3), fast.take(3)], [0, 500_000], "no delay below a millisecond");
+    }
+
+    #[test]
+    fn parts_have_together_the_starts_of_the_whole() {
+        let burst = PhasePace::Rate { from_per_s: 200.0, to_per_s: 400.0 };
+        let phases = Phases {
+            arrivals: Arrivals::Poisson,
+            each: vec![LoadPhase { seconds: 1, pace: burst, workload: None }],
+        };
+        let rate = Pace::Rate { per_second: 300.0, arrivals: Arrivals::Poisson };
+        let throttled = Pace::Throttled { per_second: 300.0 };
+        for (pace, phases) in [(rate, None), (throttled, None), (Pace::Closed, Some(phases))] {
+            let starts = |of: u32| -> Vec<u64> {
+                let schedule = |number| Schedule {
+                    threads: 5,
+                    seconds: 1.0,
+                    pace,
+                    phases: phases.clone(),
+                    part: Part { number, of },
+                    ..Schedule::default()
+                };
+                let mut all = Vec::new();
+                for schedule in (0..of).map(schedule) {
+                    let pacer = Pacer::of(&schedule, &[0]).unwrap();
+                    for stream in &pacer.streams {
+                        all.extend(std::iter::from_fn(|| stream.take_before(SECOND_NS)));
+                    }
+                    assert_eq!(pacer.left_before(SECOND_NS), None);
+                }
+                all.sort_unstable();
+                all
+            };
+            assert!(starts(1).len() > 200, "{pace:?}");
+            assert_eq!(starts(1), starts(2), "{pace:?}");
+            assert_eq!(starts(1), starts(3), "{pace:?}");
+        }
     }
 }

@@ -8,6 +8,7 @@ use crate::keys::{Keys, Unique, Walk};
 use crate::mode::Mode;
 use crate::oltp::{Group, Kind, Tables, variants};
 use crate::operations::Operations;
+use crate::part::Deal;
 use crate::random::splitmix64;
 use crate::recipe::Recipe;
 use crate::schema::{Schema, SchemaKind};
@@ -32,7 +33,7 @@ pub(crate) struct Program {
     pub(crate) text: Option<TextSource>,
     /// What YCSB's events are made of, in place of the groups.
     pub(crate) operations: Option<Operations>,
-    threads: u32,
+    deal: Deal,
     schema: Schema,
     scatter_seed: Option<u64>,
 }
@@ -65,7 +66,7 @@ impl Program {
     pub(crate) fn new(
         schema: &Schema,
         workload: &Workload,
-        threads: u32,
+        deal: Deal,
         seed: u64,
     ) -> Result<Program> {
         schema.check()?;
@@ -85,13 +86,13 @@ impl Program {
             table_size: schema.table_size,
             auto_inc: schema.auto_inc,
             rows: Keys::new(&workload.distribution(), 1, schema.table_size, scatter_seed),
-            unique: Arc::new(Unique::new(splitmix64(&mut seed.wrapping_add(1)))),
-            walk: Arc::new(Walk::new(schema.table_size)),
+            unique: Arc::new(Unique::new(splitmix64(&mut seed.wrapping_add(1)), deal)),
+            walk: Arc::new(Walk::new(schema.table_size, deal)),
             text: text_source(schema)?,
             operations: (schema.generator == Generator::Ycsb)
-                .then(|| Operations::new(schema, workload, threads, splitmix64(&mut { seed }))),
+                .then(|| Operations::new(schema, workload, deal, splitmix64(&mut { seed }))),
             workload: workload.clone(),
-            threads,
+            deal,
             schema: schema.clone(),
             scatter_seed,
         })
@@ -114,14 +115,14 @@ impl Program {
         if self.workload.mode == Mode::Strict {
             return Keys::new(&distribution, 1, self.schema.table_size, self.scatter_seed);
         }
-        let slice = self.schema.table_size as f64 / f64::from(self.threads);
+        let slice = self.schema.table_size as f64 / f64::from(self.deal.threads());
         let end = |thread: u32| (f64::from(thread) * slice) as u64;
         Keys::new(&distribution, end(thread), end(thread + 1), self.scatter_seed)
     }
 
-    /// What is sent once before the load: sysbench 0.4 empties the table that it will insert into.
+    /// What is sent once before the load, by its first part: sysbench 0.4 empties the table that it will insert into.
     pub(crate) fn opening(&self) -> Option<String> {
-        (self.workload.recipe == Recipe::OltpNontrxInsert)
+        (self.workload.recipe == Recipe::OltpNontrxInsert && self.deal.is_first())
             .then(|| format!("TRUNCATE TABLE {}", self.schema.table(1)))
     }
 
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn read_write_prepares_nine_per_table_and_two() {
         let schema = Schema { tables: 7, ..Schema::default() };
-        let program = Program::new(&schema, &Workload::default(), 1, 1).unwrap();
+        let program = Program::new(&schema, &Workload::default(), Deal::to(1), 1).unwrap();
         assert_eq!(program.prepared_per_connection(), 9 * 7 + 2);
     }
 
@@ -246,7 +247,8 @@ mod tests {
         let schema = |generator| Schema { generator, ..Schema::default() };
         let prepared = |recipe: Recipe| {
             let workload = Workload { recipe, ..Workload::default() };
-            let program = Program::new(&schema(recipe.generator()), &workload, 1, 1).unwrap();
+            let program =
+                Program::new(&schema(recipe.generator()), &workload, Deal::to(1), 1).unwrap();
             program.prepared_per_connection()
         };
         assert_eq!((prepared(Recipe::Oltp), prepared(Recipe::OltpComplex)), (0, 12));
@@ -255,14 +257,15 @@ mod tests {
     #[test]
     fn tables_of_another_sysbench_are_refused_in_one_line() {
         let workload = Workload { recipe: Recipe::OltpComplex, ..Workload::default() };
-        let refusal = |schema: &Schema| Program::new(schema, &workload, 1, 1).err().unwrap();
+        let refusal =
+            |schema: &Schema| Program::new(schema, &workload, Deal::to(1), 1).err().unwrap();
         let message = refusal(&Schema::default()).to_string();
         assert!(
             message.starts_with("`oltp_complex` is a recipe of sysbench-0.4, but the tables are")
         );
         assert!(message.contains("oltp_read_write") && !message.contains('\n'), "{message}");
         let fitting = Schema { generator: Generator::V04, ..Schema::default() };
-        assert!(Program::new(&fitting, &workload, 1, 1).is_ok());
+        assert!(Program::new(&fitting, &workload, Deal::to(1), 1).is_ok());
     }
 
     #[test]
@@ -275,7 +278,7 @@ mod tests {
                 rand_type: Some(crate::keys::RandType::Uniform),
                 ..Workload::default()
             };
-            let keys = Program::new(&schema, &workload, 3, 1).unwrap().points(thread);
+            let keys = Program::new(&schema, &workload, Deal::to(3), 1).unwrap().points(thread);
             let mut rng = Rng::new(1, 1);
             let drawn: Vec<u64> = (0..500).map(|_| keys.draw(&mut rng)).collect();
             (*drawn.iter().min().unwrap(), *drawn.iter().max().unwrap())

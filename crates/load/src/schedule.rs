@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::arrivals::Arrivals;
 use crate::arrivals::is_rate;
 use crate::error::{Error, Result};
+use crate::part::{Deal, Part};
 use crate::phases::Phases;
 
 /// When measuring begins.
@@ -80,6 +81,9 @@ pub struct Schedule {
     /// What the load bears that would end it else.
     #[serde(skip_serializing_if = "RidesOut::is_nothing")]
     pub rides_out: RidesOut,
+    /// Which part of it is run, where several hosts run it together.
+    #[serde(skip_serializing_if = "Part::is_whole")]
+    pub part: Part,
 }
 
 /// What a load goes on after, because it is meant to happen; else it ends the load, or is ignored where the workload says so.
@@ -112,6 +116,7 @@ impl Default for Schedule {
             forced_shutdown: None,
             phases: None,
             rides_out: RidesOut::default(),
+            part: Part::WHOLE,
         }
     }
 }
@@ -144,7 +149,34 @@ impl Schedule {
             Some(per_second) if !is_rate(per_second) => {
                 refuse(format!("the rate is {per_second}; give more than 0 events per second"))
             }
-            _ => self.check_phases(),
+            _ => self.check_part().and_then(|()| self.check_phases()),
+        }
+    }
+
+    /// How what it has one sequence of is dealt out; for a schedule that was checked.
+    pub(crate) fn deal(&self) -> Deal {
+        Deal::new(self.part, self.threads)
+    }
+
+    fn check_part(&self) -> Result<()> {
+        let Part { number, of } = self.part;
+        let refuse = |message: String| Err(Error::Config(message));
+        match self.warmup {
+            _ if number >= of => refuse(format!("there is no part {number} of {of}")),
+            _ if of == 1 => Ok(()),
+            Warmup::Steady { .. } => refuse(
+                "a load of several hosts needs a warm-up of a fixed length; give its seconds"
+                    .into(),
+            ),
+            _ if self.threads < of => refuse(format!(
+                "{} threads are fewer than {of} hosts; give at least a thread for each",
+                self.threads
+            )),
+            _ if (1..u64::from(of)).contains(&self.events) => refuse(format!(
+                "{} events are fewer than {of} hosts; give at least an event for each",
+                self.events
+            )),
+            Warmup::Seconds(_) => Ok(()),
         }
     }
 
@@ -238,6 +270,24 @@ mod tests {
         ];
         for (schedule, told) in bad {
             let message = schedule.check().unwrap_err().to_string();
+            assert!(message.contains(told), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_dealt_out_is_refused_with_what_to_change() {
+        let part = Part { number: 1, of: 3 };
+        let good = Schedule { threads: 3, events: 3, part, ..Schedule::default() };
+        good.check().unwrap();
+        let steady = Warmup::Steady { cap_seconds: 60.0 };
+        for (bad, told) in [
+            (Schedule { threads: 2, ..good.clone() }, "2 threads are fewer than 3 hosts"),
+            (Schedule { events: 2, ..good.clone() }, "2 events are fewer than 3 hosts"),
+            (Schedule { warmup: steady, ..good.clone() }, "fixed length"),
+            (Schedule { part: Part { number: 3, of: 3 }, ..good.clone() }, "no part 3 of 3"),
+            (Schedule { part: Part { number: 0, of: 0 }, ..good }, "no part 0 of 0"),
+        ] {
+            let message = bad.check().unwrap_err().to_string();
             assert!(message.contains(told), "{message}");
         }
     }

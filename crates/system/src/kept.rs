@@ -17,11 +17,12 @@ use rustix::io::Errno;
 use crate::cache::{self, Shelf};
 
 /// The kinds, as their directories are called, in words.
-pub const KINDS: [(&str, &str); 4] = [
+pub const KINDS: [(&str, &str); 5] = [
     ("preconditioned", "preconditioned devices"),
     ("templates", "empty data directories"),
     ("servers", "downloaded servers"),
     ("ceph", "downloaded Ceph programs"),
+    ("programs", "copies of Assay from other machines"),
 ];
 
 /// Preconditioned devices that nobody used for so long go when another one is made.

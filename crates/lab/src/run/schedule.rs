@@ -27,6 +27,7 @@ pub(super) fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
         rides_out: plan.rides_out(),
         // A statement that waits for transactions, which wait for it, would let no run end.
         forced_shutdown: plan.has_happenings().then_some(GRACE_S),
+        ..Schedule::default()
     }
 }
 

@@ -21,6 +21,7 @@ use crate::outcome::{Observer, Outcome, Work};
 use crate::record::{Event, Outcome as Counted};
 use crate::run::carry_out;
 use crate::schedule::Schedule;
+use crate::start::Start;
 use crate::worker::{Task, Worker};
 
 /// Loads the files in `directory`, which [`super::prepare`] has made.
@@ -46,7 +47,8 @@ pub fn run(
         data: Data::new(fileio.data_ratio()),
         fileio,
     };
-    carry_out(&task, schedule, origin, observer, stop)
+    let start = origin.map_or(Start::AtOnce, Start::OnClock);
+    carry_out(&task, schedule, start, observer, stop)
 }
 
 /// Operations on files that are open.

@@ -4,8 +4,9 @@
 //! unique random integers", 2012); applied twice with an offset and a mask they permute all 32-bit numbers.
 //! A counter shared by all threads runs through them, so threads never collide. [`Walk`] is how sysbench 0.4 does it.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::part::Deal;
 use crate::random::splitmix64;
 
 /// The largest prime below 2³² that is 3 modulo 4.
@@ -14,21 +15,25 @@ const PRIME: u64 = 4_294_967_291;
 /// A shared sequence of distinct 32-bit numbers.
 #[derive(Debug)]
 pub(crate) struct Unique {
-    counter: AtomicU32,
+    deal: Deal,
+    taken: AtomicU64,
+    first: u32,
     offset: u32,
     mask: u32,
 }
 
 impl Unique {
-    pub(crate) fn new(seed: u64) -> Unique {
+    /// Of this seed, those of one part.
+    pub(crate) fn new(seed: u64, deal: Deal) -> Unique {
         let mut state = seed;
         let mut next = || (splitmix64(&mut state) >> 32) as u32;
-        Unique { counter: AtomicU32::new(next()), offset: next(), mask: next() }
+        Unique { deal, taken: AtomicU64::new(0), first: next(), offset: next(), mask: next() }
     }
 
     /// The next number; the first repeat comes after 2³² of them.
     pub(crate) fn next(&self) -> u32 {
-        self.place(self.counter.fetch_add(1, Ordering::Relaxed))
+        let number = self.deal.nth(self.taken.fetch_add(1, Ordering::Relaxed));
+        self.place(self.first.wrapping_add(number as u32))
     }
 
     fn place(&self, index: u32) -> u32 {
@@ -50,29 +55,33 @@ fn residue(x: u32) -> u32 {
 #[derive(Debug)]
 pub(crate) struct Walk {
     rows: u64,
-    place: AtomicU64,
+    deal: Deal,
+    taken: AtomicU64,
 }
 
 impl Walk {
     const STEP: u64 = 2_147_483_647;
 
-    pub(crate) fn new(rows: u64) -> Walk {
-        Walk { rows: rows.max(1), place: AtomicU64::new(Walk::STEP) }
+    /// The steps of one part.
+    pub(crate) fn new(rows: u64, deal: Deal) -> Walk {
+        Walk { rows: rows.max(1), deal, taken: AtomicU64::new(0) }
     }
 
     /// The next id, from 1.
     pub(crate) fn next(&self) -> u64 {
-        self.place.fetch_add(Walk::STEP, Ordering::Relaxed) % self.rows + 1
+        let steps = 1 + self.deal.nth(self.taken.fetch_add(1, Ordering::Relaxed));
+        steps.wrapping_mul(Walk::STEP) % self.rows + 1
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::part::Part;
 
     #[test]
     fn a_million_numbers_are_distinct() {
-        let unique = Unique::new(3);
+        let unique = Unique::new(3, Deal::to(1));
         let mut seen: Vec<u32> = (0..1_000_000).map(|_| unique.next()).collect();
         let in_order = seen.windows(2).filter(|pair| pair[0] < pair[1]).count();
         assert!((450_000..550_000).contains(&in_order), "{in_order}");
@@ -83,10 +92,33 @@ mod tests {
 
     #[test]
     fn a_walk_meets_every_row_once() {
-        let walk = Walk::new(1000);
+        let walk = Walk::new(1000, Deal::to(1));
         assert_eq!([walk.next(), walk.next()], [648, 295]);
         let mut seen: Vec<u64> = (2..1000).map(|_| walk.next()).chain([648, 295]).collect();
         seen.sort_unstable();
         assert_eq!(seen, (1..=1000).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn parts_have_together_what_the_whole_has() {
+        let deals = |of| (0..of).map(move |number| Deal::new(Part { number, of }, 5));
+        let unique = |of| -> Vec<u32> {
+            let of_part = |deal: Deal| {
+                let unique = Unique::new(9, deal);
+                (0..deal.below(1000)).map(|_| unique.next()).collect::<Vec<u32>>()
+            };
+            let mut all: Vec<u32> = deals(of).flat_map(of_part).collect();
+            all.sort_unstable();
+            all
+        };
+        assert_eq!(unique(3), unique(1));
+        let mut met: Vec<u64> = deals(2)
+            .flat_map(|deal| {
+                let walk = Walk::new(1000, deal);
+                (0..deal.below(1000)).map(|_| walk.next()).collect::<Vec<u64>>()
+            })
+            .collect();
+        met.sort_unstable();
+        assert_eq!(met, (1..=1000).collect::<Vec<u64>>());
     }
 }

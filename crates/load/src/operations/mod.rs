@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use counter::InsertCounter;
 
 use crate::oltp::Kind;
+use crate::part::Deal;
 use crate::random::Rng;
 use crate::recipe::Recipe;
 use crate::schema::Schema;
@@ -32,14 +33,18 @@ pub(crate) struct Operations {
     scan_ranks: Option<Zipfian>,
     schema: Schema,
     write_all_fields: bool,
+    /// Counts what was loaded and what this part has inserted: [`Operations::record`] says which records these are.
     pub(crate) counter: Arc<InsertCounter>,
+    /// Records that are there before the load.
+    loaded: u64,
+    deal: Deal,
 }
 
 impl Operations {
     pub(crate) fn new(
         schema: &Schema,
         workload: &Workload,
-        threads: u32,
+        deal: Deal,
         scatter_seed: u64,
     ) -> Operations {
         let (options, recipe) = (&workload.ycsb, workload.recipe);
@@ -62,7 +67,17 @@ impl Operations {
             scan_ranks: is_zipfian.then(|| Zipfian::new(scan_length_max, THETA)),
             schema: schema.clone(),
             write_all_fields: options.write_all_fields,
-            counter: Arc::new(InsertCounter::new(records, threads as usize)),
+            counter: Arc::new(InsertCounter::new(records, deal.own() as usize)),
+            loaded: records,
+            deal,
+        }
+    }
+
+    /// The record of this number of the counter. Of those that are inserted meanwhile a part knows, and asks for, its own.
+    fn record(&self, number: u64) -> u64 {
+        match number.checked_sub(self.loaded) {
+            None => number,
+            Some(place) => self.loaded + self.deal.nth(place),
         }
     }
 
@@ -123,7 +138,8 @@ impl Drawn {
             }
         }
         let schema = &operations.schema;
-        key_name(self.number, schema.insert_order, schema.zero_padding as usize, &mut self.key);
+        let record = operations.record(self.number);
+        key_name(record, schema.insert_order, schema.zero_padding as usize, &mut self.key);
         match self.operation {
             Operation::Scan => self.scan_length = operations.scan_length(rng),
             Operation::Update | Operation::ReadModifyWrite if !operations.write_all_fields => {

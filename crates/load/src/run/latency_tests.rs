@@ -119,7 +119,8 @@ fn by_loops<C: Connect>(connect: &C) -> (f64, f64) {
     };
     let schedule = Schedule { threads: CONNECTIONS, seconds: 0.2, ..Schedule::default() };
     let (schema, stop) = (Schema::default(), AtomicBool::new(false));
-    let outcome = run_on(connect, "fake", &schema, &workload, &schedule, None, &(), &stop).unwrap();
+    let outcome =
+        run_on(connect, "fake", &schema, &workload, &schedule, Start::AtOnce, &(), &stop).unwrap();
     let service = &outcome.latency_of("transaction").unwrap().service;
     let floor_ms = SERVICE.as_secs_f64() * 1e3 * 0.999;
     assert!(service.latency_ms_min >= floor_ms, "answers are not timed before they come");

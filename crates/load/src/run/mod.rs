@@ -28,6 +28,7 @@ use crate::program::Program;
 use crate::record::Collector;
 use crate::schedule::{SECOND_NS, Schedule};
 use crate::schema::Schema;
+use crate::start::{Rendezvous, Start};
 use crate::worker::{Clock, Shared, Statements, Task, Window};
 use crate::workload::Workload;
 use assay_mysql::{ClientConnect, Connect, Endpoint, Session};
@@ -56,9 +57,40 @@ pub fn run(
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome> {
+    let start = origin.map_or(Start::AtOnce, Start::OnClock);
+    run_from(start, endpoint, schema, workload, schedule, observer, stop)
+}
+
+/// As [`run`], of a load that begins with others: those of other hosts, whose part of it is in `schedule`, or of other servers. Seconds
+/// are counted from that beginning.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_together(
+    endpoint: &Endpoint,
+    schema: &Schema,
+    workload: &Workload,
+    schedule: &Schedule,
+    rendezvous: &dyn Rendezvous,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
+    let start = Start::Together(rendezvous);
+    run_from(start, endpoint, schema, workload, schedule, observer, stop)
+}
+
+fn run_from(
+    start: Start<'_>,
+    endpoint: &Endpoint,
+    schema: &Schema,
+    workload: &Workload,
+    schedule: &Schedule,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<Outcome> {
     let connect =
         ClientConnect::new(endpoint).map_err(|e| e.at(&endpoint.to_string(), "connect"))?;
-    run_on(&connect, &endpoint.to_string(), schema, workload, schedule, origin, observer, stop)
+    run_on(&connect, &endpoint.to_string(), schema, workload, schedule, start, observer, stop)
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -68,7 +100,7 @@ pub(crate) fn run_on<C: Connect>(
     schema: &Schema,
     workload: &Workload,
     schedule: &Schedule,
-    origin: Option<Instant>,
+    start: Start<'_>,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome> {
@@ -77,7 +109,7 @@ pub(crate) fn run_on<C: Connect>(
     open_with(connect, endpoint, mixes.main())?;
     let rides_out = schedule.rides_out;
     let task = Statements { mixes: &mixes, schema, connect, endpoint, rides_out };
-    carry_out(&task, schedule, origin, observer, stop)
+    carry_out(&task, schedule, start, observer, stop)
 }
 
 /// Runs events of a task as the schedule says.
@@ -87,10 +119,11 @@ pub(crate) fn run_on<C: Connect>(
 pub(crate) fn carry_out<T: Task>(
     task: &T,
     schedule: &Schedule,
-    origin: Option<Instant>,
+    start: Start<'_>,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome> {
+    let deal = schedule.deal();
     let shared = Shared {
         task,
         window: Window::new(),
@@ -98,11 +131,12 @@ pub(crate) fn carry_out<T: Task>(
         stop: AtomicBool::new(false),
         cut: AtomicBool::new(false),
         begun: AtomicU64::new(0),
-        unfinished: (0..schedule.threads).map(|_| AtomicU64::new(u64::MAX)).collect(),
+        unfinished: (0..deal.own()).map(|_| AtomicU64::new(u64::MAX)).collect(),
         in_flight: AtomicU32::new(0),
-        events_max: schedule.events,
+        events_max: deal.below(schedule.events),
+        deal,
     };
-    let job = Job { shared: &shared, schedule, origin, observer, stop };
+    let job = Job { shared: &shared, schedule, start, observer, stop };
     thread::scope(|scope| {
         let coordinator = thread::Builder::new().name("load".into()).spawn_scoped(scope, || {
             bind(&schedule.cpus)?;
@@ -144,23 +178,21 @@ fn bind(cpus: &[usize]) -> Result<()> {
 struct Job<'a, T> {
     shared: &'a Shared<'a, T>,
     schedule: &'a Schedule,
-    origin: Option<Instant>,
+    start: Start<'a>,
     observer: &'a dyn Observer,
     stop: &'a AtomicBool,
 }
 
 impl<T: Task> Job<'_, T> {
     fn coordinate<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<Outcome> {
-        let mut collector = Collector::new(self.schedule.threads as usize);
+        let mut collector = Collector::new(self.shared.deal.own() as usize);
         let gate = Arc::new(Gate::default());
         let mut crew = Crew::new();
         if let Err(error) = self.assemble(scope, &mut crew, &collector, &gate) {
             self.dismiss(&crew, &gate);
             return Err(error);
         }
-        let now = Instant::now();
-        let clock = Clock::from(self.origin.unwrap_or(now));
-        let start = clock.now().div_ceil(SECOND_NS) * SECOND_NS * u64::from(self.origin.is_some());
+        let (clock, start) = self.begin(&mut crew, &gate);
         let mut watch = Watch::new(self, clock, start);
         watch.plan_window();
         if self.shared.window.start() <= start {
@@ -178,6 +210,22 @@ impl<T: Task> Job<'_, T> {
         Ok(Outcome { events_cut, ..watch.outcome(&collector, interrupted, cpu_s) })
     }
 
+    /// The clock, and when the load starts on it. Where it is called off meanwhile, everybody is sent home.
+    fn begin(&self, crew: &mut Crew, gate: &Gate) -> (Clock, u64) {
+        let origin = match self.start {
+            Start::AtOnce => return (Clock::from(Instant::now()), 0),
+            Start::OnClock(origin) => Some(origin),
+            Start::Together(_) if self.stop.load(Ordering::Relaxed) => None,
+            Start::Together(rendezvous) => rendezvous.meet(),
+        };
+        if origin.is_none() {
+            self.dismiss(crew, gate);
+            crew.await_all();
+        }
+        let clock = Clock::from(origin.unwrap_or_else(Instant::now));
+        (clock, clock.now().div_ceil(SECOND_NS) * SECOND_NS)
+    }
+
     /// Starts all threads and waits until each worker is connected and has its statements prepared, or until the run is stopped: then
     /// nobody is left.
     fn assemble<'scope>(
@@ -189,7 +237,7 @@ impl<T: Task> Job<'_, T> {
     ) -> Result<()> {
         self.start_all(scope, crew, collector, gate)?;
         let mut ready = 0;
-        while ready < self.schedule.threads {
+        while ready < self.shared.deal.own() {
             if self.stop.load(Ordering::Relaxed) {
                 self.dismiss(crew, gate);
                 crew.await_all();
@@ -272,6 +320,9 @@ mod tests;
 
 #[cfg(test)]
 mod old_tests;
+
+#[cfg(test)]
+mod parts_tests;
 
 #[cfg(test)]
 mod phases_tests;

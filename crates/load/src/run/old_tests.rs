@@ -23,7 +23,7 @@ fn run_of(
     schedule: &Schedule,
 ) -> Outcome {
     let stop = AtomicBool::new(false);
-    run_on(server, "fake", schema, workload, schedule, None, &(), &stop).unwrap()
+    run_on(server, "fake", schema, workload, schedule, Start::AtOnce, &(), &stop).unwrap()
 }
 
 fn events(events: u64) -> Schedule {

@@ -49,7 +49,16 @@ fn schedule(threads: u32, each: Vec<LoadPhase>) -> Schedule {
 fn go(server: &FakeServer, schedule: &Schedule, seen: &Seen) -> Result<Outcome> {
     let schema = Schema { tables: 1, ..Schema::default() };
     let workload = of(Recipe::OltpPointSelect);
-    run_on(server, "fake", &schema, &workload, schedule, None, seen, &AtomicBool::new(false))
+    run_on(
+        server,
+        "fake",
+        &schema,
+        &workload,
+        schedule,
+        Start::AtOnce,
+        seen,
+        &AtomicBool::new(false),
+    )
 }
 
 #[test]
@@ -163,7 +172,7 @@ fn ids_of_new_rows_are_distinct_over_all_mixes() {
     let each = vec![phase(PhasePace::Closed, None), phase(PhasePace::Closed, Some(other))];
     let schedule = schedule(2, each);
     let stop = AtomicBool::new(false);
-    run_on(&server, "fake", &schema, &insert, &schedule, None, &(), &stop).unwrap();
+    run_on(&server, "fake", &schema, &insert, &schedule, Start::AtOnce, &(), &stop).unwrap();
     let mut ids: Vec<String> = server
         .log()
         .iter()

@@ -36,8 +36,10 @@ impl<T: Task> Job<'_, T> {
         let Some(sender) = crew.sender.take() else { return Ok(()) };
         let threads = self.threads();
         for number in 0..threads {
-            let workers = (number..self.schedule.threads).step_by(threads as usize);
-            let workers = workers.map(|one| (one, collector.ledger(one as usize))).collect();
+            let deal = self.shared.deal;
+            let places = (number..deal.own()).step_by(threads as usize);
+            let workers = places.map(|one| (deal.thread(one), collector.ledger(one as usize)));
+            let workers = workers.collect();
             let post = Post { workers, gate: Arc::clone(gate), sender: sender.clone() };
             crew.bells.push(self.start(scope, number, post)?);
             crew.up += 1;
@@ -47,7 +49,7 @@ impl<T: Task> Job<'_, T> {
 
     /// As many as there are CPUs to run on, or workers if these are fewer or each needs its own.
     fn threads(&self) -> u32 {
-        let workers = self.schedule.threads;
+        let workers = self.shared.deal.own();
         if !T::WAITS_FOR_SOCKETS {
             return workers;
         }

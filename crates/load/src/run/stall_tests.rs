@@ -32,7 +32,7 @@ fn second_of_load(mode: Mode, pace: Pace, stalled: usize) -> Outcome {
     let schedule = Schedule { threads: 8, seconds: 1.0, pace, ..Schedule::default() };
     let (schema, stop) = (Schema::default(), AtomicBool::new(false));
     let server = stall.server(stalled);
-    run_on(&server, "fake", &schema, &workload, &schedule, None, &stall, &stop).unwrap()
+    run_on(&server, "fake", &schema, &workload, &schedule, Start::AtOnce, &stall, &stop).unwrap()
 }
 
 const RATE: Pace = Pace::Rate { per_second: 200.0, arrivals: Arrivals::Even };
@@ -79,6 +79,7 @@ fn a_run_that_ends_by_its_number_of_events_leaves_none_behind() {
         Schedule { threads: 4, events: 50, seconds: 0.0, pace: RATE, ..Schedule::default() };
     let (server, schema) = (FakeServer::new(Duration::ZERO), Schema::default());
     let stop = AtomicBool::new(false);
-    let outcome = run_on(&server, "fake", &schema, &workload, &schedule, None, &(), &stop).unwrap();
+    let outcome =
+        run_on(&server, "fake", &schema, &workload, &schedule, Start::AtOnce, &(), &stop).unwrap();
     assert_eq!((outcome.events, outcome.unfinished.events), (50, 0));
 }

@@ -34,7 +34,7 @@ fn go(
 ) -> Result<Outcome> {
     let schema = Schema { tables: 3, ..Schema::default() };
     let stop = AtomicBool::new(false);
-    run_on(server, "fake", &schema, workload, schedule, None, seconds, &stop)
+    run_on(server, "fake", &schema, workload, schedule, Start::AtOnce, seconds, &stop)
 }
 
 fn run_quietly(server: &FakeServer, workload: &Workload, schedule: &Schedule) -> Result<Outcome> {
@@ -209,7 +209,16 @@ fn stopping_from_outside_gives_what_was_measured() {
     let workload = workload(Recipe::OltpPointSelect, Mode::Strict);
     let outcome = thread::scope(|scope| {
         let run = scope.spawn(|| {
-            run_on(&server, "fake", &Schema::default(), &workload, &schedule, None, &seconds, &stop)
+            run_on(
+                &server,
+                "fake",
+                &Schema::default(),
+                &workload,
+                &schedule,
+                Start::AtOnce,
+                &seconds,
+                &stop,
+            )
         });
         while server.log().len() < 50 {
             thread::yield_now();
@@ -229,9 +238,17 @@ fn seconds_follow_the_callers_clock() {
     let schedule = Schedule { seconds: 1.0, ..Schedule::default() };
     let workload = workload(Recipe::OltpPointSelect, Mode::Strict);
     let stop = AtomicBool::new(false);
-    let outcome =
-        run_on(&server, "fake", &Schema::default(), &workload, &schedule, Some(origin), &(), &stop)
-            .unwrap();
+    let outcome = run_on(
+        &server,
+        "fake",
+        &Schema::default(),
+        &workload,
+        &schedule,
+        Start::OnClock(origin),
+        &(),
+        &stop,
+    )
+    .unwrap();
     assert_eq!((outcome.measure_start_s, outcome.measure_end_s), (42.0, 43.0));
 }
 
@@ -254,7 +271,8 @@ fn a_stop_is_seen_while_connections_are_made() {
     let (schema, stop) = (Schema::default(), AtomicBool::new(true));
     let workload = workload(Recipe::OltpPointSelect, Mode::Strict);
     let schedule = Schedule { threads: 3, seconds: 600.0, ..Schedule::default() };
-    let outcome = run_on(&Mute, "fake", &schema, &workload, &schedule, None, &(), &stop).unwrap();
+    let outcome =
+        run_on(&Mute, "fake", &schema, &workload, &schedule, Start::AtOnce, &(), &stop).unwrap();
     assert!(outcome.interrupted && outcome.events == 0, "{outcome:?}");
 }
 

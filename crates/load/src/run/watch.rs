@@ -10,6 +10,7 @@ use crate::mode::Mode;
 use crate::outcome::{KindLatency, Outcome, Second, SecondPhase, ThreadOutcome};
 use crate::record::Collector;
 use crate::schedule::{SECOND_NS, Warmup};
+use crate::share::share;
 use crate::worker::{Clock, Task, second_of};
 
 /// The clock's side of a run: seconds, window, outcome.
@@ -146,7 +147,7 @@ impl<'a, T: Task> Watch<'a, T> {
             end_s: end as f64 / SECOND_NS as f64,
             length_s,
             phase: if measuring { SecondPhase::Measure } else { SecondPhase::Warmup },
-            threads: self.job.schedule.threads,
+            threads: self.job.shared.deal.own(),
             events: totals.events,
             tps: totals.events as f64 / length_s,
             qps: totals.queries.total() as f64 / length_s,
@@ -184,6 +185,7 @@ impl<'a, T: Task> Watch<'a, T> {
         let per_second = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
         let totals = &collector.measured;
         let latencies = totals.latencies().into_iter();
+        let schedule = share(job.schedule);
         Outcome {
             measure_start_s: seconds(start),
             measure_end_s: seconds(end),
@@ -212,12 +214,12 @@ impl<'a, T: Task> Watch<'a, T> {
                 .map(|t| ThreadOutcome { events: t.events, busy_s: seconds(t.busy_ns) })
                 .collect(),
             // Phases have rates of their own, which no one figure stands for.
-            rate_target: job.schedule.pace.per_second().filter(|_| job.schedule.phases.is_none()),
+            rate_target: schedule.pace.per_second().filter(|_| schedule.phases.is_none()),
             client_cpu_s: self.cpu_at_start.map(|start| cpu_s - start),
             steady: self.reached_steady,
             interrupted,
             work: job.shared.task.work(),
-            schedule: job.schedule.clone(),
+            schedule,
         }
     }
 }

@@ -129,7 +129,8 @@ fn of_assay(command: &str, properties: &[&str], mode: Mode) -> Vec<Told> {
     let server = FakeServer::new(Duration::ZERO);
     let workload = Workload { mode, db_ps_mode: crate::workload::PsMode::Disable, ..line.workload };
     let stop = AtomicBool::new(false);
-    run_on(&server, "fake", &line.schema, &workload, &line.schedule, None, &(), &stop).unwrap();
+    run_on(&server, "fake", &line.schema, &workload, &line.schedule, Start::AtOnce, &(), &stop)
+        .unwrap();
     server.log().iter().filter_map(|sql| ours(sql)).collect()
 }
 

@@ -20,7 +20,16 @@ fn go(server: &FakeServer, workload: &Workload, threads: u32, events: u64) -> Re
         ..Schema::default()
     };
     let schedule = Schedule { threads, events, seconds: 0.0, ..Schedule::default() };
-    run_on(server, "fake", &schema, workload, &schedule, None, &(), &AtomicBool::new(false))
+    run_on(
+        server,
+        "fake",
+        &schema,
+        workload,
+        &schedule,
+        Start::AtOnce,
+        &(),
+        &AtomicBool::new(false),
+    )
 }
 
 fn of(recipe: Recipe, mode: Mode) -> Workload {

@@ -5,12 +5,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::given::{Given, dashed};
 use super::old;
-use super::parse::{CapacityOptions, Command, CommandLine, Reporting};
+use super::options::HOST;
+use super::parse::{CapacityOptions, Command, CommandLine, HostOptions, Reporting};
 use crate::capacity::Objective;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::RandType;
 use crate::mode::Mode;
+use crate::part::Part;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{Schema, SchemaKind};
@@ -39,6 +41,7 @@ pub(super) fn assemble(
         schedule: schedule(given, seed(given)?, generator)?,
         reporting: reporting(given)?,
         capacity: capacity(given)?,
+        hosts: hosts(given),
         preflight: given.switch("preflight")?,
         warnings: old::warnings(given, recipe),
     };
@@ -46,7 +49,39 @@ pub(super) fn assemble(
     line.workload.check()?;
     line.workload.check_tables(&line.schema)?;
     line.schedule.check()?;
+    check_hosts(&line)?;
     Ok(line)
+}
+
+fn hosts(given: &Given) -> HostOptions {
+    let names = given.text(HOST).split(',').map(str::trim).filter(|name| !name.is_empty());
+    HostOptions {
+        hosts: names.map(str::to_owned).collect(),
+        host_directory: given.path("host_directory"),
+        ssh_config: given.path("ssh_config"),
+    }
+}
+
+/// Checks what load hosts cannot do.
+fn check_hosts(line: &CommandLine) -> Result<()> {
+    let HostOptions { hosts, host_directory, ssh_config } = &line.hosts;
+    let of = hosts.len() as u32;
+    match line.command {
+        Command::Help | Command::Version => Ok(()),
+        _ if hosts.is_empty() && host_directory.is_some() => {
+            refuse("`--host-directory` is of load hosts; give --host too, or leave it out".into())
+        }
+        _ if hosts.is_empty() && ssh_config.is_some() => {
+            refuse("`--ssh-config` is of load hosts; give --host too, or leave it out".into())
+        }
+        _ if hosts.is_empty() => Ok(()),
+        Command::Run if of > 1 && line.endpoint.address.is_local() => refuse(format!(
+            "with {} each host would load a server of its own; give --mysql-host with an address that all hosts reach",
+            line.endpoint.address
+        )),
+        Command::Run => Schedule { part: Part { number: 0, of }, ..line.schedule.clone() }.check(),
+        _ => refuse("`--host` is for the command run; leave it out for the others".into()),
+    }
 }
 
 /// What to print and write.
@@ -124,7 +159,8 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
             .find(|p| p.exists())
     };
     let by_socket = socket.or_else(|| {
-        (host == "localhost" && !given.is_given("mysql_port"))
+        // Sockets of this machine are nothing to other hosts.
+        (host == "localhost" && !given.is_given("mysql_port") && !given.is_given(HOST))
             .then(usual)
             .flatten()
             .map(PathBuf::from)

@@ -17,6 +17,8 @@ pub fn help() -> String {
          assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root prepare\n  \
          assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --time=60 --report-interval=1 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root run\n  \
          assay load run oltp_read_only --mode=strict --warmup-time=10 --time=60 --threads 64 --json=result.json --mysql-host=db --mysql-ssl --mysql-user=bench\n\n\
+         Load from two hosts at once, which share threads and rate (docs/how-to/hosts.md):\n  \
+         assay load oltp_read_write --host=ann@load1 --host=ann@load2 --threads=64 --mysql-host=db1 … run\n\n\
          capacity finds the highest rate that meets a latency objective, by runs in open loop:\n  \
          assay load oltp_write_only --threads=64 --objective-ms=10 --time=10 … capacity\n\n\
          Mode `compat`, the default here, does as sysbench does, quirks included; `--mode=strict` repairs them: an exact\n\

@@ -18,6 +18,6 @@ pub use files::{
     FileCommand, FileCommandLine, FilePrinter, fileio_help, names_fileio, parse_fileio,
 };
 pub use help::help;
-pub use parse::{CapacityOptions, Command, CommandLine, Reporting, parse};
+pub use parse::{CapacityOptions, Command, CommandLine, HostOptions, Reporting, parse};
 pub use percentile::percentile_ms;
 pub use print::Printer;

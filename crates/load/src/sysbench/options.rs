@@ -51,6 +51,8 @@ pub(super) const REPORT: &str = "Report";
 pub(super) const SERVER: &str = "Server";
 const TABLES: &str = "Tables";
 const STATEMENTS: &str = "Statements";
+/// The group of the options of load hosts.
+pub(super) const HOSTS: &str = "Load hosts (the command run)";
 const CAPACITY: &str = "Capacity (the command capacity; each of its runs takes --time)";
 const OLD: &str = "The oltp tests of sysbench 0.4 (--test=oltp) and 0.5 (--test=oltp.lua)";
 /// The group of fileio's options.
@@ -117,6 +119,23 @@ pub(super) const OPTIONS: &[Opt] = &[
     ),
     opt(RUN, Own, "cpus", Takes::Value("LIST"), "", "CPUs to run on, such as 0-3,8"),
     opt(RUN, Own, "preflight", S, "on", "check the server's limits before a run"),
+    opt(
+        HOSTS,
+        Own,
+        HOST,
+        Takes::Value("USER@HOST"),
+        "",
+        "run from this host, reached with ssh; repeat it for several, which share threads and rate",
+    ),
+    opt(
+        HOSTS,
+        Own,
+        "host_directory",
+        Takes::Value("DIR"),
+        "",
+        "directory for Assay on each host; default: the cache and state of the user there",
+    ),
+    opt(HOSTS, Own, "ssh_config", FILE, "", "configuration file of ssh; default: the user's"),
     opt(
         CAPACITY,
         Own,
@@ -426,6 +445,9 @@ pub(super) const OPTIONS: &[Opt] = &[
     opt(OLD, NoEffect, "myisam_max_rows", N, "1000000", ""),
     opt(RANDOM, NoEffect, "init_rng", S, "off", ""),
 ];
+
+/// The one option that may be given several times.
+pub(super) const HOST: &str = "host";
 
 /// The option of that name, of today or of old, with dashes or underscores.
 pub(super) fn find(name: &str) -> Option<&'static Opt> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::assemble::assemble;
 use super::given::{Given, Options, read_switch};
 use super::old;
-use super::options::{FILES, OPTIONS, Takes, find};
+use super::options::{FILES, HOST, OPTIONS, Takes, find};
 use crate::capacity::Objective;
 use crate::error::{Error, Result};
 use crate::recipe::Recipe;
@@ -60,6 +60,17 @@ pub struct Reporting {
     pub seed_given: bool,
 }
 
+/// From which hosts to load.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HostOptions {
+    /// As `ssh` takes them; empty for this machine.
+    pub hosts: Vec<String>,
+    /// Where Assay may write on each.
+    pub host_directory: Option<PathBuf>,
+    /// A configuration file of `ssh`.
+    pub ssh_config: Option<PathBuf>,
+}
+
 /// How the command `capacity` searches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CapacityOptions {
@@ -88,6 +99,8 @@ pub struct CommandLine {
     pub reporting: Reporting,
     /// How to search for the capacity.
     pub capacity: CapacityOptions,
+    /// From where.
+    pub hosts: HostOptions,
     /// Whether to check limits before a run.
     pub preflight: bool,
     /// What to say on standard error before anything is done.
@@ -208,7 +221,13 @@ pub(super) fn split(words: &[String]) -> Result<(Options, Vec<String>)> {
                 _ => return refuse(format!("option `--{name}` needs a value: --{name}={what}")),
             },
         };
-        given.insert(option.name, value);
+        match given.get_mut(option.name) {
+            Some(hosts) if option.name == HOST => {
+                hosts.push(',');
+                hosts.push_str(&value);
+            }
+            _ => drop(given.insert(option.name, value)),
+        }
     }
     Ok((given, positional))
 }

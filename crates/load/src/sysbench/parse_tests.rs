@@ -293,6 +293,35 @@ fn nonsense_is_refused_in_one_line() {
 }
 
 #[test]
+fn load_hosts_are_named_one_by_one_and_what_they_cannot_do_is_refused() {
+    let line = parsed(
+        "oltp_insert --host=ann@a --host b --host-directory=/d --ssh-config=/c --threads=4 --mysql-host=db1 run",
+    );
+    assert_eq!(line.hosts.hosts, ["ann@a", "b"]);
+    assert_eq!(line.hosts.host_directory, Some("/d".into()));
+    assert_eq!(line.hosts.ssh_config, Some("/c".into()));
+    assert_eq!(parsed("oltp_insert run").hosts, HostOptions::default());
+    // A server's socket on the one host is meant as it stands.
+    let one = parsed("oltp_insert --host=db1 --mysql-socket=/run/s run");
+    assert_eq!(one.endpoint.address, Address::Socket("/run/s".into()));
+    for (line, says) in [
+        ("--host=a --host=b --threads=2 run", "give --mysql-host with an address"),
+        ("--host=a --host=b --mysql-host=db1 run", "1 threads are fewer than 2 hosts"),
+        (
+            "--host=a --host=b --threads=2 --mysql-host=db1 --warmup-time=steady run",
+            "a warm-up of a fixed length",
+        ),
+        ("--host=a --mysql-host=db1 prepare", "`--host` is for the command run"),
+        ("--host=a --mysql-host=db1 capacity", "`--host` is for the command run"),
+        ("--ssh-config=/c run", "give --host too"),
+        ("--host-directory=/d run", "give --host too"),
+    ] {
+        let complaint = complaint(&format!("oltp_insert {line}"));
+        assert!(complaint.contains(says), "{line}: {complaint}");
+    }
+}
+
+#[test]
 fn help_needs_nothing_else() {
     assert_eq!(parsed("").command, Command::Help);
     assert_eq!(parsed("--help").command, Command::Help);

@@ -29,6 +29,7 @@ use crate::generator::Generator;
 use crate::mode::Mode;
 use crate::oltp::{Kind, Tables};
 use crate::pace::{Next, Pacer};
+use crate::part::Deal;
 use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
@@ -51,6 +52,8 @@ pub(crate) struct Shared<'a, T> {
     /// Events begun in the window so far, and the number to stop at.
     pub(crate) begun: AtomicU64,
     pub(crate) events_max: u64,
+    /// What of the load is run here.
+    pub(crate) deal: Deal,
     /// The planned start of the first event that each worker had not ended when the window did; `u64::MAX` if none.
     pub(crate) unfinished: Vec<AtomicU64>,
     /// In open loop, events that have begun and not ended.
@@ -72,6 +75,7 @@ enum Setback {
 /// A worker that is ready for its first event.
 pub(crate) struct Worker<'a, T: Task> {
     pub(crate) shared: &'a Shared<'a, T>,
+    /// Its number in the whole load.
     thread: u32,
     pub(crate) hand: T::Hand,
     /// The mix of the event at hand.
@@ -186,7 +190,7 @@ impl<'a, T: Task> Worker<'a, T> {
     }
 
     fn unfinished(&self) -> &'a AtomicU64 {
-        &self.shared.unfinished[self.thread as usize]
+        &self.shared.unfinished[self.shared.deal.place_of(self.thread) as usize]
     }
 
     /// Leaves word of an event that did not end inside the window.

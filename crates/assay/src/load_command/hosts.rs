@@ -1,0 +1,77 @@
+//! `assay load … --host A --host B run`: one load from several hosts, printed as any other.
+
+use std::io::stdout;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use assay_hosts::load::{self, HostOutcome, LoadTask};
+use assay_hosts::{Failure, Session};
+use assay_load::sysbench::{CommandLine, Printer};
+use assay_load::{Outcome, Second};
+use assay_ports::child;
+use assay_system::interrupt::Interrupt;
+use parking_lot::Mutex;
+use serde::Serialize;
+
+use super::{Screen, write_json};
+use crate::{host_command, print};
+
+/// All about a run, as `--json` writes it.
+#[derive(Serialize)]
+struct Report<'a> {
+    version: &'static str,
+    endpoint: String,
+    outcome: &'a Outcome,
+    seconds: &'a [Second],
+    hosts: &'a [HostOutcome],
+}
+
+/// Runs the load from all hosts together; ends as sysbench does, with 2 if events in hand were cut off.
+///
+/// # Errors
+/// A host that cannot be used or is lost, a server that says no, a file that cannot be written.
+pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
+    let interrupt = Interrupt::listen()?;
+    // It goes to the hosts inside the sessions, and to no client on the way.
+    child::withhold("MYSQL_PWD");
+    let sessions = connect(line, &interrupt)?;
+    let task = LoadTask {
+        endpoint: line.endpoint.clone(),
+        schema: line.schema.clone(),
+        workload: line.workload.clone(),
+        schedule: line.schedule.clone(),
+    };
+    if line.preflight
+        && let Some(shortage) = load::preflight(&sessions, &task, interrupt.flag())?
+    {
+        print::note(format_args!("{shortage}"));
+    }
+    let screen = Screen {
+        printer: Mutex::new(Printer::new(stdout(), line)),
+        seconds: Mutex::new(Vec::new()),
+    };
+    screen.with_printer(|printer| printer.header(line))?;
+    let found = load::run(&sessions, &task, &screen, interrupt.flag())?;
+    let ended = sessions.into_iter().try_for_each(Session::end);
+    screen.with_printer(|printer| printer.outcome(&found.outcome))?;
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        endpoint: line.endpoint.to_string(),
+        outcome: &found.outcome,
+        seconds: &screen.seconds.lock(),
+        hosts: &found.hosts,
+    };
+    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))?;
+    // Said last: what was measured is kept, whatever may be said against it.
+    found.doubt.map_or(ended, Err)?;
+    Ok(if found.outcome.is_forced() { ExitCode::from(2) } else { ExitCode::SUCCESS })
+}
+
+/// A session with each host, all or none.
+fn connect(line: &CommandLine, interrupt: &Interrupt) -> Result<Vec<Session>> {
+    let hosts = &line.hosts;
+    let specs =
+        host_command::specs(&hosts.hosts, hosts.host_directory.as_ref(), hosts.ssh_config.as_ref());
+    let all = host_command::with_all(&specs, interrupt, |host| host.session())?;
+    Ok(all.into_iter().collect::<Result<_, Failure>>()?)
+}

@@ -1,0 +1,23 @@
+//! Other machines over ssh: network namespaces with an sshd of their own on an address of their own, as close to other hosts as one
+//! machine has. Their links are cut, their processes killed, their keys changed, and nothing may be left on either side.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../all/drive_killed/mysql/server.rs"]
+#[allow(dead_code, reason = "this test program uses a part of it")]
+mod server;
+
+mod check;
+mod clean;
+mod database;
+mod errors;
+mod load;
+mod lost;
+mod net;
+mod relay;

@@ -1,0 +1,49 @@
+//! A long way: a TCP relay in this process that brings each piece later, in either direction.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Relays one port of this machine to `server`, `delay` each way, for as long as the process lives; gives the port.
+pub fn relay(server: (String, u16), delay: Duration) -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let server = TcpStream::connect((server.0.as_str(), server.1)).unwrap();
+            for stream in [&client, &server] {
+                stream.set_nodelay(true).unwrap();
+            }
+            let ends = [(&client, &server), (&server, &client)];
+            for (from, to) in ends.map(|(from, to)| (from.try_clone().unwrap(), to.try_clone())) {
+                one_way(from, to.unwrap(), delay);
+            }
+        }
+    });
+    port
+}
+
+fn one_way(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
+    let (send, pieces) = channel::<(Instant, Vec<u8>)>();
+    thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            let piece = (Instant::now() + delay, buffer[..length].to_vec());
+            if send.send(piece).is_err() {
+                return;
+            }
+        }
+    });
+    thread::spawn(move || {
+        for (due, piece) in pieces {
+            // This is the way's length, and nobody waits for it but who sends over it.
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            if to.write_all(&piece).is_err() {
+                return;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Write);
+    });
+}

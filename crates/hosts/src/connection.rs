@@ -1,0 +1,271 @@
+//! A login on a host that lasts: one process of `ssh` keeps it, and every command there goes through it.
+//!
+//! Its socket lies in a directory of our own that nobody else may enter, and that is in the ledger. Dropped, it is closed.
+
+use std::fs::{DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use assay_base::text::on_one_line;
+use assay_ports::child::{self, Child, identity};
+use assay_system::interrupt::Interrupt;
+use assay_system::ledger::{Ledger, Made};
+use assay_system::resource::Resource;
+use parking_lot::Mutex;
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::failure::Reason;
+use crate::spec::HostSpec;
+use crate::ssh;
+
+/// How often it is looked whether the client has logged in.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// How soon Ctrl-C is seen while a host is waited for.
+pub(crate) const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
+
+/// With what the client ends when it has no connection (`ssh(1)`, "EXIT STATUS").
+pub(crate) const LOST: i32 = 255;
+
+/// How long logging in may take, slow name servers and several hops included.
+const LOGIN_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A Unix socket's path has at most 107 bytes (`unix(7)`), and the client adds 17 to the name while it makes it.
+const SOCKET_BYTES_MAX: usize = 107 - 17;
+
+/// What a line of a script for us begins with: whatever else a shell prints there is not meant for us.
+const MARK: &str = "@assay ";
+
+/// A login.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    spec: HostSpec,
+    interrupt: Interrupt,
+    client: Mutex<Child>,
+    /// What the client has said.
+    said: File,
+    socket: PathBuf,
+    // Taken down after the client.
+    _directory: Made,
+}
+
+impl Connection {
+    /// Logs in.
+    ///
+    /// # Errors
+    /// Whatever keeps us from it, in a variant of its own.
+    pub(crate) fn open(
+        spec: &HostSpec,
+        ledger: &Arc<Ledger>,
+        interrupt: &Interrupt,
+    ) -> Result<Connection, Reason> {
+        spec.check().map_err(Reason::Spec)?;
+        let path = new_directory();
+        let resource = Resource::Directory { path: path.clone() };
+        let make = || Ok(DirBuilder::new().mode(0o700).create(&path)?);
+        let made = ledger.make(resource, make).map_err(|error| {
+            Reason::Here(format!("cannot make the directory {}: {error:#}", path.display()))
+        });
+        let (directory, ()) = made?;
+        let socket = path.join("s");
+        let said = memory_file()?;
+        let mut command = Command::new("ssh");
+        command.args(ssh::words(spec, &socket, true)).stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(said.try_clone().map_err(here)?);
+        let client = child::spawn(command, &[]).map_err(no_client)?;
+        let connection = Connection {
+            spec: spec.clone(),
+            interrupt: interrupt.clone(),
+            client: client.into(),
+            said,
+            socket,
+            _directory: directory,
+        };
+        connection.await_login()?;
+        Ok(connection)
+    }
+
+    fn await_login(&self) -> Result<(), Reason> {
+        let deadline = Instant::now() + LOGIN_PATIENCE;
+        while Instant::now() < deadline {
+            if self.client.lock().wait(LOOK_EVERY).map_err(here)?.is_some() {
+                return Err(ssh::meaning(&read(&self.said)));
+            }
+            if self.socket.exists() {
+                return Ok(());
+            }
+            self.check_interrupt()?;
+        }
+        let seconds = LOGIN_PATIENCE.as_secs();
+        Err(Reason::Unreachable(format!("no login after {seconds} s")))
+    }
+
+    /// As the user named the host.
+    pub(crate) fn name(&self) -> &str {
+        &self.spec.ssh
+    }
+
+    pub(crate) fn spec(&self) -> &HostSpec {
+        &self.spec
+    }
+
+    /// A command there, for a shell, not started yet.
+    pub(crate) fn command(&self, words: &str) -> Command {
+        let mut command = Command::new("ssh");
+        command.args(ssh::words(&self.spec, &self.socket, false)).arg(words);
+        command
+    }
+
+    /// Runs a script there with `arguments`; gives the lines that it marks as meant for us.
+    ///
+    /// # Errors
+    /// The connection is gone, or the script failed.
+    pub(crate) fn ask(
+        &self,
+        script: &str,
+        arguments: &[&str],
+        input: Stdio,
+        limit: Duration,
+    ) -> Result<Answer, Reason> {
+        let words = ["sh", "-c", script, "assay"].into_iter().chain(arguments.iter().copied());
+        let words: Vec<String> = words.map(quoted).collect();
+        let mut command = self.command(&format!("exec {}", words.join(" ")));
+        let (stdout, stderr) = (memory_file()?, memory_file()?);
+        command.stdin(input).stdout(stdout.try_clone().map_err(here)?);
+        command.stderr(stderr.try_clone().map_err(here)?);
+        let mut client = child::spawn(command, &[]).map_err(no_client)?;
+        match self.await_end(&mut client, limit)? {
+            Some(status) if status.success() => Ok(Answer::of(&read(&stdout), &read(&stderr))),
+            Some(status) if status.code() != Some(LOST) => {
+                Err(Reason::Protocol(on_one_line(&read(&stderr))))
+            }
+            Some(_) => Err(Reason::Lost(self.last_words())),
+            None => Err(Reason::Lost(Some(format!("no answer after {} s", limit.as_secs())))),
+        }
+    }
+
+    /// Waits for a client to end, for as long as nobody interrupts that; nothing when it has not within the limit.
+    pub(crate) fn await_end(
+        &self,
+        client: &mut Child,
+        limit: Duration,
+    ) -> Result<Option<ExitStatus>, Reason> {
+        let deadline = Instant::now() + limit;
+        while Instant::now() < deadline {
+            if let Some(status) = client.wait(STOP_SEEN_WITHIN).map_err(here)? {
+                return Ok(Some(status));
+            }
+            self.check_interrupt()?;
+        }
+        Ok(None)
+    }
+
+    /// Fails if the user wants us to stop.
+    pub(crate) fn check_interrupt(&self) -> Result<(), Reason> {
+        if self.interrupt.is_set() { Err(Reason::Interrupted) } else { Ok(()) }
+    }
+
+    /// What the client said last, if it said anything.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        Some(on_one_line(&read(&self.said))).filter(|words| !words.is_empty())
+    }
+}
+
+/// What a script told us.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    lines: Vec<String>,
+    /// What was said besides, on one line.
+    pub(crate) complaint: String,
+}
+
+impl Answer {
+    fn of(stdout: &str, stderr: &str) -> Answer {
+        let lines = stdout.lines().filter_map(|line| line.trim_end().strip_prefix(MARK));
+        Answer { lines: lines.map(str::to_owned).collect(), complaint: on_one_line(stderr) }
+    }
+
+    /// What follows `word`, if it was said.
+    pub(crate) fn after(&self, word: &str) -> Option<&str> {
+        let rest = |line: &'_ str| -> Option<usize> {
+            let rest = line.strip_prefix(word)?;
+            (rest.is_empty() || rest.starts_with(' ')).then(|| line.len() - rest.trim_start().len())
+        };
+        self.lines.iter().find_map(|line| rest(line).map(|from| &line[from..]))
+    }
+
+    /// Whether `word` was said.
+    pub(crate) fn has(&self, word: &str) -> bool {
+        self.after(word).is_some()
+    }
+}
+
+/// A word for any Bourne shell; lines stay lines.
+pub(crate) fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A memory file for what a program says.
+pub(crate) fn memory_file() -> Result<File, Reason> {
+    let file = memfd_create("assay-ssh", MemfdFlags::CLOEXEC);
+    file.map(File::from).map_err(|error| here(error.into()))
+}
+
+/// What is in it, wherever its writer is.
+pub(crate) fn read(file: &File) -> String {
+    let length = file.metadata().map_or(0, |metadata| metadata.len()).min(1 << 20) as usize;
+    let mut bytes = vec![0; length];
+    let length = file.read_at(&mut bytes, 0).unwrap_or(0);
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
+}
+
+pub(crate) fn here(error: std::io::Error) -> Reason {
+    Reason::Here(format!("cannot run `ssh`: {error}"))
+}
+
+pub(crate) fn no_client(error: std::io::Error) -> Reason {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => Reason::NoClient,
+        _ => here(error),
+    }
+}
+
+/// Where the user's own sockets go, if that is short enough; another name each time.
+fn new_directory() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let pid = std::process::id();
+    let start_ticks = identity(pid).map_or(0, |me| me.start_ticks);
+    let name = format!("assay-ssh-{pid}-{start_ticks}-{number}");
+    let run = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let run = run.filter(|run| run.is_absolute() && run.is_dir());
+    let is_short = |path: &Path| path.join("s").as_os_str().len() <= SOCKET_BYTES_MAX;
+    let in_run = run.map(|run| run.join(&name)).filter(|path| is_short(path));
+    in_run.unwrap_or_else(|| Path::new("/tmp").join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_marked_lines_are_heard() {
+        let answer = Answer::of("Welcome!\n@assay place /a b/c\r\n@assay there\n", "x\ny\n");
+        assert_eq!(answer.after("place"), Some("/a b/c"));
+        assert!(answer.has("there") && !answer.has("the") && !answer.has("Welcome!"));
+        assert_eq!(answer.complaint, "x; y");
+    }
+
+    #[test]
+    fn a_quoted_word_is_one_word_to_a_shell() {
+        for word in ["", "a b", "it's", "two\nlines", "$HOME `x` \\"] {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &format!("printf %s {}", quoted(word))]);
+            assert_eq!(shell.output().unwrap().stdout, word.as_bytes());
+        }
+    }
+}

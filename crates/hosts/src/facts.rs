@@ -1,0 +1,87 @@
+//! What a host is, as the program there sees it.
+
+use std::path::{Path, PathBuf};
+
+use assay_ports::cpu;
+use assay_system::ledger::state_directory;
+use assay_system::{cache, free_bytes};
+use serde::{Deserialize, Serialize};
+
+/// A host as it is. What it does not tell is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Its own name.
+    pub name: String,
+    /// The kernel's release.
+    pub kernel: String,
+    /// The kind of machine, e.g. `x86_64`.
+    pub machine: String,
+    /// CPUs that programs may run on there.
+    pub cpus: usize,
+    /// Memory, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// Whether we are root there.
+    pub is_root: bool,
+    /// The cache directory.
+    pub cache: Option<PathBuf>,
+    /// Free space in it, in bytes.
+    pub cache_free_bytes: Option<u64>,
+    /// The state directory.
+    pub state: PathBuf,
+    /// The address that `ssh` reached (`ssh(1)`, `SSH_CONNECTION`).
+    pub address: Option<String>,
+}
+
+impl Facts {
+    /// Of this machine.
+    pub(crate) fn here() -> Facts {
+        let uname = rustix::system::uname();
+        let part = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+        let cache = cache::root().ok();
+        Facts {
+            name: part(uname.nodename()),
+            kernel: part(uname.release()),
+            machine: part(uname.machine()),
+            cpus: cpu::available().map_or(1, |cpus| cpus.len()),
+            memory_bytes: memory_bytes(
+                &std::fs::read_to_string("/proc/meminfo").unwrap_or_default(),
+            ),
+            is_root: rustix::process::geteuid().is_root(),
+            cache_free_bytes: cache.as_deref().and_then(free_near),
+            cache,
+            state: state_directory(),
+            address: std::env::var("SSH_CONNECTION").ok().and_then(|text| reached(&text)),
+        }
+    }
+}
+
+/// Free space where a directory is, or would be made.
+fn free_near(path: &Path) -> Option<u64> {
+    free_bytes(path.ancestors().find(|part| part.is_dir())?).ok()
+}
+
+/// `MemTotal` of `/proc/meminfo`, which is in KiB (`proc(5)`).
+fn memory_bytes(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// The third of the client's address and port, the server's address and port.
+fn reached(connection: &str) -> Option<String> {
+    connection.split(' ').nth(2).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_told() {
+        let facts = Facts::here();
+        assert!(facts.cpus > 0 && facts.memory_bytes.is_some_and(|bytes| bytes > 1 << 20));
+        assert_eq!(facts.machine, std::env::consts::ARCH);
+        assert_eq!(memory_bytes("MemFree: 1 kB\nMemTotal:    2048 kB\n"), Some(2 << 20));
+        assert_eq!(reached("10.0.0.1 4242 10.0.0.2 22").as_deref(), Some("10.0.0.2"));
+    }
+}

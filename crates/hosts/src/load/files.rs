@@ -1,0 +1,90 @@
+//! Files that a load names: read on this machine, and there for as long as the load is on the other.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use assay_load::{Endpoint, Schema, Tls};
+use assay_ports::child::identity;
+use assay_system::ledger::{Ledger, Made, state_directory};
+use assay_system::resource::Resource;
+use serde::{Deserialize, Serialize};
+
+/// A file on its way: it is text, a certificate or what tables are filled from.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Carried {
+    path: PathBuf,
+    text: String,
+}
+
+/// Where a load names files.
+fn places<'a>(endpoint: &'a mut Endpoint, schema: &'a mut Schema) -> Vec<&'a mut PathBuf> {
+    let certificates = match &mut endpoint.tls {
+        Tls::Verified { ca } => Some(ca),
+        Tls::Off | Tls::Unverified => None,
+    };
+    certificates.into_iter().chain(schema.text.as_mut()).collect()
+}
+
+/// Reads what a load names.
+///
+/// # Errors
+/// One cannot be read.
+pub(super) fn read(endpoint: &Endpoint, schema: &Schema) -> Result<Vec<Carried>> {
+    let (mut endpoint, mut schema) = (endpoint.clone(), schema.clone());
+    let read = |path: &mut PathBuf| {
+        let text = std::fs::read_to_string(&path);
+        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Carried { path: path.clone(), text })
+    };
+    places(&mut endpoint, &mut schema).into_iter().map(read).collect()
+}
+
+/// Puts the files in a directory of this session's own and has the load name them there; they go with what is given back.
+///
+/// # Errors
+/// They cannot be written; nothing is left then.
+pub(super) fn put(
+    files: &[Carried],
+    endpoint: &mut Endpoint,
+    schema: &mut Schema,
+) -> Result<Option<Made>> {
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let ledger: Arc<Ledger> = Ledger::open()?;
+    let directory = new_directory()?;
+    let resource = Resource::Directory { path: directory.clone() };
+    let (made, ()) = ledger.make(resource, || write(files, &directory))?;
+    for place in places(endpoint, schema) {
+        if let Some(number) = files.iter().position(|file| file.path == *place) {
+            *place = directory.join(number.to_string());
+        }
+    }
+    Ok(Some(made))
+}
+
+fn write(files: &[Carried], directory: &Path) -> Result<()> {
+    let cannot = || format!("cannot write to {}", directory.display());
+    DirBuilder::new().mode(0o700).create(directory).with_context(cannot)?;
+    for (number, file) in files.iter().enumerate() {
+        std::fs::write(directory.join(number.to_string()), &file.text).with_context(cannot)?;
+    }
+    Ok(())
+}
+
+/// In the state directory; its name is another one each time.
+fn new_directory() -> Result<PathBuf> {
+    let sessions = state_directory().join("sessions");
+    let mut builder = DirBuilder::new();
+    builder
+        .recursive(true)
+        .mode(0o700)
+        .create(&sessions)
+        .with_context(|| format!("cannot make the directory {}", sessions.display()))?;
+    let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
+    let sessions = sessions.canonicalize().context("the state directory is gone")?;
+    Ok(sessions.join(format!("assay-session-{}-{}", me.pid, me.start_ticks)))
+}

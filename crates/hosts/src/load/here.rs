@@ -1,0 +1,300 @@
+//! A load of several hosts, seen from the machine that has it run.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_load::{Observer, Outcome, Part, Schedule, Second, Shortage, seconds_together, together};
+use serde::{Deserialize, Serialize};
+
+use super::files;
+use super::task::{
+    Begin, LOAD, LoadDone, LoadFailed, LoadTask, LoadTold, PREFLIGHT, PreflightDone, Sent,
+};
+use crate::clock::{ClockOffset, now_ns};
+use crate::failure::{Failure, Reason, Result};
+use crate::session::{Session, Told};
+
+/// How soon Ctrl-C is seen.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// How long before its beginning a load is told of it, beside twice the longest round trip: what a busy host may take to hear.
+const LEAD: Duration = Duration::from_millis(500);
+
+/// How long the other hosts may take to end once one has failed: longer than a load waits for events in hand.
+const END_PATIENCE: Duration = Duration::from_secs(10);
+
+/// What one host of a load found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostOutcome {
+    /// As the user named it.
+    pub host: String,
+    /// Its clock beside ours, when the load began.
+    pub clock: ClockOffset,
+    /// Of its part of the load.
+    pub outcome: Outcome,
+}
+
+/// What a load of several hosts found.
+#[derive(Debug)]
+pub struct LoadFound {
+    /// All together.
+    pub outcome: Outcome,
+    /// Each, in the order of the sessions.
+    pub hosts: Vec<HostOutcome>,
+    /// Why their seconds may not lie beside each other as they are put: a clock that moved meanwhile, or that nobody answers for any more.
+    pub doubt: Option<Failure>,
+}
+
+type LoadSays = Told<LoadTold, LoadDone, LoadFailed>;
+
+/// A host by its number, and what it said, or that it was lost.
+type Said = (usize, Result<LoadSays>);
+
+fn sent(session: &Session, task: &LoadTask, number: usize, of: usize) -> Result<Sent> {
+    let here = |error: anyhow::Error| session.failure(Reason::Here(format!("{error:#}")));
+    Ok(Sent {
+        files: files::read(&task.endpoint, &task.schema).map_err(here)?,
+        account: task.endpoint.clone().into(),
+        schema: task.schema.clone(),
+        workload: task.workload.clone(),
+        schedule: Schedule {
+            part: Part { number: number as u32, of: of as u32 },
+            ..task.schedule.clone()
+        },
+    })
+}
+
+impl LoadFailed {
+    fn of(self, session: &Session) -> Failure {
+        session.failure(match self {
+            LoadFailed::Load(error) => Reason::Load(error),
+            LoadFailed::Late(late_ms) => Reason::Late(late_ms),
+            LoadFailed::Host(words) => Reason::Work(words),
+        })
+    }
+}
+
+/// Looks from each host, one after the other, for what would stop the load; says if the first finds that its rate cannot be carried.
+///
+/// # Errors
+/// What the first to find something found.
+pub fn preflight(
+    sessions: &[Session],
+    task: &LoadTask,
+    stop: &AtomicBool,
+) -> Result<Option<Shortage>> {
+    let mut short = None;
+    for (number, session) in sessions.iter().enumerate() {
+        session.begin_work(PREFLIGHT, &sent(session, task, number, sessions.len())?)?;
+        loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err(session.failure(Reason::Interrupted));
+            }
+            match session.next::<LoadTold, PreflightDone, LoadFailed>(LOOK_EVERY)? {
+                Some(Told::Done(found)) => {
+                    short = short.or(found);
+                    break;
+                }
+                Some(Told::Failed(failed)) => return Err(failed.of(session)),
+                Some(Told::Something(_)) | None => {}
+            }
+        }
+    }
+    Ok(short)
+}
+
+/// Runs the load from all hosts together. `observer` gets the seconds of all as one; `stop` ends it early, with what was measured.
+///
+/// # Errors
+/// The first host that is lost or fails; the load of the others has then ended too.
+pub fn run(
+    sessions: &[Session],
+    task: &LoadTask,
+    observer: &dyn Observer,
+    stop: &AtomicBool,
+) -> Result<LoadFound> {
+    let clocks: Vec<ClockOffset> =
+        sessions.iter().map(Session::compare_clocks).collect::<Result<_>>()?;
+    for (number, session) in sessions.iter().enumerate() {
+        session.begin_work(LOAD, &sent(session, task, number, sessions.len())?)?;
+    }
+    let over = AtomicBool::new(false);
+    let outcomes = thread::scope(|scope| {
+        let (send, said) = channel();
+        for (number, session) in sessions.iter().enumerate() {
+            let (send, over) = (send.clone(), &over);
+            scope.spawn(move || pass_on(number, session, &send, over));
+        }
+        drop(send);
+        let running = Running::new(sessions, &clocks, observer);
+        let outcomes = running.attend(&said, stop);
+        over.store(true, Ordering::Relaxed);
+        outcomes
+    })?;
+    let doubt = check_clocks(sessions, &clocks, &outcomes).err();
+    let Some(outcome) = together(&outcomes) else {
+        return Err(Reason::Here("no host is given to load from".into()).of(""));
+    };
+    let hosts = sessions.iter().zip(clocks).zip(outcomes);
+    let hosts = hosts.map(|((session, clock), outcome)| HostOutcome {
+        host: session.host().to_owned(),
+        clock,
+        outcome,
+    });
+    Ok(LoadFound { outcome, hosts: hosts.collect(), doubt })
+}
+
+/// A clock that moved has put its host's seconds beside others of the rest. Who stopped the load does not wait for that.
+fn check_clocks(sessions: &[Session], before: &[ClockOffset], outcomes: &[Outcome]) -> Result<()> {
+    for ((session, before), outcome) in sessions.iter().zip(before).zip(outcomes) {
+        if !outcome.interrupted {
+            let now = session.clock_offset()?;
+            before.check_until(now).map_err(|reason| session.failure(reason))?;
+        }
+    }
+    Ok(())
+}
+
+/// Passes on what a host says until its load ends.
+fn pass_on(number: usize, session: &Session, send: &Sender<Said>, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        let said = match session.next::<LoadTold, LoadDone, LoadFailed>(LOOK_EVERY) {
+            Ok(None) => continue,
+            Ok(Some(said)) => Ok(said),
+            Err(failure) => Err(failure),
+        };
+        let is_last = !matches!(said, Ok(Told::Something(_)));
+        if send.send((number, said)).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// A load under way.
+struct Running<'a> {
+    sessions: &'a [Session],
+    clocks: &'a [ClockOffset],
+    observer: &'a dyn Observer,
+    ready: usize,
+    has_window: bool,
+    /// Seconds of each host that others have not had yet.
+    seconds: Vec<VecDeque<Second>>,
+    outcomes: Vec<Option<Outcome>>,
+    /// Hosts whose load has not ended.
+    running: usize,
+    failure: Option<Failure>,
+    /// When the load was stopped, for whatever reason.
+    stopped: Option<Instant>,
+}
+
+impl<'a> Running<'a> {
+    fn new(
+        sessions: &'a [Session],
+        clocks: &'a [ClockOffset],
+        observer: &'a dyn Observer,
+    ) -> Running<'a> {
+        Running {
+            sessions,
+            clocks,
+            observer,
+            ready: 0,
+            has_window: false,
+            seconds: sessions.iter().map(|_| VecDeque::new()).collect(),
+            outcomes: sessions.iter().map(|_| None).collect(),
+            running: sessions.len(),
+            failure: None,
+            stopped: None,
+        }
+    }
+
+    /// Attends to all until each has ended, or one has failed and the others had their time to end.
+    fn attend(mut self, said: &Receiver<Said>, stop: &AtomicBool) -> Result<Vec<Outcome>> {
+        while self.running > 0 && !self.is_overdue() {
+            match said.recv_timeout(LOOK_EVERY) {
+                Ok((number, said)) => self.note(number, said)?,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if stop.load(Ordering::Relaxed) {
+                self.stop();
+            }
+        }
+        match self.failure {
+            Some(failure) => Err(failure),
+            None => Ok(self.outcomes.into_iter().flatten().collect()),
+        }
+    }
+
+    fn is_overdue(&self) -> bool {
+        let stopped = self.stopped.filter(|_| self.failure.is_some());
+        stopped.is_some_and(|stopped| stopped.elapsed() > END_PATIENCE)
+    }
+
+    fn stop(&mut self) {
+        if self.stopped.is_none() {
+            self.stopped = Some(Instant::now());
+            self.sessions.iter().for_each(Session::stop);
+        }
+    }
+
+    fn note(&mut self, number: usize, said: Result<LoadSays>) -> Result<()> {
+        match said {
+            Ok(Told::Something(LoadTold::Ready)) => {
+                self.ready += 1;
+                if self.ready == self.sessions.len() && self.stopped.is_none() {
+                    self.begin()?;
+                }
+            }
+            Ok(Told::Something(LoadTold::Window { from_s, to_s })) => {
+                if !std::mem::replace(&mut self.has_window, true) {
+                    self.observer.window(from_s, to_s.unwrap_or(f64::MAX));
+                }
+            }
+            Ok(Told::Something(LoadTold::Second(second))) => {
+                self.seconds[number].push_back(*second);
+            }
+            Ok(Told::Done(outcome)) => {
+                self.outcomes[number] = Some(outcome);
+                self.running -= 1;
+            }
+            Ok(Told::Failed(failed)) => self.fail(failed.of(&self.sessions[number])),
+            Err(failure) => self.fail(failure),
+        }
+        self.tell_seconds();
+        Ok(())
+    }
+
+    fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+        self.running -= 1;
+        self.stop();
+    }
+
+    /// Tells each host when to begin, by its own clock.
+    fn begin(&self) -> Result<()> {
+        let longest_ms = self.clocks.iter().map(|clock| clock.round_trip_ms).fold(0.0, f64::max);
+        let lead_ns = LEAD.as_nanos() as u64 + (2.0 * longest_ms * 1e6) as u64;
+        let at_ns = now_ns() + lead_ns;
+        let mut all = self.sessions.iter().zip(self.clocks);
+        all.try_for_each(|(session, clock)| session.tell(&Begin { at_ns: clock.theirs_ns(at_ns) }))
+    }
+
+    /// Tells of the seconds that all have had who still run. All count from the same beginning, so the first that each has is the same.
+    fn tell_seconds(&mut self) {
+        loop {
+            let lack = self.seconds.iter().zip(&self.outcomes);
+            if lack.into_iter().any(|(seconds, outcome)| seconds.is_empty() && outcome.is_none()) {
+                return;
+            }
+            let same: Vec<Second> =
+                self.seconds.iter_mut().filter_map(VecDeque::pop_front).collect();
+            match seconds_together(&same) {
+                Some(second) => self.observer.second(&second),
+                None => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,335 @@
+//! The program at work on a host: our end of the session.
+//!
+//! Guarantees: it ends with the connection, with this value, and with this process; a link over which nothing comes any more counts
+//! as cut after [`PATIENCE`]; whoever waits for it is told so.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_base::text::on_one_line;
+use assay_ports::child::{self, Child};
+use parking_lot::Mutex;
+use rustix::process::Signal;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::clock::{ClockOffset, RoundTrip, now_ns};
+use crate::connection::{Connection, LOST, STOP_SEEN_WITHIN, here, memory_file, no_client, read};
+use crate::facts::Facts;
+use crate::failure::{Failure, Reason, Result};
+use crate::protocol::{ASK_EVERY, FromHost, Hello, PATIENCE, PROTOCOL, ToHost};
+
+/// How long the program may take to begin.
+const HELLO_PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long it may take to end when it is asked to.
+const END_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Lines that a shell there may print before the program speaks.
+const GREETING_LINES_MAX: usize = 100;
+
+/// Round trips of a comparison of clocks.
+const ROUND_TRIPS: u64 = 20;
+
+/// What came of a work.
+#[derive(Debug)]
+pub enum Told<T, D, E> {
+    /// It told something, and goes on.
+    Something(T),
+    /// It is done.
+    Done(D),
+    /// It has failed.
+    Failed(E),
+}
+
+/// A session with the program on a host.
+#[derive(Debug)]
+pub struct Session {
+    connection: Arc<Connection>,
+    hello: Hello,
+    line: Arc<Line>,
+    work: Mutex<Receiver<FromHost>>,
+    trips: Mutex<Receiver<RoundTrip>>,
+    /// Dropped, the questions end.
+    asking: Option<Sender<()>>,
+}
+
+/// What the threads of a session share.
+#[derive(Debug)]
+struct Line {
+    tell: Mutex<Option<PipeWriter>>,
+    client: Mutex<Child>,
+    /// What the client has said.
+    said: File,
+    heard: Mutex<Instant>,
+    /// The question that a comparison of clocks waits for, and when it was asked.
+    asked: Mutex<Option<(u64, u64)>>,
+}
+
+impl Session {
+    /// Begins one: `words` start the program there, which is at `program`.
+    pub(crate) fn begin(
+        connection: &Arc<Connection>,
+        program: &str,
+        words: &str,
+    ) -> Result<Session, Reason> {
+        let ((told, tell), (hear, said)) = (pipe().map_err(here)?, pipe().map_err(here)?);
+        let complaints = memory_file()?;
+        let mut command = connection.command(words);
+        command.stdin(Stdio::from(told)).stdout(Stdio::from(said));
+        command.stderr(complaints.try_clone().map_err(here)?);
+        let client = child::spawn(command, &[]).map_err(no_client)?;
+        let line = Arc::new(Line {
+            tell: Some(tell).into(),
+            client: client.into(),
+            said: complaints,
+            heard: Instant::now().into(),
+            asked: None.into(),
+        });
+        let (send_work, work) = channel();
+        let (send_trips, trips) = channel();
+        let (asking, asked) = channel();
+        let lines = Arc::clone(&line);
+        let listen = move || lines.listen(hear, &send_work, &send_trips);
+        thread::Builder::new().name("host hears".into()).spawn(listen).map_err(here)?;
+        // Its listener would keep a client that is of no use.
+        let hello = line.await_hello(&work, connection, program).inspect_err(|_| line.end())?;
+        let lines = Arc::clone(&line);
+        let ask = move || lines.ask_on(&asked);
+        thread::Builder::new().name("host asks".into()).spawn(ask).map_err(here)?;
+        let connection = Arc::clone(connection);
+        let (work, trips, asking) = (work.into(), trips.into(), Some(asking));
+        Ok(Session { connection, hello, line, work, trips, asking })
+    }
+
+    /// As the user named the host.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.connection.name()
+    }
+
+    /// What the host is.
+    #[must_use]
+    pub fn facts(&self) -> &Facts {
+        &self.hello.facts
+    }
+
+    /// By which address MySQL's traffic reaches it.
+    #[must_use]
+    pub fn address(&self) -> Option<&str> {
+        self.connection.spec().address.as_deref().or(self.hello.facts.address.as_deref())
+    }
+
+    /// That something went wrong with this host.
+    #[must_use]
+    pub fn failure(&self, reason: Reason) -> Failure {
+        reason.of(self.host())
+    }
+
+    fn lost(&self) -> Failure {
+        self.failure(self.line.why_lost(&self.connection))
+    }
+
+    /// Compares its clock with ours, which takes twenty round trips.
+    ///
+    /// # Errors
+    /// The connection is lost, or the comparison too uncertain to be of use.
+    pub fn compare_clocks(&self) -> Result<ClockOffset> {
+        let offset = self.clock_offset()?;
+        offset.check().map_err(|reason| self.failure(reason))?;
+        Ok(offset)
+    }
+
+    /// The same, however uncertain.
+    pub(crate) fn clock_offset(&self) -> Result<ClockOffset> {
+        let trips: Vec<RoundTrip> =
+            (1..=ROUND_TRIPS).map(|number| self.round_trip(number)).collect::<Result<_>>()?;
+        ClockOffset::of(&trips).ok_or_else(|| self.lost())
+    }
+
+    fn round_trip(&self, number: u64) -> Result<RoundTrip> {
+        *self.line.asked.lock() = Some((number, now_ns()));
+        self.line.say(&ToHost::Ask { number });
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            match self.trips.lock().recv_timeout(STOP_SEEN_WITHIN) {
+                Ok(trip) => return Ok(trip),
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => {
+                    self.connection.check_interrupt().map_err(|reason| self.failure(reason))?;
+                }
+            }
+        }
+        Err(self.lost())
+    }
+
+    /// Begins a work there; one at a time.
+    ///
+    /// # Errors
+    /// It cannot be written down.
+    pub fn begin_work(&self, work: &str, task: &impl Serialize) -> Result<()> {
+        let task = self.value(task)?;
+        self.line.say(&ToHost::Begin { work: work.to_owned(), task });
+        Ok(())
+    }
+
+    /// Tells the work in hand something.
+    ///
+    /// # Errors
+    /// It cannot be written down.
+    pub fn tell(&self, what: &impl Serialize) -> Result<()> {
+        self.line.say(&ToHost::Tell(self.value(what)?));
+        Ok(())
+    }
+
+    /// Asks the work in hand to end before its time.
+    pub fn stop(&self) {
+        self.line.say(&ToHost::Stop);
+    }
+
+    fn value(&self, what: &impl Serialize) -> Result<Value> {
+        serde_json::to_value(what).map_err(|error| self.failure(Reason::Here(error.to_string())))
+    }
+
+    /// What the work in hand says next, within `patience`.
+    ///
+    /// # Errors
+    /// The connection is lost, or what comes is none of these.
+    pub fn next<T: DeserializeOwned, D: DeserializeOwned, E: DeserializeOwned>(
+        &self,
+        patience: Duration,
+    ) -> Result<Option<Told<T, D, E>>> {
+        let message = match self.work.lock().recv_timeout(patience) {
+            Ok(message) => message,
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) => return Err(self.lost()),
+        };
+        let told = match message {
+            FromHost::Told(value) => serde_json::from_value(value).map(Told::Something),
+            FromHost::Done(value) => serde_json::from_value(value).map(Told::Done),
+            FromHost::Failed(value) => serde_json::from_value(value).map(Told::Failed),
+            FromHost::Hello(_) | FromHost::Here { .. } => return Ok(None),
+        };
+        told.map(Some).map_err(|error| self.failure(Reason::Protocol(error.to_string())))
+    }
+
+    /// Ends it, once the program there has taken down what it made.
+    ///
+    /// # Errors
+    /// It does not end, or not well.
+    pub fn end(mut self) -> Result<()> {
+        self.line.say(&ToHost::End);
+        self.line.tell.lock().take();
+        self.asking.take();
+        let ended = self.line.client.lock().wait(END_PATIENCE);
+        match ended {
+            Ok(Some(status)) if status.success() => Ok(()),
+            _ => Err(self.lost()),
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.line.end();
+    }
+}
+
+impl Line {
+    /// Who does not listen any more is known by his silence.
+    fn say(&self, message: &ToHost) {
+        let Ok(text) = serde_json::to_string(message) else { return };
+        if let Some(tell) = self.tell.lock().as_mut() {
+            let _ = tell.write_all(format!("{text}\n").as_bytes());
+        }
+    }
+
+    /// Hears what comes until nothing comes any more, and hands it on.
+    fn listen(&self, hear: PipeReader, work: &Sender<FromHost>, trips: &Sender<RoundTrip>) {
+        let mut greeting = 0;
+        for line in BufReader::new(hear).lines() {
+            let heard_ns = now_ns();
+            let Ok(line) = line else { return };
+            *self.heard.lock() = Instant::now();
+            match serde_json::from_str(&line) {
+                Ok(FromHost::Here { number, received_ns, answered_ns }) => {
+                    let asked = self.asked.lock().take_if(|(asked, _)| *asked == number);
+                    let trip = asked.map(|(_, asked_ns)| RoundTrip {
+                        asked_ns,
+                        received_ns,
+                        answered_ns,
+                        heard_ns,
+                    });
+                    // Nobody waits for the others.
+                    trip.map(|trip| trips.send(trip));
+                }
+                Ok(message) => {
+                    if work.send(message).is_err() {
+                        return;
+                    }
+                }
+                Err(_) if greeting < GREETING_LINES_MAX => greeting += 1,
+                Err(_) => return self.end(),
+            }
+        }
+    }
+
+    fn await_hello(
+        &self,
+        work: &Receiver<FromHost>,
+        connection: &Connection,
+        program: &str,
+    ) -> Result<Hello, Reason> {
+        let deadline = Instant::now() + HELLO_PATIENCE;
+        let first = loop {
+            match work.recv_timeout(STOP_SEEN_WITHIN) {
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {
+                    connection.check_interrupt()?;
+                }
+                first => break first,
+            }
+        };
+        let Ok(FromHost::Hello(hello)) = first else {
+            let said = on_one_line(&read(&self.said));
+            let ended = self.client.lock().wait(END_PATIENCE);
+            // What a shell answers of a program that it cannot start (POSIX, "Exit Status for Commands"), or the loader.
+            let cannot = ended.ok().flatten().and_then(|status| status.code());
+            return Err(match cannot {
+                Some(code) if code != LOST => {
+                    Reason::CannotRun { program: program.to_owned(), words: said }
+                }
+                _ => self.why_lost(connection),
+            });
+        };
+        match (hello.protocol, hello.version.as_str()) {
+            (PROTOCOL, env!("CARGO_PKG_VERSION")) => Ok(*hello),
+            _ => Err(Reason::OtherVersion { theirs: hello.version }),
+        }
+    }
+
+    /// Asks whether the other end is there until the session ends; whoever does not answer is gone.
+    fn ask_on(&self, asked: &Receiver<()>) {
+        while asked.recv_timeout(ASK_EVERY) == Err(RecvTimeoutError::Timeout) {
+            if self.heard.lock().elapsed() > PATIENCE {
+                return self.end();
+            }
+            self.say(&ToHost::Ask { number: 0 });
+        }
+    }
+
+    /// Ends the client: whoever listens hears that.
+    fn end(&self) {
+        let _ = self.client.lock().signal(Signal::KILL);
+    }
+
+    fn why_lost(&self, connection: &Connection) -> Reason {
+        let said = Some(on_one_line(&read(&self.said))).filter(|words| !words.is_empty());
+        Reason::Lost(connection.last_words().or(said))
+    }
+}
