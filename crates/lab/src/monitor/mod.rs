@@ -96,10 +96,8 @@ pub struct Targets {
 impl Targets {
     /// Of the processes that have a part in what is measured those that have no children.
     fn own_singles(&self) -> Vec<u32> {
-        let drive = self.drive.as_ref().map(|drive| drive.pid);
-        let server = self.server_pid.as_ref().and_then(Followed::pid);
-        let these = [server, drive, Some(self.load_pid)].into_iter().flatten();
-        these.chain(self.beside.iter().copied()).collect()
+        let beside = self.beside.iter().copied();
+        self.server_pids().into_iter().chain([self.load_pid]).chain(beside).collect()
     }
 
     /// The processes of its server and of what serves its disk.

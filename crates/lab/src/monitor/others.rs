@@ -81,7 +81,7 @@ impl Others {
             return;
         }
         let own = |file: &mut ProcFile| file.read().map_or(f64::NAN, |text| cpu_seconds(&text).0);
-        let family_s = self.family.as_ref().map_or(Some(0.0), |one| Some(one.taken()?.user_s));
+        let family_s = self.family.as_ref().map_or(Some(0.0), |one| Some(one.cpu_seconds()?.0));
         let own_s = self.own.iter_mut().map(|(_, file)| own(file)).sum::<f64>()
             + family_s.unwrap_or(f64::NAN);
         reading[self.field] = self.count(user_seconds(stat, &self.cpus), own_s);

@@ -186,9 +186,19 @@ fn declare(role: Role) -> (Sheet, Fields) {
 
 /// User and system seconds of `/proc/PID/stat`, fields 14 and 15 (`proc_pid_stat(5)`).
 pub(super) fn cpu_seconds(stat: &str) -> (f64, f64) {
+    seconds_from(stat, 14)
+}
+
+/// The same of children that have ended and were waited for, fields 16 and 17.
+pub(super) fn ended_children_cpu_seconds(stat: &str) -> (f64, f64) {
+    seconds_from(stat, 16)
+}
+
+/// Two fields that follow each other, counted from 1, in seconds.
+fn seconds_from(stat: &str, field: usize) -> (f64, f64) {
     // The command's name may hold spaces and parentheses: fields are counted from the last ')', state is field 3.
     let rest = stat.rfind(')').map_or("", |end| &stat[end + 1..]);
-    let mut words = rest.split_ascii_whitespace().skip(11);
+    let mut words = rest.split_ascii_whitespace().skip(field - 3);
     (number(words.next()) / TICKS_PER_SECOND, number(words.next()) / TICKS_PER_SECOND)
 }
 
