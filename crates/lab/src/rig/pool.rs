@@ -28,9 +28,6 @@ const SETTLE_PATIENCE: Duration = Duration::from_secs(180);
 /// How often a cluster is asked whether it is whole again.
 const ASKED_EVERY: Duration = Duration::from_millis(250);
 
-/// Who asks where the plan says nothing (Ceph's default).
-const ADMIN: &str = "admin";
-
 /// The private clusters of a study.
 #[derive(Debug, Default)]
 pub struct Clusters {
@@ -139,7 +136,8 @@ impl RunPool {
         let (pool, data_pool) = (name.to_owned(), new.data_pool());
         let made = RunPool { cluster, access, pool, data_pool, made: Some(new), own: Some(own) };
         made.limit(spec)?;
-        made.wait_until_clean()?;
+        let dirty = "the new pool does not become clean";
+        wait_until(&made.cluster, &made.data_pool, dirty, |pool| pool.is_clean)?;
         Ok(made)
     }
 
@@ -158,15 +156,6 @@ impl RunPool {
         ];
         for (key, limit) in limits.into_iter().filter_map(|(key, limit)| Some((key, limit?))) {
             pools::set_image_option(&self.cluster, &self.pool, key, &limit.to_string())?;
-        }
-        Ok(())
-    }
-
-    fn wait_until_clean(&self) -> Result<()> {
-        let deadline = Instant::now() + SETTLE_PATIENCE;
-        while !self.watch()?.is_clean {
-            ensure!(Instant::now() < deadline, "the new pool does not become clean");
-            std::thread::sleep(ASKED_EVERY);
         }
         Ok(())
     }
@@ -266,23 +255,28 @@ impl Drop for RunPool {
 
 /// Starts again the stores that a run before has left down, and waits until they are up.
 fn restore(cluster: &Cluster, layout: &Layout, data_pool: &str) -> Result<()> {
-    let down: Vec<u64> = figures::ask(cluster)?
-        .stores
-        .iter()
-        .filter(|store| !store.up)
-        .map(|one| one.store)
-        .collect();
-    for store in &down {
-        let number = u16::try_from(*store).context("a store with a number beyond all")?;
+    let stores = figures::ask(cluster)?.stores;
+    for store in stores.iter().filter(|store| !store.up) {
+        let number = u16::try_from(store.store).context("a store with a number beyond all")?;
         // One that was killed a moment ago may be counted as up, one that was started as down.
         if let Err(error) = control::ask(layout, Request::ReturnStore(number)) {
-            log::debug!("store {store}: {error:#}");
+            log::debug!("store {number}: {error:#}");
         }
     }
-    let all = figures::ask(cluster)?.stores.len() as u64;
+    let down = "a store of the private cluster does not return";
+    wait_until(cluster, data_pool, down, |pool| pool.stores_up >= stores.len() as u64)
+}
+
+/// Waits until a pool's figures are so; `lack` says what they are not.
+fn wait_until(
+    cluster: &Cluster,
+    data_pool: &str,
+    lack: &str,
+    are_so: impl Fn(&Watched) -> bool,
+) -> Result<()> {
     let deadline = Instant::now() + SETTLE_PATIENCE;
-    while watch(cluster, data_pool)?.stores_up < all {
-        ensure!(Instant::now() < deadline, "a store of the private cluster does not return");
+    while !are_so(&watch(cluster, data_pool)?) {
+        ensure!(Instant::now() < deadline, "{lack}");
         std::thread::sleep(ASKED_EVERY);
     }
     Ok(())
@@ -295,9 +289,7 @@ fn restore(cluster: &Cluster, layout: &Layout, data_pool: &str) -> Result<()> {
 pub fn check(spec: &PoolSpec) -> Result<()> {
     match spec.place() {
         PoolPlace::Private(wanted) => cluster_spec(wanted, 0).check(),
-        PoolPlace::Existing { conf, user, pool } => {
-            RunPool::open(conf, Some(user.unwrap_or(ADMIN)), pool).map(drop)
-        }
+        PoolPlace::Existing { conf, user, pool } => RunPool::open(conf, user, pool).map(drop),
     }
 }
 
