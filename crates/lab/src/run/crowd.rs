@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_load::{Observer, Second, seconds_together};
 use parking_lot::Mutex;
 
-use super::series::Seconds;
+use super::series::{Seconds, is_whole};
 
 /// Loads of one time.
 pub(super) struct Crowd<'a> {
@@ -28,7 +28,7 @@ impl<'a> Crowd<'a> {
 
     /// Seconds are whole but for the last of a run, which ends with each load and is told by none.
     fn second(&self, second: &Second) {
-        if second.length_s < 0.5 {
+        if !is_whole(second) {
             return;
         }
         let ended = second.end_s.round() as u32;

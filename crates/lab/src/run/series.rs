@@ -62,8 +62,7 @@ impl<'a> Seconds<'a> {
     #[must_use]
     pub fn series(&self) -> Vec<Series> {
         let seen = self.seen.lock();
-        // What is left of a second at the end of a run is no sample: its rates rest on next to nothing.
-        let whole = seen.seconds.iter().filter(|second| second.length_s > 0.5);
+        let whole = seen.seconds.iter().filter(|second| is_whole(second));
         let of = |metric: &'static Metric, value: &dyn Fn(&Second) -> f64| Series {
             points: whole
                 .clone()
@@ -99,7 +98,7 @@ impl Observer for Seconds<'_> {
         let latency = SecondLatency::of(second.end_s.round() as u32, &buckets);
         let mut seen = self.seen.lock();
         // What is left of a second at the end of a run has the number of none.
-        if second.length_s > 0.5 {
+        if is_whole(&second) {
             seen.latencies.push(&latency);
         }
         let before = seen.seconds.last().map(|second| second.phase);
@@ -110,6 +109,11 @@ impl Observer for Seconds<'_> {
             *self.began.lock() = ProcessSnapshot::take();
         }
     }
+}
+
+/// What is left of a second at the end of a run is no sample: its rates rest on next to nothing.
+pub(super) fn is_whole(second: &Second) -> bool {
+    second.length_s > 0.5
 }
 
 /// Tells a stage when the window is known, and an observer everything.
