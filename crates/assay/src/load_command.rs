@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
+use assay_hosts::load::HostOutcome;
 use assay_load::sysbench::{Command, CommandLine, Printer, help, names_fileio, parse};
 use assay_load::{
     Endpoint, Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Schedule, Schema,
@@ -122,6 +123,9 @@ struct Report<'a> {
     endpoint: String,
     outcome: &'a Outcome,
     seconds: &'a [Second],
+    /// What each of several hosts did; none where there is none but this one.
+    #[serde(skip_serializing_if = "<[HostOutcome]>::is_empty")]
+    hosts: &'a [HostOutcome],
 }
 
 /// Ends as sysbench does: with 2 if events in hand were cut off.
@@ -145,7 +149,8 @@ fn load(line: &CommandLine) -> Result<ExitCode> {
         &stop,
     )?;
     screen.with_printer(|printer| printer.outcome(&outcome))?;
-    write_report(line.reporting.json.as_deref(), &line.endpoint, &outcome, &screen.seconds.lock())?;
+    let path = line.reporting.json.as_deref();
+    write_report(path, &line.endpoint, &outcome, &screen.seconds.lock(), &[])?;
     Ok(if outcome.is_forced() { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
@@ -155,9 +160,10 @@ fn write_report(
     endpoint: &Endpoint,
     outcome: &Outcome,
     seconds: &[Second],
+    hosts: &[HostOutcome],
 ) -> Result<()> {
     let (version, endpoint) = (env!("CARGO_PKG_VERSION"), endpoint.to_string());
-    let report = Report { version, endpoint, outcome, seconds };
+    let report = Report { version, endpoint, outcome, seconds, hosts };
     path.map_or(Ok(()), |path| write_json(path, &report))
 }
 

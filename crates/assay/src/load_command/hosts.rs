@@ -4,27 +4,15 @@ use std::io::stdout;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use assay_hosts::load::{self, HostOutcome, LoadTask};
+use assay_hosts::load::{self, LoadTask};
 use assay_hosts::{Failure, Session};
 use assay_load::sysbench::{CommandLine, Printer};
-use assay_load::{Outcome, Second};
 use assay_ports::child;
 use assay_system::interrupt::Interrupt;
 use parking_lot::Mutex;
-use serde::Serialize;
 
-use super::{Screen, write_json};
+use super::{Screen, write_report};
 use crate::{host_command, print};
-
-/// All about a run, as `--json` writes it.
-#[derive(Serialize)]
-struct Report<'a> {
-    version: &'static str,
-    endpoint: String,
-    outcome: &'a Outcome,
-    seconds: &'a [Second],
-    hosts: &'a [HostOutcome],
-}
 
 /// Runs the load from all hosts together; ends as sysbench does, with 2 if events in hand were cut off.
 ///
@@ -54,14 +42,8 @@ pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
     let found = load::run(&sessions, &task, &screen, interrupt.flag())?;
     let ended = sessions.into_iter().try_for_each(Session::end);
     screen.with_printer(|printer| printer.outcome(&found.outcome))?;
-    let report = Report {
-        version: env!("CARGO_PKG_VERSION"),
-        endpoint: line.endpoint.to_string(),
-        outcome: &found.outcome,
-        seconds: &screen.seconds.lock(),
-        hosts: &found.hosts,
-    };
-    line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))?;
+    let (path, seconds) = (line.reporting.json.as_deref(), screen.seconds.lock());
+    write_report(path, &line.endpoint, &found.outcome, &seconds, &found.hosts)?;
     // Said last: what was measured is kept, whatever may be said against it.
     found.doubt.map_or(ended, Err)?;
     Ok(if found.outcome.is_forced() { ExitCode::from(2) } else { ExitCode::SUCCESS })

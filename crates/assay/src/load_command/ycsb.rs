@@ -65,7 +65,7 @@ fn load(line: &CommandLine) -> Result<()> {
     )?;
     write!(stdout(), "{}", closing(&outcome, line))?;
     let seconds = &screen.state.lock().seconds;
-    write_report(line.reporting.json.as_deref(), &line.endpoint, &outcome, seconds)
+    write_report(line.reporting.json.as_deref(), &line.endpoint, &outcome, seconds, &[])
 }
 
 /// Prints YCSB's status line to standard error, as YCSB does.
