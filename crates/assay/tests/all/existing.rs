@@ -302,10 +302,8 @@ fn what_cannot_be_is_said_in_a_line_and_leaves_nothing() {
     assert_eq!(world.run(&["clean"]).stdout, b"nothing to clean\n");
 }
 
-#[test]
-fn the_database_of_a_killed_study_is_cleaned() {
-    let name = "the_database_of_a_killed_study_is_cleaned";
-    let Some(theirs) = Theirs::start(name, &GRANTS) else { return };
+/// Where a study on their server was killed after its first run.
+fn killed_study(theirs: &Theirs) -> World {
     let world = World::new();
     let endpoint = format!(
         "address = \"127.0.0.1:{}\", user = \"{USER}\", password_env = \"THEIR_PASSWORD\"",
@@ -322,6 +320,14 @@ fn the_database_of_a_killed_study_is_cleaned() {
     }
     run.kill().unwrap();
     run.wait().unwrap();
+    world
+}
+
+#[test]
+fn the_database_of_a_killed_study_is_cleaned() {
+    let name = "the_database_of_a_killed_study_is_cleaned";
+    let Some(theirs) = Theirs::start(name, &GRANTS) else { return };
+    let world = killed_study(&theirs);
     // The negative control: without cleaning there is something to clean.
     assert!(theirs.databases().contains("assay"));
     let next = run_with_password(&world, &["run", "plan.toml", "--out", "study"]).output().unwrap();
@@ -348,22 +354,7 @@ fn the_database_of_a_killed_study_is_cleaned() {
 fn a_database_that_took_the_name_of_ours_is_left_alone() {
     let name = "a_database_that_took_the_name_of_ours_is_left_alone";
     let Some(theirs) = Theirs::start(name, &GRANTS) else { return };
-    let world = World::new();
-    let endpoint = format!(
-        "address = \"127.0.0.1:{}\", user = \"{USER}\", password_env = \"THEIR_PASSWORD\"",
-        theirs.server.port
-    );
-    world.write("plan.toml", &plan(&endpoint, ""));
-    let mut run = run_with_password(&world, &["run", "plan.toml", "--out", "study"]);
-    let mut run = run.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    let mut lines = BufReader::new(run.stderr.take().unwrap());
-    let mut line = String::new();
-    while !line.starts_with("[1/4]") {
-        line.clear();
-        assert!(lines.read_line(&mut line).unwrap() > 0, "the run ended before its first run");
-    }
-    run.kill().unwrap();
-    run.wait().unwrap();
+    let world = killed_study(&theirs);
     let mut root = theirs.root();
     for statement in [
         "DROP DATABASE assay",
