@@ -1,12 +1,13 @@
 //! What stands below everything.
 //!
 //! - [`units`]: values as people write them; [`text`]: numbers, sizes, durations and lists as they read them; [`clock`]: the time of day
-//! - [`protection`]: how a pool keeps data, as people write it
+//! - [`protection`]: how a pool keeps data, as people write it; [`host_spec`]: another machine, as they name it
 //! - [`text_file`], [`toml_error`]: small files that people name, and what is wrong in them, in one line; [`suggest`]: "did you mean"
 //!
 //! Guarantees: nothing here prints, and nothing knows what it is used for.
 
 pub mod clock;
+pub mod host_spec;
 pub mod protection;
 pub mod suggest;
 pub mod text;
@@ -14,5 +15,6 @@ pub mod text_file;
 pub mod toml_error;
 pub mod units;
 
+pub use host_spec::HostSpec;
 pub use toml_error::one_line;
 pub use units::{Size, Value};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use assay_base::HostSpec;
 use assay_base::text::on_one_line;
 use assay_ports::child::{self, Child, identity};
 use assay_system::interrupt::Interrupt;
@@ -19,7 +20,6 @@ use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::failure::Reason;
-use crate::spec::HostSpec;
 use crate::ssh;
 
 /// How often it is looked whether the client has logged in.

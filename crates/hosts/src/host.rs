@@ -4,6 +4,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_base::HostSpec;
 use assay_ports::child;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
@@ -12,7 +13,6 @@ use crate::connection::{Connection, LOST, no_client, quoted};
 use crate::failure::{Reason, Result};
 use crate::program::{self, Placed};
 use crate::session::Session;
-use crate::spec::HostSpec;
 
 /// What is done with a host that takes time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

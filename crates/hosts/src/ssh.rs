@@ -6,10 +6,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use assay_base::HostSpec;
 use assay_base::text::on_one_line;
 
 use crate::failure::Reason;
-use crate::spec::HostSpec;
 
 /// Set for every call. A link is dead after three questions of the client's, 3 s apart, that nobody answered (`ssh_config(5)`).
 const OPTIONS: [&str; 13] = [

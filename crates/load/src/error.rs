@@ -58,6 +58,9 @@ pub enum Error {
     /// What was read is not what was written.
     #[error("{0}")]
     Corrupt(String),
+    /// Another machine has a part in the load, and something is wrong with it; in its own words.
+    #[error("{0}")]
+    Host(String),
     /// The operating system refused something, such as a thread or a file.
     #[error("{what}")]
     System {

@@ -208,6 +208,14 @@ impl Outcome {
         (waited_ms > longest_ms.max(TOLD_WAIT_MS_MIN)).then_some(self.unfinished)
     }
 
+    /// The same on a clock that began so many seconds before.
+    #[must_use]
+    pub fn later(mut self, seconds: f64) -> Outcome {
+        self.measure_start_s += seconds;
+        self.measure_end_s += seconds;
+        self
+    }
+
     /// Events unfinished at the window's end, per cent of these and of those that ended in the window.
     #[must_use]
     pub fn unfinished_percent(&self) -> f64 {

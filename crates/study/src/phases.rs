@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::metrics::Window;
 
 /// A phase as it was run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
     /// Its name.
     pub name: String,

@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use assay_load::capacity::Capacity;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::calibration::Calibration;
 use super::judging::Judging;
@@ -22,7 +22,7 @@ use super::warning::Warning;
 use crate::metrics::{Layer, Unit, Window};
 
 /// One configuration as it was run: a named rig with its server.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Config {
     /// The configuration's name in the plan.
     pub name: String,
@@ -50,7 +50,7 @@ pub struct Workload {
 }
 
 /// Which run: the coordinates in the plan's matrix.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TrialKey {
     /// Name of the configuration.
     pub config: String,
@@ -186,7 +186,7 @@ pub struct Discarded {
 }
 
 /// One counter over time.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Name with the unit last, e.g. `disk_write_bytes_per_s`.
     pub name: String,
@@ -209,7 +209,7 @@ impl Series {
 }
 
 /// A latency distribution over the measuring window.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
     /// Of what.
     pub kind: Timed,
@@ -228,7 +228,8 @@ impl Histogram {
 }
 
 /// What a latency distribution is of.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Timed {
     /// Whole events.
     Transaction,
@@ -260,7 +261,8 @@ impl Timed {
 }
 
 /// From when on a latency is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Clock {
     /// From the actual start.
     Service,

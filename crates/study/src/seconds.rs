@@ -10,7 +10,8 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
+use serde::{Deserialize, Serialize};
 
 /// Into how many parts a power of two is cut.
 pub const PARTS: u64 = 64;
@@ -78,7 +79,8 @@ impl SecondLatency {
 }
 
 /// All seconds of a run, coded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct SecondLatencies {
     blob: Vec<u8>,
     last: u32,
@@ -87,6 +89,20 @@ pub struct SecondLatencies {
 impl Default for SecondLatencies {
     fn default() -> SecondLatencies {
         SecondLatencies { blob: vec![FORMAT], last: 0 }
+    }
+}
+
+impl TryFrom<Vec<u8>> for SecondLatencies {
+    type Error = Error;
+
+    fn try_from(blob: Vec<u8>) -> Result<SecondLatencies> {
+        SecondLatencies::from_blob(blob)
+    }
+}
+
+impl From<SecondLatencies> for Vec<u8> {
+    fn from(all: SecondLatencies) -> Vec<u8> {
+        all.blob
     }
 }
 

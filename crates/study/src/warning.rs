@@ -126,6 +126,13 @@ pub enum Warning {
         /// Whether it was said while the run was measured, and not only found at its end.
         is_while_measuring: bool,
     },
+    /// The clock of a host that had a part in the load moved meanwhile, so its seconds may lie beside others than their own.
+    ClockMoved {
+        /// As the user named the host.
+        host: String,
+        /// By how much, in ms; nothing where it could not be compared again.
+        by_ms: Option<f64>,
+    },
     /// Something could not be monitored.
     Unmonitored(Unmonitored),
     /// Something that was made for the run could not be taken down again.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_load::capacity::Capacity;
 use rusqlite::{Transaction, params};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Store;
@@ -96,7 +97,7 @@ impl<'a> From<&'a Study> for StudyHead<'a> {
 }
 
 /// What a run leaves behind, however it ended.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Why it failed; nothing if it is done.
     pub reason: Option<String>,

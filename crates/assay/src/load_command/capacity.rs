@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use assay_load::capacity::{Capacity, CapacityRun, Found, Objective, Purpose, Step, find};
-use assay_load::preflight;
 use assay_load::sysbench::CommandLine;
+use assay_load::{Schedule, preflight};
 use serde::Serialize;
 
 use super::write_json;
@@ -30,15 +30,10 @@ pub(super) fn run(line: &CommandLine, stop: &Arc<AtomicBool>) -> Result<ExitCode
     if line.preflight {
         preflight(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
     }
-    let on = CapacityRun {
-        endpoint: &line.endpoint,
-        schema: &line.schema,
-        workload: &line.workload,
-        schedule: &line.schedule,
-        origin: None,
-        observer: &(),
-        stop,
+    let run = |schedule: &Schedule| {
+        assay_load::run(&line.endpoint, &line.schema, &line.workload, schedule, None, &(), stop)
     };
+    let on = CapacityRun { run: &run, schedule: &line.schedule, stop };
     let options = line.capacity;
     let percentile = options.objective.percentile;
     // A closed pipe ends the show and not the search.

@@ -124,7 +124,7 @@ pub struct Capacity {
 }
 
 /// A search in hand: a run has ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// What it found.
     pub tried: Tried,

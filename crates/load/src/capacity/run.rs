@@ -1,17 +1,11 @@
-//! The search on a real server: each run is a load in open loop with Poisson arrivals.
+//! The search on a real server: each run is a load in open loop with Poisson arrivals. Who makes the run says where it comes from.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use std::time::Instant;
-
 use super::{Capacity, Found, Objective, Prober, Purpose, Search, Step, Tried, search};
 use crate::error::{Error, Result};
-use crate::outcome::{Observer, Outcome};
-use crate::run::run;
+use crate::outcome::Outcome;
 use crate::schedule::{Arrivals, Pace, Schedule};
-use crate::schema::Schema;
-use crate::workload::Workload;
-use assay_mysql::Endpoint;
 
 /// How long a run that rests is, of one that probes.
 const REST_LENGTH: f64 = 0.5;
@@ -25,18 +19,10 @@ const START_SHARE: f64 = 0.5;
 /// What is searched on.
 #[derive(Clone, Copy)]
 pub struct CapacityRun<'a> {
-    /// The server.
-    pub endpoint: &'a Endpoint,
-    /// Its tables.
-    pub schema: &'a Schema,
-    /// What is run.
-    pub workload: &'a Workload,
+    /// Makes a run, wherever the load comes from.
+    pub run: &'a dyn Fn(&Schedule) -> Result<Outcome>,
     /// Threads, the length of a probing run and of its warm-up, the seed; the pace is the search's.
     pub schedule: &'a Schedule,
-    /// From when seconds are counted, over all runs; absent: each run from its own start.
-    pub origin: Option<Instant>,
-    /// Takes the seconds of all runs.
-    pub observer: &'a dyn Observer,
     /// Ends the search when set.
     pub stop: &'a AtomicBool,
 }
@@ -132,8 +118,7 @@ impl Load<'_> {
             seed: self.on.schedule.seed.wrapping_add(self.number),
             ..self.on.schedule.clone()
         };
-        let CapacityRun { endpoint, schema, workload, origin, observer, stop, .. } = *self.on;
-        let outcome = run(endpoint, schema, workload, &schedule, origin, observer, stop)?;
+        let outcome = (self.on.run)(&schedule)?;
         if outcome.interrupted {
             return Err(Error::Config("the search was stopped".into()));
         }

@@ -49,7 +49,7 @@ pub struct PrepareOptions {
 }
 
 /// What is being done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum PrepareStage {
     /// Rows are inserted.
     Rows,
@@ -58,7 +58,7 @@ pub enum PrepareStage {
 }
 
 /// How far loading has come; shown once a second.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PrepareProgress {
     /// What is being done.
     pub stage: PrepareStage,

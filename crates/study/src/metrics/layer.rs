@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The part of the machine that a metric was measured at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,5 +85,11 @@ impl FromStr for Layer {
 impl Serialize for Layer {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())
+    }
+}
+
+impl<'a> Deserialize<'a> for Layer {
+    fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Layer, D::Error> {
+        String::deserialize(from)?.parse().map_err(Error::custom)
     }
 }

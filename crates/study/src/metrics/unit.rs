@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What a stored value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,5 +97,11 @@ impl FromStr for Unit {
 impl Serialize for Unit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.word())
+    }
+}
+
+impl<'a> Deserialize<'a> for Unit {
+    fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Unit, D::Error> {
+        String::deserialize(from)?.parse().map_err(Error::custom)
     }
 }

@@ -1,6 +1,6 @@
 //! The measuring window, and the one rule of what lies inside it.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A stretch of a run's clock, in seconds since that began.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -31,6 +31,13 @@ pub fn has_ended(second: u32, at_s: f64) -> bool {
 impl Serialize for Window {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (self.from_s, self.to_s).serialize(serializer)
+    }
+}
+
+impl<'a> Deserialize<'a> for Window {
+    fn deserialize<D: Deserializer<'a>>(from: D) -> Result<Window, D::Error> {
+        let (from_s, to_s) = Deserialize::deserialize(from)?;
+        Ok(Window { from_s, to_s })
     }
 }
 
