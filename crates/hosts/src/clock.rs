@@ -4,6 +4,8 @@
 //! answering clock is ahead by ((t2 − t1) + (t3 − t4)) ÷ 2, to half the time that both ways took. Of several the one that took
 //! least is believed: whatever delays a message makes it less certain, and never more.
 
+use std::time::{Duration, Instant};
+
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Reason;
@@ -94,9 +96,32 @@ impl ClockOffset {
 
     /// What its clock shows when ours shows `ours_ns`.
     pub(crate) fn theirs_ns(self, ours_ns: u64) -> u64 {
-        let offset_ns = (self.offset_ms * 1e6) as i64;
-        ours_ns.saturating_add_signed(offset_ns)
+        ours_ns.saturating_add_signed(self.offset_ns())
     }
+
+    /// What our clock shows when its shows `theirs_ns`.
+    #[must_use]
+    pub fn ours_ns(self, theirs_ns: u64) -> u64 {
+        theirs_ns.saturating_add_signed(-self.offset_ns())
+    }
+
+    fn offset_ns(self) -> i64 {
+        (self.offset_ms * 1e6) as i64
+    }
+}
+
+/// What our clock showed at an instant that is past, in ns since 1970.
+#[must_use]
+pub fn ns_of(instant: Instant) -> u64 {
+    now_ns().saturating_sub(instant.elapsed().as_nanos() as u64)
+}
+
+/// When our clock showed that, which is past; now, where it has yet to.
+#[must_use]
+pub fn instant_of(ns: u64) -> Instant {
+    let ago = Duration::from_nanos(now_ns().saturating_sub(ns));
+    let now = Instant::now();
+    now.checked_sub(ago).unwrap_or(now)
 }
 
 /// What our clock shows, in ns since 1970.

@@ -30,6 +30,8 @@ pub struct Facts {
     pub state: PathBuf,
     /// The address that `ssh` reached (`ssh(1)`, `SSH_CONNECTION`).
     pub address: Option<String>,
+    /// The address that it saw us come from.
+    pub client: Option<String>,
 }
 
 impl Facts {
@@ -50,7 +52,8 @@ impl Facts {
             cache_free_bytes: cache.as_deref().and_then(free_near),
             cache,
             state: state_directory(),
-            address: std::env::var("SSH_CONNECTION").ok().and_then(|text| reached(&text)),
+            address: connected(2),
+            client: connected(0),
         }
     }
 }
@@ -67,9 +70,13 @@ fn memory_bytes(meminfo: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// The third of the client's address and port, the server's address and port.
-fn reached(connection: &str) -> Option<String> {
-    connection.split(' ').nth(2).map(str::to_owned)
+/// A word of the connection: the client's address and port, the server's address and port.
+fn connected(place: usize) -> Option<String> {
+    word(&std::env::var("SSH_CONNECTION").ok()?, place)
+}
+
+fn word(connection: &str, place: usize) -> Option<String> {
+    connection.split(' ').nth(place).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -82,6 +89,8 @@ mod tests {
         assert!(facts.cpus > 0 && facts.memory_bytes.is_some_and(|bytes| bytes > 1 << 20));
         assert_eq!(facts.machine, std::env::consts::ARCH);
         assert_eq!(memory_bytes("MemFree: 1 kB\nMemTotal:    2048 kB\n"), Some(2 << 20));
-        assert_eq!(reached("10.0.0.1 4242 10.0.0.2 22").as_deref(), Some("10.0.0.2"));
+        let connection = "10.0.0.1 4242 10.0.0.2 22";
+        assert_eq!(word(connection, 0).as_deref(), Some("10.0.0.1"));
+        assert_eq!(word(connection, 2).as_deref(), Some("10.0.0.2"));
     }
 }

@@ -10,6 +10,7 @@
 mod clock;
 mod connection;
 mod copies;
+mod directory;
 mod facts;
 mod failure;
 mod host;
@@ -18,14 +19,14 @@ mod program;
 mod protocol;
 mod serve;
 mod session;
-mod spec;
 mod ssh;
 
-pub use clock::{ClockOffset, UNCERTAINTY_MS_MAX};
+pub use assay_base::HostSpec;
+pub use clock::{ClockOffset, UNCERTAINTY_MS_MAX, instant_of, ns_of};
+pub use directory::new_session_directory;
 pub use facts::Facts;
 pub use failure::{Failure, Reason, Result};
 pub use host::{Host, Step};
 pub use protocol::PATIENCE;
 pub use serve::{Talk, Works, serve};
 pub use session::{Session, Told};
-pub use spec::HostSpec;

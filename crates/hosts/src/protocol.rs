@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use assay_ports::child::Identity;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -74,6 +75,8 @@ pub(crate) struct Hello {
     /// The program's version.
     pub(crate) version: String,
     pub(crate) facts: Facts,
+    /// Its process there.
+    pub(crate) process: Identity,
 }
 
 #[cfg(test)]

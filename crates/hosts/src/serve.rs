@@ -4,15 +4,13 @@
 //! hand has then taken down what it made. Standard input and output belong to the session.
 
 use std::io::{BufRead, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use assay_ports::child::Process;
-use assay_system::interrupt;
+use assay_ports::child::{Process, identity};
+use assay_system::interrupt::{self, Interrupt};
 use parking_lot::Mutex;
 use rustix::process::Signal;
 use serde::Serialize;
@@ -37,7 +35,7 @@ pub trait Works: Sync {
 pub struct Talk {
     say: Sender<FromHost>,
     told: Mutex<Receiver<Value>>,
-    stop: Arc<AtomicBool>,
+    stop: Interrupt,
 }
 
 impl Talk {
@@ -56,7 +54,7 @@ impl Talk {
 
     /// Whether the work is to end.
     #[must_use]
-    pub fn stop(&self) -> &AtomicBool {
+    pub fn stop(&self) -> &Interrupt {
         &self.stop
     }
 }
@@ -85,7 +83,7 @@ enum End {
 /// The work in hand, from outside.
 struct InHand {
     tell: Sender<Value>,
-    stop: Arc<AtomicBool>,
+    stop: Interrupt,
 }
 
 /// Serves a session on standard input and output until it ends.
@@ -100,10 +98,12 @@ pub fn serve(works: &dyn Works) -> Result<()> {
     }
     let (send, events) = channel();
     let say = begin_to_write(send.clone())?;
+    let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
     let _ = say.send(FromHost::Hello(Box::new(Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
         facts: Facts::here(),
+        process: me,
     })));
     begin_to_read(send.clone())?;
     let asked = send.clone();
@@ -113,8 +113,8 @@ pub fn serve(works: &dyn Works) -> Result<()> {
         let begin = |work: String, task: Value| {
             let (say, done) = (say.clone(), send.clone());
             let (tell, told) = channel();
-            let stop = Arc::new(AtomicBool::new(false));
-            let talk = Talk { say, told: told.into(), stop: Arc::clone(&stop) };
+            let stop = Interrupt::default();
+            let talk = Talk { say, told: told.into(), stop: stop.clone() };
             scope.spawn(move || {
                 let _ = done.send(Event::Worked(work_on(works, &work, task, &talk)));
             });
@@ -122,7 +122,7 @@ pub fn serve(works: &dyn Works) -> Result<()> {
         };
         let end = attend(&events, &say, &mut in_hand, &begin);
         if let Some(work) = in_hand {
-            work.stop.store(true, Ordering::Relaxed);
+            work.stop.set();
         }
         end
     });
@@ -177,9 +177,9 @@ fn attend(
             }
             (ToHost::Tell(what), Some(work)) => drop(work.tell.send(what)),
             (ToHost::Stop, Some(work)) => {
-                work.stop.store(true, Ordering::Relaxed);
+                work.stop.set();
                 // What waits to be told something is told that nothing comes.
-                let stop = Arc::clone(&work.stop);
+                let stop = work.stop.clone();
                 *in_hand = Some(InHand { tell: channel().0, stop });
             }
             (ToHost::Tell(_) | ToHost::Stop, None) => {}

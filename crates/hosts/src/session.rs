@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_base::text::on_one_line;
-use assay_ports::child::{self, Child};
+use assay_ports::child::{self, Child, Identity};
 use parking_lot::Mutex;
 use rustix::process::Signal;
 use serde::Serialize;
@@ -120,6 +120,12 @@ impl Session {
         &self.hello.facts
     }
 
+    /// The program's process there.
+    #[must_use]
+    pub fn process(&self) -> Identity {
+        self.hello.process
+    }
+
     /// By which address MySQL's traffic reaches it.
     #[must_use]
     pub fn address(&self) -> Option<&str> {
@@ -146,7 +152,16 @@ impl Session {
         Ok(offset)
     }
 
-    /// The same, however uncertain.
+    /// Whether its clock has kept its pace beside ours since `before`.
+    ///
+    /// # Errors
+    /// It has not, or the connection is lost.
+    pub fn check_clock_since(&self, before: ClockOffset) -> Result<()> {
+        let now = self.clock_offset()?;
+        before.check_until(now).map_err(|reason| self.failure(reason))
+    }
+
+    /// By how much its clock differs from ours, however uncertain that is.
     pub(crate) fn clock_offset(&self) -> Result<ClockOffset> {
         let trips: Vec<RoundTrip> =
             (1..=ROUND_TRIPS).map(|number| self.round_trip(number)).collect::<Result<_>>()?;

@@ -18,6 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{BorrowedFd, OwnedFd, RawFd};
 use rustix::io::FdFlags;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
 
 /// A running child process, killed with `SIGKILL` and reaped when dropped.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ pub struct Child {
 }
 
 /// What identifies a process beyond its number, which the kernel reuses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Process number.
     pub pid: u32,

@@ -39,7 +39,7 @@ pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
         seconds: Mutex::new(Vec::new()),
     };
     screen.with_printer(|printer| printer.header(line))?;
-    let found = load::run(&sessions, &task, &screen, interrupt.flag())?;
+    let found = load::run(&sessions, &task, None, &screen, interrupt.flag())?;
     let ended = sessions.into_iter().try_for_each(Session::end);
     screen.with_printer(|printer| printer.outcome(&found.outcome))?;
     let (path, seconds) = (line.reporting.json.as_deref(), screen.seconds.lock());

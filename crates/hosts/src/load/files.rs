@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_load::{Endpoint, Schema, Tls};
-use assay_ports::child::identity;
-use assay_system::ledger::{Ledger, Made, state_directory};
+use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
 use serde::{Deserialize, Serialize};
+
+use crate::directory::new_session_directory;
 
 /// A file on its way: it is text, a certificate or what tables are filled from.
 #[derive(Debug, Serialize, Deserialize)]
@@ -55,7 +56,7 @@ pub(super) fn put(
         return Ok(None);
     }
     let ledger: Arc<Ledger> = Ledger::open()?;
-    let directory = new_directory()?;
+    let directory = new_session_directory()?;
     let resource = Resource::Directory { path: directory.clone() };
     let (made, ()) = ledger.make(resource, || write(files, &directory))?;
     for place in places(endpoint, schema) {
@@ -73,18 +74,4 @@ fn write(files: &[Carried], directory: &Path) -> Result<()> {
         std::fs::write(directory.join(number.to_string()), &file.text).with_context(cannot)?;
     }
     Ok(())
-}
-
-/// In the state directory; its name is another one each time.
-fn new_directory() -> Result<PathBuf> {
-    let sessions = state_directory().join("sessions");
-    let mut builder = DirBuilder::new();
-    builder
-        .recursive(true)
-        .mode(0o700)
-        .create(&sessions)
-        .with_context(|| format!("cannot make the directory {}", sessions.display()))?;
-    let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
-    let sessions = sessions.canonicalize().context("the state directory is gone")?;
-    Ok(sessions.join(format!("assay-session-{}-{}", me.pid, me.start_ticks)))
 }

@@ -13,9 +13,11 @@ use super::files;
 use super::task::{
     Begin, LOAD, LoadDone, LoadFailed, LoadTask, LoadTold, PREFLIGHT, PreflightDone, Sent,
 };
-use crate::clock::{ClockOffset, now_ns};
+use crate::clock::{ClockOffset, now_ns, ns_of};
 use crate::failure::{Failure, Reason, Result};
 use crate::session::{Session, Told};
+
+const SECOND_NS: u64 = 1_000_000_000;
 
 /// How soon Ctrl-C is seen.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -107,12 +109,14 @@ pub fn preflight(
 }
 
 /// Runs the load from all hosts together. `observer` gets the seconds of all as one; `stop` ends it early, with what was measured.
+/// Seconds are counted from `origin`, on a whole second of which the load then begins, or from its beginning where there is none.
 ///
 /// # Errors
 /// The first host that is lost or fails; the load of the others has then ended too.
 pub fn run(
     sessions: &[Session],
     task: &LoadTask,
+    origin: Option<Instant>,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<LoadFound> {
@@ -122,14 +126,14 @@ pub fn run(
         session.begin_work(LOAD, &sent(session, task, number, sessions.len())?)?;
     }
     let over = AtomicBool::new(false);
-    let outcomes = thread::scope(|scope| {
+    let (outcomes, later_s) = thread::scope(|scope| {
         let (send, said) = channel();
         for (number, session) in sessions.iter().enumerate() {
             let (send, over) = (send.clone(), &over);
             scope.spawn(move || pass_on(number, session, &send, over));
         }
         drop(send);
-        let running = Running::new(sessions, &clocks, observer);
+        let running = Running::new(sessions, &clocks, origin, observer);
         let outcomes = running.attend(&said, stop);
         over.store(true, Ordering::Relaxed);
         outcomes
@@ -144,15 +148,14 @@ pub fn run(
         clock,
         outcome,
     });
-    Ok(LoadFound { outcome, hosts: hosts.collect(), doubt })
+    Ok(LoadFound { outcome: outcome.later(later_s), hosts: hosts.collect(), doubt })
 }
 
 /// A clock that moved has put its host's seconds beside others of the rest. Who stopped the load does not wait for that.
 fn check_clocks(sessions: &[Session], before: &[ClockOffset], outcomes: &[Outcome]) -> Result<()> {
     for ((session, before), outcome) in sessions.iter().zip(before).zip(outcomes) {
         if !outcome.interrupted {
-            let now = session.clock_offset()?;
-            before.check_until(now).map_err(|reason| session.failure(reason))?;
+            session.check_clock_since(*before)?;
         }
     }
     Ok(())
@@ -177,6 +180,10 @@ fn pass_on(number: usize, session: &Session, send: &Sender<Said>, over: &AtomicB
 struct Running<'a> {
     sessions: &'a [Session],
     clocks: &'a [ClockOffset],
+    /// When the clock began that seconds are counted on, where that is not when the load begins.
+    origin: Option<Instant>,
+    /// How much later than that the load begins, in seconds.
+    later_s: f64,
     observer: &'a dyn Observer,
     ready: usize,
     has_window: bool,
@@ -194,11 +201,14 @@ impl<'a> Running<'a> {
     fn new(
         sessions: &'a [Session],
         clocks: &'a [ClockOffset],
+        origin: Option<Instant>,
         observer: &'a dyn Observer,
     ) -> Running<'a> {
         Running {
             sessions,
             clocks,
+            origin,
+            later_s: 0.0,
             observer,
             ready: 0,
             has_window: false,
@@ -210,8 +220,9 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Attends to all until each has ended, or one has failed and the others had their time to end.
-    fn attend(mut self, said: &Receiver<Said>, stop: &AtomicBool) -> Result<Vec<Outcome>> {
+    /// Attends to all until each has ended, or one has failed and the others had their time to end; gives what each found by its own
+    /// clock, and how much later than the origin that began.
+    fn attend(mut self, said: &Receiver<Said>, stop: &AtomicBool) -> Result<(Vec<Outcome>, f64)> {
         while self.running > 0 && !self.is_overdue() {
             match said.recv_timeout(LOOK_EVERY) {
                 Ok((number, said)) => self.note(number, said)?,
@@ -224,7 +235,7 @@ impl<'a> Running<'a> {
         }
         match self.failure {
             Some(failure) => Err(failure),
-            None => Ok(self.outcomes.into_iter().flatten().collect()),
+            None => Ok((self.outcomes.into_iter().flatten().collect(), self.later_s)),
         }
     }
 
@@ -250,7 +261,8 @@ impl<'a> Running<'a> {
             }
             Ok(Told::Something(LoadTold::Window { from_s, to_s })) => {
                 if !std::mem::replace(&mut self.has_window, true) {
-                    self.observer.window(from_s, to_s.unwrap_or(f64::MAX));
+                    let to_s = to_s.map_or(f64::MAX, |to_s| to_s + self.later_s);
+                    self.observer.window(from_s + self.later_s, to_s);
                 }
             }
             Ok(Told::Something(LoadTold::Second(second))) => {
@@ -274,12 +286,20 @@ impl<'a> Running<'a> {
     }
 
     /// Tells each host when to begin, by its own clock.
-    fn begin(&self) -> Result<()> {
+    fn begin(&mut self) -> Result<()> {
         let longest_ms = self.clocks.iter().map(|clock| clock.round_trip_ms).fold(0.0, f64::max);
         let lead_ns = LEAD.as_nanos() as u64 + (2.0 * longest_ms * 1e6) as u64;
-        let at_ns = now_ns() + lead_ns;
+        let at_ns = self.whole_second(now_ns() + lead_ns);
         let mut all = self.sessions.iter().zip(self.clocks);
         all.try_for_each(|(session, clock)| session.tell(&Begin { at_ns: clock.theirs_ns(at_ns) }))
+    }
+
+    /// The next whole second of the clock that seconds are counted on; the same time where that begins with the load.
+    fn whole_second(&mut self, soonest_ns: u64) -> u64 {
+        let Some(origin_ns) = self.origin.map(ns_of) else { return soonest_ns };
+        let later = soonest_ns.saturating_sub(origin_ns).div_ceil(SECOND_NS);
+        self.later_s = later as f64;
+        origin_ns + later * SECOND_NS
     }
 
     /// Tells of the seconds that all have had who still run. All count from the same beginning, so the first that each has is the same.
@@ -292,7 +312,10 @@ impl<'a> Running<'a> {
             let same: Vec<Second> =
                 self.seconds.iter_mut().filter_map(VecDeque::pop_front).collect();
             match seconds_together(&same) {
-                Some(second) => self.observer.second(&second),
+                Some(second) => {
+                    let end_s = second.end_s + self.later_s;
+                    self.observer.second(&Second { end_s, ..second });
+                }
                 None => return,
             }
         }

@@ -35,8 +35,8 @@ pub(super) struct Sent {
 }
 
 /// An endpoint on its way, with its password: never stored, never shown.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Account {
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Account {
     address: Address,
     user: String,
     password: String,

@@ -47,8 +47,15 @@ fn load(sent: Sent, talk: &Talk) -> Result<Value, LoadFailed> {
     let _made = files::put(&files, &mut endpoint, &mut schema).map_err(of_host)?;
     let teller = Teller(talk);
     let meeting = Meeting { talk, late_ms: Mutex::new(None) };
-    let outcome =
-        run_together(&endpoint, &schema, &workload, &schedule, &meeting, &teller, talk.stop());
+    let outcome = run_together(
+        &endpoint,
+        &schema,
+        &workload,
+        &schedule,
+        &meeting,
+        &teller,
+        talk.stop().flag(),
+    );
     if let Some(late_ms) = meeting.late_ms.into_inner() {
         return Err(LoadFailed::Late(late_ms));
     }
@@ -92,7 +99,7 @@ impl Rendezvous for Meeting<'_> {
             ahead => ahead,
         });
         if ahead.is_none() {
-            self.talk.stop().store(true, std::sync::atomic::Ordering::Relaxed);
+            self.talk.stop().set();
         }
         Some(Instant::now() + Duration::from_nanos(ahead?))
     }

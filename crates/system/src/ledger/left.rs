@@ -191,6 +191,13 @@ impl Found {
         (self.is_of_this_boot() && lives(Identity { pid, start_ticks })).then_some(pid)
     }
 
+    /// Whether that process, of this boot, has written it.
+    #[must_use]
+    pub fn is_of(&self, process: Identity) -> bool {
+        let Pages { pid, start_ticks, .. } = self.pages;
+        self.is_of_this_boot() && Identity { pid, start_ticks } == process
+    }
+
     /// The process that measures, and the study it measures into, if it is a run that goes on.
     #[must_use]
     pub fn run(&self) -> Option<(u32, &Path)> {
