@@ -5,7 +5,6 @@
 //! a port on loopback; its account and a password drawn for this run are in the environment too.
 
 use std::ffi::OsString;
-use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::sync::Arc;
@@ -66,7 +65,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let (program, words) = args.command.split_first().context("no command was given")?;
     let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
-    let port = args.port.map(tcp_port).transpose()?;
+    let port = args.port.map(TcpPort::on_loopback).transpose()?;
     let (_directory, mut server) = bring_up(args, port.clone(), &ledger)?;
     server.execute("CREATE DATABASE test")?;
     interrupt.check()?;
@@ -139,15 +138,6 @@ fn cpus(list: &str) -> Result<Vec<usize>> {
         bail!("--cpus contains CPU {missing}; this machine has {there:?}");
     }
     Ok(cpus)
-}
-
-/// A port is open to every user of the machine, so its password is drawn anew each time.
-fn tcp_port(number: u16) -> Result<TcpPort> {
-    let mut bytes = [0; 16];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut file| file.read_exact(&mut bytes))
-        .context("cannot read /dev/urandom for a password")?;
-    Ok(TcpPort { number, password: bytes.iter().map(|byte| format!("{byte:02x}")).collect() })
 }
 
 fn settings(given: &[String]) -> Result<Settings> {

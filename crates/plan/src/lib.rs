@@ -10,6 +10,7 @@ mod cpu_list;
 mod data_profile;
 mod endpoint;
 mod existing_server;
+mod hosts;
 mod model;
 mod noise;
 mod objective;
@@ -35,7 +36,7 @@ use assay_load::{Arrivals, Pace, Schema};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use assay_base::{Value, one_line, text_file};
+use assay_base::{HostSpec, Value, one_line, text_file};
 use assay_study::prices::Prices;
 use assay_study::{AskedPair, MARGIN_PERCENT, Paper};
 pub use changes::{Change, changes};
@@ -129,6 +130,15 @@ pub struct Plan {
     /// The server program, or a directory that holds one. Default: the one found, else the one downloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<PathBuf>,
+    /// Other machines that have a part in the study, by name.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub hosts: IndexMap<String, HostSpec>,
+    /// The host that has rigs, server and monitor. Default: this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<String>,
+    /// The hosts that the load comes from, all at once. Default: this machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_hosts: Vec<String>,
     /// Which CPUs the server and the load may use, equal for all configurations.
     #[serde(default)]
     pub placement: Placement,
@@ -347,7 +357,24 @@ impl Plan {
         check::check(self)?;
         existing_server::check(self)?;
         stores::check(self)?;
-        servers::check(self)
+        servers::check(self)?;
+        hosts::check(self)
+    }
+
+    /// The plan as another machine gets it, on which nothing is read or put in again.
+    ///
+    /// # Errors
+    /// It cannot be written as TOML.
+    pub fn to_be_sent(&self) -> Result<String> {
+        toml::to_string(self).context("cannot write the plan as TOML")
+    }
+
+    /// A plan that was sent.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn received(text: &str) -> Result<Plan> {
+        toml::from_str(text).map_err(|error| anyhow::Error::msg(one_line(&error, text)))
     }
 
     /// Events per second that `workload` is run with; nothing in closed loop.

@@ -12,6 +12,7 @@ use assay_devices::Unit;
 
 mod compare;
 mod data_profiles;
+mod hosts;
 mod noise;
 mod objective;
 mod papers;

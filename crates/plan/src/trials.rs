@@ -128,6 +128,9 @@ fn conditions(plan: &Plan, variant: Option<&Variant>, workload: &str) -> String 
         let workload = neighbour.map(|one| plan.workloads.get(&one.workload));
         conditions["servers"] = json!([json!(config.servers), json!(neighbour), json!(workload)]);
     }
+    if plan.is_load_apart() {
+        conditions["hosts"] = json!([plan.server_host(), plan.load_hosts()]);
+    }
     if let Some(objective) = &plan.objective {
         conditions["objective"] = json!(objective);
     }

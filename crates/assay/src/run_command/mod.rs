@@ -10,18 +10,22 @@ mod progress;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::{ask, print};
 use assay_judge::expectation;
+use assay_lab::hosts::{self, FromHosts, Remote, Ways};
 use assay_lab::rig::existing;
-use assay_lab::run::{self, Lock, Retry, Setup};
+use assay_lab::run::loads::{FromHere, Loads};
+use assay_lab::run::{self, Lock, Making, Retry, Setup, Site};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
 use assay_report::words::calibration;
 use assay_study::{Calibration, State, Store, Warning};
 use assay_system::interrupt::Interrupt;
+use assay_system::ledger::Ledger;
 use progress::ProgressView;
 
 /// Run a plan, or resume it
@@ -124,20 +128,40 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     if !missing.is_empty() {
         ask::passwords(&existing::accounts(plan)?, &interrupt)?;
     }
-    if args.dry_run {
-        return dry_run(plan, study, args, planned.len(), &missing);
-    }
-    if missing.is_empty() {
+    if !args.dry_run && missing.is_empty() {
         return finished(&read, study, &interrupt);
     }
-    let mut setup = Setup::make(plan, study, &args.erase, &interrupt, &|text| print::note(text))?;
-    tell_calibration(plan, &setup.calibration);
-    let mut store = setup.open_store(&read, &planned)?;
-    let progress = ProgressView::new(plan, missing.len(), !args.no_live, &interrupt);
-    let left = run::trials(&mut setup, &mut store, &missing, &progress)?;
-    setup.take_down()?;
+    let say = |text: &str| print::note(text);
+    let ledger = Ledger::of_run(&std::path::absolute(study)?)?;
+    let ways = Ways { ledger: Arc::clone(&ledger), interrupt: interrupt.clone(), say: &say };
+    let (study, erase, interrupt) = (study, args.erase.as_slice(), &interrupt);
+    let making = Making { plan, study, erase, interrupt, ledger, loads: &FromHere };
+    if args.dry_run {
+        return dry_run(&making, &ways, planned.len(), &missing);
+    }
+    let from_hosts = from_hosts(plan, &ways)?;
+    let loads = from_hosts.as_ref().map_or(making.loads, |hosts| hosts as &dyn Loads);
+    let making = Making { loads, ..making };
+    let mut site: Box<dyn Site> = match plan.server_host() {
+        Some(host) => Box::new(Remote::begin(host, making, ways)?),
+        None => Box::new(Setup::make(making, &say)?),
+    };
+    let described = site.described()?;
+    tell_calibration(plan, &described.calibration);
+    let mut store = run::open_store(study, &read, &planned, &described)?;
+    let progress = ProgressView::new(plan, missing.len(), !args.no_live, interrupt);
+    let about = (plan, &described.calibration);
+    let left = run::trials(&mut *site, about, &mut store, &missing, interrupt, &progress)?;
+    site.take_down()?;
+    from_hosts.map_or(Ok(()), FromHosts::end)?;
     drop(progress);
     conclude(&store, study, interrupt.is_set().then_some(left))
+}
+
+/// Who runs the load, where the plan says that it is not this machine.
+fn from_hosts<'a>(plan: &Plan, ways: &Ways<'a>) -> Result<Option<FromHosts<'a>>> {
+    let specs: Vec<_> = plan.load_hosts().into_iter().cloned().collect();
+    (!specs.is_empty()).then(|| FromHosts::connect(specs, ways.clone())).transpose()
 }
 
 /// A killed run's device or mount takes space and memory until somebody removes it. Ledgers that cannot be read are for those to
@@ -170,22 +194,33 @@ fn tell_calibration(plan: &Plan, found: &Calibration) {
 
 /// Says what would be run and whether it can be; changes nothing.
 fn dry_run(
-    plan: &Plan,
-    study: &Path,
-    args: &CommonArgs,
+    making: &Making<'_>,
+    ways: &Ways<'_>,
     planned: usize,
     missing: &[&PlannedTrial],
 ) -> Result<ExitCode> {
+    let Making { plan, study, .. } = *making;
     progress::dry_run(plan, planned, missing);
     Lock::check(study)?;
     if !missing.is_empty() {
-        let checked = run::location_of(plan, study).and_then(|location| {
-            run::check::check(plan, &location, &args.erase)?;
-            Ok(location)
-        });
-        progress::tell_location(&checked.context("this command cannot run it")?);
+        check(making, ways).context("this command cannot run it")?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Checks the machine that is to have the server, and tells where the files will lie.
+fn check(making: &Making<'_>, ways: &Ways<'_>) -> Result<()> {
+    let Making { plan, study, erase, .. } = *making;
+    if let Some(host) = plan.server_host() {
+        hosts::check(host, making, ways)?;
+        let location = plan.location.as_deref().unwrap_or(study);
+        print::line(format_args!("files lie in {} on {}", location.display(), host.ssh));
+        return Ok(());
+    }
+    let location = run::location_of(plan, study)?;
+    run::check::check(plan, &location, erase)?;
+    progress::tell_location(&location);
+    Ok(())
 }
 
 /// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it now.

@@ -147,3 +147,23 @@ fn who_waits_for_a_login_may_interrupt_it() {
     assert!(began.elapsed() < Duration::from_secs(8), "the client waits for ten");
     net.assert_nothing_left();
 }
+
+#[test]
+fn another_version_at_the_other_end_is_refused() {
+    let name = "another_version_at_the_other_end_is_refused";
+    let Some(net) = Net::start(name, 1) else { return };
+    // What is asked of the shell is done; of what the program says its version is changed.
+    let between = "#!/bin/sh\ncase $SSH_ORIGINAL_COMMAND in\n*serve*) sh -c \"$SSH_ORIGINAL_COMMAND\" | \
+                   sed -u 's/\"version\":\"[^\"]*\"/\"version\":\"0.0.1\"/' ;;\n*) exec sh -c \"$SSH_ORIGINAL_COMMAND\" ;;\nesac\n";
+    let script = net.world.write("between.sh", between);
+    let mut mode = std::fs::metadata(&script).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(&script, mode).unwrap();
+    let forced = format!("ForceCommand {}", script.display());
+    let _sshd = net.sshd(0, 2224, &forced);
+    let host = format!("ssh://root@{}:2224", net.hosts[0].address);
+    let error = net.refused(&["host", "check", &host], "ssh_config");
+    assert!(error.contains("runs another version of Assay (0.0.1, here "), "{error}");
+    assert!(error.contains(&format!("assay clean --cache --host {host}")), "{error}");
+    net.assert_nothing_left();
+}

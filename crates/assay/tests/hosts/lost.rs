@@ -114,3 +114,28 @@ fn whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had() 
     assert!(cleaned.contains("assay-ssh-"), "{cleaned}");
     bench.net.assert_nothing_left();
 }
+
+#[test]
+fn a_link_that_is_cut_while_the_program_is_copied_leaves_no_part_of_it() {
+    let name = "a_link_that_is_cut_while_the_program_is_copied_leaves_no_part_of_it";
+    let Some(net) = Net::bare(name, 1) else { return };
+    let host = &net.hosts[0];
+    let mut command = net.command(&["host", "check", &host.name], "ssh_config");
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let child = command.spawn().unwrap();
+    let shelf = net.there().join("cache/programs");
+    let entries = || {
+        let entries = std::fs::read_dir(&shelf).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().into_string().unwrap()).collect::<Vec<_>>()
+    };
+    wait_until("it is copied", || entries().iter().any(|name| name.starts_with(".staging-")));
+    host.cut();
+    let error = error_of(&child.wait_with_output().unwrap());
+    assert!(error.contains(&format!("the connection to {} was lost", host.name)), "{error}");
+    // Whoever takes it there gives up by himself: nobody can tell him.
+    wait_until("no part is left", || entries().iter().all(|name| name == ".lock"));
+    wait_until("its sshd has let go", || host.programs().is_empty());
+    host.mend();
+    assert!(net.told(&["host", "check", &host.name]).contains(&host.name));
+    net.assert_nothing_left();
+}

@@ -21,3 +21,4 @@ mod load;
 mod lost;
 mod net;
 mod relay;
+mod study;

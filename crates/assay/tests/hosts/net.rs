@@ -259,6 +259,11 @@ impl Net {
         command
     }
 
+    /// Where the user's sockets go.
+    pub fn run_directory(&self) -> &Path {
+        self.run.path()
+    }
+
     /// Whether a client has its directory.
     pub fn is_connecting(&self) -> bool {
         std::fs::read_dir(self.run.path()).unwrap().next().is_some()
@@ -330,6 +335,19 @@ impl NetHost {
     /// Cuts its cable: nothing comes or goes any more, and nobody is told.
     pub fn cut(&self) {
         done(&["ip", "link", "set", &self.link, "down"]);
+    }
+
+    /// Mends it.
+    pub fn mend(&self) {
+        done(&["ip", "link", "set", &self.link, "up"]);
+    }
+
+    /// Connections there to a port of its own.
+    pub fn clients_of(&self, port: u16) -> usize {
+        let filter = format!("( sport = :{port} )");
+        let words = ["netns", "exec", &self.namespace, "ss", "-Htn", "state", "established"];
+        let output = Command::new("ip").args(words).arg(filter).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).lines().count()
     }
 
     /// Its packets are thrown away on the way here: nobody is told that either.

@@ -4,9 +4,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use assay_load::capacity::Capacity;
-use assay_load::{Endpoint, Observer, Outcome as Ran, Schedule, Schema, Workload};
+use assay_load::{Observer, Schedule, Workload};
 
 use super::happenings::{self, AllHappened, Happenings, Scene};
+use super::loads::{AboutHosts, LoadResult, Loaded, Loads};
 use super::progress::Progress;
 use super::search::search_or_load;
 use super::series::{Seconds, Staged, of_monitor};
@@ -19,19 +20,6 @@ use assay_judge::CLOCK_BEGAN;
 use assay_plan::{PlannedTrial, WorkloadSpec};
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
-
-/// What is loaded, and how.
-#[derive(Clone, Copy)]
-pub(super) struct Loaded<'a> {
-    /// The server.
-    pub(super) endpoint: &'a Endpoint,
-    /// Its tables.
-    pub(super) schema: &'a Schema,
-    /// What is run on them.
-    pub(super) workload: &'a Workload,
-    /// For how long, and how fast.
-    pub(super) schedule: &'a Schedule,
-}
 
 /// Loads what stands there, and monitors it; gives when the run's clock began. What was seen until it fails stays in `outcome`.
 ///
@@ -50,7 +38,7 @@ pub(super) fn measure(
     let endpoint = stand.endpoint()?;
     let loaded =
         Loaded { endpoint: &endpoint, schema: &config.schema, workload, schedule: &schedule };
-    outcome.warnings.extend(preflight(&loaded, progress)?);
+    outcome.warnings.extend(preflight(setup.loads, &loaded, progress)?);
     let origin = Instant::now();
     outcome.facts.insert(CLOCK_BEGAN.into(), now_precisely());
     let seconds = Seconds::new(&trial.key, progress);
@@ -74,10 +62,12 @@ pub(super) fn workload<'a>(setup: &Setup<'a>, name: &str) -> Result<&'a Workload
 }
 
 /// Whether the load can be run there; what it is short of and bears is said.
-pub(super) fn preflight(loaded: &Loaded<'_>, progress: &dyn Progress) -> Result<Option<Warning>> {
-    let Loaded { endpoint, schema, workload, schedule } = *loaded;
-    assay_load::preflight(endpoint, schema, workload, schedule)?;
-    let shortage = assay_load::shortage(endpoint, schema, workload, schedule)?;
+pub(super) fn preflight(
+    loads: &dyn Loads,
+    loaded: &Loaded<'_>,
+    progress: &dyn Progress,
+) -> Result<Option<Warning>> {
+    let shortage = loads.preflight(loaded)?;
     Ok(shortage.map(|shortage| {
         progress.say(&shortage.to_string());
         Warning::TooFewConnections(shortage)
@@ -97,7 +87,7 @@ pub(super) struct Observing<'a> {
 /// What was seen of one server.
 pub(super) struct Seen {
     /// What the load found, or why it failed.
-    pub(super) ran: assay_load::Result<(Ran, Option<Capacity>)>,
+    pub(super) ran: assay_load::Result<(LoadResult, Option<Capacity>)>,
     /// What happened meanwhile.
     pub(super) happened: AllHappened,
     /// What the monitor saw.
@@ -143,7 +133,8 @@ impl Observing<'_> {
         let ((ran, top_users), happened) = happenings::alongside(&scene, all, |stage| {
             let staged = Staged { stage, observer };
             let on_clock = (origin, setup.interrupt);
-            let ran = search_or_load(&loaded, objective, (&trial.key, progress), &staged, on_clock);
+            let told = (&trial.key, progress);
+            let ran = search_or_load(setup.loads, &loaded, objective, told, &staged, on_clock);
             own.extend(followed.as_ref().and_then(Followed::pid));
             let top_users = ProcessSnapshot::take().top_users_since(&seconds.began(), &own);
             (ran, top_users)
@@ -151,6 +142,16 @@ impl Observing<'_> {
         drop(scene);
         Ok(Seen { ran, happened, monitored: monitor.finish(), top_users })
     }
+}
+
+/// The clocks of the machines that had a part in the load, and what is to be said of them.
+fn tell_hosts(about: AboutHosts, outcome: &mut Outcome) {
+    for one in about.clocks {
+        let (offset_ms, uncertainty_ms) = (one.clock.offset_ms, one.clock.uncertainty_ms);
+        let said = format!("{offset_ms:+.2} ms (±{uncertainty_ms:.2} ms)");
+        outcome.facts.insert(format!("clock of {}", one.host), said);
+    }
+    outcome.warnings.extend(about.doubts);
 }
 
 /// Makes results of what was seen; the series are in `outcome` already. `verify` says whether they are what they are taken for.
@@ -168,7 +169,8 @@ pub(super) fn conclude(
     let Seen { ran, happened, monitored, top_users } = seen;
     outcome.facts.extend(monitored.facts);
     outcome.warnings.extend(monitored.warnings);
-    let (ran, capacity) = ran?;
+    let (LoadResult { outcome: ran, about }, capacity) = ran?;
+    tell_hosts(about, outcome);
     setup.interrupt.check()?;
     happenings::check(&happened)?;
     results::fill(outcome, &ran);

@@ -10,7 +10,8 @@ use anyhow::{Context, Result, anyhow};
 use assay_load::{Endpoint, Outcome as Ran, Pace, Schedule, Workload, together};
 
 use super::crowd::{Crowd, Member};
-use super::measure::{Loaded, Observing, Seen, conclude, preflight, workload};
+use super::loads::{AboutHosts, LoadResult, Loaded};
+use super::measure::{Observing, Seen, conclude, preflight, workload};
 use super::progress::Progress;
 use super::series::{Seconds, of_monitor};
 use super::setup::{ConfigSetup, Setup};
@@ -52,7 +53,7 @@ pub(super) fn measure(
 ) -> Result<Instant> {
     let loads = loads(setup, trial, stands)?;
     for load in &loads {
-        let warning = preflight(&load.loaded(config), progress)?;
+        let warning = preflight(setup.loads, &load.loaded(config), progress)?;
         outcome.warnings.extend(warning.filter(|one| !outcome.warnings.contains(one)));
     }
     let targets = targets(stands, &setup.plan.placement.load_cpus.0);
@@ -163,7 +164,7 @@ impl<S: Stand> All<'_, S> {
         for one in &mut seen {
             // Taken out, so that each error is met by its own server.
             let ran = std::mem::replace(&mut one.ran, Ok(Default::default()));
-            rans.push(ran?.0);
+            rans.push(ran?.0.outcome);
         }
         let own: Vec<Ran> = self.counted(&rans).cloned().collect();
         let ran = together(&own).context("a run without a server")?;
@@ -172,7 +173,8 @@ impl<S: Stand> All<'_, S> {
         let warnings: Vec<_> =
             warnings.flat_map(|one| std::mem::take(&mut one.monitored.warnings)).collect();
         let mut first = seen.into_iter().next().context("a run without a server")?;
-        first.ran = Ok((ran, None));
+        let about = AboutHosts::default();
+        first.ran = Ok((LoadResult { outcome: ran, about }, None));
         let schedule = &self.loads.first().context("a run without a server")?.schedule;
         let ended = conclude(self.setup, schedule, first, outcome, |_, _| Ok(()));
         for warning in warnings {

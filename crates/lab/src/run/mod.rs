@@ -16,6 +16,8 @@ mod fill;
 mod full;
 mod guarantee;
 mod happenings;
+mod head;
+pub mod loads;
 mod machine;
 mod measure;
 mod measure_together;
@@ -30,6 +32,7 @@ mod search;
 mod series;
 mod series_together;
 mod setup;
+mod site;
 mod spoilt;
 mod stand;
 mod take_down;
@@ -44,44 +47,56 @@ use std::collections::VecDeque;
 
 use anyhow::Result;
 
-use assay_plan::PlannedTrial;
-use assay_study::Store;
+use assay_plan::{Plan, PlannedTrial};
+use assay_study::{Calibration, Store};
+use assay_system::interrupt::Interrupt;
 use spoilt::ExtraRuns;
 
+pub use head::{open_store, retell};
 pub use missing::{Retry, missing};
-pub use place::{Lock, location_of};
+pub use place::{Held, Lock, location_of};
 pub use progress::Progress;
-pub use setup::{Setup, leftovers, retell};
+pub use setup::{Setup, leftovers};
+pub use site::{Described, Making, Site};
 
 /// Makes these runs in their order, until there are none or a person has enough: then the interrupt is set, and what was in
 /// hand is as it was before. Runs of them that had ended are made again, with as many extra runs as a new study has. Returns how
 /// many were not made.
 ///
 /// # Errors
-/// The store cannot be written. A run that fails is not an error here.
+/// The store cannot be written, or no run be made any more. A run that fails is not an error here.
 pub fn trials(
-    setup: &mut Setup<'_>,
+    site: &mut dyn Site,
+    (plan, calibration): (&Plan, &Calibration),
     store: &mut Store,
     missing: &[&PlannedTrial],
+    interrupt: &Interrupt,
     progress: &dyn Progress,
 ) -> Result<usize> {
     let mut queue: VecDeque<&PlannedTrial> = missing.iter().copied().collect();
     let pending = store.pending()?;
     let is_again = missing.iter().any(|trial| !pending.contains(&trial.key));
     let used = if is_again { 0 } else { store.discarded()?.len() };
-    let budget = setup.plan.extra_runs(assay_plan::trials(setup.plan).len());
-    let mut extra = ExtraRuns::new(budget, used, &setup.calibration);
+    let budget = plan.extra_runs(assay_plan::trials(plan).len());
+    let mut extra = ExtraRuns::new(budget, used, calibration);
     while let Some(trial) = queue.pop_front() {
         if progress.is_end_wanted() {
-            setup.interrupt.set();
+            interrupt.set();
             return Ok(queue.len() + 1);
         }
         store.begin_trial(&trial.key)?;
-        let outcome = trial::run(setup, trial, progress);
-        if setup.interrupt.is_set() {
+        let made = site.make_run(trial, progress);
+        if interrupt.is_set() {
             store.reset_interrupted()?;
             return Ok(queue.len() + 1);
         }
+        let outcome = match made {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                store.reset_interrupted()?;
+                return Err(error);
+            }
+        };
         if extra.repeats(&outcome) {
             store.discard_trial(&trial.key, &outcome.warnings)?;
             progress.trial_discarded(&trial.key, &outcome, extra.left());

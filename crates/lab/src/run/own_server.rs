@@ -8,6 +8,7 @@ use assay_load::Endpoint;
 use parking_lot::Mutex;
 
 use super::happenings::Own;
+use super::loads::Way;
 use super::measure::measure;
 use super::progress::Progress;
 use super::setup::{ConfigSetup, Setup};
@@ -15,8 +16,8 @@ use super::stand::Stand;
 use super::{full, measure_together, schedule, take_down, trace};
 use crate::monitor::{Followed, Targets};
 use crate::rig::pool::RunPool;
-use crate::rig::server::{self, Server};
-use crate::rig::snapshot::{Request, endpoint};
+use crate::rig::server::{self, Server, TcpPort};
+use crate::rig::snapshot::{DATABASE, Request, endpoint};
 use crate::rig::{Building, Rig};
 use assay_plan::{Plan, PlannedTrial};
 use assay_study::metrics::Window;
@@ -114,6 +115,8 @@ pub(super) struct Standing {
     _run_dir: Made,
     rig: Rig,
     run_dir: PathBuf,
+    /// By which the load comes in, where it comes from other machines.
+    port: Option<TcpPort>,
     followed: Followed,
 }
 
@@ -129,7 +132,11 @@ impl Standing {
         setup.interrupt.check()?;
         progress.step(&trial.key, "starting the server");
         let run_dir = setup.work_directory().join(place.name("run"));
-        let started = start(setup, config, &rig, &run_dir);
+        let port = match setup.loads.way()? {
+            Way::Socket => None,
+            Way::Network(host) => Some(TcpPort::for_others(&host)?),
+        };
+        let started = start(setup, config, &rig, &run_dir, port.as_ref());
         let (made, server) = started.map_err(|error| rig.explain(error, &config.rig))?;
         let process = server::process_of(&server);
         let (listed, ()) = setup.ledger.make(process, || Ok(()))?;
@@ -141,6 +148,7 @@ impl Standing {
             _run_dir: made,
             rig,
             run_dir,
+            port,
             followed,
         })
     }
@@ -186,7 +194,10 @@ pub(super) struct OwnServer<'a> {
 
 impl Stand for OwnServer<'_> {
     fn endpoint(&self) -> Result<Endpoint> {
-        Ok(endpoint(self.standing.server.socket()))
+        Ok(match &self.standing.port {
+            None => endpoint(self.standing.server.socket()),
+            Some(port) => port.endpoint(DATABASE),
+        })
     }
 
     fn targets(&self, cpus: &[usize]) -> Targets {
@@ -206,12 +217,12 @@ impl Stand for OwnServer<'_> {
     }
 
     fn own(&mut self) -> Option<Own<'_>> {
-        let Standing { rig, server, run_dir, followed, listed, .. } = &mut *self.standing;
+        let Standing { rig, server, run_dir, port, followed, listed, .. } = &mut *self.standing;
         Some(Own {
             server: Mutex::new(server),
             followed: followed.clone(),
             binary: self.config.server().ok()?,
-            start: starting(self.setup.plan, self.config, rig, run_dir),
+            start: starting(self.setup.plan, self.config, rig, run_dir, port.as_ref()),
             ledger: &self.setup.ledger,
             listed,
             pool: self.pool,
@@ -266,18 +277,26 @@ fn start(
     config: &ConfigSetup,
     rig: &Rig,
     run_dir: &Path,
+    port: Option<&TcpPort>,
 ) -> Result<(Made, Server)> {
     let resource = Resource::Directory { path: run_dir.to_owned() };
-    let start = starting(setup.plan, config, rig, run_dir);
+    let start = starting(setup.plan, config, rig, run_dir, port);
     let binary = config.server()?;
     setup.ledger.make(resource, || server::start(binary, &start))
 }
 
 /// How the server of a run is started, the first time and again.
-fn starting(plan: &Plan, config: &ConfigSetup, rig: &Rig, run_dir: &Path) -> server::Start {
+fn starting(
+    plan: &Plan,
+    config: &ConfigSetup,
+    rig: &Rig,
+    run_dir: &Path,
+    port: Option<&TcpPort>,
+) -> server::Start {
     let mut start = server::Start::new(&rig.data_dir(), run_dir);
     start.settings = config.settings.clone();
     start.cpus = plan.placement.server_cpus.0.clone();
+    start.port = port.cloned();
     start
 }
 

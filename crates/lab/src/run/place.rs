@@ -60,6 +60,27 @@ impl Drop for NewDirectories {
     }
 }
 
+/// A study's directory, held for as long as this lives.
+#[derive(Debug)]
+pub struct Held {
+    // Dropped in this order: the lock's file must be gone before its directory can go.
+    _lock: Lock,
+    _directories: NewDirectories,
+}
+
+impl Held {
+    /// Makes the directory, and that on the measured disk where it is here, and takes the study's lock.
+    ///
+    /// # Errors
+    /// Another run has it, or a directory cannot be made.
+    pub fn take(study: &Path, location: Option<&Path>) -> Result<Held> {
+        let mut directories = NewDirectories::default();
+        directories.make(study)?;
+        location.map_or(Ok(()), |location| directories.make(location))?;
+        Ok(Held { _lock: Lock::take(study)?, _directories: directories })
+    }
+}
+
 /// One run at a time in a study.
 #[derive(Debug)]
 pub struct Lock {

@@ -3,9 +3,10 @@
 use std::time::Instant;
 
 use assay_load::capacity::{Capacity, CapacityRun, Found, Searched, find};
-use assay_load::{Observer, Outcome as Ran, Result};
+use assay_load::{Observer, Result, Schedule};
+use parking_lot::Mutex;
 
-use super::measure::Loaded;
+use super::loads::{AboutHosts, LoadResult, Loaded, Loads};
 use super::progress::Progress;
 use super::results::Results;
 use assay_plan::ObjectiveSpec;
@@ -15,26 +16,30 @@ use assay_system::interrupt::Interrupt;
 
 /// Searches, or loads once where there is no objective; gives what the run that stands for it found.
 pub(super) fn search_or_load(
+    loads: &dyn Loads,
     loaded: &Loaded<'_>,
     objective: Option<&ObjectiveSpec>,
     (key, progress): (&TrialKey, &dyn Progress),
     observer: &dyn Observer,
     (origin, interrupt): (Instant, &Interrupt),
-) -> Result<(Ran, Option<Capacity>)> {
-    let Loaded { endpoint, schema, workload, schedule } = *loaded;
+) -> Result<(LoadResult, Option<Capacity>)> {
     let stop = interrupt.flag();
     let wanted = objective.and_then(|spec| Some((spec, spec.objective()?)));
     let Some((spec, objective)) = wanted else {
-        let ran =
-            assay_load::run(endpoint, schema, workload, schedule, Some(origin), observer, stop)?;
-        return Ok((ran, None));
+        return Ok((loads.run(loaded, origin, observer, stop)?, None));
     };
-    let origin = Some(origin);
-    let on = CapacityRun { endpoint, schema, workload, schedule, origin, observer, stop };
+    let last: Mutex<AboutHosts> = Mutex::default();
+    let run = |schedule: &Schedule| {
+        let loaded = Loaded { schedule, ..*loaded };
+        let LoadResult { outcome, about } = loads.run(&loaded, origin, observer, stop)?;
+        *last.lock() = about;
+        Ok(outcome)
+    };
+    let on = CapacityRun { run: &run, schedule: loaded.schedule, stop };
     let shown = |step: &_| progress.tried(key, objective, step);
     let Searched { capacity, outcome } =
         find(&on, objective, spec.resolution(), spec.runs_max(), &shown)?;
-    Ok((outcome, Some(capacity)))
+    Ok((LoadResult { outcome, about: last.into_inner() }, Some(capacity)))
 }
 
 /// The rate that was found and its interval, as results of the run.

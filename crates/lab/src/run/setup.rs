@@ -7,7 +7,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use assay_load::Schema;
 
-use super::place::{Lock, NewDirectories, is_same_device, location_of};
+use super::loads::Loads;
+use super::place::{Held, is_same_device, location_of};
+use super::site::{Described, Making};
 use super::{check, describe, machine};
 use crate::calibrate::calibrate;
 use crate::rig::existing::Existing;
@@ -15,10 +17,8 @@ use crate::rig::pool::{Clusters, RunPool};
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::snapshot::Snapshots;
 use crate::rig::{Building, Rig};
-use assay_plan::{
-    PageCompression, Plan, PlannedTrial, ReadPlan, RigKind, RigSpec, Variant, VariantKey,
-};
-use assay_study::{Calibration, Config, Judging, Note, Store, StudyHead};
+use assay_plan::{PageCompression, Plan, RigKind, RigSpec, Variant, VariantKey};
+use assay_study::Calibration;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Ledger, Made};
 use assay_system::resource::Resource;
@@ -30,6 +30,8 @@ pub struct Setup<'a> {
     pub plan: &'a Plan,
     /// Set by Ctrl-C.
     pub interrupt: &'a Interrupt,
+    /// Who runs the load.
+    pub loads: &'a dyn Loads,
     /// What this process makes on the machine.
     pub ledger: Arc<Ledger>,
     /// Server and settings of each configuration, on each of its data profiles.
@@ -44,9 +46,7 @@ pub struct Setup<'a> {
     clusters: Clusters,
     work: Made,
     work_directory: PathBuf,
-    // Dropped in this order: the lock's file must be gone before its directory can go.
-    _lock: Lock,
-    _directories: NewDirectories,
+    _held: Held,
 }
 
 /// What a configuration's runs need.
@@ -70,22 +70,13 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     /// One line; whatever was made until then is gone again.
-    pub fn make(
-        plan: &'a Plan,
-        study: &Path,
-        erase: &[PathBuf],
-        interrupt: &'a Interrupt,
-        say: &dyn Fn(&str),
-    ) -> Result<Setup<'a>> {
+    pub fn make(making: Making<'a>, say: &dyn Fn(&str)) -> Result<Setup<'a>> {
+        let Making { plan, study, erase, interrupt, ledger, loads } = making;
         let location = location_of(plan, study)?;
         check::check(plan, &location, erase)?;
         let mut configs = configs(plan, say)?;
-        let mut directories = NewDirectories::default();
-        directories.make(study)?;
-        directories.make(&location)?;
+        let held = Held::take(study, Some(&location))?;
         let location = location.canonicalize()?;
-        let lock = Lock::take(study)?;
-        let ledger = Ledger::of_run(&study.canonicalize()?)?;
         let work_directory = location.join(format!("assay-{}", std::process::id()));
         let resource = Resource::Directory { path: work_directory.clone() };
         let (work, ()) = ledger.make(resource, || {
@@ -102,6 +93,7 @@ impl<'a> Setup<'a> {
         let setup = Setup {
             plan,
             interrupt,
+            loads,
             ledger,
             configs,
             snapshots,
@@ -111,8 +103,7 @@ impl<'a> Setup<'a> {
             clusters,
             work,
             work_directory,
-            _directories: directories,
-            _lock: lock,
+            _held: held,
         };
         setup.try_servers(say)?;
         Ok(setup)
@@ -145,49 +136,23 @@ impl<'a> Setup<'a> {
         rig.pool.as_ref().map(|spec| self.clusters.pool(spec, &name)).transpose()
     }
 
-    /// Opens the study, writes its head and plans its runs.
+    /// What is known of the machine and the configurations.
     ///
     /// # Errors
-    /// A store that cannot be written, or that was made by another plan.
-    pub fn open_store(&self, read: &ReadPlan, trials: &[PlannedTrial]) -> Result<Store> {
-        let mut store = Store::open_or_create(&self.study)?;
-        for trial in trials {
-            store.plan_trial(&trial.key, trial.position, &trial.fingerprint)?;
-        }
+    /// The preset of a model cannot be read.
+    pub fn described(&self) -> Result<Described> {
         let describe = |name: &String| {
             let its: Vec<_> = self.configs.iter().filter(|(key, _)| key.config == *name).collect();
             describe::config(self.plan, name, &its, &self.location)
         };
-        let configs: Vec<Config> = self
-            .plan
-            .configs
-            .keys()
-            .filter_map(|name| describe(name).transpose())
-            .collect::<Result<_>>()?;
-        store.write_head(&StudyHead {
-            title: &self.plan.title,
-            question: self.plan.question.as_deref(),
-            plan_toml: &read.text,
-            form: read.form.as_deref(),
-            paper: self.plan.paper.as_ref(),
-            facts: &machine::facts(&self.location, self.has_own_disk()),
-            calibration: Some(&self.calibration),
-            configs: &configs,
-            workloads: &describe::workloads(self.plan),
-            judging: &judging(self.plan),
-            prices: self.plan.prices.as_ref(),
-        })?;
-        store.reset_interrupted()?;
-        store.forget_unplanned(|key| trials.iter().any(|trial| trial.key == *key))?;
-        if self.has_own_disk() && is_same_device(&self.study, &self.location) {
-            store.note(Note::OnMeasuredDisk)?;
-        }
-        Ok(store)
-    }
-
-    /// Whether anything is measured on a disk of this machine.
-    fn has_own_disk(&self) -> bool {
-        self.configs.values().any(|config| config.existing.is_none())
+        let names = self.plan.configs.keys();
+        let configs = names.filter_map(|name| describe(name).transpose());
+        Ok(Described {
+            facts: machine::facts(&self.location, self.has_own_disk()),
+            calibration: self.calibration.clone(),
+            configs: configs.collect::<Result<_>>()?,
+            is_on_studys_disk: self.has_own_disk() && is_same_device(&self.study, &self.location),
+        })
     }
 
     /// Removes base snapshots, directories, and databases on servers that somebody else runs.
@@ -201,6 +166,11 @@ impl<'a> Setup<'a> {
         let stopped = self.clusters.stop();
         self.work.remove()?;
         gone.into_iter().chain([stopped]).collect()
+    }
+
+    /// Whether anything is measured on a disk of this machine.
+    fn has_own_disk(&self) -> bool {
+        self.configs.values().any(|config| config.existing.is_none())
     }
 
     fn try_config(&self, config: &ConfigSetup, say: &dyn Fn(&str)) -> Result<()> {
@@ -257,28 +227,6 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// Brings the head of a study in which nothing is missing up to its plan, as far as that can change no result. Facts and
-/// configurations stay as they were when its runs ran.
-///
-/// # Errors
-/// A store that cannot be written.
-pub fn retell(store: &mut Store, read: &ReadPlan) -> Result<()> {
-    let plan = &read.plan;
-    store.write_head(&StudyHead {
-        title: &plan.title,
-        question: plan.question.as_deref(),
-        plan_toml: &read.text,
-        form: read.form.as_deref(),
-        paper: plan.paper.as_ref(),
-        facts: &BTreeMap::new(),
-        calibration: None,
-        configs: &[],
-        workloads: &describe::workloads(plan),
-        judging: &judging(plan),
-        prices: plan.prices.as_ref(),
-    })
-}
-
 /// Says which other runs measure on this machine.
 fn warn_of_others() -> Result<()> {
     for (process, study) in ledger::found()?.iter().filter_map(ledger::Found::run) {
@@ -300,19 +248,6 @@ pub fn leftovers() -> Result<Vec<Resource>> {
         left.extend(found.left()?);
     }
     Ok(left)
-}
-
-fn judging(plan: &Plan) -> Judging {
-    let aa_run = |(name, config): (&String, &assay_plan::Config)| {
-        Some((name.clone(), config.aa_of.clone()?))
-    };
-    Judging {
-        baseline: plan.baseline().map(str::to_owned),
-        margin_percent: Some(plan.margin_percent),
-        aa_runs: plan.configs.iter().filter_map(aa_run).collect(),
-        compare: plan.compare.clone(),
-        percentiles_by_statement: plan.percentiles_by_statement.clone(),
-    }
 }
 
 impl ConfigSetup {

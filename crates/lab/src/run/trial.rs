@@ -4,13 +4,29 @@ use anyhow::{Context, Result};
 
 use super::progress::Progress;
 use super::setup::Setup;
+use super::site::{Described, Site};
 use super::{existing_server, files_trial, own_server};
 use assay_base::text::on_one_line;
 use assay_plan::{PlannedTrial, RigKind, WorkloadSpec};
 use assay_study::Outcome;
 
+impl Site for Setup<'_> {
+    fn described(&self) -> Result<Described> {
+        Setup::described(self)
+    }
+
+    fn make_run(&mut self, trial: &PlannedTrial, progress: &dyn Progress) -> Result<Outcome> {
+        self.loads.make_ready()?;
+        Ok(run(self, trial, progress))
+    }
+
+    fn take_down(self: Box<Self>) -> Result<()> {
+        Setup::take_down(*self)
+    }
+}
+
 /// Makes one run, to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
-pub fn run(setup: &mut Setup<'_>, trial: &PlannedTrial, progress: &dyn Progress) -> Outcome {
+pub(crate) fn run(setup: &mut Setup<'_>, trial: &PlannedTrial, progress: &dyn Progress) -> Outcome {
     let mut outcome = Outcome::default();
     progress.begin_trial(&trial.key);
     if let Err(error) = make(setup, trial, progress, &mut outcome) {

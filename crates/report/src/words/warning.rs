@@ -108,6 +108,12 @@ fn said(warning: &Warning) -> Cow<'_, str> {
         Warning::DriveProblem { problem, is_while_measuring: true } => {
             format!("the drive says: {problem}")
         }
+        Warning::ClockMoved { host, by_ms: Some(by_ms) } => format!(
+            "the clock of {host} moved by {by_ms:.0} ms during the run: its seconds may lie beside others' wrong ones; let chrony or ntpd come to rest"
+        ),
+        Warning::ClockMoved { host, by_ms: None } => {
+            format!("the clock of {host} could not be compared again after the run")
+        }
         Warning::Unmonitored(what) => unmonitored::text(what),
         Warning::Disagreement(sides) => reconcile::of_sides(sides, false),
         Warning::SettingAdjusted { line: said }

@@ -1,7 +1,6 @@
 //! A running server: started on a data directory, waited for, asked, stopped or killed.
 //!
-//! Guarantees: it listens on a Unix socket in a directory of mode 0700, on TCP only when asked, on loopback, with a
-//! password; it dies with us and with the value that stands for it; a start that fails says why in the server's
+//! Guarantees: it listens on a Unix socket in a directory of mode 0700, on TCP only when asked, with a password; it dies with us and with the value that stands for it; a start that fails says why in the server's
 //! own words; sockets and directories made here go with it, the log stays.
 
 use std::fmt::Write as _;
@@ -17,6 +16,7 @@ use assay_ports::child::{Child, describe, spawn};
 use super::binary::{Binary, Flavour, Origin, option};
 use super::places::{self, SocketPlace};
 use super::settings::{self, Settings};
+use super::tcp_port::TcpPort;
 use super::{error_log, template};
 
 /// How often a starting server is tried: it has no way to tell us that works for every make and build, so its
@@ -43,24 +43,10 @@ pub struct Start {
     pub settings: Settings,
     /// CPUs it may use; empty: all.
     pub cpus: Vec<usize>,
-    /// A Also listen on this TCP port on loopback.
+    /// A TCP port to listen on beside the socket.
     pub port: Option<TcpPort>,
     /// How long it may take to be ready, recovery included.
     pub ready_within: Duration,
-}
-
-/// A TCP port on 127.0.0.1 with an account for it.
-#[derive(Debug, Clone)]
-pub struct TcpPort {
-    /// The port.
-    pub number: u16,
-    /// Password of the account [`TcpPort::USER`], which has all rights; nobody else can log in over TCP.
-    pub password: String,
-}
-
-impl TcpPort {
-    /// Name of the account that may log in over TCP.
-    pub const USER: &str = "assay";
 }
 
 impl Start {
@@ -154,8 +140,8 @@ fn command(binary: &Binary, start: &Start, socket: &SocketPlace, log: &Path) -> 
     ]);
     match &start.port {
         Some(port) => {
-            command.args(["--bind-address=127.0.0.1", "--skip-name-resolve"]);
-            command.arg(format!("--port={}", port.number));
+            command.arg(format!("--bind-address={}", port.bind_address()));
+            command.args(["--skip-name-resolve".into(), format!("--port={}", port.number)]);
         }
         None => {
             command.arg("--skip-networking");
@@ -168,17 +154,6 @@ fn command(binary: &Binary, start: &Start, socket: &SocketPlace, log: &Path) -> 
         Flavour::Mariadb => format!("--ignore-db-dirs={}", places::TEMPORARY),
     });
     Ok(command)
-}
-
-impl TcpPort {
-    pub(super) fn check(&self) -> Result<()> {
-        if self.password.is_empty() {
-            bail!("TCP port {} needs a password; give one", self.number);
-        }
-        let free = std::net::TcpListener::bind(("127.0.0.1", self.number));
-        let number = self.number;
-        free.map(drop).with_context(|| format!("TCP port {number} cannot be used; name another"))
-    }
 }
 
 impl Server {
@@ -241,7 +216,7 @@ impl Server {
     fn open_to(&self, port: &TcpPort) -> Result<()> {
         let mut session = self.connect()?;
         let quoted = format!("'{}'", port.password.replace('\\', "\\\\").replace('\'', "''"));
-        let account = format!("'{}'@'127.0.0.1'", TcpPort::USER);
+        let account = format!("'{}'@'{}'", TcpPort::USER, port.from());
         for statement in [
             "SET SESSION sql_log_bin = 0, SESSION sql_mode = ''".to_string(),
             format!("CREATE USER IF NOT EXISTS {account}"),

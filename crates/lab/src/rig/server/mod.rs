@@ -5,7 +5,7 @@
 //!
 //! Relies on `assay_ports::child` for processes that cannot outlive us, and on apt only for fetching.
 //! Guarantees: nothing outside the cache and the directories named by the caller changes; a server listens on a Unix
-//! socket in a directory of mode 0700, on TCP only when asked, on loopback, with a password; programs are started
+//! socket in a directory of mode 0700, on TCP only when asked, with a password; programs are started
 //! with argument lists.
 
 mod binary;
@@ -15,6 +15,7 @@ mod find;
 mod instance;
 mod memory;
 mod places;
+mod tcp_port;
 mod template;
 #[cfg(test)]
 pub mod testing;
@@ -34,9 +35,10 @@ use assay_system::resource::Resource;
 pub use binary::{Binary, Flavour, Origin};
 pub use fetch::fetch;
 pub use find::{Found, Wanted, find, list};
-pub use instance::{Restarted, Server, Start, TcpPort, start};
+pub use instance::{Restarted, Server, Start, start};
 pub use memory::memory_needed_bytes;
 pub use settings::Settings;
+pub use tcp_port::TcpPort;
 pub use template::{layout_settings, make_datadir};
 pub use validate::check_settings;
 

@@ -8,7 +8,7 @@ use assay_ports::child::identity;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
-use super::instance::TcpPort;
+use super::tcp_port::TcpPort;
 use super::testing::{binary, prepared, running};
 use super::*;
 
@@ -160,7 +160,7 @@ fn what_is_in_use_is_told_at_once() {
     second.run_dir = directory.path().join("run2");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let number = taken.local_addr().unwrap().port();
-    second.port = Some(TcpPort { number, password: "x".into() });
+    second.port = Some(TcpPort::on_loopback(number).unwrap());
     let text = refusal(&binary, &second);
     assert!(text.starts_with(&format!("TCP port {number} cannot be used")), "{text}");
     assert!(began.elapsed() < Duration::from_secs(60));
@@ -172,7 +172,8 @@ fn tcp_is_guarded(flavour: Flavour) {
     let mut start = prepared(&binary, directory.path(), &[]);
     let number = assay_testing::free_port();
     let password = r"o'p\e n".to_string();
-    start.port = Some(TcpPort { number, password: password.clone() });
+    let port = TcpPort::on_loopback(number).unwrap();
+    start.port = Some(TcpPort { password: password.clone(), ..port.clone() });
     let _server = super::start(&binary, &start).unwrap();
     let enter = |user: &str, password: &str| {
         let opts = OptsBuilder::new().ip_or_hostname(Some("127.0.0.1")).tcp_port(number);
@@ -187,7 +188,7 @@ fn tcp_is_guarded(flavour: Flavour) {
     {
         assert!(enter(user, password).is_err(), "{user} got in with `{password}`");
     }
-    start.port = Some(TcpPort { number, password: String::new() });
+    start.port = Some(TcpPort { password: String::new(), ..port });
     start.run_dir = directory.path().join("run2");
     assert!(start.port.as_ref().is_some_and(|port| port.check().is_err()));
 }

@@ -1,0 +1,124 @@
+//! The load of a study from other machines, all at once.
+
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use assay_base::HostSpec;
+use assay_hosts::load::{self, HostOutcome, LoadFound, LoadTask};
+use assay_hosts::{Failure, Reason, Session};
+use assay_load::{Error, Observer, Shortage};
+use assay_study::Warning;
+use parking_lot::Mutex;
+
+use super::reach::Ways;
+use crate::run::loads::{AboutHosts, HostClock, LoadResult, Loaded, Loads, Way};
+
+/// Loads from hosts.
+#[derive(Debug)]
+pub struct FromHosts<'a> {
+    specs: Vec<HostSpec>,
+    ways: Ways<'a>,
+    /// One with each, or none where one was lost.
+    sessions: Mutex<Vec<Session>>,
+}
+
+impl<'a> FromHosts<'a> {
+    /// From these, each reached now.
+    ///
+    /// # Errors
+    /// One cannot be used.
+    pub fn connect(specs: Vec<HostSpec>, ways: Ways<'a>) -> Result<FromHosts<'a>> {
+        let sessions = with_each(&specs, |spec| ways.to(spec))?;
+        Ok(FromHosts { specs, ways, sessions: sessions.into() })
+    }
+
+    /// Ends all sessions, once the programs there have taken down what they made.
+    ///
+    /// # Errors
+    /// One does not end well.
+    pub fn end(self) -> Result<()> {
+        Ok(self.sessions.into_inner().into_iter().try_for_each(Session::end)?)
+    }
+
+    /// Does something with all; after a failure each is reached anew, for any may be the one that was lost.
+    fn with<T>(&self, act: impl FnOnce(&[Session]) -> Result<T, Failure>) -> Result<T, Error> {
+        let mut sessions = self.sessions.lock();
+        act(&sessions).map_err(|failure| {
+            sessions.clear();
+            Error::Host(failure.to_string())
+        })
+    }
+}
+
+/// Does something with each host at the same time.
+fn with_each<T: Send>(
+    specs: &[HostSpec],
+    act: impl Fn(&HostSpec) -> Result<T, Failure> + Sync,
+) -> Result<Vec<T>, Failure> {
+    thread::scope(|scope| {
+        let threads: Vec<_> = specs.iter().map(|spec| scope.spawn(|| act(spec))).collect();
+        let ended = threads.into_iter().map(thread::ScopedJoinHandle::join);
+        // What a thread panicked with is this one's panic.
+        ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
+}
+
+fn task(loaded: &Loaded<'_>) -> LoadTask {
+    LoadTask {
+        endpoint: loaded.endpoint.clone(),
+        schema: loaded.schema.clone(),
+        workload: loaded.workload.clone(),
+        schedule: loaded.schedule.clone(),
+    }
+}
+
+impl Loads for FromHosts<'_> {
+    /// By the address from which the first of them saw us come.
+    fn way(&self) -> Result<Way> {
+        let sessions = self.sessions.lock();
+        let address = sessions.first().and_then(|session| session.facts().client.clone());
+        let what =
+            || format!("{} does not tell by which address it saw us come", self.specs[0].ssh);
+        Ok(Way::Network(address.with_context(what)?))
+    }
+
+    fn make_ready(&self) -> Result<()> {
+        let mut sessions = self.sessions.lock();
+        if sessions.is_empty() {
+            *sessions = with_each(&self.specs, |spec| self.ways.back_to(spec))?;
+        }
+        Ok(())
+    }
+
+    fn preflight(&self, loaded: &Loaded<'_>) -> assay_load::Result<Option<Shortage>> {
+        let stop = self.ways.interrupt.flag();
+        self.with(|sessions| load::preflight(sessions, &task(loaded), stop))
+    }
+
+    fn run(
+        &self,
+        loaded: &Loaded<'_>,
+        origin: Instant,
+        observer: &dyn Observer,
+        stop: &AtomicBool,
+    ) -> assay_load::Result<LoadResult> {
+        let task = task(loaded);
+        let found = self.with(|sessions| load::run(sessions, &task, Some(origin), observer, stop));
+        let LoadFound { outcome, hosts, doubt } = found?;
+        let clock = |HostOutcome { host, clock, .. }| HostClock { host, clock };
+        let clocks = hosts.into_iter().map(clock).collect();
+        let doubts = doubt.iter().map(doubted).collect();
+        Ok(LoadResult { outcome, about: AboutHosts { clocks, doubts } })
+    }
+}
+
+/// Why the seconds of a host may not lie where they are put.
+pub(super) fn doubted(failure: &Failure) -> Warning {
+    let by_ms = match failure.reason {
+        Reason::ClockMoved { by_ms } => Some(by_ms),
+        _ => None,
+    };
+    Warning::ClockMoved { host: failure.host.clone(), by_ms }
+}

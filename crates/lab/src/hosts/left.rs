@@ -1,0 +1,39 @@
+//! What a session before has left on this machine, when its program was killed or its link was lost.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use assay_ports::child::{Identity, identity};
+use assay_system::interrupt::Interrupt;
+use assay_system::ledger;
+
+/// How long it may take to notice that its link is lost, and to take down what it made.
+const END_WITHIN: Duration = Duration::from_secs(120);
+
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Waits until that program has ended, then removes what its ledger still names.
+///
+/// # Errors
+/// It does not end, or something of it cannot be removed: it stays in the ledger.
+pub(super) fn clear(former: Identity, interrupt: &Interrupt) -> Result<()> {
+    let until = Instant::now() + END_WITHIN;
+    while identity(former.pid) == Some(former) {
+        interrupt.check()?;
+        if Instant::now() > until {
+            bail!(
+                "the program of the session before (process {}) still takes down what it made; wait for it, then run again",
+                former.pid
+            );
+        }
+        sleep(LOOK_EVERY);
+    }
+    for found in ledger::found()?.iter().filter(|found| found.is_of(former)) {
+        for resource in found.left()? {
+            resource.remove()?;
+        }
+        found.close()?;
+    }
+    Ok(())
+}

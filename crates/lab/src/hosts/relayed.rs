@@ -1,0 +1,73 @@
+//! The load of a study as the machine with the server has it run: by asking whoever began the study.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use anyhow::Result;
+use assay_hosts::{Talk, ns_of};
+use assay_load::{Error, Observer, Shortage};
+
+use super::task::{FromServer, SentLoad, ToServer};
+use crate::run::loads::{LoadResult, Loaded, Loads, Way};
+
+/// Loads from wherever the other end says.
+#[derive(Debug)]
+pub(super) struct Relayed<'a> {
+    pub(super) talk: &'a Talk,
+    /// By which the load reaches this machine.
+    pub(super) address: String,
+}
+
+impl Relayed<'_> {
+    /// What is told next.
+    ///
+    /// # Errors
+    /// The session ends.
+    fn hear(&self) -> assay_load::Result<ToServer> {
+        let told = self.talk.hear().and_then(|value| serde_json::from_value(value).ok());
+        told.ok_or_else(|| {
+            Error::Host("the session with the machine that began the study ended".into())
+        })
+    }
+}
+
+impl Loads for Relayed<'_> {
+    fn way(&self) -> Result<Way> {
+        Ok(Way::Network(self.address.clone()))
+    }
+
+    fn make_ready(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn preflight(&self, loaded: &Loaded<'_>) -> assay_load::Result<Option<Shortage>> {
+        self.talk.tell(&FromServer::Preflight(Box::new(SentLoad::of(loaded))));
+        loop {
+            if let ToServer::Preflighted(found) = self.hear()? {
+                return found;
+            }
+        }
+    }
+
+    /// To stop it is the other end's part, which wants that first.
+    fn run(
+        &self,
+        loaded: &Loaded<'_>,
+        origin: Instant,
+        observer: &dyn Observer,
+        _stop: &AtomicBool,
+    ) -> assay_load::Result<LoadResult> {
+        let load = Box::new(SentLoad::of(loaded));
+        self.talk.tell(&FromServer::Load { load, origin_ns: ns_of(origin) });
+        loop {
+            match self.hear()? {
+                ToServer::Window { from_s, to_s } => {
+                    observer.window(from_s, to_s.unwrap_or(f64::MAX));
+                }
+                ToServer::Second(second) => observer.second(&second),
+                ToServer::Loaded(ended) => return *ended,
+                ToServer::Run(_) | ToServer::Preflighted(_) => {}
+            }
+        }
+    }
+}

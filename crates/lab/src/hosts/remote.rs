@@ -1,0 +1,189 @@
+//! The runs of a study on another machine.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use assay_base::HostSpec;
+use assay_hosts::{Failure, Reason, Session, Told};
+use assay_plan::{Plan, PlannedTrial};
+use assay_ports::child::Identity;
+use assay_study::Outcome;
+use serde_json::Value;
+
+use super::attend::Attending;
+use super::reach::Ways;
+use super::task::{CHECK, CLEAR, FromServer, STUDY, Shown, StudyTask};
+use crate::run::{Described, Held, Making, Progress, Site};
+
+/// How soon Ctrl-C is seen.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Rigs, server and monitor on another machine.
+#[derive(Debug)]
+pub struct Remote<'a> {
+    spec: HostSpec,
+    making: Making<'a>,
+    ways: Ways<'a>,
+    /// None where it was lost.
+    session: Option<Session>,
+    /// The program of a session that was lost.
+    former: Option<Identity>,
+    described: Described,
+    _held: Held,
+}
+
+impl<'a> Remote<'a> {
+    /// Makes there all that the runs share.
+    ///
+    /// # Errors
+    /// One line; whatever was made until then is gone again, on both machines.
+    pub fn begin(spec: &HostSpec, making: Making<'a>, ways: Ways<'a>) -> Result<Remote<'a>> {
+        let held = Held::take(making.study, None)?;
+        let session = ways.to(spec)?;
+        let described = begin_study(&session, &making, None, ways.say)?;
+        let session = Some(session);
+        Ok(Remote {
+            spec: spec.clone(),
+            making,
+            ways,
+            session,
+            former: None,
+            described,
+            _held: held,
+        })
+    }
+
+    /// The session, after one that was lost a new one.
+    fn session(&mut self, progress: &dyn Progress, trial: &PlannedTrial) -> Result<Session> {
+        if let Some(session) = self.session.take() {
+            return Ok(session);
+        }
+        progress.step(&trial.key, "waiting for the server's host to come back");
+        let session = self.ways.back_to(&self.spec)?;
+        let say = |text: &str| progress.step(&trial.key, text);
+        begin_study(&session, &self.making, self.former, &say)?;
+        self.former = None;
+        Ok(session)
+    }
+
+    fn attending<'b>(&'b self, session: &'b Session) -> Attending<'b> {
+        let Making { loads, interrupt, .. } = self.making;
+        Attending { session, loads, interrupt }
+    }
+}
+
+impl Site for Remote<'_> {
+    fn described(&self) -> Result<Described> {
+        Ok(self.described.clone())
+    }
+
+    fn make_run(&mut self, trial: &PlannedTrial, progress: &dyn Progress) -> Result<Outcome> {
+        progress.begin_trial(&trial.key);
+        self.making.loads.make_ready()?;
+        let session = self.session(progress, trial)?;
+        let ended = self.attending(&session).run(trial, progress);
+        match ended {
+            // The work there has ended with it.
+            Ok(outcome) if self.making.interrupt.is_set() => {
+                session.end()?;
+                Ok(outcome)
+            }
+            Ok(outcome) => {
+                self.session = Some(session);
+                Ok(outcome)
+            }
+            Err(failure) => {
+                self.former = Some(session.process());
+                Ok(Outcome { reason: Some(failure.to_string()), ..Outcome::default() })
+            }
+        }
+    }
+
+    fn take_down(mut self: Box<Self>) -> Result<()> {
+        if let Some(session) = self.session.take() {
+            match self.attending(&session).end_work() {
+                Err(Failure { reason: Reason::Lost(_), .. }) => {
+                    self.former = Some(session.process());
+                }
+                ended => ended.and_then(|()| session.end())?,
+            }
+        }
+        match self.former {
+            Some(former) => clear(&self.spec, former, &self.ways)
+                .with_context(|| format!("`assay clean --host {}` tries again", self.spec.ssh)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a work there needs.
+fn task(plan: &Plan, making: &Making<'_>, address: String) -> Result<StudyTask> {
+    Ok(StudyTask { plan: plan.to_be_sent()?, erase: making.erase.to_vec(), address, former: None })
+}
+
+fn begin_study(
+    session: &Session,
+    making: &Making<'_>,
+    former: Option<Identity>,
+    say: &dyn Fn(&str),
+) -> Result<Described> {
+    let address = session.address().with_context(|| {
+        format!(
+            "{} does not tell by which address it was reached; give it as address",
+            session.host()
+        )
+    })?;
+    let task = task(making.plan, making, address.to_owned())?;
+    session.begin_work(STUDY, &StudyTask { former, ..task })?;
+    let mut is_stopped = false;
+    loop {
+        if making.interrupt.is_set() && !is_stopped {
+            session.stop();
+            is_stopped = true;
+        }
+        match session.next::<FromServer, Value, String>(LOOK_EVERY)? {
+            Some(Told::Something(FromServer::Ready(described))) if !is_stopped => {
+                return Ok(*described);
+            }
+            Some(Told::Something(FromServer::Shown(Shown::Say(text)))) => say(&text),
+            Some(Told::Something(_)) | None => {}
+            Some(Told::Failed(_) | Told::Done(_)) if is_stopped => {
+                return Err(session.failure(Reason::Interrupted).into());
+            }
+            Some(Told::Failed(words)) => return Err(session.failure(Reason::Work(words)).into()),
+            Some(Told::Done(_)) => {
+                let words = "the study there ended before its first run".to_owned();
+                return Err(session.failure(Reason::Work(words)).into());
+            }
+        }
+    }
+}
+
+/// Refuses what cannot be run on that host; makes nothing there but a copy of the program.
+///
+/// # Errors
+/// One line.
+pub fn check(spec: &HostSpec, making: &Making<'_>, ways: &Ways<'_>) -> Result<()> {
+    let session = ways.to(spec)?;
+    session.begin_work(CHECK, &task(making.plan, making, String::new())?)?;
+    Ok(await_end(&session, ways).and_then(|()| session.end())?)
+}
+
+/// Removes what a session that was lost has left there.
+fn clear(spec: &HostSpec, former: Identity, ways: &Ways<'_>) -> Result<(), Failure> {
+    let session = ways.back_to(spec)?;
+    session.begin_work(CLEAR, &former)?;
+    await_end(&session, ways).and_then(|()| session.end())
+}
+
+fn await_end(session: &Session, ways: &Ways<'_>) -> Result<(), Failure> {
+    loop {
+        match session.next::<Value, Value, String>(LOOK_EVERY)? {
+            Some(Told::Done(_)) => return Ok(()),
+            Some(Told::Failed(words)) => return Err(session.failure(Reason::Work(words))),
+            Some(Told::Something(_)) => {}
+            None if ways.interrupt.is_set() => return Err(session.failure(Reason::Interrupted)),
+            None => {}
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What a person would be shown on the machine with the server, told to whoever began the study.
+
+use assay_hosts::Talk;
+use assay_load::capacity::{Objective, Step};
+use assay_load::{PrepareProgress, Second};
+use assay_study::{Outcome, TrialKey};
+
+use super::task::{FromServer, Shown};
+use crate::monitor::Monitor;
+use crate::rig::snapshot::LoadProgress;
+use crate::run::Progress;
+
+/// Tells it.
+pub(super) struct Teller<'a>(pub(super) &'a Talk);
+
+impl Teller<'_> {
+    fn tell(&self, shown: Shown) {
+        self.0.tell(&FromServer::Shown(shown));
+    }
+}
+
+impl LoadProgress for Teller<'_> {
+    fn say(&self, text: &str) {
+        self.tell(Shown::Say(text.to_owned()));
+    }
+
+    fn loading(&self, loading: &PrepareProgress) {
+        self.tell(Shown::Loading(*loading));
+    }
+}
+
+/// Which run it is, when it begins and what comes of it, the other end knows.
+impl Progress for Teller<'_> {
+    fn is_end_wanted(&self) -> bool {
+        false
+    }
+
+    fn begin_trial(&self, _: &TrialKey) {}
+
+    fn step(&self, _: &TrialKey, what: &str) {
+        self.tell(Shown::Step(what.to_owned()));
+    }
+
+    fn monitoring(&self, _: &Monitor) {}
+
+    fn second(&self, _: &TrialKey, second: &Second) {
+        self.tell(Shown::Second(Box::new(second.clone())));
+    }
+
+    fn tried(&self, _: &TrialKey, objective: Objective, step: &Step) {
+        self.tell(Shown::Tried { objective, step: *step });
+    }
+
+    fn trial_discarded(&self, _: &TrialKey, _: &Outcome, _: usize) {}
+
+    fn trial_ended(&self, _: &TrialKey, _: &Outcome) {}
+}

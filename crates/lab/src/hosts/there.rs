@@ -1,0 +1,104 @@
+//! A study's runs on the machine that has the server.
+//!
+//! Guarantee: all that was made for it is removed when the work ends, also when that is because the session did.
+
+use anyhow::{Context, Result};
+use assay_hosts::{Talk, new_session_directory};
+use assay_plan::{Plan, PlannedTrial, trials};
+use assay_ports::child::Identity;
+use assay_study::Outcome;
+use assay_system::ledger::{Ledger, Made};
+use assay_system::resource::Resource;
+use serde_json::Value;
+
+use super::left;
+use super::relayed::Relayed;
+use super::task::{CHECK, CLEAR, FromServer, STUDY, Shown, StudyTask, ToServer};
+use super::teller::Teller;
+use crate::run::{Making, Setup, Site, check, location_of};
+
+/// Does the works of a study: the runs, the look before them, and clearing up after a session that was lost. Nothing where the work is
+/// none of these.
+pub fn carry_out(work: &str, task: &Value, talk: &Talk) -> Option<Result<Value, Value>> {
+    let done = match work {
+        STUDY => understood(task).and_then(|task| study(&task, talk)),
+        CHECK => understood(task).and_then(|task| look(&task)),
+        CLEAR => understood(task).and_then(|former: Identity| left::clear(former, talk.stop())),
+        _ => return None,
+    };
+    Some(done.map(|()| Value::Null).map_err(|error| format!("{error:#}").into()))
+}
+
+fn understood<T: serde::de::DeserializeOwned>(task: &Value) -> Result<T> {
+    T::deserialize(task).context("the task does not parse")
+}
+
+/// Refuses what cannot be run on this machine.
+fn look(task: &StudyTask) -> Result<()> {
+    let plan = Plan::received(&task.plan)?;
+    check::check(&plan, &location(&plan)?, &task.erase)
+}
+
+/// The study's own directory is not here, so nothing can lie in it.
+fn location(plan: &Plan) -> Result<std::path::PathBuf> {
+    plan.location.as_ref().context(
+        "the plan says nowhere which of this machine's disks to measure; give a directory on it with --location, or location in the plan",
+    )?;
+    location_of(plan, "/".as_ref())
+}
+
+fn study(task: &StudyTask, talk: &Talk) -> Result<()> {
+    if let Some(former) = task.former {
+        left::clear(former, talk.stop())?;
+    }
+    let plan = Plan::received(&task.plan)?;
+    location(&plan)?;
+    let directory = new_session_directory()?;
+    let ledger = Ledger::of_run(&directory)?;
+    let resource = Resource::Directory { path: directory.clone() };
+    let make = || std::fs::create_dir(&directory).context("cannot make the session's directory");
+    let (made, ()): (Made, ()) = ledger.make(resource, make)?;
+    let relayed = Relayed { talk, address: task.address.clone() };
+    let making = Making {
+        plan: &plan,
+        study: &directory,
+        erase: &task.erase,
+        interrupt: talk.stop(),
+        ledger,
+        loads: &relayed,
+    };
+    let say = |text: &str| talk.tell(&FromServer::Shown(Shown::Say(text.to_owned())));
+    let mut setup = Setup::make(making, &say)?;
+    talk.tell(&FromServer::Ready(Box::new(setup.described()?)));
+    make_runs(&mut setup, &trials(&plan), talk);
+    setup.take_down()?;
+    made.remove()
+}
+
+/// Makes the runs that are asked for until the work is to end.
+fn make_runs(setup: &mut Setup<'_>, planned: &[PlannedTrial], talk: &Talk) {
+    while let Some(told) = talk.hear() {
+        // What else comes is of a load that has ended.
+        let Ok(ToServer::Run(key)) = serde_json::from_value(told) else { continue };
+        let outcome = match planned.iter().find(|trial| trial.key == key) {
+            Some(trial) => {
+                setup.make_run(trial, &Teller(talk)).unwrap_or_else(|error| failed(&error))
+            }
+            None => failed(&anyhow::anyhow!("the plan has no run {key}")),
+        };
+        talk.tell(&FromServer::Ended(Box::new(finite(outcome))));
+    }
+}
+
+fn failed(error: &anyhow::Error) -> Outcome {
+    Outcome { reason: Some(format!("{error:#}")), ..Outcome::default() }
+}
+
+/// Without what JSON has no number for; a figure that is none is no result either.
+fn finite(mut outcome: Outcome) -> Outcome {
+    outcome.results.retain(|_, value| value.is_finite());
+    for series in &mut outcome.series {
+        series.points.retain(|(_, value)| value.is_finite());
+    }
+    outcome
+}

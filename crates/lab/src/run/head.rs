@@ -1,0 +1,92 @@
+//! The head of a study: what is known of it beside its runs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use assay_plan::{Plan, PlannedTrial, ReadPlan};
+use assay_study::{Judging, Note, Store, StudyHead};
+
+use super::describe;
+use super::site::Described;
+
+/// Opens the study in that directory, writes its head and plans its runs.
+///
+/// # Errors
+/// A store that cannot be written, or that was made by another plan.
+pub fn open_store(
+    study: &Path,
+    read: &ReadPlan,
+    planned: &[PlannedTrial],
+    described: &Described,
+) -> Result<Store> {
+    let plan = &read.plan;
+    let mut store = Store::open_or_create(study)?;
+    for trial in planned {
+        store.plan_trial(&trial.key, trial.position, &trial.fingerprint)?;
+    }
+    let mut facts = described.facts.clone();
+    facts.extend(hosts(plan));
+    store.write_head(&StudyHead {
+        title: &plan.title,
+        question: plan.question.as_deref(),
+        plan_toml: &read.text,
+        form: read.form.as_deref(),
+        paper: plan.paper.as_ref(),
+        facts: &facts,
+        calibration: Some(&described.calibration),
+        configs: &described.configs,
+        workloads: &describe::workloads(plan),
+        judging: &judging(plan),
+        prices: plan.prices.as_ref(),
+    })?;
+    store.reset_interrupted()?;
+    store.forget_unplanned(|key| planned.iter().any(|trial| trial.key == *key))?;
+    if described.is_on_studys_disk {
+        store.note(Note::OnMeasuredDisk)?;
+    }
+    Ok(store)
+}
+
+/// Which machines have a part in it, where that is not one alone.
+fn hosts(plan: &Plan) -> BTreeMap<String, String> {
+    let loads: Vec<&str> = plan.load_hosts().iter().map(|host| host.ssh.as_str()).collect();
+    let server = plan.server_host().map(|host| ("server_host".to_owned(), host.ssh.clone()));
+    let loads = (!loads.is_empty()).then(|| ("load_hosts".to_owned(), loads.join(", ")));
+    server.into_iter().chain(loads).collect()
+}
+
+/// Brings the head of a study in which nothing is missing up to its plan, as far as that can change no result. Facts and
+/// configurations stay as they were when its runs ran.
+///
+/// # Errors
+/// A store that cannot be written.
+pub fn retell(store: &mut Store, read: &ReadPlan) -> Result<()> {
+    let plan = &read.plan;
+    store.write_head(&StudyHead {
+        title: &plan.title,
+        question: plan.question.as_deref(),
+        plan_toml: &read.text,
+        form: read.form.as_deref(),
+        paper: plan.paper.as_ref(),
+        facts: &BTreeMap::new(),
+        calibration: None,
+        configs: &[],
+        workloads: &describe::workloads(plan),
+        judging: &judging(plan),
+        prices: plan.prices.as_ref(),
+    })
+}
+
+fn judging(plan: &Plan) -> Judging {
+    let aa_run = |(name, config): (&String, &assay_plan::Config)| {
+        Some((name.clone(), config.aa_of.clone()?))
+    };
+    Judging {
+        baseline: plan.baseline().map(str::to_owned),
+        margin_percent: Some(plan.margin_percent),
+        aa_runs: plan.configs.iter().filter_map(aa_run).collect(),
+        compare: plan.compare.clone(),
+        percentiles_by_statement: plan.percentiles_by_statement.clone(),
+    }
+}
