@@ -52,6 +52,14 @@ fn done(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// A program in a namespace, not named yet. `ip netns exec` would have it see mounts of its own, copies of all that are there then: what
+/// other tests unmount meanwhile would stay mounted there.
+fn inside(namespace: &str) -> Command {
+    let mut command = Command::new("nsenter");
+    command.arg(format!("--net=/run/netns/{namespace}"));
+    command
+}
+
 /// Whether there can be such a network.
 fn has_net(test: &str) -> bool {
     let has = |words: &[&str]| {
@@ -202,8 +210,8 @@ impl Net {
             path("authorized_keys"),
         );
         let config = self.world.write(&format!("sshd_config_{place}_{port}"), &config);
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", namespace, SSHD, "-D", "-e", "-f"]).arg(config);
+        let mut command = inside(namespace);
+        command.args([SSHD, "-D", "-e", "-f"]).arg(config);
         command.stdin(Stdio::null());
         let sshd = spawn(command, &[]).unwrap();
         let at = (address.as_str(), port);
@@ -337,16 +345,19 @@ impl NetHost {
         done(&["ip", "link", "set", &self.link, "down"]);
     }
 
-    /// Mends it.
+    /// Mends it, and waits until the host is reached: for a while the kernel takes it for away.
     pub fn mend(&self) {
         done(&["ip", "link", "set", &self.link, "up"]);
+        let at = (self.address.as_str(), 22);
+        wait_until("it is reached again", || std::net::TcpStream::connect(at).is_ok());
     }
 
     /// Connections there to a port of its own.
     pub fn clients_of(&self, port: u16) -> usize {
         let filter = format!("( sport = :{port} )");
-        let words = ["netns", "exec", &self.namespace, "ss", "-Htn", "state", "established"];
-        let output = Command::new("ip").args(words).arg(filter).output().unwrap();
+        let mut command = inside(&self.namespace);
+        command.args(["ss", "-Htn", "state", "established"]).arg(filter);
+        let output = command.output().unwrap();
         String::from_utf8_lossy(&output.stdout).lines().count()
     }
 
