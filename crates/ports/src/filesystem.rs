@@ -105,6 +105,14 @@ pub fn mount(
     run("mount", words).map(drop)
 }
 
+/// Mounts a file system that the kernel itself makes up, such as `tracefs`.
+///
+/// # Errors
+/// What `mount` said, e.g. that this kernel has none of the kind.
+pub fn mount_kernels(kind: &str, target: &Path) -> Result<(), ProgramError> {
+    mount(kind, Path::new(kind), target, &[])
+}
+
 /// Unmounts what is mounted on `target`.
 ///
 /// # Errors
