@@ -7,6 +7,7 @@ use assay_base::text::on_one_line;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
+use crate::audit_command::AuditArgs;
 use crate::claims_command::ClaimsArgs;
 use crate::clean::CleanArgs;
 use crate::compare_command::CompareArgs;
@@ -80,6 +81,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Estimate how well existing data would compress, without changing them
     Estimate(EstimateArgs),
+    /// Check whether the doublewrite buffer may be off on a data directory
+    Audit(AuditArgs),
     /// Put load on a MySQL server; takes sysbench command lines
     #[command(disable_help_flag = true)]
     Load {

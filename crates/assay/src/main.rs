@@ -2,6 +2,7 @@
 
 mod args;
 mod ask;
+mod audit_command;
 mod claims_command;
 mod clean;
 mod compare_command;
@@ -36,6 +37,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Run(args) => run_command::run(&args),
         Command::Report(args) => report_command::run(&args),
         Command::Compare(args) => compare_command::run(&args),
+        Command::Audit(args) => audit_command::run(&args),
         Command::Estimate(args) => estimate::run(&args),
         Command::Load { words } => load_command::run(&words),
         Command::Host(args) => host_command::run(&args),

@@ -77,6 +77,11 @@ pub enum Resource {
         /// Where the client library is.
         libraries: Libraries,
     },
+    /// A trace of the kernel's: its directory in `tracefs`, which goes with all that is traced.
+    Trace {
+        /// Absolute path.
+        instance: PathBuf,
+    },
     /// A server.
     Process {
         /// Process number.
@@ -107,6 +112,7 @@ impl Resource {
             }
             Resource::Loop { backing, backing_id } => !loops_over(backing, *backing_id)?.is_empty(),
             Resource::Mount { target } => is_mounted(target)?,
+            Resource::Trace { instance } => instance.is_dir(),
             Resource::Drive { mount_point, directory, .. } => {
                 directory.symlink_metadata().is_ok()
                     || is_served(mount_point)?
@@ -133,6 +139,7 @@ impl Resource {
             Resource::Directory { path } | Resource::Pool { directory: path, .. } => vec![path],
             Resource::Loop { backing, .. } => vec![backing],
             Resource::Mount { target } => vec![target],
+            Resource::Trace { instance } => vec![instance],
             // What a drive lies on stays as it is.
             Resource::Drive { mount_point, directory, .. } => vec![mount_point, directory],
             Resource::Process { .. } | Resource::Database { .. } | Resource::Image { .. } => vec![],
@@ -155,6 +162,7 @@ impl Resource {
                 .iter()
                 .try_for_each(|device| Ok(loopdev::detach(device)?)),
             Resource::Mount { target } => unmount(target),
+            Resource::Trace { instance } => Ok(std::fs::remove_dir(instance)?),
             Resource::Drive { mount_point, directory, .. } => remove_drive(mount_point, directory),
             Resource::Process { pid, .. } => kill(*pid),
             Resource::Database { account, name, mark } => database::remove(account, name, mark),
@@ -295,6 +303,7 @@ impl fmt::Display for Resource {
             Resource::Directory { path } => write!(f, "directory {}", path.display()),
             Resource::Loop { backing, .. } => write!(f, "loop device over {}", backing.display()),
             Resource::Mount { target } => write!(f, "mount on {}", target.display()),
+            Resource::Trace { instance } => write!(f, "trace in {}", instance.display()),
             Resource::Drive { media, mount_point, .. } => {
                 write!(f, "drive {} served in {}", media.display(), mount_point.display())
             }

@@ -22,6 +22,7 @@ mod runs;
 #[path = "../common/simulated.rs"]
 mod simulated;
 
+mod audit;
 mod cache;
 mod capacity;
 mod claims;

@@ -1,0 +1,347 @@
+//! An audit in sentences.
+
+use assay_audit::file_system::{FileSystem, Manner};
+use assay_audit::files::FileKind;
+use assay_audit::kernel::Promise;
+use assay_audit::layers::{Layer, LayerKind};
+use assay_audit::nvme::Nvme;
+use assay_audit::server::{Doublewrite, Server};
+use assay_audit::stack::{Backing, Served, Stack};
+use assay_audit::trace::Traced;
+use assay_audit::{Audit, Class, Reason, Remedy, Seen};
+use assay_base::text::{counted, number, shell_word, size};
+
+/// The width of the first column.
+const COLUMN: usize = 9;
+
+/// All of it, line by line.
+pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
+    let mut lines = vec![verdict(audit), String::new()];
+    let why = audit.verdict.reasons.iter().map(|one| reason(one, &audit.seen));
+    section(&mut lines, "why", why);
+    section(&mut lines, "to do", audit.remedies.iter().map(remedy));
+    section(&mut lines, "seen", seen(&audit.seen).into_iter());
+    section(&mut lines, "trace", traced.map(trace).unwrap_or_default().into_iter());
+    lines.push(String::new());
+    lines.push("Whether a drive keeps its word when the power goes, no software can show.".into());
+    lines
+}
+
+fn section(lines: &mut Vec<String>, name: &str, entries: impl Iterator<Item = String>) {
+    for (place, entry) in entries.enumerate() {
+        let name = if place == 0 { name } else { "" };
+        lines.push(format!("{name:COLUMN$}{entry}"));
+    }
+}
+
+fn verdict(audit: &Audit) -> String {
+    let directory = audit.seen.directory.display();
+    let page = size(audit.seen.page_bytes as f64);
+    match audit.verdict.class {
+        Class::Guaranteed => {
+            format!(
+                "{directory}: safe, guaranteed: the kernel promises to write pages of {page} whole"
+            )
+        }
+        Class::SafeByLayout => format!(
+            "{directory}: safe by layout: nothing here takes a page of {page} apart, and the drive says that it writes one whole"
+        ),
+        Class::Unknown => format!(
+            "{directory}: unknown: nothing was seen that takes a page of {page} apart, but not all could be seen, or the drive promises nothing"
+        ),
+        Class::Unsafe => match audit.seen.files.pages().split() {
+            0 => format!("{directory}: unsafe: a page of {page} can be torn"),
+            pages => {
+                format!("{directory}: unsafe: {} of {page} can be torn", counted(pages, "page"))
+            }
+        },
+    }
+}
+
+fn share(part: u64, whole: u64) -> String {
+    format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
+}
+
+fn reason(reason: &Reason, seen: &Seen) -> String {
+    let page = size(seen.page_bytes as f64);
+    match reason {
+        Reason::Split { pages, of, files } => format!(
+            "{} of {of} ({}) in {} lie in several extents: each is written in as many pieces",
+            counted(*pages, "page"),
+            share(*pages, *of),
+            counted(*files, "file")
+        ),
+        Reason::Buffered => "the server writes data files through the page cache, which writes them back in pieces of its own".into(),
+        Reason::JournalledData => "the file system journals data (data=journal), so pages go through the page cache".into(),
+        Reason::TakesApart { device, bytes } => {
+            format!("{device} takes apart what is longer than {0}, or crosses a multiple of {0}", size(*bytes as f64))
+        }
+        Reason::StripesParity { device, level } => {
+            format!("{device} is {level}: a page goes to several drives in blocks of 4 KiB")
+        }
+        Reason::BufferedFile { device } => {
+            format!("{device} writes its file through the page cache (losetup --list shows DIO 0)")
+        }
+        Reason::SplitBelow { device, pages, of } => format!(
+            "{} of {of} ({}) lie in several extents of the file below {device}",
+            counted(*pages, "page"),
+            share(*pages, *of)
+        ),
+        Reason::DriveTears { device, bytes } => format!(
+            "{device} says that it writes {} whole when the power goes, which is less than a page of {page}",
+            size(*bytes as f64)
+        ),
+        Reason::Misaligned { pages, of, device } => format!(
+            "{} of {of} ({}) do not begin at a multiple of {page}, and {device} takes apart what crosses its boundaries",
+            counted(*pages, "page"),
+            share(*pages, *of)
+        ),
+        Reason::FileSystemUnknown { name } => {
+            format!("nothing promises that {name} puts a page of {page} in place in one piece")
+        }
+        Reason::DeviceUnknown { device } => {
+            format!("what {device} does to a write of {page} is not known")
+        }
+        Reason::DriveSilent { device } => {
+            format!("{device} does not say how much it writes whole when the power goes")
+        }
+        Reason::DriveUnasked { device, answer } => {
+            format!("{device} could not be asked how much it writes whole: {answer}")
+        }
+        Reason::FilesUnseen { files: 0 } => "there are no data files yet: where they will lie is not known".into(),
+        Reason::FilesUnseen { files } => format!("where {} lie is not known", counted(*files, "file")),
+        Reason::FlushMethodUnknown => "whether the server writes past the page cache is not known".into(),
+        Reason::AllWhole { pages } => {
+            format!("{} lie in one extent each", counted(*pages, "page"))
+        }
+        Reason::KeepsTogether { bytes } => {
+            format!("the file system allocates {} together, so no page can lie in two extents", size(*bytes as f64))
+        }
+        Reason::MayChange => "nothing keeps pages that are added later from lying in two extents".into(),
+        Reason::DriveKeeps { device, bytes } => {
+            format!("{device} says that it writes {} whole when the power goes", size(*bytes as f64))
+        }
+        Reason::OwnDrive { bytes } => {
+            format!("Assay's drive writes requests of up to {} whole or not at all", size(*bytes as f64))
+        }
+    }
+}
+
+fn remedy(remedy: &Remedy) -> String {
+    let kib = |bytes: &u64| bytes / 1024;
+    match remedy {
+        Remedy::TurnDoublewriteOn => "turn the doublewrite buffer on: innodb_doublewrite=ON in my.cnf, then restart the server".into(),
+        Remedy::KeepDoublewriteOn => "keep the doublewrite buffer on (innodb_doublewrite=ON)".into(),
+        Remedy::AskServer => "name the server: --server /run/mysqld/mysqld.sock, or say how it will write: --writes direct".into(),
+        Remedy::AskAsRoot => "run this once more as root".into(),
+        Remedy::WriteDirectly => "innodb_flush_method=O_DIRECT in my.cnf (MariaDB since 11.0: innodb_data_file_buffering=OFF), then restart the server".into(),
+        Remedy::ClusterExt { device: Some(device), page_bytes } => format!(
+            "make the file system anew, which erases it: mkfs.ext4 -O bigalloc -C {page_bytes} {}",
+            shell_word(device)
+        ),
+        Remedy::ClusterExt { device: None, page_bytes } => format!(
+            "put the data directory on a file system of its own: mkfs.ext4 -O bigalloc -C {page_bytes} DEVICE"
+        ),
+        Remedy::HintExtents { directory, page_bytes } => format!(
+            "have new files laid out in pages: xfs_io -c 'extsize {}k' {}; then write the files anew",
+            kib(page_bytes),
+            shell_word(&directory.to_string_lossy())
+        ),
+        Remedy::RewriteFiles { files } => format!(
+            "write {} anew: ALTER TABLE … ENGINE=InnoDB, or stop the server and copy the files (--json names them)",
+            counted(*files, "file")
+        ),
+        Remedy::JournalMetadataOnly { target } => {
+            format!("mount {} with data=ordered", target.display())
+        }
+        Remedy::OpenLoopDirectly { device } => {
+            format!("losetup --direct-io=on /dev/{device}")
+        }
+        Remedy::Align { page_bytes } => format!(
+            "have partitions, volumes and files begin at multiples of {} KiB (ext4: bigalloc; XFS: stripe unit and extsize)",
+            kib(page_bytes)
+        ),
+    }
+}
+
+/// What was seen of page writes.
+fn trace(traced: &Traced) -> Vec<String> {
+    let Traced { device, length_s, writes, writes_of_pages, pages_whole, pages_in_pieces, .. } =
+        traced;
+    let mut lines = vec![
+        format!(
+            "{} to {device} in {length_s:.0} s, {writes_of_pages} of them to pages of these files",
+            counted(*writes, "write")
+        ),
+        format!(
+            "pages came whole {pages_whole} times; {} came in pieces",
+            counted(*pages_in_pieces, "page")
+        ),
+    ];
+    lines.extend(traced.in_pieces.iter().map(|one| {
+        format!("{} page {}: {}", one.path.display(), one.page, counted(one.pieces, "piece"))
+    }));
+    if traced.events_lost > 0 {
+        lines.push(format!(
+            "the kernel lost {} for want of room",
+            counted(traced.events_lost, "event")
+        ));
+    }
+    lines
+}
+
+fn seen(seen: &Seen) -> Vec<String> {
+    let mut lines = vec![kernel(seen)];
+    lines.push(match &seen.server {
+        Some(server) => of_server(server),
+        None => format!("server    none was asked; pages of {}", size(seen.page_bytes as f64)),
+    });
+    lines.push(files(seen));
+    for stack in &seen.stacks {
+        of_stack(stack, "", &mut lines);
+    }
+    lines
+}
+
+fn kernel(seen: &Seen) -> String {
+    let promise = match seen.kernel.promise {
+        Promise::Nothing => "it has no atomic writes",
+        Promise::RawDevices => "it has atomic writes to raw devices",
+        Promise::OneBlock => "it has atomic writes of one block of ext4 and XFS",
+        Promise::SeveralBlocks => "it has atomic writes of several blocks of ext4 and XFS",
+    };
+    let asks =
+        if seen.kernel.promise == Promise::Nothing { "" } else { ", which no server asks for yet" };
+    format!("kernel    {}: {promise}{asks}", seen.kernel.release)
+}
+
+fn of_server(server: &Server) -> String {
+    let doublewrite = match server.doublewrite {
+        Doublewrite::On => "on",
+        Doublewrite::DetectOnly => "only detects torn pages",
+        Doublewrite::Off => "off",
+    };
+    let cache = if server.is_direct { "past" } else { "through" };
+    format!(
+        "server    {}: doublewrite {doublewrite}, pages of {} written {cache} the page cache",
+        server.version,
+        size(server.page_bytes as f64)
+    )
+}
+
+fn files(seen: &Seen) -> String {
+    let held: Vec<_> = seen.files.looked.iter().filter(|one| one.kind.holds_pages()).collect();
+    let bytes: u64 = held.iter().map(|one| one.bytes).sum();
+    let extents: u64 = held.iter().map(|one| one.extents).sum();
+    let pages = seen.files.pages();
+    let doublewrite = seen.files.of(FileKind::Doublewrite).count();
+    let doublewrite = if doublewrite > 0 { ", doublewrite files are there" } else { "" };
+    format!(
+        "files     {} with pages ({}), {} in {}, {} at multiples of a page on the device{doublewrite}",
+        counted(held.len() as u64, "file"),
+        size(bytes as f64),
+        counted(pages.count, "page"),
+        counted(extents, "extent"),
+        share(pages.aligned, pages.whole)
+    )
+}
+
+fn of_stack(stack: &Stack, indent: &str, lines: &mut Vec<String>) {
+    lines.push(format!("{indent}{}", of_file_system(&stack.file_system)));
+    let mut files = stack.files.iter();
+    for layer in &stack.layers {
+        let drive =
+            stack.drives.iter().find(|(name, _)| *name == layer.name).map(|(_, drive)| drive);
+        lines.push(format!("{indent}device    {}: {}", layer.name, of_layer(layer, drive)));
+        if matches!(layer.kind, LayerKind::Loop { .. })
+            && let Some(backing) = files.next()
+        {
+            of_backing(backing, indent, lines);
+        }
+    }
+}
+
+fn of_file_system(one: &FileSystem) -> String {
+    let manner = match &one.manner {
+        Manner::Ext { cluster_bytes: Some(bytes), .. } if *bytes > one.block_bytes => {
+            format!(", clusters of {} (bigalloc)", size(*bytes as f64))
+        }
+        Manner::Ext { cluster_bytes: None, .. } => ", its superblock cannot be read".into(),
+        Manner::Xfs { extent_bytes: Some(bytes) } => {
+            format!(", new files in units of {} (extsize)", size(f64::from(*bytes)))
+        }
+        Manner::CopyOnWrite { is_off: false } => ", copy on write".into(),
+        _ => String::new(),
+    };
+    format!(
+        "mount     {} on {} at {}: blocks of {}{manner}",
+        one.name,
+        one.source,
+        one.target.display(),
+        size(one.block_bytes as f64)
+    )
+}
+
+fn of_layer(layer: &Layer, drive: Option<&Nvme>) -> String {
+    let kind = match &layer.kind {
+        LayerKind::Partition { start_bytes } => {
+            return format!(
+                "a partition that begins at {} KiB",
+                number(*start_bytes as f64 / 1024.0)
+            );
+        }
+        LayerKind::Loop { file, is_direct } => {
+            let how = if *is_direct { "direct" } else { "through the page cache" };
+            format!("the file {} ({how})", file.display())
+        }
+        LayerKind::Raid { level, chunk_bytes: 0 } => level.clone(),
+        LayerKind::Raid { level, chunk_bytes } => {
+            format!("{level} in chunks of {}", size(*chunk_bytes as f64))
+        }
+        LayerKind::Mapper { made_by } if made_by.is_empty() => "device mapper".into(),
+        LayerKind::Mapper { made_by } => format!("device mapper ({made_by})"),
+        LayerKind::Nvme => drive.map_or_else(|| "an NVMe drive".into(), of_drive),
+        LayerKind::Scsi => "a SCSI or SATA disk".into(),
+        LayerKind::Virtual => "a disk of the hypervisor's".into(),
+        LayerKind::Network => "a disk over the network".into(),
+        LayerKind::Memory => "memory".into(),
+        LayerKind::Other => "of a kind that is not known".into(),
+    };
+    let Some(limits) = layer.limits else { return kind };
+    let mut said = vec![format!("requests of up to {}", size(limits.request_bytes_max as f64))];
+    if limits.chunk_bytes > 0 {
+        said.push(format!("none across a multiple of {}", size(limits.chunk_bytes as f64)));
+    }
+    if limits.atomic_bytes_max > 0 {
+        said.push(format!("atomic writes of up to {}", size(limits.atomic_bytes_max as f64)));
+    }
+    format!("{kind}; {}", said.join(", "))
+}
+
+fn of_drive(drive: &Nvme) -> String {
+    let by = if drive.is_of_namespace { "NAWUPF" } else { "AWUPF" };
+    let boundary = match drive.boundary_bytes {
+        0 => String::new(),
+        bytes => format!(", not across multiples of {}", size(bytes as f64)),
+    };
+    format!(
+        "{} {}, writes {} whole when the power goes ({by}){boundary}, {} volatile cache",
+        drive.model,
+        drive.firmware,
+        size(drive.atomic_bytes as f64),
+        if drive.has_volatile_cache { "with a" } else { "no" }
+    )
+}
+
+fn of_backing(backing: &Backing, indent: &str, lines: &mut Vec<String>) {
+    match (&backing.served, &backing.below) {
+        (Some(Served::Drive(media)), _) => {
+            lines.push(format!("{indent}drive     Assay's, on {}", media.display()));
+        }
+        (Some(Served::Model(name)), _) => {
+            lines.push(format!("{indent}drive     a model of {name}"))
+        }
+        (None, Some(below)) => of_stack(below, &format!("{indent}  "), lines),
+        (None, None) => lines.push(format!("{indent}device    what lies below it cannot be seen")),
+    }
+}

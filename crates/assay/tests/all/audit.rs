@@ -1,0 +1,248 @@
+//! `assay audit`: page writes on real file systems, on the drive and on what promises nothing.
+
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use assay_drive::BlockBuffer;
+use serde_json::Value;
+
+use crate::common::{TestServer, World};
+use crate::drives::{Drives, has_drives};
+
+const KIB: u64 = 1 << 10;
+
+/// A disk of Assay's own, with a file system.
+struct Mounted {
+    drives: Drives,
+    target: PathBuf,
+}
+
+fn run(words: &[&str]) {
+    let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {output:?}");
+}
+
+impl Mounted {
+    fn new(mkfs: &[&str]) -> Mounted {
+        let drives = Drives::with(&["--capacity", "1G", "--sparse"]);
+        let device = drives.attach(&[]);
+        run(&[mkfs, &[&device]].concat());
+        let target = drives.path("mount");
+        std::fs::create_dir(&target).unwrap();
+        run(&["mount", &device, target.to_str().unwrap()]);
+        std::fs::create_dir(target.join("data")).unwrap();
+        Mounted { drives, target }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.target.join("data")
+    }
+
+    fn audit(&self) -> (i32, Value) {
+        audit(&self.drives, &self.data(), &["--writes", "direct"])
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.target).status();
+    }
+}
+
+/// Audits; gives exit code and JSON.
+fn audit(world: &World, directory: &Path, more: &[&str]) -> (i32, Value) {
+    let words = [&["audit", directory.to_str().unwrap(), "--json"], more].concat();
+    let output = world.run(&words);
+    let code = output.status.code().unwrap();
+    let value = serde_json::from_slice(&output.stdout);
+    (code, value.unwrap_or_else(|_| panic!("{output:?}")))
+}
+
+/// A new file, written past the page cache.
+fn direct(path: &Path) -> File {
+    const O_DIRECT: i32 = 0x4000;
+    File::options().write(true).create_new(true).custom_flags(O_DIRECT).open(path).unwrap()
+}
+
+/// Blocks of a file that is filled in order.
+fn append(file: &File, at: u64, bytes: u64) {
+    let mut buffer = BlockBuffer::zeroed(bytes as usize);
+    buffer.as_mut().fill(7);
+    file.write_all_at(buffer.as_mut(), at).unwrap();
+}
+
+/// A file as a server fills it: in large pieces.
+fn write_fresh(directory: &Path) {
+    let file = direct(&directory.join("t.ibd"));
+    for piece in 0..64 {
+        append(&file, piece << 20, 1 << 20);
+    }
+    file.sync_all().unwrap();
+}
+
+/// A file that grew beside another in pieces of 4 to 32 KiB.
+fn write_fragmented(directory: &Path) {
+    let files = ["a.ibd", "b.ibd"].map(|name| direct(&directory.join(name)));
+    let mut ends = [0, 0];
+    let mut random = assay_load::random::Rng::new(7, 1);
+    for step in 0..1500 {
+        let place = step % 2;
+        let bytes = (random.below(8) + 1) * 4 * KIB;
+        append(&files[place], ends[place], bytes);
+        ends[place] += bytes;
+    }
+    files.iter().for_each(|file| file.sync_all().unwrap());
+}
+
+/// Writes each page of these files in order, over and over, until the trace has ended; gives its exit code and JSON.
+fn traced(mounted: &Mounted, names: &[&str]) -> (i32, Value) {
+    let data = mounted.data();
+    let mut command = mounted.drives.command(&["audit", data.to_str().unwrap(), "--json"]);
+    command.args(["--writes", "direct", "--trace", "3"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let ended = std::thread::spawn(move || child.wait_with_output().unwrap());
+    let open = |name: &&str| {
+        const O_DIRECT: i32 = 0x4000;
+        let file = File::options().write(true).custom_flags(O_DIRECT).open(data.join(name));
+        file.unwrap()
+    };
+    let files: Vec<File> = names.iter().map(open).collect();
+    while !ended.is_finished() {
+        for file in &files {
+            let pages = file.metadata().unwrap().len() / (16 * KIB);
+            (0..pages).for_each(|page| append(file, page * 16 * KIB, 16 * KIB));
+        }
+    }
+    let output = ended.join().unwrap();
+    let value = serde_json::from_slice(&output.stdout);
+    (output.status.code().unwrap(), value.unwrap_or_else(|_| panic!("{output:?}")))
+}
+
+fn reasons(audit: &Value) -> Vec<&str> {
+    let all = audit["reasons"].as_array().unwrap();
+    all.iter().map(|one| one["reason"].as_str().unwrap()).collect()
+}
+
+fn split(audit: &Value) -> u64 {
+    let all = audit["reasons"].as_array().unwrap();
+    let split = all.iter().find(|one| one["reason"] == "split");
+    split.map_or(0, |one| one["pages"].as_u64().unwrap())
+}
+
+#[test]
+fn the_four_layouts_are_told_as_they_are_fresh_and_fragmented() {
+    let name = "the_four_layouts_are_told_as_they_are_fresh_and_fragmented";
+    if !has_drives(name) {
+        return;
+    }
+    // How a file system is made, whether new files are laid out in pages, and whether a file may come to lie badly.
+    let layouts: [(&[&str], bool, bool); 4] = [
+        (&["mkfs.ext4", "-q"], false, true),
+        (&["mkfs.ext4", "-q", "-O", "bigalloc", "-C", "16384"], false, false),
+        (&["mkfs.xfs", "-q"], false, true),
+        (&["mkfs.xfs", "-q"], true, false),
+    ];
+    for (mkfs, has_hint, may_split) in layouts {
+        let mounted = Mounted::new(mkfs);
+        if has_hint {
+            run(&["xfs_io", "-c", "extsize 16k", mounted.data().to_str().unwrap()]);
+        }
+        write_fresh(&mounted.data());
+        let (code, fresh) = mounted.audit();
+        assert_eq!((code, fresh["class"].as_str()), (0, Some("safe_by_layout")), "{fresh:#}");
+        assert!(fresh["safe"].as_bool().unwrap() && split(&fresh) == 0);
+        assert!(reasons(&fresh).contains(&"own_drive"), "{fresh:#}");
+        let keeps = if may_split { "may_change" } else { "keeps_together" };
+        assert!(reasons(&fresh).contains(&keeps), "{mkfs:?}: {fresh:#}");
+
+        std::fs::remove_file(mounted.data().join("t.ibd")).unwrap();
+        write_fragmented(&mounted.data());
+        let (code, old) = mounted.audit();
+        let pages = split(&old);
+        let (_, watched) = traced(&mounted, &["a.ibd", "b.ibd"]);
+        let trace = &watched["trace"];
+        let in_pieces = trace["pages_in_pieces"].as_u64().unwrap();
+        println!("{mkfs:?}, hint {has_hint}: {pages} pages split, {in_pieces} came in pieces");
+        assert!(trace["pages_whole"].as_u64().unwrap() > 0, "{trace}");
+        assert_eq!(trace["events_lost"], 0, "{trace}");
+        assert!(
+            in_pieces <= pages && (in_pieces > 0) == (pages > 0),
+            "{in_pieces} of {pages}: {trace}"
+        );
+        match may_split {
+            true => {
+                assert_eq!((code, old["class"].as_str()), (1, Some("unsafe")), "{old:#}");
+                assert_eq!(reasons(&old)[0], "split");
+                assert!(pages > 0);
+                let worst = watched["trace"]["in_pieces"][0].clone();
+                assert!(worst["path"].as_str().unwrap().ends_with(".ibd"), "{worst}");
+            }
+            false => {
+                assert_eq!((code, old["class"].as_str()), (0, Some("safe_by_layout")), "{old:#}");
+                assert_eq!(pages, 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read() {
+    let world = World::new();
+    let directory = world.path("data");
+    std::fs::create_dir_all(directory.join("sbtest")).unwrap();
+    for table in 0..10_000 {
+        let path = directory.join(format!("sbtest/t{table}.ibd"));
+        std::fs::write(path, [1; 4096]).unwrap();
+    }
+    // A file that is read gets the time of that, where its own is older than its last change (`mount(8)`, `relatime`).
+    let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+    let times = std::fs::FileTimes::new().set_accessed(long_ago);
+    let tables = || std::fs::read_dir(directory.join("sbtest")).unwrap().flatten();
+    for table in tables() {
+        File::options().write(true).open(table.path()).unwrap().set_times(times).unwrap();
+    }
+    let began = Instant::now();
+    let (code, audit) = audit(&world, &directory, &["--writes", "direct"]);
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(code < 2);
+    assert_eq!(audit["files"]["looked"].as_array().unwrap().len(), 10_000);
+    assert!(tables().all(|table| table.metadata().unwrap().atime() == 1_000_000), "one was read");
+    // That the check would see one that was.
+    let one = tables().next().unwrap();
+    std::fs::read(one.path()).unwrap();
+    assert_ne!(one.metadata().unwrap().atime(), 1_000_000);
+}
+
+#[test]
+fn a_running_server_is_asked_and_what_promises_nothing_is_unknown() {
+    let name = "a_running_server_is_asked_and_what_promises_nothing_is_unknown";
+    let Some(server) = TestServer::start(name, &["innodb_flush_method=O_DIRECT"]) else { return };
+    let world = World::new();
+    let socket = server.socket.to_str().unwrap();
+    let data = server.socket.parent().unwrap().parent().unwrap().join("data");
+    let (code, found) = audit(&world, &data, &["--server", socket]);
+    // What this machine's own disk says of itself, nobody here knows; that it is no drive of ours, everybody does.
+    assert!(code < 2 && !reasons(&found).contains(&"own_drive"), "{found:#}");
+    assert_eq!(found["page_bytes"], 16384);
+    assert_eq!(found["server"]["is_direct"], true);
+    assert_eq!(found["server"]["doublewrite"], "on");
+    assert!(found["files"]["looked"].as_array().unwrap().len() > 5, "{found:#}");
+    let words = ["audit", data.to_str().unwrap(), "--server", socket];
+    let printed = String::from_utf8(world.run(&words).stdout).unwrap();
+    assert!(printed.contains("server    ") && printed.contains("doublewrite on"), "{printed}");
+    assert!(printed.lines().all(|line| !line.ends_with(' ')), "{printed}");
+
+    let other = world.path("other");
+    std::fs::create_dir(&other).unwrap();
+    let refused = world.refused(&["audit", other.to_str().unwrap(), "--server", socket]);
+    assert!(refused.contains("the server's data directory is "), "{refused}");
+    let refused = world.refused(&["audit", "nowhere"]);
+    assert!(refused.contains("cannot look at nowhere"), "{refused}");
+    let refused = world.refused(&["audit", ".", "--server", "a b"]);
+    assert!(refused.contains("`a b` is no address"), "{refused}");
+    let refused = world.refused(&["audit", ".", "--page-size", "5K"]);
+    assert!(refused.contains("none of InnoDB's"), "{refused}");
+}

@@ -1,0 +1,215 @@
+//! The files of a data directory: which hold pages, and what else matters. Names alone are read, and of each its size and place.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use assay_ports::extents;
+use serde::{Deserialize, Serialize};
+
+use crate::pages::Pages;
+
+/// What a file is for, by its name (MySQL's manual, "InnoDB On-Disk Structures"; MariaDB's likewise).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    /// `*.ibd`, a table or several.
+    Table,
+    /// `ibdata*`, the system tablespace, and `mysql.ibd`.
+    System,
+    /// `undo_*`, `undo00*`.
+    Undo,
+    /// `#ib_*.dblwr`.
+    Doublewrite,
+    /// `#innodb_redo/*`, `ib_logfile*`.
+    Redo,
+}
+
+impl FileKind {
+    /// Of a file with that name in a directory of that name.
+    fn of(directory: &str, name: &str) -> Option<FileKind> {
+        let is = |suffix: &str| name.ends_with(suffix);
+        Some(match name {
+            _ if directory == "#innodb_redo" => FileKind::Redo,
+            _ if directory == "#innodb_temp" => return None,
+            "mysql.ibd" => FileKind::System,
+            _ if is(".dblwr") => FileKind::Doublewrite,
+            _ if is(".ibd") => FileKind::Table,
+            _ if name.starts_with("ib_logfile") => FileKind::Redo,
+            _ if name.starts_with("ibdata") => FileKind::System,
+            _ if name.starts_with("undo_") || name.starts_with("undo00") => FileKind::Undo,
+            _ => return None,
+        })
+    }
+
+    /// Whether pages are written to their places in it, so that a torn one is damage.
+    #[must_use]
+    pub fn holds_pages(self) -> bool {
+        matches!(self, FileKind::Table | FileKind::System | FileKind::Undo)
+    }
+}
+
+/// A file that could be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looked {
+    /// Which.
+    pub path: PathBuf,
+    /// What it is for.
+    pub kind: FileKind,
+    /// Its size, in bytes.
+    pub bytes: u64,
+    /// The device it is on (`stat(2)`, `st_dev`).
+    pub device: u64,
+    /// How its pages lie; nothing where its file system does not tell.
+    pub pages: Option<Pages>,
+    /// How many extents it has.
+    pub extents: u64,
+    /// What it shares with other files or snapshots, in bytes.
+    pub shared_bytes: u64,
+}
+
+/// The files of a data directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Files {
+    /// Those that were looked at.
+    pub looked: Vec<Looked>,
+    /// Those that could not, each with what the system answered.
+    pub refused: Vec<(PathBuf, String)>,
+}
+
+impl Files {
+    /// Those of a kind.
+    pub fn of(&self, kind: FileKind) -> impl Iterator<Item = &Looked> {
+        self.looked.iter().filter(move |one| one.kind == kind)
+    }
+
+    /// How the pages of all files lie in which pages are written to their places.
+    #[must_use]
+    pub fn pages(&self) -> Pages {
+        let held = self.looked.iter().filter(|one| one.kind.holds_pages());
+        held.filter_map(|one| one.pages).fold(Pages::default(), Pages::with)
+    }
+}
+
+/// Looks at all files below a data directory. `start_of` says how far behind the beginning of its disk a device begins, in bytes.
+///
+/// # Errors
+/// The directory cannot be read.
+pub fn look(directory: &Path, page_bytes: u64, start_of: &dyn Fn(u64) -> u64) -> io::Result<Files> {
+    let mut files = Files::default();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(one) = waiting.pop() {
+        let entries = match fs::read_dir(&one) {
+            Err(error) if one == directory => return Err(error),
+            Err(error) => {
+                files.refused.push((one, error.to_string()));
+                continue;
+            }
+            Ok(entries) => entries,
+        };
+        let of = one.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                waiting.push(path);
+                continue;
+            }
+            let name = entry.file_name();
+            if let Some(kind) = name.to_str().and_then(|name| FileKind::of(&of, name)) {
+                match look_at(&path, kind, page_bytes, start_of) {
+                    Ok(looked) => files.looked.push(looked),
+                    // It was dropped meanwhile.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => files.refused.push((path, error.to_string())),
+                }
+            }
+        }
+    }
+    files.looked.sort_by(|a, b| a.path.cmp(&b.path));
+    files.refused.sort();
+    Ok(files)
+}
+
+fn look_at(
+    path: &Path,
+    kind: FileKind,
+    page_bytes: u64,
+    start_of: &dyn Fn(u64) -> u64,
+) -> io::Result<Looked> {
+    use std::os::unix::fs::MetadataExt;
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    let found = match extents::of(&file) {
+        Ok(found) => Some(found),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => None,
+        Err(error) => return Err(error),
+    };
+    let shared = found.iter().flatten().filter(|one| one.flags.is_shared());
+    Ok(Looked {
+        path: path.to_owned(),
+        kind,
+        bytes: metadata.len(),
+        device: metadata.dev(),
+        shared_bytes: shared.map(|one| one.length).sum(),
+        extents: found.as_ref().map_or(0, |found| found.len() as u64),
+        pages: found
+            .map(|found| Pages::of(&found, metadata.len(), page_bytes, start_of(metadata.dev()))),
+    })
+}
+
+/// The page size of a server whose system tablespace this is, from the flags in its header, which hold nothing of any table
+/// (`FSP_SPACE_FLAGS` at byte 54 of page 0; bits 6 to 9 are the shift of the page size, or bits 0 to 3 where MariaDB has set bit 4:
+/// `fsp0types.h` of both).
+///
+/// # Errors
+/// It cannot be read.
+pub fn page_bytes_of(system: &Path) -> io::Result<u64> {
+    let mut header = [0; 58];
+    File::open(system)?.read_exact(&mut header)?;
+    let flags = u32::from_be_bytes([header[54], header[55], header[56], header[57]]);
+    let shift = if flags & 0x10 != 0 { flags & 0xf } else { flags >> 6 & 0xf };
+    // Of a 16 KiB page MySQL's is 0, so that what older versions wrote reads the same.
+    Ok(if shift == 0 { 16 << 10 } else { 512 << shift })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_by_their_names() {
+        let kind = |directory: &str, name: &str| FileKind::of(directory, name);
+        assert_eq!(kind("sbtest", "t1.ibd"), Some(FileKind::Table));
+        assert_eq!(kind("data", "mysql.ibd"), Some(FileKind::System));
+        assert_eq!(kind("data", "ibdata1"), Some(FileKind::System));
+        assert_eq!(kind("data", "undo_001"), Some(FileKind::Undo));
+        assert_eq!(kind("data", "#ib_16384_0.dblwr"), Some(FileKind::Doublewrite));
+        assert_eq!(kind("#innodb_redo", "#ib_redo7"), Some(FileKind::Redo));
+        assert_eq!(kind("data", "ib_logfile0"), Some(FileKind::Redo));
+        for other in ["ib_buffer_pool", "binlog.000001", "t1.sdi", "ibtmp1"] {
+            assert_eq!(kind("data", other), None, "{other}");
+        }
+        assert_eq!(kind("#innodb_temp", "temp_1.ibt"), None);
+    }
+
+    #[test]
+    fn all_files_below_are_found_and_what_is_in_them_is_not_read() {
+        let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        fs::create_dir(directory.path().join("sbtest")).unwrap();
+        fs::write(directory.path().join("ibdata1"), vec![0; 40 << 10]).unwrap();
+        fs::write(directory.path().join("sbtest/t1.ibd"), vec![1; 64 << 10]).unwrap();
+        fs::write(directory.path().join("notes.txt"), "x").unwrap();
+        for name in ["ibdata1", "sbtest/t1.ibd"] {
+            File::open(directory.path().join(name)).unwrap().sync_all().unwrap();
+        }
+        let files = look(directory.path(), 16 << 10, &|_| 0).unwrap();
+        assert_eq!((files.looked.len(), files.refused.len()), (2, 0));
+        let table = files.of(FileKind::Table).next().unwrap();
+        assert_eq!((table.bytes, table.pages.unwrap().count), (64 << 10, 4));
+        assert!(table.extents >= 1 && table.pages.unwrap().whole <= 4);
+        assert_eq!(files.pages().count, 4 + 2, "of the system tablespace too");
+        assert_eq!(page_bytes_of(&directory.path().join("ibdata1")).unwrap(), 16 << 10);
+        let missing = look(&directory.path().join("none"), 16 << 10, &|_| 0).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+    }
+}

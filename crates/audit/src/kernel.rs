@@ -1,0 +1,70 @@
+//! What this kernel promises of writes, by its version.
+
+use serde::{Deserialize, Serialize};
+
+/// A kernel's version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// As `uname -r` prints it.
+    pub release: String,
+    /// The first two numbers; nothing where they cannot be read.
+    pub version: Option<(u32, u32)>,
+    /// What it can promise to a program that asks for atomic writes.
+    pub promise: Promise,
+}
+
+/// What a kernel can promise to a program that asks for atomic writes (`RWF_ATOMIC`), where the disk does its part. No server asks for
+/// them as far as is known (MySQL and MariaDB, 2026).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Promise {
+    /// Nothing: before 6.11.
+    Nothing,
+    /// To raw block devices: since 6.11.
+    RawDevices,
+    /// To files too, one block of the file system at a time: ext4 and XFS since 6.13.
+    OneBlock,
+    /// To files, several blocks: ext4 with bigalloc, and XFS, since 6.16.
+    SeveralBlocks,
+}
+
+impl Kernel {
+    /// The one that runs.
+    #[must_use]
+    pub fn here() -> Kernel {
+        Kernel::of(&rustix::system::uname().release().to_string_lossy())
+    }
+
+    /// By its release.
+    #[must_use]
+    pub fn of(release: &str) -> Kernel {
+        let mut numbers = release.split(|sign: char| !sign.is_ascii_digit());
+        let mut number = || numbers.next()?.parse::<u32>().ok();
+        let version = number().zip(number());
+        let promise = match version {
+            Some(version) if version >= (6, 16) => Promise::SeveralBlocks,
+            Some(version) if version >= (6, 13) => Promise::OneBlock,
+            Some(version) if version >= (6, 11) => Promise::RawDevices,
+            _ => Promise::Nothing,
+        };
+        Kernel { release: release.to_owned(), version, promise }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_promises_what_its_version_brought() {
+        let promise = |release: &str| Kernel::of(release).promise;
+        assert_eq!(promise("5.10.0-32-amd64"), Promise::Nothing);
+        assert_eq!(promise("6.9.12"), Promise::Nothing);
+        assert_eq!(promise("6.11.0-9-generic"), Promise::RawDevices);
+        assert_eq!(promise("6.15-rc1"), Promise::OneBlock);
+        assert_eq!(promise("6.18.44"), Promise::SeveralBlocks);
+        assert_eq!(promise("7.0"), Promise::SeveralBlocks);
+        assert_eq!(promise("custom"), Promise::Nothing);
+        assert_eq!(Kernel::here().release, Kernel::of(&Kernel::here().release).release);
+    }
+}

@@ -1,0 +1,139 @@
+//! What a running server says of how it writes pages.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use assay_mysql::{ClientSession, Endpoint};
+use serde::{Deserialize, Serialize};
+
+/// A server's settings, as far as they decide how pages are written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// Its version, as it prints it.
+    pub version: String,
+    /// Its data directory.
+    pub data_directory: PathBuf,
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// Whether data files are written past the page cache.
+    pub is_direct: bool,
+    /// What it does against torn pages.
+    pub doublewrite: Doublewrite,
+    /// The settings themselves, by name.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What a server does against torn pages (`innodb_doublewrite`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doublewrite {
+    /// Each page is written twice, and repaired.
+    On,
+    /// Torn pages are found and not repaired.
+    DetectOnly,
+    /// Nothing.
+    Off,
+}
+
+const ASKED: [&str; 14] = [
+    "version",
+    "version_comment",
+    "datadir",
+    "innodb_page_size",
+    "innodb_flush_method",
+    "innodb_data_file_buffering",
+    "innodb_doublewrite",
+    "innodb_doublewrite_dir",
+    "innodb_use_atomic_writes",
+    "innodb_checksum_algorithm",
+    "innodb_flush_log_at_trx_commit",
+    "innodb_use_native_aio",
+    "innodb_log_group_home_dir",
+    "innodb_undo_directory",
+];
+
+impl Server {
+    /// Asks a server.
+    ///
+    /// # Errors
+    /// It cannot be reached, or does not tell.
+    pub fn ask(endpoint: &Endpoint) -> Result<Server> {
+        let mut session = ClientSession::open(endpoint)
+            .with_context(|| format!("cannot ask the server at {}", endpoint.address))?;
+        let names: Vec<String> = ASKED.iter().map(|name| format!("'{name}'")).collect();
+        let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "));
+        let rows = session.rows(&sql).context("the server does not tell its settings")?;
+        let pair = |row: Vec<Option<String>>| {
+            let mut fields = row.into_iter();
+            Some((fields.next()??, fields.next()??))
+        };
+        Server::of(rows.into_iter().filter_map(pair).collect())
+    }
+
+    fn of(settings: BTreeMap<String, String>) -> Result<Server> {
+        let of = |name: &str| settings.get(name).cloned().unwrap_or_default();
+        let page_bytes = of("innodb_page_size").parse();
+        let page_bytes = page_bytes.context("the server does not tell innodb_page_size")?;
+        Ok(Server {
+            version: format!("{} {}", of("version_comment"), of("version")).trim().to_owned(),
+            data_directory: of("datadir").into(),
+            page_bytes,
+            is_direct: is_direct(&of("innodb_flush_method"), &of("innodb_data_file_buffering")),
+            doublewrite: doublewrite(&of("innodb_doublewrite")),
+            settings,
+        })
+    }
+}
+
+/// MariaDB since 11.0 says it by `innodb_data_file_buffering`, and prints the flush method alone for old clients.
+fn is_direct(flush_method: &str, buffering: &str) -> bool {
+    match buffering {
+        "OFF" => true,
+        "ON" => false,
+        _ => matches!(flush_method, "O_DIRECT" | "O_DIRECT_NO_FSYNC" | "ALL_O_DIRECT"),
+    }
+}
+
+fn doublewrite(value: &str) -> Doublewrite {
+    match value {
+        "OFF" | "0" | "FALSE" => Doublewrite::Off,
+        "DETECT_ONLY" => Doublewrite::DetectOnly,
+        _ => Doublewrite::On,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(pairs: &[(&str, &str)]) -> Server {
+        let own = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Server::of(own.collect()).unwrap()
+    }
+
+    #[test]
+    fn a_servers_settings_are_read_as_it_means_them() {
+        let mysql = server(&[
+            ("version", "8.4.3"),
+            ("version_comment", "MySQL Community Server - GPL"),
+            ("datadir", "/var/lib/mysql/"),
+            ("innodb_page_size", "16384"),
+            ("innodb_flush_method", "O_DIRECT"),
+            ("innodb_doublewrite", "DETECT_AND_RECOVER"),
+        ]);
+        assert_eq!(mysql.version, "MySQL Community Server - GPL 8.4.3");
+        assert_eq!((mysql.page_bytes, mysql.is_direct), (16384, true));
+        assert_eq!(mysql.doublewrite, Doublewrite::On);
+        let maria = server(&[
+            ("innodb_page_size", "16384"),
+            ("innodb_flush_method", "O_DIRECT"),
+            ("innodb_data_file_buffering", "ON"),
+            ("innodb_doublewrite", "fast"),
+        ]);
+        assert_eq!((maria.is_direct, maria.doublewrite), (false, Doublewrite::On));
+        assert_eq!(doublewrite("DETECT_ONLY"), Doublewrite::DetectOnly);
+        assert_eq!(doublewrite("OFF"), Doublewrite::Off);
+        assert!(!is_direct("fsync", "") && is_direct("O_DIRECT_NO_FSYNC", ""));
+    }
+}

@@ -1,0 +1,130 @@
+//! All that lies below a directory: its file system, the devices under it, and where one of these is a file, all that lies below that.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use assay_ports::{extents, nvme};
+use assay_serve::health::{Health, STATUS_FILE};
+use serde::{Deserialize, Serialize};
+
+use crate::file_system::FileSystem;
+use crate::layers::{Chain, Layer, LayerKind, walk};
+use crate::nvme::Nvme;
+use crate::pages::Pages;
+
+/// A file system and what is below it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stack {
+    /// The file system.
+    pub file_system: FileSystem,
+    /// The devices below it, from above.
+    pub layers: Vec<Layer>,
+    /// What NVMe drives among them say of themselves, by their names.
+    pub drives: Vec<(String, Nvme)>,
+    /// What could not be asked, with what the system answered.
+    pub refused: Vec<(String, String)>,
+    /// Files that are shown as devices among them.
+    pub files: Vec<Backing>,
+}
+
+/// A file that is shown as a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backing {
+    /// Which.
+    pub file: PathBuf,
+    /// The software drive, or the model, that serves it.
+    pub served: Option<Served>,
+    /// How its own pages lie; nothing where that is not known, or it is served.
+    pub pages: Option<Pages>,
+    /// All below it, where it is a file of the disk.
+    pub below: Option<Box<Stack>>,
+}
+
+/// What serves a file as a disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Served {
+    /// Assay's drive, on this media.
+    Drive(PathBuf),
+    /// A model of the device of that preset.
+    Model(String),
+}
+
+/// How deep files may lie in file systems that are files.
+const DEPTH_MAX: u32 = 8;
+
+impl Stack {
+    /// Of a directory, whose pages are so large.
+    ///
+    /// # Errors
+    /// The directory is not there.
+    pub fn of(directory: &Path, page_bytes: u64) -> io::Result<Stack> {
+        Stack::to_depth(directory, page_bytes, DEPTH_MAX)
+    }
+
+    fn to_depth(directory: &Path, page_bytes: u64, depth: u32) -> io::Result<Stack> {
+        let file_system = FileSystem::of(directory)?;
+        let Chain { layers, files } = walk(device_of(directory, &file_system)?);
+        let mut stack = Stack {
+            file_system,
+            layers,
+            drives: Vec::new(),
+            refused: Vec::new(),
+            files: Vec::new(),
+        };
+        stack.ask_drives();
+        for file in files {
+            let backing = Backing::of(&file, page_bytes, depth);
+            stack.files.push(backing);
+        }
+        Ok(stack)
+    }
+
+    fn ask_drives(&mut self) {
+        for layer in self.layers.iter().filter(|layer| layer.kind == LayerKind::Nvme) {
+            match nvme::identify(&Path::new("/dev").join(&layer.name)) {
+                Ok(identified) => self.drives.push((layer.name.clone(), Nvme::of(&identified))),
+                Err(error) => self.refused.push((layer.name.clone(), error.to_string())),
+            }
+        }
+    }
+
+    /// How far behind the beginning of its disk the first device begins, in bytes.
+    #[must_use]
+    pub fn start_bytes(&self) -> u64 {
+        match self.layers.first().map(|layer| &layer.kind) {
+            Some(LayerKind::Partition { start_bytes }) => *start_bytes,
+            _ => 0,
+        }
+    }
+}
+
+/// The number of the device below; of file systems that hide it (btrfs), that of what is mounted.
+fn device_of(directory: &Path, file_system: &FileSystem) -> io::Result<u64> {
+    let device = fs::metadata(directory)?.dev();
+    let is_hidden = rustix::fs::major(device) == 0;
+    let source = fs::metadata(&file_system.source).ok().filter(|_| is_hidden);
+    Ok(source.map_or(device, |source| source.rdev()))
+}
+
+impl Backing {
+    fn of(file: &Path, page_bytes: u64, depth: u32) -> Backing {
+        let directory = file.parent().unwrap_or(Path::new("/"));
+        let served =
+            Health::read(&directory.join(STATUS_FILE)).ok().map(|health| match health.model {
+                Some(model) => Served::Model(model.name),
+                None => Served::Drive(health.media),
+            });
+        let is_disks = served.is_none() && depth > 0;
+        let below = is_disks.then(|| Stack::to_depth(directory, page_bytes, depth - 1).ok());
+        let below = below.flatten().map(Box::new);
+        let start = below.as_ref().map_or(0, |below| below.start_bytes());
+        let looked =
+            File::open(file).and_then(|file| Ok((extents::of(&file)?, file.metadata()?.len())));
+        let looked = looked.ok().filter(|_| is_disks);
+        let pages = looked.map(|(found, bytes)| Pages::of(&found, bytes, page_bytes, start));
+        Backing { file: file.to_owned(), served, pages, below }
+    }
+}

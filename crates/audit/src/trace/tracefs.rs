@@ -1,0 +1,149 @@
+//! The kernel's tracing of a block device, by an instance of our own, so that nobody else's trace is disturbed
+//! (`Documentation/trace/ftrace.rst`, "Instances").
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use assay_ports::filesystem;
+use assay_system::ledger::{Ledger, Made, state_directory};
+use assay_system::resource::Resource;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::line::{Event, parse};
+
+/// Where it commonly is.
+const USUAL: &str = "/sys/kernel/tracing";
+
+const EVENT: &str = "events/block/block_rq_issue";
+
+/// Room for events on each CPU, in KiB: several hundred thousand.
+const BUFFER_KIB: &str = "32768";
+
+/// A trace that goes on. Dropped, it is taken down.
+#[derive(Debug)]
+pub(super) struct Tracing {
+    pipe: File,
+    instance: PathBuf,
+    /// As the trace tells it.
+    device: String,
+    /// What was read of a line that has not ended.
+    rest: Vec<u8>,
+    /// In the order in which they go: the instance, and where that is ours, its mount and the mount's directory.
+    made: Vec<Made>,
+}
+
+impl Tracing {
+    /// Begins to trace the block device of that name.
+    ///
+    /// # Errors
+    /// It is not allowed, or this kernel cannot.
+    pub(super) fn start(ledger: &Arc<Ledger>, name: &str) -> Result<Tracing> {
+        let number = fs::read_to_string(Path::new("/sys/class/block").join(name).join("dev"));
+        let number = number.with_context(|| format!("there is no block device {name}"))?;
+        let (major, minor) = number.trim().split_once(':').context("a device without a number")?;
+        let (mounted, directory) = mounted(ledger)?;
+        let instance = directory.join(format!("instances/assay-{}", std::process::id()));
+        let resource = Resource::Trace { instance: instance.clone() };
+        let make = || begin(&instance, major, minor);
+        let (made, pipe) = ledger.make(resource, make)?;
+        Ok(Tracing {
+            pipe,
+            instance,
+            device: format!("{major},{minor}"),
+            rest: Vec::new(),
+            made: std::iter::once(made).chain(mounted).collect(),
+        })
+    }
+
+    /// Waits for what is told next, at most so long, and hands it on; whether anything was there.
+    ///
+    /// # Errors
+    /// The trace cannot be read.
+    pub(super) fn read(&mut self, patience: Duration, note: &mut dyn FnMut(Event)) -> Result<bool> {
+        let timeout = Timespec::try_from(patience).context("too long a time")?;
+        let mut wanted = [PollFd::new(&self.pipe, PollFlags::IN)];
+        poll(&mut wanted, Some(&timeout)).context("cannot wait for the trace")?;
+        let mut piece = vec![0; 1 << 16];
+        let length = match self.pipe.read(&mut piece) {
+            Ok(0) => return Ok(false),
+            Ok(length) => length,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) =>
+            {
+                return Ok(false);
+            }
+            Err(error) => return Err(error).context("cannot read the trace"),
+        };
+        self.rest.extend_from_slice(&piece[..length]);
+        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let lines: Vec<u8> = self.rest.drain(..whole).collect();
+        let lines = String::from_utf8_lossy(&lines);
+        lines.lines().filter_map(|line| parse(line, &self.device)).for_each(note);
+        Ok(true)
+    }
+
+    /// Has nothing more told.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub(super) fn pause(&self) -> Result<()> {
+        put(&self.instance.join(EVENT).join("enable"), "0")
+    }
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// What is left.
+    pub(super) fn take_down(self) -> Result<()> {
+        drop(self.pipe);
+        self.made.into_iter().try_for_each(Made::remove)
+    }
+}
+
+fn begin(instance: &Path, major: &str, minor: &str) -> Result<File> {
+    fs::create_dir(instance).with_context(|| format!("cannot make {}", instance.display()))?;
+    put(&instance.join("buffer_size_kb"), BUFFER_KIB)?;
+    // `MKDEV` of `linux/kdev_t.h`: 20 bits are the minor number's.
+    let number = |text: &str| text.parse::<u64>().context("a device without a number");
+    let device = number(major)? << 20 | number(minor)?;
+    put(&instance.join(EVENT).join("filter"), &format!("dev == {device}"))?;
+    put(&instance.join(EVENT).join("enable"), "1")?;
+    let pipe = instance.join("trace_pipe");
+    const O_NONBLOCK: i32 = 0o4000;
+    let opened = File::options().read(true).custom_flags(O_NONBLOCK).open(&pipe);
+    opened.with_context(|| format!("cannot read {}", pipe.display()))
+}
+
+fn put(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Where the kernel's tracing can be reached: where it is mounted, or on a mount of our own, which is given with it.
+fn mounted(ledger: &Arc<Ledger>) -> Result<(Vec<Made>, PathBuf)> {
+    let usual = Path::new(USUAL);
+    if usual.join(EVENT).is_dir() {
+        return Ok((Vec::new(), usual.to_owned()));
+    }
+    if !rustix::process::geteuid().is_root() {
+        bail!("tracing block devices needs root; run as root");
+    }
+    let state = state_directory().canonicalize().context("cannot find the state directory")?;
+    let target = state.join(format!("assay-tracing-{}", std::process::id()));
+    let resource = Resource::Directory { path: target.clone() };
+    let make =
+        || fs::create_dir(&target).with_context(|| format!("cannot make {}", target.display()));
+    let (directory, ()) = ledger.make(resource, make)?;
+    let resource = Resource::Mount { target: target.clone() };
+    let mount = || filesystem::mount_kernels("tracefs", &target);
+    let mount = || mount().context("this kernel cannot trace block devices");
+    let (mount, ()) = ledger.make(resource, mount)?;
+    match target.join(EVENT).is_dir() {
+        true => Ok((vec![mount, directory], target)),
+        false => bail!("this kernel does not trace block devices (CONFIG_BLK_DEV_IO_TRACE)"),
+    }
+}
