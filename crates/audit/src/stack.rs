@@ -34,7 +34,7 @@ pub struct Stack {
 pub struct Backing {
     /// Which.
     pub file: PathBuf,
-    /// The software drive, or the model, that serves it.
+    /// What serves it, where that is Assay.
     pub served: Option<Served>,
     /// How its own pages lie; nothing where that is not known, or it is served.
     pub pages: Option<Pages>,
@@ -42,14 +42,39 @@ pub struct Backing {
     pub below: Option<Box<Stack>>,
 }
 
-/// What serves a file as a disk.
+/// What Assay serves as a disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// What it is.
+    pub kind: ServedKind,
+    /// What it lies on.
+    pub media: PathBuf,
+    /// The largest write that it keeps whole when the power goes, in bytes; nothing where it does not say.
+    pub atomic_bytes: Option<u64>,
+}
+
+/// What is served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Served {
-    /// Assay's drive, on this media.
-    Drive(PathBuf),
+pub enum ServedKind {
+    /// The software drive.
+    Drive,
     /// A model of the device of that preset.
     Model(String),
+    /// Something as it is: an image of a pool.
+    Plain,
+}
+
+impl Served {
+    fn of(health: Health) -> Served {
+        // What stores blocks where they are addressed has no segments.
+        let plain = if health.status.segments > 0 { ServedKind::Drive } else { ServedKind::Plain };
+        Served {
+            kind: health.model.map_or(plain, |model| ServedKind::Model(model.name)),
+            media: health.media,
+            atomic_bytes: health.attachment.atomic_write_bytes,
+        }
+    }
 }
 
 /// How deep files may lie in file systems that are files.
@@ -112,11 +137,7 @@ fn device_of(directory: &Path, file_system: &FileSystem) -> io::Result<u64> {
 impl Backing {
     fn of(file: &Path, page_bytes: u64, depth: u32) -> Backing {
         let directory = file.parent().unwrap_or(Path::new("/"));
-        let served =
-            Health::read(&directory.join(STATUS_FILE)).ok().map(|health| match health.model {
-                Some(model) => Served::Model(model.name),
-                None => Served::Drive(health.media),
-            });
+        let served = Health::read(&directory.join(STATUS_FILE)).ok().map(Served::of);
         let is_disks = served.is_none() && depth > 0;
         let below = is_disks.then(|| Stack::to_depth(directory, page_bytes, depth - 1).ok());
         let below = below.flatten().map(Box::new);

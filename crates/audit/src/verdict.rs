@@ -9,7 +9,7 @@ use crate::files::FileKind;
 use crate::layers::{Layer, LayerKind};
 use crate::nvme::Nvme;
 use crate::seen::Seen;
-use crate::stack::{Backing, Served, Stack};
+use crate::stack::{Backing, Served, ServedKind, Stack};
 
 /// How safe a page write is, from the safest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -193,9 +193,6 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
 }
 
-/// What Assay's drive writes whole or not at all, in bytes (`docs/on-media.md`).
-const OWN_DRIVE_BYTES: u64 = 256 << 10;
-
 /// Judges what was seen.
 #[must_use]
 pub fn judge(seen: &Seen) -> Verdict {
@@ -376,12 +373,21 @@ fn of_identified(device: String, drive: &Nvme, seen: &Seen) -> Reason {
     Reason::DriveKeeps { device, bytes: drive.atomic_bytes }
 }
 
+/// What Assay serves says itself what it keeps whole. Of an image, whoever runs its pool would have to.
+fn of_served(device: String, served: &Served, page: u64) -> Reason {
+    match (&served.kind, served.atomic_bytes) {
+        (_, None) => Reason::DriveSilent { device },
+        (ServedKind::Drive, Some(bytes)) if bytes >= page => Reason::OwnDrive { bytes },
+        (_, Some(bytes)) if bytes >= page => Reason::DriveKeeps { device, bytes },
+        (ServedKind::Plain, Some(_)) => Reason::DriveSilent { device },
+        (_, Some(bytes)) => Reason::DriveTears { device, bytes },
+    }
+}
+
 fn of_backing(device: &str, backing: &Backing, seen: &Seen) -> Vec<Reason> {
     let device = device.to_owned();
-    match &backing.served {
-        Some(Served::Drive(_)) => return vec![Reason::OwnDrive { bytes: OWN_DRIVE_BYTES }],
-        Some(Served::Model(_)) => return vec![Reason::DriveSilent { device }],
-        None => {}
+    if let Some(served) = &backing.served {
+        return vec![of_served(device, served, seen.page_bytes)];
     }
     let Some(below) = &backing.below else { return vec![Reason::DeviceUnknown { device }] };
     let mut reasons = of_stack(below, seen);

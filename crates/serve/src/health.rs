@@ -66,6 +66,9 @@ pub struct Attachment {
     /// When a write is on stable media.
     #[serde(default)]
     pub cache: Option<CacheMode>,
+    /// The largest write that a power cut leaves whole or not there, in bytes.
+    #[serde(default)]
+    pub atomic_write_bytes: Option<u64>,
     /// Threads that answer.
     #[serde(default)]
     pub threads: Option<u16>,

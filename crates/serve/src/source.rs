@@ -67,6 +67,7 @@ impl Source {
             open_ms: Some(open_ms),
             read_only: job.options.read_only || is_damaged,
             cache: Some(job.options.guaranteed_cache()),
+            atomic_write_bytes: Some(opened.disk().guarantees().atomic_write_bytes),
             threads: Some(job.options.threads),
             read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
             memory_bytes: job.options.memory.map(|size| size.0),

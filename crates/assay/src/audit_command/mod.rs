@@ -24,7 +24,7 @@ use crate::print;
 Examples:
   assay audit /var/lib/mysql --server /run/mysqld/mysqld.sock
   assay audit /var/lib/mysql                  by its files alone
-  assay audit /mnt/new-disk --writes direct   a place for a data directory to come
+  assay audit /mnt/new-disk --writes direct   a place for one to come
   assay audit /var/lib/mysql --trace 30       and watch its page writes for 30 s
   assay audit /var/lib/mysql --json | jq .class
 

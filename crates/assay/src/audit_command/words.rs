@@ -6,7 +6,7 @@ use assay_audit::kernel::Promise;
 use assay_audit::layers::{Layer, LayerKind};
 use assay_audit::nvme::Nvme;
 use assay_audit::server::{Doublewrite, Server};
-use assay_audit::stack::{Backing, Served, Stack};
+use assay_audit::stack::{Backing, Served, ServedKind, Stack};
 use assay_audit::trace::Traced;
 use assay_audit::{Audit, Class, Reason, Remedy, Seen};
 use assay_base::text::{counted, number, shell_word, size};
@@ -335,11 +335,13 @@ fn of_drive(drive: &Nvme) -> String {
 
 fn of_backing(backing: &Backing, indent: &str, lines: &mut Vec<String>) {
     match (&backing.served, &backing.below) {
-        (Some(Served::Drive(media)), _) => {
-            lines.push(format!("{indent}drive     Assay's, on {}", media.display()));
-        }
-        (Some(Served::Model(name)), _) => {
-            lines.push(format!("{indent}drive     a model of {name}"))
+        (Some(Served { kind, media, .. }), _) => {
+            let what = match kind {
+                ServedKind::Drive => "Assay's".into(),
+                ServedKind::Model(name) => format!("a model of {name}"),
+                ServedKind::Plain => "served as it is".into(),
+            };
+            lines.push(format!("{indent}drive     {what}, on {}", media.display()));
         }
         (None, Some(below)) => of_stack(below, &format!("{indent}  "), lines),
         (None, None) => lines.push(format!("{indent}device    what lies below it cannot be seen")),

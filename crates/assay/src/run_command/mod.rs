@@ -208,9 +208,10 @@ fn dry_run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Checks the machine that is to have the server, and tells where the files will lie.
+/// Checks the machines that are to have the server and the load, and tells where the files will lie.
 fn check(making: &Making<'_>, ways: &Ways<'_>) -> Result<()> {
     let Making { plan, study, erase, .. } = *making;
+    from_hosts(plan, ways)?.map_or(Ok(()), FromHosts::end)?;
     if let Some(host) = plan.server_host() {
         hosts::check(host, making, ways)?;
         let location = plan.location.as_deref().unwrap_or(study);

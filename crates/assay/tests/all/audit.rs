@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use assay_drive::BlockBuffer;
 use serde_json::Value;
 
-use crate::common::{TestServer, World};
+use crate::common::{TestServer, World, has_loop_devices};
 use crate::drives::{Drives, has_drives};
 
 const KIB: u64 = 1 << 10;
@@ -27,8 +27,12 @@ fn run(words: &[&str]) {
 
 impl Mounted {
     fn new(mkfs: &[&str]) -> Mounted {
+        Mounted::attached(mkfs, &[])
+    }
+
+    fn attached(mkfs: &[&str], words: &[&str]) -> Mounted {
         let drives = Drives::with(&["--capacity", "1G", "--sparse"]);
-        let device = drives.attach(&[]);
+        let device = drives.attach(words);
         run(&[mkfs, &[&device]].concat());
         let target = drives.path("mount");
         std::fs::create_dir(&target).unwrap();
@@ -185,6 +189,69 @@ fn the_four_layouts_are_told_as_they_are_fresh_and_fragmented() {
                 assert_eq!(pages, 0);
             }
         }
+    }
+}
+
+#[test]
+fn a_drive_that_gives_up_writing_pages_whole_is_told_as_unsafe() {
+    let name = "a_drive_that_gives_up_writing_pages_whole_is_told_as_unsafe";
+    if !has_drives(name) {
+        return;
+    }
+    let mounted = Mounted::attached(&["mkfs.ext4", "-q"], &["--tear"]);
+    write_fresh(&mounted.data());
+    let (code, audit) = mounted.audit();
+    assert_eq!((code, audit["class"].as_str()), (1, Some("unsafe")), "{audit:#}");
+    let first = &audit["reasons"][0];
+    assert_eq!((&first["reason"], &first["bytes"]), (&"drive_tears".into(), &4096.into()));
+}
+
+#[test]
+fn a_file_as_a_device_is_told_with_what_lies_below_it() {
+    let name = "a_file_as_a_device_is_told_with_what_lies_below_it";
+    if !has_loop_devices(name) {
+        return;
+    }
+    let world = World::new();
+    let image = world.path("disk.img");
+    let file = File::create(&image).unwrap();
+    file.set_len(256 << 20).unwrap();
+    let target = world.path("mount");
+    std::fs::create_dir(&target).unwrap();
+    for direct in ["on", "off"] {
+        let how = format!("--direct-io={direct}");
+        let words = ["--show", "--find", &how, image.to_str().unwrap()];
+        let shown = Command::new("losetup").args(words).output().unwrap();
+        let device = String::from_utf8(shown.stdout).unwrap().trim().to_owned();
+        let _device = Detached(device.clone());
+        run(&["mkfs.ext4", "-q", "-F", &device]);
+        run(&["mount", &device, target.to_str().unwrap()]);
+        let _mount = Unmounted(target.clone());
+        let (code, audit) = audit(&world, &target, &["--writes", "direct"]);
+        assert_eq!(code, 1, "{audit:#}");
+        let below = &audit["stacks"][0]["files"][0];
+        assert_eq!(below["file"], image.to_str().unwrap());
+        assert!(below["below"]["file_system"]["name"].is_string(), "{below:#}");
+        let is_buffered = reasons(&audit).contains(&"buffered_file");
+        assert_eq!(is_buffered, direct == "off", "{audit:#}");
+    }
+}
+
+/// A loop device that goes with this.
+struct Detached(String);
+
+impl Drop for Detached {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
+
+/// A mount that goes with this.
+struct Unmounted(PathBuf);
+
+impl Drop for Unmounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
     }
 }
 

@@ -295,6 +295,10 @@ fn what_a_host_cannot_do_is_told_with_its_name_and_leaves_nothing() {
     bench.net.world.write("plan.toml", &unreachable.replace(&host, "nobody@127.0.0.1"));
     let output = bench.command(&["--dry-run"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let loaded = unreachable.replace("server_host", "load_hosts").replace("= \"db\"", "= [\"db\"]");
+    bench.net.world.write("plan.toml", &loaded.replace(&host, &format!("ssh://{host}:2")));
+    let said = run(&["--dry-run"]);
+    assert!(said.contains("cannot be reached"), "a host that is to load: {said}");
     assert!(began.elapsed() < PATIENCE + LONG);
     wait_until("nothing is left", || bench.db().programs().is_empty());
     bench.assert_nothing_left();

@@ -59,6 +59,29 @@ fn what_was_discarded_is_zero_and_the_rest_stays() {
 }
 
 #[test]
+fn an_audit_promises_nothing_of_an_image() {
+    let test = "an_audit_promises_nothing_of_an_image";
+    let Some(cluster) = cluster(test) else { return };
+    let image = "rbd:rep/audited";
+    cluster.done(&["pool", "image", image, "--size", "64M"]);
+    let device = cluster.done(&["pool", "attach", image]);
+    system("mkfs.ext4", &["-q", device.trim()]);
+    let target = cluster.path("audited");
+    std::fs::create_dir(&target).unwrap();
+    let target = target.to_str().unwrap();
+    system("mount", &[device.trim(), target]);
+    std::fs::write(format!("{target}/t.ibd"), noise(MIB as usize, 3)).unwrap();
+    File::open(format!("{target}/t.ibd")).unwrap().sync_all().unwrap();
+    let audited = cluster.run(&["audit", target, "--writes", "direct", "--json"]);
+    system("umount", &[target]);
+    assert_eq!(audited.status.code(), Some(1), "{audited:?}");
+    let audited: serde_json::Value = serde_json::from_slice(&audited.stdout).unwrap();
+    assert_eq!(audited["class"], "unknown", "{audited:#}");
+    assert_eq!(audited["stacks"][0]["files"][0]["served"]["kind"], "plain", "{audited:#}");
+    cluster.done(&["pool", "detach", image]);
+}
+
+#[test]
 fn a_pool_that_compresses_takes_less_than_is_stored() {
     let test = "a_pool_that_compresses_takes_less_than_is_stored";
     let Some(cluster) = cluster(test) else { return };

@@ -211,9 +211,21 @@ fn a_file_as_a_device_is_judged_by_what_lies_below_it() {
     let device = "loop0".to_owned();
     assert_eq!(split.reasons[0], Reason::SplitBelow { device, pages: 2, of: 10 });
     assert_eq!((buffered.class, split.class), (Class::Unsafe, Class::Unsafe));
-    let own = looped(true, backing(whole, Some(Served::Drive("/m".into()))));
+    let served = |kind, atomic_bytes| {
+        let served = Served { kind, media: "/m".into(), atomic_bytes };
+        looped(true, backing(whole, Some(served)))
+    };
+    let own = served(ServedKind::Drive, Some(256 << 10));
     assert!(own.reasons.contains(&Reason::OwnDrive { bytes: 256 << 10 }), "{own:?}");
     assert_eq!(own.class, Class::SafeByLayout);
-    let model = looped(true, backing(whole, Some(Served::Model("a".into()))));
-    assert_eq!(model.class, Class::Unknown, "it is as its preset says, which is no drive");
+    let model = || ServedKind::Model("a".into());
+    assert_eq!(served(model(), Some(16 << 10)).class, Class::SafeByLayout);
+    for (kind, atomic_bytes, class) in [
+        (ServedKind::Drive, Some(4096), Class::Unsafe),
+        (ServedKind::Drive, None, Class::Unknown),
+        (model(), Some(4096), Class::Unsafe),
+        (ServedKind::Plain, Some(4096), Class::Unknown),
+    ] {
+        assert_eq!(served(kind, atomic_bytes).class, class);
+    }
 }

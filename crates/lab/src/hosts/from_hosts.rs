@@ -12,7 +12,7 @@ use assay_load::{Error, Observer, Shortage};
 use assay_study::Warning;
 use parking_lot::Mutex;
 
-use super::reach::Ways;
+use super::reach::{STOPS, Ways};
 use crate::run::loads::{AboutHosts, HostClock, LoadResult, Loaded, Loads, Way};
 
 /// Loads from hosts.
@@ -87,7 +87,7 @@ impl Loads for FromHosts<'_> {
     fn make_ready(&self) -> Result<()> {
         let mut sessions = self.sessions.lock();
         if sessions.is_empty() {
-            *sessions = with_each(&self.specs, |spec| self.ways.back_to(spec))?;
+            *sessions = with_each(&self.specs, |spec| self.ways.back_to(spec)).context(STOPS)?;
         }
         Ok(())
     }

@@ -14,6 +14,9 @@ use assay_system::ledger::Ledger;
 /// How long a host that was lost may take to come back: what a machine takes to start again.
 const BACK_WITHIN: Duration = Duration::from_secs(120);
 
+/// What becomes of a study whose host does not come back.
+pub(super) const STOPS: &str = "the study stops here, and the same command resumes it";
+
 /// How long between two tries, and how soon Ctrl-C is seen meanwhile.
 const TRY_EVERY: Duration = Duration::from_secs(2);
 const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);

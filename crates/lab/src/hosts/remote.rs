@@ -11,7 +11,7 @@ use assay_study::Outcome;
 use serde_json::Value;
 
 use super::attend::Attending;
-use super::reach::Ways;
+use super::reach::{STOPS, Ways};
 use super::task::{CHECK, CLEAR, FromServer, STUDY, Shown, StudyTask};
 use crate::run::{Described, Held, Making, Progress, Site};
 
@@ -59,7 +59,7 @@ impl<'a> Remote<'a> {
             return Ok(session);
         }
         progress.step(&trial.key, "waiting for the server's host to come back");
-        let session = self.ways.back_to(&self.spec)?;
+        let session = self.ways.back_to(&self.spec).context(STOPS)?;
         let say = |text: &str| progress.step(&trial.key, text);
         begin_study(&session, &self.making, self.former, &say)?;
         self.former = None;
