@@ -125,9 +125,37 @@ pub fn look(directory: &Path, page_bytes: u64, start_of: &dyn Fn(u64) -> u64) ->
             }
         }
     }
-    files.looked.sort_by(|a, b| a.path.cmp(&b.path));
-    files.refused.sort();
+    files.sort();
     Ok(files)
+}
+
+impl Files {
+    /// Looks at more, by their names; those that were looked at are left out.
+    pub fn add(&mut self, paths: &[PathBuf], page_bytes: u64, start_of: &dyn Fn(u64) -> u64) {
+        for path in paths {
+            let Ok(path) = path.canonicalize() else {
+                self.refused.push((path.clone(), "it is not there".into()));
+                continue;
+            };
+            let known = self.looked.iter().map(|one| &one.path);
+            if known.chain(self.refused.iter().map(|(path, _)| path)).any(|one| *one == path) {
+                continue;
+            }
+            let directory = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            let kind = FileKind::of(directory.unwrap_or_default(), name);
+            match look_at(&path, kind.unwrap_or(FileKind::Table), page_bytes, start_of) {
+                Ok(looked) => self.looked.push(looked),
+                Err(error) => self.refused.push((path, error.to_string())),
+            }
+        }
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        self.looked.sort_by(|a, b| a.path.cmp(&b.path));
+        self.refused.sort();
+    }
 }
 
 fn look_at(

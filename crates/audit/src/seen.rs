@@ -1,5 +1,7 @@
 //! A data directory and all that lies below it, looked at without a word of the user's data.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{self, FileKind, Files};
 use crate::kernel::Kernel;
+use crate::layers::{LayerKind, walk};
 use crate::server::Server;
 use crate::stack::Stack;
 
@@ -75,9 +78,16 @@ impl Seen {
         );
         let own = Stack::of(&directory, page_bytes)
             .with_context(|| format!("cannot look below {}", directory.display()))?;
-        let start = own.start_bytes();
-        let files = files::look(&directory, page_bytes, &|_| start)
+        let starts: RefCell<BTreeMap<u64, u64>> = RefCell::default();
+        let start_of =
+            |device| *starts.borrow_mut().entry(device).or_insert_with(|| start_of(device));
+        let mut files = files::look(&directory, page_bytes, &start_of)
             .with_context(|| format!("cannot list {}", directory.display()))?;
+        // A table may lie elsewhere (`DATA DIRECTORY`), and so may undo tablespaces.
+        let told = server.as_ref().and_then(|server| server.files.as_ref());
+        let outside = |path: &&PathBuf| !path.starts_with(&directory);
+        let outside: Vec<PathBuf> = told.into_iter().flatten().filter(outside).cloned().collect();
+        files.add(&outside, page_bytes, &start_of);
         let stacks = stacks(&directory, own, &files, page_bytes);
         Ok(Seen {
             kernel: Kernel::here(),
@@ -88,6 +98,14 @@ impl Seen {
             files,
             stacks,
         })
+    }
+}
+
+/// How far behind the beginning of its disk a device begins, in bytes.
+fn start_of(device: u64) -> u64 {
+    match walk(device).layers.first().map(|layer| &layer.kind) {
+        Some(LayerKind::Partition { start_bytes }) => *start_bytes,
+        _ => 0,
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use assay_drive::BlockBuffer;
+use mysql::prelude::Queryable;
 use serde_json::Value;
 
 use crate::common::{TestServer, World, has_loop_devices};
@@ -286,9 +287,17 @@ fn ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read() {
 #[test]
 fn a_running_server_is_asked_and_what_promises_nothing_is_unknown() {
     let name = "a_running_server_is_asked_and_what_promises_nothing_is_unknown";
-    let Some(server) = TestServer::start(name, &["innodb_flush_method=O_DIRECT"]) else { return };
     let world = World::new();
+    let elsewhere = world.path("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    let directories = format!("innodb_directories={}", elsewhere.display());
+    let settings = ["innodb_flush_method=O_DIRECT", &directories];
+    let Some(server) = TestServer::start(name, &settings) else { return };
     let socket = server.socket.to_str().unwrap();
+    let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("root"));
+    let mut root = mysql::Conn::new(opts).unwrap();
+    let create = format!("CREATE TABLE test.t (a INT) DATA DIRECTORY = '{}'", elsewhere.display());
+    root.query_drop(create).unwrap();
     let data = server.socket.parent().unwrap().parent().unwrap().join("data");
     let (code, found) = audit(&world, &data, &["--server", socket]);
     // What this machine's own disk says of itself, nobody here knows; that it is no drive of ours, everybody does.
@@ -301,6 +310,11 @@ fn a_running_server_is_asked_and_what_promises_nothing_is_unknown() {
     let printed = String::from_utf8(world.run(&words).stdout).unwrap();
     assert!(printed.contains("server    ") && printed.contains("doublewrite on"), "{printed}");
     assert!(printed.lines().all(|line| !line.ends_with(' ')), "{printed}");
+
+    let outside = found["files"]["looked"].as_array().unwrap().iter();
+    let outside = outside
+        .filter(|one| one["path"].as_str().unwrap().starts_with(elsewhere.to_str().unwrap()));
+    assert_eq!(outside.count(), 1, "a table that lies elsewhere: {found:#}");
 
     let other = world.path("other");
     std::fs::create_dir(&other).unwrap();

@@ -10,6 +10,7 @@ mod line;
 mod pages;
 mod tracefs;
 
+use std::os::unix::fs::MetadataExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ use anyhow::{Context, Result};
 use assay_system::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
+use crate::files::Looked;
 use crate::layers::LayerKind;
 use crate::seen::Seen;
 use line::Event;
@@ -69,7 +71,7 @@ pub fn watch(
     })?;
     let start = stack.start_bytes();
     let mut tracing = Tracing::start(ledger, &disk.name)?;
-    let places = Places::of(&seen.files, start, seen.page_bytes)?;
+    let places = Places::of(&files_on(seen)?, start, seen.page_bytes)?;
     let mut arrivals = Arrivals::default();
     let began = Instant::now();
     let mut traced = Traced { device: disk.name.clone(), ..Traced::default() };
@@ -87,6 +89,14 @@ pub fn watch(
     traced.pages_in_pieces = arrivals.pages_in_pieces();
     traced.in_pieces = arrivals.worst(&places);
     Ok(traced)
+}
+
+/// The files that lie on the device that is watched: that of the directory.
+fn files_on(seen: &Seen) -> Result<Vec<&Looked>> {
+    let directory = std::fs::metadata(&seen.directory);
+    let device = directory.context("the directory is gone")?.dev();
+    let looked = seen.files.looked.iter();
+    Ok(looked.filter(|one| one.device == device && one.kind.holds_pages()).collect())
 }
 
 fn note(event: Event, places: &Places, arrivals: &mut Arrivals, traced: &mut Traced) {

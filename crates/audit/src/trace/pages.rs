@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use assay_ports::extents;
 use serde::{Deserialize, Serialize};
 
-use crate::files::Files;
+use crate::files::Looked;
 
 /// So many pages are named.
 const NAMED: usize = 20;
@@ -50,13 +50,13 @@ pub(super) struct Arrivals {
 }
 
 impl Places {
-    /// Of all files in which pages are written to their places.
+    /// Of these files, on a device that begins so many bytes behind the beginning of its disk.
     ///
     /// # Errors
     /// A file cannot be asked.
-    pub(super) fn of(files: &Files, start: u64, page_bytes: u64) -> Result<Places> {
+    pub(super) fn of(files: &[&Looked], start: u64, page_bytes: u64) -> Result<Places> {
         let mut places = Places { page_bytes, files: Vec::new(), spans: Vec::new() };
-        for looked in files.looked.iter().filter(|one| one.kind.holds_pages()) {
+        for looked in files {
             let found = File::open(&looked.path).and_then(|file| extents::of(&file));
             let found =
                 found.with_context(|| format!("cannot look at {}", looked.path.display()))?;
