@@ -1,6 +1,7 @@
 //! `assay audit`: page writes on real file systems, on the drive and on what promises nothing.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -191,6 +192,40 @@ fn the_four_layouts_are_told_as_they_are_fresh_and_fragmented() {
             }
         }
     }
+}
+
+#[test]
+fn ctrl_c_ends_a_trace_and_what_was_seen_until_then_is_told() {
+    let name = "ctrl_c_ends_a_trace_and_what_was_seen_until_then_is_told";
+    if !has_drives(name) {
+        return;
+    }
+    let mounted = Mounted::new(&["mkfs.ext4", "-q"]);
+    write_fresh(&mounted.data());
+    let mut command = mounted.drives.command(&["audit", mounted.data().to_str().unwrap()]);
+    command.args(["--json", "--writes", "direct", "--trace", "600"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("watching page writes for 600 s"), "{said}");
+    let ledgers = mounted.drives.path("state/ledgers");
+    let holds = |word: &str| {
+        let entries = std::fs::read_dir(&ledgers).into_iter().flatten().flatten();
+        let texts = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
+        texts.into_iter().any(|text| text.contains(word))
+    };
+    let until = Instant::now() + Duration::from_secs(60);
+    while !holds("\"trace\"") {
+        assert!(Instant::now() < until, "it never began");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let audited: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(audited["trace"]["length_s"].as_f64().unwrap() < 60.0, "{audited:#}");
+    assert!(!holds("\"trace\"") && !holds("assay-tracing-"), "all of it is gone");
 }
 
 #[test]

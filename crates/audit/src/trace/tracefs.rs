@@ -13,6 +13,7 @@ use assay_ports::filesystem;
 use assay_system::ledger::{Ledger, Made, state_directory};
 use assay_system::resource::Resource;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use super::line::{Event, parse};
 
@@ -67,7 +68,11 @@ impl Tracing {
     pub(super) fn read(&mut self, patience: Duration, note: &mut dyn FnMut(Event)) -> Result<bool> {
         let timeout = Timespec::try_from(patience).context("too long a time")?;
         let mut wanted = [PollFd::new(&self.pipe, PollFlags::IN)];
-        poll(&mut wanted, Some(&timeout)).context("cannot wait for the trace")?;
+        match poll(&mut wanted, Some(&timeout)) {
+            // A signal: whoever reads looks whether it is to end.
+            Err(Errno::INTR) => return Ok(false),
+            waited => waited.context("cannot wait for the trace")?,
+        };
         let mut piece = vec![0; 1 << 16];
         let length = match self.pipe.read(&mut piece) {
             Ok(0) => return Ok(false),
