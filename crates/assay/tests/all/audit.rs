@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::common::{TestServer, World, has_loop_devices};
 use crate::drives::{Drives, has_drives};
+use assay_testing::skip;
 
 const KIB: u64 = 1 << 10;
 
@@ -293,6 +294,7 @@ impl Drop for Unmounted {
 
 #[test]
 fn ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read() {
+    let name = "ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read";
     let world = World::new();
     let directory = world.path("data");
     std::fs::create_dir_all(directory.join("sbtest")).unwrap();
@@ -307,16 +309,19 @@ fn ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read() {
     for table in tables() {
         File::options().write(true).open(table.path()).unwrap().set_times(times).unwrap();
     }
+    let control = directory.join("control");
+    std::fs::write(&control, "x").unwrap();
+    File::options().write(true).open(&control).unwrap().set_times(times).unwrap();
+    std::fs::read(&control).unwrap();
+    if control.metadata().unwrap().atime() == 1_000_000 {
+        return skip(name, "a file system that keeps times of access");
+    }
     let began = Instant::now();
     let (code, audit) = audit(&world, &directory, &["--writes", "direct"]);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     assert!(code < 2);
     assert_eq!(audit["files"]["looked"].as_array().unwrap().len(), 10_000);
     assert!(tables().all(|table| table.metadata().unwrap().atime() == 1_000_000), "one was read");
-    // That the check would see one that was.
-    let one = tables().next().unwrap();
-    std::fs::read(one.path()).unwrap();
-    assert_ne!(one.metadata().unwrap().atime(), 1_000_000);
 }
 
 #[test]
