@@ -1,10 +1,9 @@
 //! `assay audit`: page writes on real file systems, on the drive and on what promises nothing.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use assay_drive::BlockBuffer;
@@ -104,28 +103,50 @@ fn write_fragmented(directory: &Path) {
     files.iter().for_each(|file| file.sync_all().unwrap());
 }
 
-/// Writes each page of these files in order, over and over, until the trace has ended; gives its exit code and JSON.
-fn traced(mounted: &Mounted, names: &[&str]) -> (i32, Value) {
-    let data = mounted.data();
-    let mut command = mounted.drives.command(&["audit", data.to_str().unwrap(), "--json"]);
-    command.args(["--writes", "direct", "--trace", "3"]);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let ended = std::thread::spawn(move || child.wait_with_output().unwrap());
-    let open = |name: &&str| {
-        const O_DIRECT: i32 = 0x4000;
-        let file = File::options().write(true).custom_flags(O_DIRECT).open(data.join(name));
-        file.unwrap()
-    };
-    let files: Vec<File> = names.iter().map(open).collect();
-    while !ended.is_finished() {
-        for file in &files {
-            let pages = file.metadata().unwrap().len() / (16 * KIB);
-            (0..pages).for_each(|page| append(file, page * 16 * KIB, 16 * KIB));
+/// A trace that goes on until it is told to end.
+struct Tracing(Child);
+
+impl Tracing {
+    /// Begins it, and waits until the kernel traces.
+    fn begin(mounted: &Mounted) -> Tracing {
+        let data = mounted.data();
+        let mut command = mounted.drives.command(&["audit", data.to_str().unwrap(), "--json"]);
+        command.args(["--writes", "direct", "--trace", "600"]);
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let instance = format!("instances/assay-{}/events/block/block_rq_issue/enable", child.id());
+        let own = mounted.drives.path(&format!("state/assay-tracing-{}", child.id()));
+        let places = [PathBuf::from("/sys/kernel/tracing"), own].map(|place| place.join(&instance));
+        let traces =
+            |place: &PathBuf| std::fs::read_to_string(place).is_ok_and(|on| on.trim() == "1");
+        let until = Instant::now() + Duration::from_secs(60);
+        while !places.iter().any(traces) {
+            assert!(Instant::now() < until, "it never began");
+            std::thread::sleep(Duration::from_millis(20));
         }
+        Tracing(child)
     }
-    let output = ended.join().unwrap();
-    let value = serde_json::from_slice(&output.stdout);
-    (output.status.code().unwrap(), value.unwrap_or_else(|_| panic!("{output:?}")))
+
+    /// Ends it as Ctrl-C does; gives its exit code and JSON.
+    fn end(self) -> (i32, Value) {
+        let pid = rustix::process::Pid::from_child(&self.0);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        let output = self.0.wait_with_output().unwrap();
+        let value = serde_json::from_slice(&output.stdout);
+        (output.status.code().unwrap(), value.unwrap_or_else(|_| panic!("{output:?}")))
+    }
+}
+
+/// Writes each page of these files once, in order, while they are traced; gives exit code and JSON of that.
+fn traced(mounted: &Mounted, names: &[&str]) -> (i32, Value) {
+    let tracing = Tracing::begin(mounted);
+    for name in names {
+        const O_DIRECT: i32 = 0x4000;
+        let path = mounted.data().join(name);
+        let file = File::options().write(true).custom_flags(O_DIRECT).open(path).unwrap();
+        let pages = file.metadata().unwrap().len() / (16 * KIB);
+        (0..pages).for_each(|page| append(&file, page * 16 * KIB, 16 * KIB));
+    }
+    tracing.end()
 }
 
 fn reasons(audit: &Value) -> Vec<&str> {
@@ -203,30 +224,19 @@ fn ctrl_c_ends_a_trace_and_what_was_seen_until_then_is_told() {
     }
     let mounted = Mounted::new(&["mkfs.ext4", "-q"]);
     write_fresh(&mounted.data());
-    let mut command = mounted.drives.command(&["audit", mounted.data().to_str().unwrap()]);
-    command.args(["--json", "--writes", "direct", "--trace", "600"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = String::new();
-    BufReader::new(child.stderr.take().unwrap()).read_line(&mut said).unwrap();
-    assert!(said.contains("watching page writes for 600 s"), "{said}");
+    let tracing = Tracing::begin(&mounted);
     let ledgers = mounted.drives.path("state/ledgers");
-    let holds = |word: &str| {
-        let entries = std::fs::read_dir(&ledgers).into_iter().flatten().flatten();
-        let texts = entries.filter_map(|entry| std::fs::read_to_string(entry.path()).ok());
-        texts.into_iter().any(|text| text.contains(word))
+    let held = || {
+        std::fs::read_dir(&ledgers).unwrap().flatten().any(|entry| {
+            std::fs::read_to_string(entry.path()).is_ok_and(|text| text.contains("assay-tracing-"))
+        })
     };
-    let until = Instant::now() + Duration::from_secs(60);
-    while !holds("\"trace\"") {
-        assert!(Instant::now() < until, "it never began");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let audited: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert!(audited["trace"]["length_s"].as_f64().unwrap() < 60.0, "{audited:#}");
-    assert!(!holds("\"trace\"") && !holds("assay-tracing-"), "all of it is gone");
+    let is_own = held();
+    let (code, audited) = tracing.end();
+    assert_eq!(code, 0, "{audited:#}");
+    assert!(audited["trace"]["length_s"].as_f64().unwrap() < 600.0, "{audited:#}");
+    assert!(is_own || Path::new("/sys/kernel/tracing/instances").exists(), "it was written down");
+    assert!(!held(), "all of it is gone");
 }
 
 #[test]
