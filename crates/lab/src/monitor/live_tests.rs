@@ -291,10 +291,11 @@ fn a_real_server_is_seen_from_inside() {
     let monitored = monitor.finish();
     assert_eq!(monitored.facts.contains_key("server: rows counted by"), counts_rows.is_none());
     let rows = growth(&monitored, first.second, "innodb_rows_inserted");
-    assert!((40.0..60.0).contains(&rows), "{rows} rows of 50");
+    // A tick may come half a second late (`clock::GAP_S_MIN`): then a second is told as half or twice of what it was.
+    assert!((25.0..100.0).contains(&rows), "{rows} rows of 50");
     assert_eq!(growth(&monitored, first.second, "innodb_rows_deleted"), 0.0);
     let redo = growth(&monitored, first.second, "innodb_redo_bytes");
-    assert!(redo >= 40_000.0, "{redo} bytes of redo");
+    assert!(redo >= 25_000.0, "{redo} bytes of redo, of rows of 50,000");
     for name in ["innodb_dirty_pages", "innodb_checkpoint_age_bytes", "space_tables_file_bytes"] {
         assert!(value(&monitored, &sample, name).is_some(), "{name}");
     }
