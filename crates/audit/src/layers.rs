@@ -84,6 +84,15 @@ pub struct Chain {
     pub files: Vec<PathBuf>,
 }
 
+/// How far behind the beginning of its disk the first of these devices begins, in bytes.
+#[must_use]
+pub fn start_bytes(layers: &[Layer]) -> u64 {
+    match layers.first().map(|layer| &layer.kind) {
+        Some(LayerKind::Partition { start_bytes }) => *start_bytes,
+        _ => 0,
+    }
+}
+
 /// Walks down from the block device of that number; an empty chain where it is no block device's.
 #[must_use]
 pub fn walk(device: u64) -> Chain {

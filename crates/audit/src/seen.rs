@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::files::{self, FileKind, Files};
 use crate::kernel::Kernel;
-use crate::layers::{LayerKind, walk};
+use crate::layers::{start_bytes, walk};
 use crate::server::Server;
 use crate::stack::Stack;
 
@@ -79,8 +79,9 @@ impl Seen {
         let own = Stack::of(&directory, page_bytes)
             .with_context(|| format!("cannot look below {}", directory.display()))?;
         let starts: RefCell<BTreeMap<u64, u64>> = RefCell::default();
-        let start_of =
-            |device| *starts.borrow_mut().entry(device).or_insert_with(|| start_of(device));
+        let start_of = |device| {
+            *starts.borrow_mut().entry(device).or_insert_with(|| start_bytes(&walk(device).layers))
+        };
         let mut files = files::look(&directory, page_bytes, &start_of)
             .with_context(|| format!("cannot list {}", directory.display()))?;
         // A table may lie elsewhere (`DATA DIRECTORY`), and so may undo tablespaces.
@@ -98,14 +99,6 @@ impl Seen {
             files,
             stacks,
         })
-    }
-}
-
-/// How far behind the beginning of its disk a device begins, in bytes.
-fn start_of(device: u64) -> u64 {
-    match walk(device).layers.first().map(|layer| &layer.kind) {
-        Some(LayerKind::Partition { start_bytes }) => *start_bytes,
-        _ => 0,
     }
 }
 

@@ -10,7 +10,7 @@ use assay_serve::health::{Health, STATUS_FILE};
 use serde::{Deserialize, Serialize};
 
 use crate::file_system::FileSystem;
-use crate::layers::{Chain, Layer, LayerKind, walk};
+use crate::layers::{Chain, Layer, LayerKind, start_bytes, walk};
 use crate::nvme::Nvme;
 use crate::pages::Pages;
 
@@ -119,10 +119,7 @@ impl Stack {
     /// How far behind the beginning of its disk the first device begins, in bytes.
     #[must_use]
     pub fn start_bytes(&self) -> u64 {
-        match self.layers.first().map(|layer| &layer.kind) {
-            Some(LayerKind::Partition { start_bytes }) => *start_bytes,
-            _ => 0,
-        }
+        start_bytes(&self.layers)
     }
 }
 

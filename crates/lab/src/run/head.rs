@@ -20,26 +20,11 @@ pub fn open_store(
     planned: &[PlannedTrial],
     described: &Described,
 ) -> Result<Store> {
-    let plan = &read.plan;
     let mut store = Store::open_or_create(study)?;
     for trial in planned {
         store.plan_trial(&trial.key, trial.position, &trial.fingerprint)?;
     }
-    let mut facts = described.facts.clone();
-    facts.extend(hosts(plan));
-    store.write_head(&StudyHead {
-        title: &plan.title,
-        question: plan.question.as_deref(),
-        plan_toml: &read.text,
-        form: read.form.as_deref(),
-        paper: plan.paper.as_ref(),
-        facts: &facts,
-        calibration: Some(&described.calibration),
-        configs: &described.configs,
-        workloads: &describe::workloads(plan),
-        judging: &judging(plan),
-        prices: plan.prices.as_ref(),
-    })?;
+    write(&mut store, read, Some(described))?;
     store.reset_interrupted()?;
     store.forget_unplanned(|key| planned.iter().any(|trial| trial.key == *key))?;
     if described.is_on_studys_disk {
@@ -62,16 +47,26 @@ fn hosts(plan: &Plan) -> BTreeMap<String, String> {
 /// # Errors
 /// A store that cannot be written.
 pub fn retell(store: &mut Store, read: &ReadPlan) -> Result<()> {
+    write(store, read, None)
+}
+
+/// Writes it; of a site that nobody looked at, what was known of it stays.
+fn write(store: &mut Store, read: &ReadPlan, described: Option<&Described>) -> Result<()> {
     let plan = &read.plan;
+    let mut facts = BTreeMap::new();
+    if let Some(described) = described {
+        facts.extend(described.facts.clone());
+        facts.extend(hosts(plan));
+    }
     store.write_head(&StudyHead {
         title: &plan.title,
         question: plan.question.as_deref(),
         plan_toml: &read.text,
         form: read.form.as_deref(),
         paper: plan.paper.as_ref(),
-        facts: &BTreeMap::new(),
-        calibration: None,
-        configs: &[],
+        facts: &facts,
+        calibration: described.map(|one| &one.calibration),
+        configs: described.map_or(&[], |one| &one.configs),
         workloads: &describe::workloads(plan),
         judging: &judging(plan),
         prices: plan.prices.as_ref(),
