@@ -101,13 +101,23 @@ fn write_direct(path: &Path, bytes: u64) {
 
 /// Bytes that the device under `directory` wrote while `work` ran, to the byte: no clock has a part in it.
 fn written_while(directory: &Path, work: &dyn Fn()) -> f64 {
+    let mut disk = disk::probes_under(directory, None, &mut Notes::default()).swap_remove(0);
+    let [written] = grown_while(&mut disk, ["disk_write_bytes_per_s"], work);
+    written
+}
+
+/// What the counters behind these rates grew by while `work` ran, to the last one: no clock has a part in it.
+fn grown_while<const N: usize>(
+    probe: &mut dyn Probe,
+    names: [&str; N],
+    work: &dyn Fn(),
+) -> [f64; N] {
     let mut notes = Notes::default();
-    let mut disk = disk::probes_under(directory, None, &mut notes).swap_remove(0);
-    let name = "disk_write_bytes_per_s";
-    let place = disk.sheet().infos().position(|info| info.name == name).unwrap();
+    let place = |name| probe.sheet().infos().position(|info| info.name == name).unwrap();
+    let places = names.map(place);
     let mut moment = |at| {
-        let mut reading = disk.sheet().blank();
-        disk.read(&mut reading, &mut notes);
+        let mut reading = probe.sheet().blank();
+        probe.read(&mut reading, &mut notes);
         Moment { at, reading }
     };
     // One second apart, so that the rate is the growth.
@@ -115,13 +125,13 @@ fn written_while(directory: &Path, work: &dyn Fn()) -> f64 {
     let before = moment(at);
     work();
     let after = moment(at + Duration::from_secs(1));
-    let mut written = f64::NAN;
-    disk.sheet().compute(&before, &after, |series, value| {
-        if series == place {
-            written = value;
+    let mut grown = [f64::NAN; N];
+    probe.sheet().compute(&before, &after, |series, value| {
+        if let Some(place) = places.iter().position(|place| *place == series) {
+            grown[place] = value;
         }
     });
-    written
+    grown
 }
 
 #[test]
@@ -257,16 +267,25 @@ fn a_real_server_is_seen_from_inside() {
     let data_dir: String = session.query_first("SELECT @@datadir").unwrap().unwrap();
     let counts_rows: Option<(String, u64)> =
         session.query_first("SHOW GLOBAL STATUS LIKE 'Innodb_rows_read'").unwrap();
+    let insert = |ids: std::ops::Range<u32>| {
+        let mut session = mysql::Conn::new(testing::opts(&server)).unwrap();
+        for id in ids {
+            let text = "x".repeat(1000);
+            session.exec_drop("INSERT INTO monitored.t VALUES (?, ?)", (id, text)).unwrap();
+        }
+    };
+    let counted = innodb::InnodbProbe::open(&server.endpoint(), None, true, &mut Notes::default());
+    let names = ["innodb_rows_inserted_per_s", "innodb_redo_bytes_per_s"];
+    let [rows, redo] = grown_while(&mut counted.unwrap(), names, &|| insert(50..100));
+    assert!((40.0..60.0).contains(&rows), "{rows} rows of 50");
+    assert!(redo >= 40_000.0, "{redo} bytes of redo");
     let (monitor, origin) = start(Targets {
         server_pid: Some(Followed::new(server.pid())),
         server: Some(server.endpoint()),
         ..targets(Path::new(&data_dir))
     });
     let first = await_sample(&monitor, 0, "innodb_dirty_pages");
-    for id in 0..50 {
-        let text = "x".repeat(1000);
-        session.exec_drop("INSERT INTO monitored.t VALUES (?, ?)", (id, text)).unwrap();
-    }
+    insert(0..50);
     let inserted = u32::try_from(origin.elapsed().as_secs()).unwrap();
     let sample = await_sample(&monitor, inserted, "innodb_dirty_pages");
     // A directory in memory, or in the layers of a container, has no disk and says so.
