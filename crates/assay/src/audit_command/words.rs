@@ -23,7 +23,7 @@ pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
     section(&mut lines, "seen", seen(&audit.seen).into_iter());
     section(&mut lines, "trace", traced.map(trace).unwrap_or_default().into_iter());
     lines.push(String::new());
-    lines.push("Whether a drive keeps its word when the power goes, no software can show.".into());
+    lines.push("Whether a drive does at power loss what it says, no software can show.".into());
     lines
 }
 
@@ -88,7 +88,7 @@ fn reason(reason: &Reason, seen: &Seen) -> String {
             share(*pages, *of)
         ),
         Reason::DriveTears { device, bytes } => format!(
-            "{device} says that it writes {} whole when the power goes, which is less than a page of {page}",
+            "{device} says that it writes {} whole at power loss, which is less than a page of {page}",
             size(*bytes as f64)
         ),
         Reason::Misaligned { pages, of, device } => format!(
@@ -103,7 +103,7 @@ fn reason(reason: &Reason, seen: &Seen) -> String {
             format!("what {device} does to a write of {page} is not known")
         }
         Reason::DriveSilent { device } => {
-            format!("{device} does not say how much it writes whole when the power goes")
+            format!("{device} does not say how much it writes whole at power loss")
         }
         Reason::DriveUnasked { device, answer } => {
             format!("{device} could not be asked how much it writes whole: {answer}")
@@ -119,7 +119,7 @@ fn reason(reason: &Reason, seen: &Seen) -> String {
         }
         Reason::MayChange => "nothing keeps pages that are added later from lying in two extents".into(),
         Reason::DriveKeeps { device, bytes } => {
-            format!("{device} says that it writes {} whole when the power goes", size(*bytes as f64))
+            format!("{device} says that it writes {} whole at power loss", size(*bytes as f64))
         }
         Reason::OwnDrive { bytes } => {
             format!("Assay's drive writes requests of up to {} whole or not at all", size(*bytes as f64))
@@ -325,7 +325,7 @@ fn of_drive(drive: &Nvme) -> String {
         bytes => format!(", not across multiples of {}", size(bytes as f64)),
     };
     format!(
-        "{} {}, writes {} whole when the power goes ({by}){boundary}, {} volatile cache",
+        "{} {}, writes {} whole at power loss ({by}){boundary}, {} volatile cache",
         drive.model,
         drive.firmware,
         size(drive.atomic_bytes as f64),
