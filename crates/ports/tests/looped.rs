@@ -50,7 +50,9 @@ impl Looped {
 
 impl Drop for Looped {
     fn drop(&mut self) {
-        let _ = loopdev::detach(&self.device);
+        // A test may have detached it already: its number is then another test's.
+        let ours = loopdev::attached_under(self.served.mount.mount_point()).unwrap_or_default();
+        ours.iter().for_each(|device| drop(loopdev::detach(device)));
     }
 }
 
