@@ -16,6 +16,7 @@ use crate::estimate::EstimateArgs;
 use crate::host_command::HostArgs;
 use crate::models_command::ModelsArgs;
 use crate::pool_command::PoolArgs;
+use crate::powercut_command::PowercutArgs;
 use crate::replay::ReplayArgs;
 use crate::report_command::ReportArgs;
 use crate::run_command::{DemoArgs, RunArgs};
@@ -83,6 +84,8 @@ pub enum Command {
     Estimate(EstimateArgs),
     /// Check whether the doublewrite buffer may be off on a data directory
     Audit(AuditArgs),
+    /// Cut the power under load, recover, and check every page and committed row
+    Powercut(PowercutArgs),
     /// Put load on a MySQL server; takes sysbench command lines
     #[command(disable_help_flag = true)]
     Load {

@@ -13,6 +13,7 @@ mod load_command;
 mod messages;
 mod models_command;
 mod pool_command;
+mod powercut_command;
 mod print;
 mod replay;
 mod report_command;
@@ -39,6 +40,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Compare(args) => compare_command::run(&args),
         Command::Audit(args) => audit_command::run(&args),
         Command::Estimate(args) => estimate::run(&args),
+        Command::Powercut(args) => powercut_command::run(&args),
         Command::Load { words } => load_command::run(&words),
         Command::Host(args) => host_command::run(&args),
         Command::Server(args) => server_command::run(&args),

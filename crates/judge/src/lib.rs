@@ -12,6 +12,7 @@ mod judgement;
 pub mod paper;
 pub mod papers;
 mod phases;
+pub mod power_cuts;
 pub mod reconcile;
 pub mod sharing;
 mod statistics;

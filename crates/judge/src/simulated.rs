@@ -98,6 +98,7 @@ pub(crate) fn study(configs: &[&str], aa_runs: &[(&str, &str)]) -> Study {
         }],
         trials: vec![],
         discarded: vec![],
+        power_cuts: Vec::new(),
     }
 }
 

@@ -5,10 +5,12 @@
 //! - [`rig`] builds what a configuration runs on, and the server and data on it; whatever was made is taken down, however a run ends
 //! - [`monitor`] asks every layer once a second, and declares in advance what it will tell
 //! - [`run`] brings the runs of a plan through both, one after the other
+//! - [`power_cut`] cuts the power under load, and finds out what that loses
 //! - [`hosts`] does the same across several machines
 
 pub mod calibrate;
 pub mod hosts;
 pub mod monitor;
+pub mod power_cut;
 pub mod rig;
 pub mod run;

@@ -15,6 +15,7 @@ mod modelled;
 pub mod nand;
 pub mod network;
 mod packed;
+pub mod power;
 mod precondition;
 mod random;
 mod replay;

@@ -11,12 +11,14 @@ mod data_profile;
 mod endpoint;
 mod existing_server;
 mod hosts;
+mod media;
 mod model;
 mod noise;
 mod objective;
 mod paper;
 mod phases;
 mod pool;
+mod power_cut;
 mod quick;
 mod rates;
 mod rig;
@@ -43,11 +45,13 @@ pub use changes::{Change, changes};
 pub use cpu_list::CpuList;
 pub use data_profile::{DataProfile, Load, Variant, VariantKey};
 pub use endpoint::{EndpointSpec, Restore};
+pub use media::{MediaSpec, Tears};
 pub use model::ModelSpec;
 pub use noise::NoiseFloor;
 pub use objective::ObjectiveSpec;
 pub use phases::PhaseSpec;
 pub use pool::{PoolPlace, PoolSpec, PrivateCluster};
+pub use power_cut::PowerCutSpec;
 pub use quick::Form;
 pub use rig::{FileSystem, RigKind, RigSpec};
 pub use servers::NeighbourSpec;
@@ -174,6 +178,9 @@ pub struct Plan {
     /// What servers, drives and power cost, for the report; they change no run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
+    /// How `assay powercut` goes about it; runs take no notice of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_cut: Option<PowerCutSpec>,
     /// What is merged into it for its quick profile; gone when a form has been read.
     #[serde(default, skip_serializing)]
     quick: Option<toml::Table>,
@@ -358,6 +365,7 @@ impl Plan {
         existing_server::check(self)?;
         stores::check(self)?;
         servers::check(self)?;
+        power_cut::check(self)?;
         hosts::check(self)
     }
 

@@ -7,6 +7,7 @@ use assay_drive::{BLOCK_BYTES, Codec, Format};
 use serde::{Deserialize, Serialize};
 
 use super::endpoint::EndpointSpec;
+use super::media::MediaSpec;
 use super::model::ModelSpec;
 use super::pool::PoolSpec;
 use assay_base::Size;
@@ -77,6 +78,10 @@ pub struct RigSpec {
     /// XFS only: extent size hint of the data directory, e.g. `"16K"`, so that pages are not split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extsize: Option<Size>,
+    /// What its media are when they lose power, for `assay powercut`; runs take no notice of it. Default: they tear at 4 KiB, under
+    /// a drive at 512 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSpec>,
 }
 
 /// What a rig begins with.
@@ -190,6 +195,9 @@ impl RigSpec {
         if let Some(endpoint) = &self.endpoint {
             endpoint.check().context("endpoint")?;
         }
+        if let Some(media) = &self.media {
+            media.check().context("media")?;
+        }
         let has_options = self.file_system.is_some()
             || self.extsize.is_some()
             || !(self.mkfs_options.is_empty() && self.mount_options.is_empty());
@@ -239,6 +247,7 @@ impl RigSpec {
             ("endpoint", self.endpoint.is_some(), &[Endpoint]),
             ("read_ahead", self.read_ahead.is_some(), &[Drive]),
             ("threads", self.threads.is_some(), &[Drive, Model, Pool]),
+            ("media", self.media.is_some(), &[Image, Drive]),
         ] {
             let kind = self.kind.name();
             ensure!(

@@ -18,6 +18,7 @@ plans! {
     "exflash-2015",
     "fungible-2021",
     "endpoint",
+    "powercut",
 }
 
 /// The text of a plan that comes with Assay, by its name or by where it lies in the repository.

@@ -18,6 +18,7 @@ mod objective;
 mod papers;
 mod phases;
 mod pools;
+mod power_cuts;
 mod prices;
 mod quick;
 mod rates;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::words;
 use assay_judge::Judgement;
 use assay_judge::durability::{self, Durability};
+use assay_judge::power_cuts::PowerCuts;
 use assay_judge::reconcile::{self, Pair};
 use assay_judge::worth::cost::{self, Cost, Measured};
 use assay_judge::worth::endurance::{self, Rated};
@@ -110,7 +111,7 @@ impl Judged {
         });
         let lives = lives::of_runs(study, own, writes_per_day);
         Ok(Judged {
-            labels: durability.iter().map(words::durability::label).collect(),
+            labels: labels(study, &durability),
             durability,
             factors: reconcile::of_pairs(study),
             write_paths: study.trials.iter().filter_map(write_path::of_trial).collect(),
@@ -126,6 +127,20 @@ impl Judged {
     pub(super) fn label(&self, config: usize) -> &str {
         self.labels.get(config).map_or("", String::as_str)
     }
+}
+
+/// What each configuration keeps by its settings and its disk; and what power cuts have shown of it, where some were made.
+fn labels(study: &Study, durability: &[Durability]) -> Vec<String> {
+    let all = PowerCuts::of_all(&study.power_cuts);
+    let of_config = |(config, durability): (&Config, &Durability)| {
+        let label = words::durability::label(durability);
+        match all.iter().find(|one| one.config == config.name) {
+            None => label,
+            Some(one) if one.with_loss > 0 => words::power_cuts::short(one),
+            Some(one) => format!("{label}; {}", words::power_cuts::short(one)),
+        }
+    };
+    study.configs.iter().zip(durability).map(of_config).collect()
 }
 
 fn costs(

@@ -44,6 +44,7 @@ mod paid;
 mod paper;
 mod phases;
 mod pool;
+mod power_cuts;
 mod rates;
 mod second;
 mod series;
@@ -159,6 +160,11 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
     if !judgement.phases.of_trials.is_empty() {
         files::replace(&written.tables.join("phases.csv"), |file| {
             phases::write_table(file, &judgement)
+        })?;
+    }
+    if !study.power_cuts.is_empty() {
+        files::replace(&written.tables.join("power_cuts.csv"), |file| {
+            power_cuts::write_table(file, &study)
         })?;
     }
     files::replace(&written.tables.join("steps.csv"), |file| {

@@ -32,8 +32,8 @@ use super::statements;
 use super::sweeps::{Sweep, sweeps};
 use super::tails::{Tail, tails};
 use super::{
-    brief, caveats, claimed, flagged, leading, markdown, option_file, paper, template, verdicts,
-    view, worth, write_path,
+    brief, caveats, claimed, flagged, leading, markdown, option_file, paper, power_cuts, template,
+    verdicts, view, worth, write_path,
 };
 use assay_judge::summary;
 
@@ -75,6 +75,7 @@ struct Page<'a> {
     rates: Option<worth::Table>,
     statements: Option<worth::Table>,
     several: Option<several::Shown>,
+    power_cuts: Option<power_cuts::Shown>,
     phases: Option<phases::Shown>,
     endurance: Option<worth::Table>,
     cost: Option<worth::Table>,
@@ -223,6 +224,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         rates: rates::table(study, input.groups),
         statements: statements::table(study, input.groups, input.judgement),
         several,
+        power_cuts: power_cuts::shown(study),
         phases: phases::shown(study, input.groups, input.judgement),
         endurance: worth::endurance::table(study, input.groups, input.judged),
         cost: worth::cost::table(study, input.groups, input.judged),

@@ -10,6 +10,7 @@ const PAGE: &str = concat!(
     include_str!("assets/page/masthead.html"),
     include_str!("assets/page/bar.html"),
     include_str!("assets/page/safety.html"),
+    include_str!("assets/page/power_cuts.html"),
     include_str!("assets/page/throughput.html"),
     include_str!("assets/page/tails.html"),
     include_str!("assets/page/several.html"),

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use assay_models::power::Survival;
 use assay_ports::child::{self, Child, describe, identity};
 use assay_ports::file_id::FileId;
 
@@ -18,6 +19,7 @@ use super::answer::Answer;
 use super::health::{Health, STATUS_FILE};
 use super::job::{AttachOptions, Job};
 use super::open::ensure_tellable;
+use super::powered::CutOrder;
 use super::process::make_directories;
 use assay_system::daemon::{Life, Line};
 use assay_system::ledger::{Ledger, Made, state_directory};
@@ -103,6 +105,28 @@ impl Attached {
         }
     }
 
+    /// Lets the power of its media go as ordered, waits until it has, and tells what survived. From then on it answers
+    /// nothing; see [`Attached::stop_without_power`].
+    ///
+    /// # Errors
+    /// Its power cannot be cut, or its server has ended.
+    pub fn cut_power(&mut self, order: &CutOrder) -> Result<Survival> {
+        match self.line.ask(&serde_json::to_string(order)?)? {
+            Some(Answer::PowerCut(survival)) => Ok(survival),
+            Some(Answer::Failed(reason)) => bail!(reason),
+            _ => bail!("the server of {} does not answer", self.health.media.display()),
+        }
+    }
+
+    /// Takes all of it away after a power cut: nothing is closed, for nothing can be written any more.
+    ///
+    /// # Errors
+    /// What is still in use.
+    pub fn stop_without_power(mut self) -> Result<()> {
+        self.server.kill()?;
+        self.made.take().map_or(Ok(()), Made::remove)
+    }
+
     /// How the serving process ended, in words, or nothing while it runs.
     ///
     /// # Errors
@@ -177,7 +201,9 @@ fn tell(line: &mut Line, job: &Job) -> Result<Option<Health>> {
     match line.ask(&serde_json::to_string(job)?)? {
         Some(Answer::Serving(health)) => Ok(Some(*health)),
         Some(Answer::Failed(reason)) => bail!(reason),
-        Some(Answer::KeepsTime) => bail!("the server sent an unexpected answer"),
+        Some(Answer::KeepsTime | Answer::PowerCut(_)) => {
+            bail!("the server sent an unexpected answer")
+        }
         None => Ok(None),
     }
 }

@@ -1,11 +1,12 @@
 //! What a served drive does on its own, one piece after another, and rests in between.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Result;
-use assay_drive::Rest;
+use assay_drive::{Drive, Rest};
 
 use super::opened::Opened;
 use assay_base::text::on_one_line;
@@ -27,12 +28,16 @@ impl Background {
     pub fn begin(opened: &Opened) -> Result<Background> {
         let (stop, stopped) = channel();
         let background = || std::thread::Builder::new().name("maintain".into());
+        let of_drive = |drive: Arc<Drive>, stopped: Receiver<()>| {
+            background().spawn(move || maintain(|| drive.maintain(), &stopped))
+        };
         let thread = match opened.clone() {
-            Opened::Drive { drive, .. } => {
-                let work = move || maintain(|| drive.maintain(), &stopped);
-                Some(background().spawn(work)?)
-            }
+            Opened::Drive { drive, .. } => Some(of_drive(drive, stopped)?),
             Opened::Image(_) => None,
+            Opened::Powered(powered) => {
+                let drive = powered.drive.clone();
+                drive.map(|drive| of_drive(drive, stopped)).transpose()?
+            }
             Opened::Model(stack) => {
                 let drive = stack.drive.clone();
                 let work = drive.map(|drive| {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use assay_drive::{Cache, DriveOptions, Policy};
 use assay_models::WriteCache;
+use assay_models::power::Volatility;
 use assay_ports::file_id::FileId;
 use assay_ports::fuse::DEFAULT_THREADS;
 use clap::{Args, ValueEnum};
@@ -53,6 +54,10 @@ pub struct AttachOptions {
     #[arg(skip)]
     #[serde(default)]
     pub model: Option<ModelJob>,
+    /// The power can be cut of what is shown.
+    #[arg(skip)]
+    #[serde(default)]
+    pub power: Option<PowerJob>,
     /// A model lets its time jump ahead until it is told to keep it, so that it can be filled quickly.
     #[arg(skip)]
     #[serde(default)]
@@ -88,6 +93,15 @@ impl ModelJob {
     pub fn preset(&self) -> Result<Preset> {
         Preset::parse(&self.name, &self.text)
     }
+}
+
+/// Media whose power can be cut.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PowerJob {
+    /// What a power cut does to them.
+    pub nature: Volatility,
+    /// Whether they are shown as they are, in place of a drive on them.
+    pub is_plain: bool,
 }
 
 /// When a write is on stable media.
@@ -164,6 +178,7 @@ impl Default for AttachOptions {
             tear: false,
             image: false,
             model: None,
+            power: None,
             keeps_time_when_told: false,
             trace: None,
         }

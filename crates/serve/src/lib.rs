@@ -26,6 +26,7 @@ pub mod open;
 mod opened;
 pub mod place;
 mod port;
+mod powered;
 mod precondition;
 pub mod process;
 mod recording;
@@ -41,7 +42,7 @@ pub use attach::{attach, check_right, free_media};
 pub use attached::Attached;
 pub use detach::{detach, ensure_nobody_has};
 pub use health::Health;
-pub use job::{AttachOptions, ModelJob};
+pub use job::{AttachOptions, ModelJob, PowerJob};
 pub use look::{health_of, look_at, look_at_left};
 pub use make::{NewDrive, Sizes};
 pub use model_health::{
@@ -50,6 +51,7 @@ pub use model_health::{
 };
 pub use model_media::provide;
 pub use port::round_trip;
+pub use powered::CutOrder;
 pub use precondition::precondition;
 pub use registry::is_attached;
 pub use trace_head::{TraceHead, monotonic_s};

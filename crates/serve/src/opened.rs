@@ -12,6 +12,7 @@ use assay_ports::rbd::RbdMedia;
 
 use super::job::Job;
 use super::open::{Media, open_image, open_with_media, with_media};
+use super::powered::Powered;
 use super::stack::Stack;
 use assay_devices::Device;
 
@@ -36,6 +37,8 @@ pub enum Opened {
     Image(Arc<RbdMedia>),
     /// A device's model.
     Model(Arc<Stack>),
+    /// A disk, with or without a drive, whose power can be cut.
+    Powered(Arc<Powered>),
 }
 
 impl Opened {
@@ -47,6 +50,9 @@ impl Opened {
         if job.options.image {
             let access = if job.options.read_only { Access::ReadOnly } else { Access::ReadWrite };
             return Ok(Opened::Image(Arc::new(open_image(&job.media, access)?)));
+        }
+        if let Some(power) = &job.options.power {
+            return Ok(Opened::Powered(Arc::new(Powered::open(job, power)?)));
         }
         let Some(model) = &job.options.model else {
             let (drive, Media { condition: media, image, .. }) =
@@ -66,6 +72,7 @@ impl Opened {
             Opened::Drive { drive, .. } => Arc::clone(drive) as _,
             Opened::Image(image) => Arc::clone(image) as _,
             Opened::Model(stack) => Arc::clone(&stack.top) as _,
+            Opened::Powered(powered) => Arc::clone(&powered.watch) as _,
         }
     }
 
@@ -74,6 +81,7 @@ impl Opened {
             Opened::Drive { drive, .. } => Some(drive),
             Opened::Image(_) => None,
             Opened::Model(stack) => stack.drive.as_ref(),
+            Opened::Powered(powered) => powered.drive.as_ref(),
         }
     }
 
@@ -90,10 +98,13 @@ impl Opened {
     }
 
     pub fn close(&self) -> assay_drive::Result<()> {
+        if let Opened::Powered(powered) = self {
+            return powered.close();
+        }
         let closed = self.drive().map_or(Ok(()), |drive| drive.close());
         match self {
             Opened::Image(image) | Opened::Drive { image: Some(image), .. } => image.close(),
-            Opened::Drive { image: None, .. } | Opened::Model(_) => {}
+            Opened::Drive { image: None, .. } | Opened::Model(_) | Opened::Powered(_) => {}
         }
         closed
     }
@@ -115,6 +126,7 @@ impl Opened {
             Opened::Drive { media, .. } => media,
             Opened::Image(image) => image.condition(),
             Opened::Model(stack) => &stack.media,
+            Opened::Powered(powered) => &powered.media,
         }
     }
 }

@@ -24,6 +24,7 @@ use super::background::Background;
 use super::changes::Changes;
 use super::job::Job;
 use super::opened::Opened;
+use super::powered::Powered;
 use super::source::{Source, Survival};
 use super::{asked, log as lasting, port, text, writer};
 use assay_base::text::on_one_line;
@@ -64,9 +65,10 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
         log::warn!("the process that attached the drive has ended; detaching it");
         served.shown.take_away_or_say();
     }
-    match job.options.keeps_time_when_told {
-        true => served.shown.keep_time_when_told()?,
-        false => say_no_more()?,
+    match &served.shown.source.opened {
+        Opened::Powered(powered) => cut_when_told(Arc::clone(powered))?,
+        _ if job.options.keeps_time_when_told => served.shown.keep_time_when_told()?,
+        _ => say_no_more()?,
     }
     let code = served.until_it_is_taken_away()?;
     writer::forget(&job.media);
@@ -93,6 +95,25 @@ fn go_first(job: &Job, rank: Rank) {
     {
         log::info!("cannot raise the priority of the model's threads: {error}");
     }
+}
+
+/// Waits on a thread of its own for the order to let the power go, and answers when it has.
+fn cut_when_told(powered: Arc<Powered>) -> Result<()> {
+    let wait = move || {
+        let mut line = String::new();
+        if !std::io::stdin().lock().read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+            return;
+        }
+        // What fails from here on is meant to.
+        ::log::set_max_level(::log::LevelFilter::Off);
+        let cut = serde_json::from_str(&line)
+            .context("this is no order to cut the power")
+            .and_then(|order| powered.cut(&order));
+        let told = cut.map_or_else(|error| Answer::Failed(format!("{error:#}")), Answer::PowerCut);
+        answer(&told).unwrap_or_else(|error| log::warn!("{error:#}"));
+    };
+    std::thread::Builder::new().name("told".into()).spawn(wait)?;
+    Ok(())
 }
 
 fn answer(answer: &Answer) -> Result<()> {

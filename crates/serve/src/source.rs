@@ -130,7 +130,7 @@ impl Source {
     pub fn close(&self) -> Result<()> {
         let recorded = match &self.opened {
             Opened::Model(stack) => stack.recording.as_ref().map(|trace| trace.finish()),
-            Opened::Drive { .. } | Opened::Image(_) => None,
+            Opened::Drive { .. } | Opened::Image(_) | Opened::Powered(_) => None,
         };
         self.close_media().and(recorded.unwrap_or(Ok(())))
     }

@@ -11,6 +11,7 @@ mod judging;
 pub mod metrics;
 mod paper;
 mod phases;
+pub mod power_cut;
 pub mod prices;
 mod read;
 mod records;
@@ -36,6 +37,7 @@ pub use calibration::{Calibration, Port, TooFast};
 pub use judging::{AskedPair, Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use phases::{Done, Happened, Happening, Phase};
+pub use power_cut::PowerCut;
 pub use prices::Prices;
 pub use records::{
     Clock, Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey,
@@ -55,7 +57,7 @@ pub use write::{Outcome, StudyHead, fingerprint};
 pub const FILE_NAME: &str = "study.sqlite";
 
 /// Version of the tables below; a file with another one is refused.
-const SCHEMA_VERSION: i64 = 7;
+const SCHEMA_VERSION: i64 = 8;
 
 const TABLES: &str = "
 CREATE TABLE study (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -91,6 +93,8 @@ CREATE TABLE phases (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, 
   happened_json TEXT, PRIMARY KEY (run_id, position)) WITHOUT ROWID;
 CREATE TABLE servers (run_id INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE, server INTEGER NOT NULL,
   neighbour TEXT, results_json TEXT NOT NULL, PRIMARY KEY (run_id, server)) WITHOUT ROWID;
+CREATE TABLE power_cuts (config TEXT NOT NULL, number INTEGER NOT NULL, survived INTEGER NOT NULL,
+  cut_json TEXT NOT NULL, PRIMARY KEY (config, number)) WITHOUT ROWID;
 CREATE TABLE variables (hash TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
   PRIMARY KEY (hash, name)) WITHOUT ROWID;
 ";

@@ -54,6 +54,7 @@ impl Store {
             workloads,
             trials,
             discarded: self.discarded()?,
+            power_cuts: self.power_cuts()?,
         })
     }
 

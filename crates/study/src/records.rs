@@ -15,6 +15,7 @@ use super::calibration::Calibration;
 use super::judging::Judging;
 use super::paper::Paper;
 use super::phases::Phase;
+use super::power_cut::PowerCut;
 use super::prices::Prices;
 use super::rig::{Disk, Rig};
 use super::servers::OfServer;
@@ -370,4 +371,7 @@ pub struct Study {
     /// Attempts at runs that the machine spoilt and that were repeated, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub discarded: Vec<Discarded>,
+    /// Power cuts, by configuration and number.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub power_cuts: Vec<PowerCut>,
 }

@@ -341,3 +341,39 @@ fn a_study_of_another_version_is_refused_with_what_to_do() {
         }
     }
 }
+
+#[test]
+fn power_cuts_are_read_as_they_were_written() {
+    use crate::power_cut::{Commits, Loss, Moment, PageName, Recovery, Survival, TornPage};
+    let (_directory, store) = study();
+    let name = PageName { space: 5, page: 7 };
+    let torn = TornPage { name, offset: 4096, unit_bytes: 512, is_new: vec![true, false] };
+    let cut = |config: &str, number, losses| PowerCut {
+        config: config.into(),
+        number,
+        fingerprint: "abc".into(),
+        seed: u64::MAX,
+        moment: Moment::PageWrite(3),
+        loaded_ms: 12.5,
+        survival: Survival {
+            writes: 3,
+            whole: 1,
+            torn: 1,
+            lost: 1,
+            torn_pages: vec![torn.clone()],
+        },
+        commits: Some(Commits { acknowledged: 9, lost: 0, unanswered: 1 }),
+        recovery: Some(Recovery { redo_bytes: Some(1000), ..Recovery::default() }),
+        losses,
+        kept_in: None,
+    };
+    let lost = vec![Loss::RowMissing { id: 4 }, Loss::Server { reason: "gone".into() }];
+    for one in [cut("on", 2, lost.clone()), cut("on", 1, vec![]), cut("off", 1, vec![])] {
+        store.write_power_cut(&one).unwrap();
+    }
+    let read = store.power_cuts().unwrap();
+    assert_eq!(read, [cut("off", 1, vec![]), cut("on", 1, vec![]), cut("on", 2, lost)]);
+    assert_eq!(store.study().unwrap().power_cuts, read);
+    store.write_power_cut(&cut("on", 2, vec![])).unwrap();
+    assert!(store.power_cuts().unwrap().iter().all(PowerCut::is_survived));
+}

@@ -263,7 +263,7 @@ fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<E
 }
 
 /// Named after the plan; the two forms are two studies.
-fn default_study(plan: &Path, is_quick: bool) -> PathBuf {
+pub fn default_study(plan: &Path, is_quick: bool) -> PathBuf {
     let mut name = plan.file_stem().unwrap_or("study".as_ref()).to_owned();
     if is_quick {
         name.push("-quick");

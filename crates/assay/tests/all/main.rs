@@ -46,6 +46,7 @@ mod load_server;
 mod model_errors;
 mod old_generators;
 mod phases;
+mod powercut;
 mod sysbench_equivalence;
 mod write_path;
 mod ycsb;

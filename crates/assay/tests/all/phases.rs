@@ -86,6 +86,22 @@ fn run(world: &World, phases: &str) -> Value {
     results
 }
 
+/// A run whose burst of 120 a second came to the half of that at least. A machine that does other things for all of the two seconds
+/// shows nothing of what the burst is made of; one that does so three times in a row is no place for this test.
+fn run_on_a_machine_that_does_not_stand_still() -> (World, Value) {
+    for _ in 0..3 {
+        let world = World::new();
+        let results = run(&world, PHASES);
+        let phases = results["judgement"]["phases"]["runs"].as_array().unwrap();
+        let burst = phases.iter().find(|one| one["name"] == "burst").unwrap();
+        if burst["results"]["tps"].as_f64().unwrap() >= 60.0 {
+            return (world, results);
+        }
+        println!("the machine stood still: {burst}");
+    }
+    panic!("the machine stood still in three runs");
+}
+
 /// The rules by which figures of a run disagree. What its disk wrote is no such rule here: other tests write to it meanwhile.
 fn disagreements(run: &Value) -> Vec<String> {
     let warnings = run["warnings"].as_array().unwrap().iter();
@@ -112,8 +128,7 @@ fn a_plan_with_a_ramp_a_burst_and_an_alter_runs_to_its_end() {
     if !has_server("a_plan_with_a_ramp_a_burst_and_an_alter_runs_to_its_end") {
         return;
     }
-    let world = World::new();
-    let results = run(&world, PHASES);
+    let (world, results) = run_on_a_machine_that_does_not_stand_still();
     assert_eq!(results["runs"].as_array().unwrap().len(), 1, "the mix is not run by itself");
     let phases = results["judgement"]["phases"]["runs"].as_array().unwrap();
     let names: Vec<&str> = phases.iter().map(|one| one["name"].as_str().unwrap()).collect();

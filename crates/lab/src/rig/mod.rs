@@ -9,6 +9,7 @@ mod image;
 mod model;
 pub mod page_cache;
 pub mod pool;
+pub mod powered;
 mod preconditioned;
 mod room;
 pub mod server;
@@ -316,10 +317,7 @@ impl Rig {
             Ok(filesystem::mount(kind, device, &target, &spec.mount_options)?)
         })?;
         if let Some(extsize) = spec.extsize {
-            // Inherited by every file made below (xfs_io(8), `extsize -D`).
-            let command = format!("extsize -D {}", extsize.0);
-            let words = ["-c".as_ref(), command.as_ref(), target.as_os_str()];
-            program::run("xfs_io", words)?;
+            hint_extents(&target, extsize)?;
         }
         let options = filesystem::mount_of(&target)?.map(|mount| mount.options).unwrap_or_default();
         let made = [&["mkfs".to_owned()], spec.mkfs_options.as_slice()].concat().join(" ");
@@ -333,6 +331,14 @@ impl Drop for Rig {
     fn drop(&mut self) {
         while self.parts.pop().is_some() {}
     }
+}
+
+/// Inherited by every file made below (xfs_io(8), `extsize -D`).
+fn hint_extents(target: &Path, extsize: Size) -> Result<()> {
+    let command = format!("extsize -D {}", extsize.0);
+    let words = ["-c".as_ref(), command.as_ref(), target.as_os_str()];
+    program::run("xfs_io", words)?;
+    Ok(())
 }
 
 /// Space is taken for good: an image that runs out of disk under a running server would be read as a broken disk.

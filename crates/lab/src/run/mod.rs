@@ -52,11 +52,12 @@ use assay_study::{Calibration, Store};
 use assay_system::interrupt::Interrupt;
 use spoilt::ExtraRuns;
 
+pub(crate) use describe::config as described_config;
 pub use head::{open_store, retell};
 pub use missing::{Retry, missing};
 pub use place::{Held, Lock, location_of};
 pub use progress::Progress;
-pub use setup::{Setup, leftovers};
+pub use setup::{ConfigSetup, Setup, config_setups, leftovers};
 pub use site::{Described, Making, Site};
 
 /// Makes these runs in their order, until there are none or a person has enough: then the interrupt is set, and what was in

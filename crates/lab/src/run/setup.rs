@@ -74,7 +74,7 @@ impl<'a> Setup<'a> {
         let Making { plan, study, erase, interrupt, ledger, loads } = making;
         let location = location_of(plan, study)?;
         check::check(plan, &location, erase)?;
-        let mut configs = configs(plan, say)?;
+        let mut configs = config_setups(plan, say)?;
         let held = Held::take(study, Some(&location))?;
         let location = location.canonicalize()?;
         let work_directory = location.join(format!("assay-{}", std::process::id()));
@@ -292,7 +292,11 @@ fn settle_on_existing(
     Ok(())
 }
 
-fn configs(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<VariantKey, ConfigSetup>> {
+/// Server and settings of each configuration, on each of its data profiles.
+///
+/// # Errors
+/// A server is not there and cannot be downloaded.
+pub fn config_setups(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<VariantKey, ConfigSetup>> {
     let mut configs = BTreeMap::new();
     for Variant { key, schema, rig } in plan.variants() {
         let Some(config) = plan.configs.get(&key.config) else { continue };

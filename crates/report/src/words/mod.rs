@@ -10,6 +10,7 @@ pub mod events;
 pub mod json;
 pub mod paper;
 pub mod phases;
+pub mod power_cuts;
 pub mod reason;
 pub mod reconcile;
 pub mod rig;

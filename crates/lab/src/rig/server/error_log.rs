@@ -12,6 +12,9 @@ use super::settings::{Settings, canonical};
 /// Longest part of a log that is read back, in bytes: a server that dies in a loop may write gigabytes.
 const READ_BYTES_MAX: u64 = 256 * 1024;
 
+/// Longest part of a line that is shown.
+const LINE_CHARACTERS_MAX: usize = 400;
+
 /// The end of the log at `path` from byte `start` on; empty if there is none.
 pub(super) fn read_from(path: &Path, start: u64) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
@@ -28,12 +31,19 @@ pub(super) fn read_from(path: &Path, start: u64) -> String {
 /// The last `count` lines.
 pub(super) fn tail(text: &str, count: usize) -> Vec<String> {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines.iter().skip(lines.len().saturating_sub(count)).map(|line| (*line).to_string()).collect()
+    let last = lines.iter().skip(lines.len().saturating_sub(count));
+    last.map(|line| shortened(line).to_owned()).collect()
+}
+
+/// A server that finds a damaged page writes all of it on one line.
+fn shortened(line: &str) -> &str {
+    let end = line.char_indices().nth(LINE_CHARACTERS_MAX).map_or(line.len(), |(at, _)| at);
+    &line[..end]
 }
 
 /// The first error line, without time and thread.
 pub(super) fn first_error(text: &str) -> Option<&str> {
-    text.lines().find_map(|line| line.get(line.find("[ERROR]")?..))
+    text.lines().find_map(|line| line.get(line.find("[ERROR]")?..)).map(shortened)
 }
 
 /// The first error line that names one of the settings: the server refused that one.
@@ -57,6 +67,45 @@ fn tells_of(line: &str, name: &str, value: &str) -> bool {
 pub(super) fn adjusted_settings(text: &str) -> Vec<String> {
     let warnings = text.lines().filter_map(|line| line.get(line.find("[Warning]")?..));
     warnings.filter(|line| line.contains(" adjusted to ")).map(str::to_string).collect()
+}
+
+/// What recovery did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Bytes of redo log that it scanned, if any.
+    pub redo_bytes: Option<u64>,
+    /// Pages that it took from the doublewrite buffer.
+    pub doublewrite_pages: u64,
+}
+
+/// Reads what recovery says: at which checkpoint it begins, how far it has scanned, which pages it takes from the doublewrite buffer.
+///
+/// MySQL's notes have numbers that its versions keep (MY-013883 `The latest found checkpoint is at lsn = 7 …`, MY-012550 `Doing recovery:
+/// scanned up to log sequence number 9`); MariaDB says `Starting crash recovery from checkpoint LSN=7` and `End of log at LSN=9`. Both
+/// say `Recovered page … from the doublewrite buffer`.
+pub(super) fn repaired(text: &str) -> Repaired {
+    let (mut from, mut to, mut doublewrite_pages) = (None, None, 0);
+    for line in text.lines() {
+        if line.contains("[MY-013883]") || line.contains("recovery from checkpoint LSN=") {
+            from = number_after_sign(line);
+        } else if line.contains("End of log at LSN=") {
+            to = number_after_sign(line);
+        } else if line.contains("[MY-012550]") {
+            to = line.rsplit(' ').next().and_then(|last| last.parse().ok());
+        } else if line.contains("Recovered page") && line.contains("doublewrite") {
+            doublewrite_pages += 1;
+        }
+    }
+    let redo_bytes = from.zip(to).map(|(from, to): (u64, u64)| to.saturating_sub(from));
+    Repaired { redo_bytes, doublewrite_pages }
+}
+
+/// The number behind the first `=`.
+fn number_after_sign(line: &str) -> Option<u64> {
+    let (_, rest) = line.split_once('=')?;
+    let rest = rest.trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
 }
 
 #[cfg(test)]
@@ -109,6 +158,24 @@ mod tests {
     fn values_changed_in_silence_are_found() {
         assert_eq!(adjusted_settings(MYSQL).len(), 1);
         assert!(adjusted_settings(MARIADB).is_empty());
+    }
+
+    #[test]
+    fn what_recovery_did_is_read_from_both_makes() {
+        let mysql = "\
+t 1 [Note] [MY-013883] [InnoDB] The latest found checkpoint is at lsn = 19703945 in redo log file ./#innodb_redo/#ib_redo7.
+t 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 19750000
+t 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 19751478
+t 1 [Note] [MY-013543] [InnoDB] Recovered page [page id: space=5, page number=7] from the doublewrite buffer.
+";
+        assert_eq!(repaired(mysql), Repaired { redo_bytes: Some(47_533), doublewrite_pages: 1 });
+        let mariadb = "\
+t 0 [Note] InnoDB: Starting crash recovery from checkpoint LSN=45502
+t 0 [Note] InnoDB: Recovered page [page id: space=5, page number=7] from the doublewrite buffer.
+t 0 [Note] InnoDB: End of log at LSN=46012
+";
+        assert_eq!(repaired(mariadb), Repaired { redo_bytes: Some(510), doublewrite_pages: 1 });
+        assert_eq!(repaired(MYSQL), Repaired::default());
     }
 
     #[test]

@@ -14,10 +14,11 @@ use assay_mysql::{ClientConnect, ClientSession, Endpoint, SessionError};
 use assay_ports::child::{Child, describe, spawn};
 
 use super::binary::{Binary, Flavour, Origin, option};
+use super::error_log::{self, Repaired};
 use super::places::{self, SocketPlace};
 use super::settings::{self, Settings};
 use super::tcp_port::TcpPort;
-use super::{error_log, template};
+use super::template;
 
 /// How often a starting server is tried: it has no way to tell us that works for every make and build, so its
 /// socket is knocked at, and a death is noticed at once in between.
@@ -47,6 +48,9 @@ pub struct Start {
     pub port: Option<TcpPort>,
     /// How long it may take to be ready, recovery included.
     pub ready_within: Duration,
+    /// How long it may take from its first error in the log on: a server that cannot read a page it needs tells so, and waits for
+    /// ever.
+    pub ready_after_error_within: Duration,
 }
 
 impl Start {
@@ -59,6 +63,7 @@ impl Start {
             cpus: Vec::new(),
             port: None,
             ready_within: Duration::from_secs(300),
+            ready_after_error_within: Duration::from_secs(300),
         }
     }
 }
@@ -83,6 +88,13 @@ pub struct Restarted {
     pub is_orderly: bool,
 }
 
+/// How long a server is waited for.
+#[derive(Clone, Copy)]
+struct Patience {
+    whole: Duration,
+    after_error: Duration,
+}
+
 /// Starts a server and waits until it answers.
 ///
 /// # Errors
@@ -99,7 +111,9 @@ pub fn start(binary: &Binary, start: &Start) -> Result<Server> {
     let log = start.run_dir.join("mysqld.log");
     let (child, log_start) = launch(binary, start, &settings, &socket, &log)?;
     let mut server = Server { child, socket, log, log_start };
-    server.wait_until_ready(binary, &settings, start.ready_within)?;
+    let patience =
+        Patience { whole: start.ready_within, after_error: start.ready_after_error_within };
+    server.wait_until_ready(binary, &settings, patience)?;
     if let Some(port) = &start.port {
         server.open_to(port)?;
     }
@@ -161,12 +175,18 @@ impl Server {
         &mut self,
         binary: &Binary,
         settings: &Settings,
-        within: Duration,
+        patience: Patience,
     ) -> Result<()> {
-        let deadline = Instant::now() + within;
+        let began = Instant::now();
+        let mut deadline = began + patience.whole;
+        let mut has_error = false;
         loop {
             if let Some(status) = self.child.wait(KNOCK_EVERY)? {
                 return Err(self.explain_death(binary, settings, status));
+            }
+            if !has_error && self.first_error().is_some() {
+                has_error = true;
+                deadline = deadline.min(Instant::now() + patience.after_error);
             }
             match self.knock() {
                 Ok(()) => return Ok(()),
@@ -174,9 +194,14 @@ impl Server {
                     "{binary} does not let root in over its socket ({refusal}); use a data directory made by assay"
                 ),
                 Err(_) if Instant::now() < deadline => {}
+                Err(_) if has_error => bail!(
+                    "{binary} was not ready after {} s: {}",
+                    began.elapsed().as_secs(),
+                    self.first_error().unwrap_or_default()
+                ),
                 Err(error) => bail!(
                     "{binary} was not ready after {} s ({error}); its log ends:{}",
-                    within.as_secs(),
+                    began.elapsed().as_secs(),
                     self.indented_tail()
                 ),
             }
@@ -206,6 +231,11 @@ impl Server {
             text.push_str("; AppArmor confines this program to its usual directories; `assay server fetch` downloads an unconfined one");
         }
         anyhow!("{text}; its log ends:{}", self.indented_tail())
+    }
+
+    fn first_error(&self) -> Option<String> {
+        let log = error_log::read_from(&self.log, self.log_start);
+        error_log::first_error(&log).map(str::to_owned)
     }
 
     fn indented_tail(&self) -> String {
@@ -275,6 +305,11 @@ impl Server {
         error_log::adjusted_settings(&error_log::read_from(&self.log, self.log_start))
     }
 
+    /// What recovery did at this start, as far as its log tells.
+    pub fn repaired(&self) -> Repaired {
+        error_log::repaired(&error_log::read_from(&self.log, self.log_start))
+    }
+
     /// The last lines of its log since this start.
     pub fn log_tail(&self, lines: usize) -> Vec<String> {
         error_log::tail(&error_log::read_from(&self.log, self.log_start), lines)
@@ -337,7 +372,8 @@ impl Server {
         let stopped = Instant::now();
         ensure!(stopped < until, "it had not shut down within {} s", (stopped - began).as_secs());
         (self.child, self.log_start) = launch(binary, start, &settings, &self.socket, &self.log)?;
-        self.wait_until_ready(binary, &settings, left())?;
+        let patience = Patience { whole: left(), after_error: left() };
+        self.wait_until_ready(binary, &settings, patience)?;
         Ok(Restarted {
             stop: stopped - began,
             answer: stopped.elapsed(),

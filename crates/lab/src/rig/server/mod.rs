@@ -33,6 +33,7 @@ use assay_system::cache;
 use assay_system::resource::Resource;
 
 pub use binary::{Binary, Flavour, Origin};
+pub use error_log::Repaired;
 pub use fetch::fetch;
 pub use find::{Found, Wanted, find, list};
 pub use instance::{Restarted, Server, Start, start};

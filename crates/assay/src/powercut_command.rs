@@ -1,0 +1,253 @@
+//! `assay powercut`: the power goes under load, everything comes up again, and every page and every committed row is checked.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use assay_base::text::time;
+use assay_judge::power_cuts::PowerCuts;
+use assay_lab::power_cut::{self, CutProgress, Kept, Wanted};
+use assay_lab::rig::snapshot::LoadProgress;
+use assay_load::PrepareProgress;
+use assay_plan::{Form, Plan};
+use assay_report::words::power_cuts as words;
+use assay_study::{PowerCut, Store};
+use assay_system::interrupt::Interrupt;
+use clap::Args;
+use parking_lot::Mutex;
+use serde_json::json;
+
+use crate::print::{self, Living};
+use crate::run_command::default_study;
+
+/// Cut the power under load again and again: does a configuration lose pages or commits?
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay powercut powercut                      a built-in plan, all its rigs
+  assay powercut plan.toml --cuts 1000         more cuts than the plan says
+  assay powercut plan.toml --config 'torn'     one of its configurations
+  assay powercut plan.toml --repeat study/power-cuts/torn-3
+                                               recover a kept disk once more
+
+The disk is an image with a volatile cache, or a software drive on one: a power cut
+takes what was not flushed, in part or whole. Cuts that the study has are not repeated.
+
+Exit code 0: nothing was lost, 1: something was, 2: an error.")]
+pub struct PowercutArgs {
+    /// A TOML file, or the name of a built-in plan if no such file exists
+    plan: PathBuf,
+    /// Power cuts for each configuration [default: the plan's, else 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    cuts: Option<u32>,
+    /// Only this configuration (repeatable) [default: all]
+    #[arg(long, value_name = "NAME")]
+    config: Vec<String>,
+    /// Directory of the study [default: the plan's name]
+    #[arg(long, value_name = "STUDY")]
+    out: Option<PathBuf>,
+    /// Directory that the disks lie in [default: the plan's, else `work` in the study]
+    #[arg(long, value_name = "DIRECTORY")]
+    location: Option<PathBuf>,
+    /// Server program, or a directory with one
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
+    /// Stop a configuration at its first cut with a loss
+    #[arg(long)]
+    until_loss: bool,
+    /// Keep the disks of so many cuts with a loss, for each configuration
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    keep: u32,
+    /// Recover the kept disk in this directory once more, and check it
+    #[arg(long, value_name = "DIRECTORY", conflicts_with_all = ["cuts", "config", "until_loss"])]
+    repeat: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Cuts the power as often as wanted and says what was lost.
+///
+/// # Errors
+/// What kept it from being tried.
+pub fn run(args: &PowercutArgs) -> Result<ExitCode> {
+    let mut read = Plan::read(&args.plan, Form::Full)?;
+    read.plan.location = args.location.clone().or(read.plan.location);
+    read.plan.server = args.server.clone().or(read.plan.server);
+    let study = args.out.clone().unwrap_or_else(|| default_study(&args.plan, false));
+    let kept = args.repeat.as_deref().map(Kept::new);
+    let configs = match &kept {
+        Some(kept) => vec![kept.name()?.0],
+        None if args.config.is_empty() => read.plan.configs.keys().cloned().collect(),
+        None => args.config.clone(),
+    };
+    read.plan.check_power_cuts(&configs)?;
+    let interrupt = Interrupt::listen()?;
+    let wanted = Wanted {
+        plan: &read.plan,
+        text: &read.text,
+        configs: &configs,
+        cuts: args.cuts,
+        study: &study,
+        until_loss: args.until_loss,
+        keep: args.keep,
+        interrupt: &interrupt,
+    };
+    let progress = Progress::new(&args.plan, &study);
+    match kept {
+        Some(kept) => repeat(&wanted, &kept, &progress),
+        None => {
+            let left = power_cut::cut(&wanted, &progress)?;
+            progress.line.end();
+            let code = conclude(&wanted, args.json)?;
+            ensure!(left == 0, "interrupted with {left} cuts to go; the same command resumes");
+            Ok(code)
+        }
+    }
+}
+
+fn repeat(wanted: &Wanted<'_>, kept: &Kept, progress: &Progress) -> Result<ExitCode> {
+    let (commits, losses) = power_cut::repeat(wanted, kept, progress)?;
+    progress.line.end();
+    for loss in &losses {
+        print::line(words::loss(loss));
+    }
+    if let (true, Some(commits)) = (losses.is_empty(), commits) {
+        print::line(format_args!(
+            "nothing is lost: {} of {} acknowledged commits gone, all pages and rows are as they must be",
+            commits.lost, commits.acknowledged
+        ));
+    }
+    Ok(code(losses.is_empty()))
+}
+
+fn code(is_survived: bool) -> ExitCode {
+    if is_survived { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}
+
+/// Tells what the study has of these configurations now.
+fn conclude(wanted: &Wanted<'_>, is_json: bool) -> Result<ExitCode> {
+    let store = Store::look(wanted.study)?.context("the study is gone")?;
+    let cuts: Vec<PowerCut> = store.power_cuts()?;
+    let cuts: Vec<PowerCut> =
+        cuts.into_iter().filter(|cut| wanted.configs.contains(&cut.config)).collect();
+    let all = PowerCuts::of_all(&cuts);
+    if is_json {
+        print::line(serde_json::to_string_pretty(&json!({
+            "configs": all.iter().map(in_json).collect::<Vec<_>>(),
+            "cuts": cuts,
+        }))?);
+    } else {
+        all.iter().for_each(|one| tell(wanted, one));
+    }
+    Ok(code(cuts.iter().all(PowerCut::is_survived)))
+}
+
+fn in_json(one: &PowerCuts<'_>) -> serde_json::Value {
+    json!({
+        "config": one.config,
+        "cuts": one.cuts,
+        "with_loss": one.with_loss,
+        "at_most_one_in": one.one_in_at_least(),
+        "torn_writes": one.torn_writes,
+        "torn_pages": one.torn_pages,
+        "doublewrite_pages": one.doublewrite_pages,
+        "acknowledged_commits": one.acknowledged,
+        "lost_commits": one.lost_commits,
+        "recovery_ms": one.recovery_ms,
+    })
+}
+
+fn tell(wanted: &Wanted<'_>, one: &PowerCuts<'_>) {
+    print::line(format_args!("{}: {}", one.config, words::verdict(one)));
+    print::line(format_args!("  {}", words::seen(one)));
+    let Some(first) = one.first_loss else { return };
+    print::line(format_args!("  first loss: {}", words::lost(first)));
+    if let Some(page) = first.survival.torn_pages.first() {
+        print::line(format_args!("  torn there: {}", words::torn_page(page)));
+    }
+    if let Some(kept) = &first.kept_in {
+        let kept = wanted.study.join(kept);
+        print::line(format_args!("  its disk is kept in {}", kept.display()));
+    }
+}
+
+/// Progress on standard error.
+struct Progress {
+    line: Living,
+    /// How a cut that was kept is looked at again.
+    again: String,
+    study: PathBuf,
+    going: Mutex<Going>,
+}
+
+/// How far a configuration has come.
+#[derive(Debug, Default)]
+struct Going {
+    config: String,
+    done: u32,
+    cuts: u32,
+    with_loss: u32,
+    here: u32,
+    began: Option<Instant>,
+}
+
+impl Progress {
+    fn new(plan: &Path, study: &Path) -> Progress {
+        let again = format!("assay powercut {} --out {} --repeat", word(plan), word(study));
+        Progress { line: Living::new(), again, study: study.to_owned(), going: Mutex::default() }
+    }
+}
+
+fn word(path: &Path) -> String {
+    assay_base::text::shell_word(&path.display().to_string())
+}
+
+impl LoadProgress for Progress {
+    fn say(&self, text: &str) {
+        self.line.say(text);
+    }
+
+    fn loading(&self, loading: &PrepareProgress) {
+        self.line.live(format_args!("  loading the tables: {} of {}", loading.done, loading.total));
+    }
+}
+
+impl CutProgress for Progress {
+    fn begin(&self, config: &str, done: u32, cuts: u32) {
+        *self.going.lock() = Going {
+            config: config.to_owned(),
+            done,
+            cuts,
+            began: Some(Instant::now()),
+            ..Going::default()
+        };
+        let there = if done > 0 { format!(", {done} of them made before") } else { String::new() };
+        self.line.say(format_args!("{config}: {cuts} power cuts{there}"));
+    }
+
+    fn cut(&self, cut: &PowerCut) {
+        let mut going = self.going.lock();
+        going.done += 1;
+        going.here += 1;
+        if let Some(kept) = &cut.kept_in {
+            going.with_loss += 1;
+            self.line.say(format_args!("  {}", words::lost(cut)));
+            let kept = word(&self.study.join(kept));
+            self.line.say(format_args!("    once more: {} {kept}", self.again));
+        } else if !cut.is_survived() {
+            going.with_loss += 1;
+        }
+        let taken = going.began.map_or(0.0, |began| began.elapsed().as_secs_f64());
+        let left = taken / f64::from(going.here) * f64::from(going.cuts - going.done);
+        self.line.live(format_args!(
+            "  {}: {} of {} cuts, {} with a loss, {} left",
+            going.config,
+            going.done,
+            going.cuts,
+            going.with_loss,
+            time(left)
+        ));
+    }
+}

@@ -1,0 +1,149 @@
+//! `assay powercut`: what survives on a drive that writes whole commands, and what is found on disks that do not.
+
+use std::process::Command;
+
+use assay_testing::skip;
+use serde_json::Value;
+
+use crate::common::{World, has_loop_devices, has_server};
+
+fn can_cut(test: &str) -> bool {
+    let is_there = has_server(test) && has_loop_devices(test);
+    if is_there && !std::path::Path::new("/dev/fuse").exists() {
+        skip(test, "/dev/fuse");
+        return false;
+    }
+    is_there
+}
+
+/// Cuts the power of a configuration of the plan that comes with Assay; gives exit code and JSON.
+fn cut(world: &World, config: &str, more: &[&str]) -> (i32, Value) {
+    let words =
+        [&["powercut", "powercut", "--config", config, "--out", "study", "--json"], more].concat();
+    let output = world.run(&words);
+    let code = output.status.code().unwrap();
+    let told = serde_json::from_slice(&output.stdout);
+    (code, told.unwrap_or_else(|_| panic!("{config}: {}", String::from_utf8_lossy(&output.stderr))))
+}
+
+/// The kinds of losses that were found.
+fn losses(told: &Value) -> Vec<String> {
+    let cuts = told["cuts"].as_array().unwrap();
+    let losses = cuts.iter().flat_map(|cut| cut["losses"].as_array().unwrap());
+    losses.map(|loss| loss.as_object().unwrap().keys().next().unwrap().clone()).collect()
+}
+
+#[test]
+fn a_drive_that_writes_whole_commands_loses_nothing_without_the_doublewrite_buffer() {
+    if !can_cut("a_drive_that_writes_whole_commands_loses_nothing_without_the_doublewrite_buffer") {
+        return;
+    }
+    let world = World::new();
+    let config = "atomic drive, doublewrite off";
+    let (code, told) = cut(&world, config, &["--cuts", "4"]);
+    assert_eq!((code, losses(&told)), (0, vec![]), "{told}");
+    let one = &told["configs"][0];
+    assert!(
+        one["acknowledged_commits"].as_u64().unwrap() > 0
+            && one["torn_writes"].as_u64().unwrap() > 0,
+        "{one}"
+    );
+    // What the study has is not made again.
+    let (code, again) = cut(&world, config, &["--cuts", "5"]);
+    assert_eq!(code, 0);
+    assert_eq!(again["cuts"].as_array().unwrap()[..4], told["cuts"].as_array().unwrap()[..]);
+    assert_eq!(again["configs"][0]["cuts"], 5);
+    assert_eq!(world.leftovers(), [""; 0]);
+}
+
+#[test]
+fn pages_that_are_torn_are_found_and_the_doublewrite_buffer_mends_them() {
+    if !can_cut("pages_that_are_torn_are_found_and_the_doublewrite_buffer_mends_them") {
+        return;
+    }
+    let world = World::new();
+    let (code, told) =
+        cut(&world, "tears at 4K, doublewrite off", &["--cuts", "50", "--until-loss"]);
+    assert_eq!(code, 1, "{told}");
+    let last = told["cuts"].as_array().unwrap().last().unwrap();
+    assert!(!last["survival"]["torn_pages"].as_array().unwrap().is_empty(), "{last}");
+    // Once more, from what was kept: what is lost is lost.
+    let kept = world.path("study").join(last["kept_in"].as_str().unwrap());
+    let repeated =
+        world.run(&["powercut", "powercut", "--out", "again", "--repeat", kept.to_str().unwrap()]);
+    assert_eq!(repeated.status.code(), Some(1), "{repeated:?}");
+    assert!(!repeated.stdout.is_empty());
+    let (code, told) = cut(&world, "tears at 4K, doublewrite on", &["--cuts", "4"]);
+    assert_eq!((code, losses(&told)), (0, vec![]), "{told}");
+    assert_eq!(world.leftovers(), [""; 0]);
+}
+
+#[test]
+fn commits_that_a_disk_did_not_flush_are_found_missing() {
+    if !can_cut("commits_that_a_disk_did_not_flush_are_found_missing") {
+        return;
+    }
+    let world = World::new();
+    let (code, told) =
+        cut(&world, "ignores flushes, doublewrite on", &["--cuts", "20", "--until-loss"]);
+    assert_eq!(code, 1, "{told}");
+    assert!(!losses(&told).is_empty());
+    assert_eq!(world.leftovers(), [""; 0]);
+}
+
+#[test]
+fn what_cannot_be_cut_is_refused_in_a_line() {
+    let world = World::new();
+    for (words, says) in [
+        (
+            &["powercut", "demo"][..],
+            "the power can be cut of a rig of kind \"image\", or \"drive\" with capacity",
+        ),
+        (&["powercut", "powercut", "--config", "none"], "no configuration is called `none`"),
+        (&["powercut", "powercut", "--repeat", "."], "holds no power cut that was kept"),
+        (&["powercut", "powercut", "--cuts", "0"], "invalid value '0' for '--cuts <N>'"),
+    ] {
+        let said = world.refused(words);
+        assert!(said.contains(says), "{words:?}: {said}");
+    }
+    assert_eq!(world.leftovers(), [""; 0]);
+}
+
+#[test]
+fn a_cut_that_is_interrupted_leaves_nothing_behind() {
+    if !can_cut("a_cut_that_is_interrupted_leaves_nothing_behind") {
+        return;
+    }
+    for signal in ["INT", "KILL"] {
+        let world = World::new();
+        let words =
+            ["powercut", "powercut", "--config", "tears at 4K, doublewrite on", "--out", "study"];
+        let mut child = world.command(&words).spawn().unwrap();
+        // The first cut has been stored.
+        let store = world.path("study/study.sqlite");
+        while !is_begun(&store) {
+            assert!(child.try_wait().unwrap().is_none(), "it has ended early");
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        let kill = Command::new("kill").args(["-s", signal, &child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        let status = child.wait().unwrap();
+        if signal == "INT" {
+            assert_eq!(status.code(), Some(2), "{status}");
+        } else {
+            assert!(world.run(&["clean"]).status.success());
+        }
+        assert_eq!(world.leftovers(), [""; 0], "after SIG{signal}");
+        assert!(world.servers().is_empty());
+    }
+}
+
+fn is_begun(store: &std::path::Path) -> bool {
+    let Ok(db) =
+        rusqlite::Connection::open_with_flags(store, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
+    else {
+        return false;
+    };
+    let count = db.query_row("SELECT COUNT(*) FROM power_cuts", [], |row| row.get::<_, i64>(0));
+    count.is_ok_and(|count| count > 0)
+}

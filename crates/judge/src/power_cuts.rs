@@ -1,0 +1,139 @@
+//! What a series of power cuts shows of a configuration.
+
+use assay_study::PowerCut;
+use assay_study::power_cut::Commits;
+
+/// How sure the bound is.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// The power cuts of one configuration, counted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PowerCuts<'a> {
+    /// The configuration.
+    pub config: &'a str,
+    /// Cuts.
+    pub cuts: u64,
+    /// Those that lost something that must not be lost.
+    pub with_loss: u64,
+    /// Writes that a power cut tore, in all.
+    pub torn_writes: u64,
+    /// InnoDB pages among them, as far as they were seen as such.
+    pub torn_pages: u64,
+    /// Commits that were acknowledged under load.
+    pub acknowledged: u64,
+    /// Those of them that were gone, whether they may be or not.
+    pub lost_commits: u64,
+    /// Pages that servers took from the doublewrite buffer.
+    pub doublewrite_pages: u64,
+    /// How long servers took to come up again: the least, the median and the most, in milliseconds.
+    pub recovery_ms: Option<[f64; 3]>,
+    /// The first cut that lost something.
+    pub first_loss: Option<&'a PowerCut>,
+}
+
+impl<'a> PowerCuts<'a> {
+    /// Each configuration's, in the order in which they come.
+    #[must_use]
+    pub fn of_all(cuts: &'a [PowerCut]) -> Vec<PowerCuts<'a>> {
+        let of_one = cuts.chunk_by(|a, b| a.config == b.config);
+        of_one.filter_map(PowerCuts::of).collect()
+    }
+
+    /// Of one configuration's cuts; nothing of none.
+    fn of(cuts: &'a [PowerCut]) -> Option<PowerCuts<'a>> {
+        let sum = |figure: &dyn Fn(&PowerCut) -> u64| cuts.iter().map(figure).sum::<u64>();
+        let commits = |figure: &dyn Fn(&Commits) -> u64| {
+            cuts.iter().filter_map(|cut| cut.commits.as_ref()).map(figure).sum::<u64>()
+        };
+        let mut recovery: Vec<f64> = cuts
+            .iter()
+            .filter_map(|cut| cut.recovery.as_ref())
+            .map(|recovery| recovery.file_system_ms + recovery.server_ms)
+            .collect();
+        recovery.sort_by(f64::total_cmp);
+        let middle = recovery.get(recovery.len() / 2);
+        Some(PowerCuts {
+            config: &cuts.first()?.config,
+            cuts: cuts.len() as u64,
+            with_loss: sum(&|cut| u64::from(!cut.is_survived())),
+            torn_writes: sum(&|cut| cut.survival.torn),
+            torn_pages: sum(&|cut| cut.survival.torn_pages.len() as u64),
+            acknowledged: commits(&|commits| commits.acknowledged),
+            lost_commits: commits(&|commits| commits.lost),
+            doublewrite_pages: sum(&|cut| {
+                cut.recovery.as_ref().map_or(0, |it| it.doublewrite_pages)
+            }),
+            recovery_ms: recovery
+                .first()
+                .zip(middle)
+                .zip(recovery.last())
+                .map(|((least, middle), most)| [*least, *middle, *most]),
+            first_loss: cuts.iter().find(|cut| !cut.is_survived()),
+        })
+    }
+
+    /// If no cut lost anything: of how many cuts at most one loses something, at [`CONFIDENCE`]. The share p of cuts with a loss that
+    /// would show none in n with a probability of 5 % is 1 - 0.05^(1/n) (Clopper and Pearson, "The use of confidence or fiducial
+    /// limits illustrated in the case of the binomial", 1934).
+    #[must_use]
+    pub fn one_in_at_least(&self) -> Option<u64> {
+        let share = 1.0 - (1.0 - CONFIDENCE).powf(1.0 / self.cuts as f64);
+        (self.with_loss == 0 && self.cuts > 0).then(|| (1.0 / share) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::power_cut::{Loss, Moment, Recovery, Survival};
+
+    use super::*;
+
+    fn cut(config: &str, number: u32, losses: Vec<Loss>) -> PowerCut {
+        PowerCut {
+            config: config.into(),
+            number,
+            fingerprint: String::new(),
+            seed: 0,
+            moment: Moment::Flush(1),
+            loaded_ms: 100.0,
+            survival: Survival { writes: 4, whole: 1, torn: 2, lost: 1, torn_pages: Vec::new() },
+            commits: Some(Commits { acknowledged: 10, lost: u64::from(number), unanswered: 0 }),
+            recovery: Some(Recovery {
+                server_ms: f64::from(number) * 100.0,
+                ..Recovery::default()
+            }),
+            losses,
+            kept_in: None,
+        }
+    }
+
+    #[test]
+    fn cuts_are_counted_configuration_by_configuration() {
+        let loss = Loss::Commits { writer: 0, acknowledged: 10, found: 8 };
+        let cuts = [
+            cut("a", 1, vec![]),
+            cut("a", 2, vec![loss]),
+            cut("a", 3, vec![]),
+            cut("b", 1, vec![]),
+        ];
+        let all = PowerCuts::of_all(&cuts);
+        let counted: Vec<_> = all.iter().map(|one| (one.config, one.cuts, one.with_loss)).collect();
+        assert_eq!(counted, [("a", 3, 1), ("b", 1, 0)]);
+        assert_eq!((all[0].torn_writes, all[0].acknowledged, all[0].lost_commits), (6, 30, 6));
+        assert_eq!(all[0].recovery_ms, Some([100.0, 200.0, 300.0]));
+        assert_eq!(all[0].first_loss.map(|cut| cut.number), Some(2));
+        assert_eq!(PowerCuts::of_all(&[]), []);
+    }
+
+    #[test]
+    fn a_thousand_cuts_without_a_loss_show_one_in_334() {
+        let bound = |cuts: u32| {
+            let cuts: Vec<_> = (1..=cuts).map(|number| cut("a", number, vec![])).collect();
+            PowerCuts::of_all(&cuts)[0].one_in_at_least()
+        };
+        // 1 - 0.05^(1/1000) = 0.0029912…, 1 - 0.05^(1/10) = 0.2588…
+        assert_eq!((bound(1000), bound(10), bound(1)), (Some(334), Some(3), Some(1)));
+        let with_loss = [cut("a", 1, vec![Loss::RowMissing { id: 1 }])];
+        assert_eq!(PowerCuts::of_all(&with_loss)[0].one_in_at_least(), None);
+    }
+}

@@ -1,0 +1,232 @@
+//! What is checked of a server that has come up again: every table, every row of the writers, and, once it is down, every page.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use assay_load::{Endpoint, Schema};
+use assay_mysql::{ClientSession, SessionError};
+use assay_packages::command;
+use assay_study::power_cut::{Commits, Loss};
+use assay_system::tool;
+
+use super::ledger::{Ledger, Sent};
+use super::rows::{Row, TABLES};
+use super::writers;
+use crate::rig::server::Binary;
+use crate::rig::snapshot;
+
+/// A file of some gigabytes takes seconds, not more.
+const CHECKSUM_LIMIT: Duration = Duration::from_secs(600);
+
+/// What a server that came up says of its tables.
+#[derive(Debug)]
+pub(super) struct Checked {
+    /// What became of the transactions.
+    pub(super) commits: Commits,
+    /// What is wrong.
+    pub(super) losses: Vec<Loss>,
+}
+
+/// Checks tables and rows. If all is well the ledger goes on from what the server kept.
+///
+/// # Errors
+/// The server does not answer any more, or refuses to.
+pub(super) fn tables(
+    endpoint: &Endpoint,
+    workload_tables: Option<&Schema>,
+    ledger: &mut Ledger,
+    sent: &[Sent],
+    may_lose: bool,
+) -> Result<Checked> {
+    let mut session = ClientSession::open(endpoint).context("the server lets nobody in")?;
+    let found = match commits(&mut session, sent.len()) {
+        Ok(found) => found,
+        Err(error) => {
+            let losses = vec![refused(&format!("{}.commits", writers::DATABASE), error)?];
+            return Ok(Checked { commits: Commits::default(), losses });
+        }
+    };
+    let (commits, mut losses) = ledger.commits(&found, sent, may_lose);
+    let mut after = ledger.clone();
+    let is_known =
+        |loss: &Loss| !matches!(loss, Loss::WriterMissing { .. } | Loss::WriterWrong { .. });
+    if losses.iter().all(is_known) {
+        after.take_over(&found.iter().copied().flatten().collect::<Vec<_>>());
+        losses.extend(rows(&mut session, &after)?);
+    }
+    for table in table_names(workload_tables) {
+        losses.extend(check_table(&mut session, &table)?);
+    }
+    if losses.is_empty() {
+        *ledger = after;
+    }
+    Ok(Checked { commits, losses })
+}
+
+/// The last transaction of each writer that the server kept.
+fn commits(session: &mut ClientSession, writers: usize) -> Result<Vec<Option<u64>>, SessionError> {
+    let mut found = vec![None; writers];
+    let sql = format!("SELECT writer, commit_number FROM {}.commits", writers::DATABASE);
+    session.each_row(&sql, |row| {
+        let mut numbers = row.map(number);
+        if let (Some(Some(writer)), Some(commit)) = (numbers.next(), numbers.next())
+            && let Some(place) = found.get_mut(writer as usize)
+        {
+            *place = commit;
+        }
+    })?;
+    Ok(found)
+}
+
+fn rows(session: &mut ClientSession, ledger: &Ledger) -> Result<Vec<Loss>> {
+    let mut comparing = ledger.compare();
+    for table in 0..TABLES {
+        let name = format!("{}.rows_{table}", writers::DATABASE);
+        let sql = format!("SELECT id, commit_number, k, pad FROM {name}");
+        let read = session.each_row(&sql, |mut row| {
+            let mut next = || row.next().flatten();
+            let id = number(next()).and_then(|id| u32::try_from(id).ok());
+            let row = Row {
+                commit: number(next()).unwrap_or(u64::MAX),
+                k: number(next()).and_then(|k| u32::try_from(k).ok()).unwrap_or(u32::MAX),
+                pad: String::from_utf8_lossy(next().unwrap_or_default()).into_owned(),
+            };
+            comparing.row(id.unwrap_or(u32::MAX), &row);
+        });
+        if let Err(error) = read {
+            return Ok(vec![refused(&name, error)?]);
+        }
+    }
+    Ok(comparing.end())
+}
+
+/// A table that the server refuses to read is lost; a server that is gone is another matter.
+fn refused(table: &str, error: SessionError) -> Result<Loss> {
+    match error {
+        SessionError::Server { .. } => {
+            Ok(Loss::Table { table: table.to_owned(), reason: error.to_string() })
+        }
+        error => Err(error.into()),
+    }
+}
+
+fn number(field: Option<&[u8]>) -> Option<u64> {
+    std::str::from_utf8(field?).ok()?.parse().ok()
+}
+
+/// All tables, with their databases.
+fn table_names(workload_tables: Option<&Schema>) -> Vec<String> {
+    let ours = (0..TABLES).map(|table| format!("{}.rows_{table}", writers::DATABASE));
+    let theirs = workload_tables.into_iter().flat_map(|schema| {
+        (1..=schema.tables).map(|table| format!("{}.{}", snapshot::DATABASE, schema.table(table)))
+    });
+    ours.chain([format!("{}.commits", writers::DATABASE)]).chain(theirs).collect()
+}
+
+/// What `CHECK TABLE` finds beside `OK`: rows of table, operation, kind of message, message (MySQL reference manual, "CHECK
+/// TABLE Statement").
+fn check_table(session: &mut ClientSession, table: &str) -> Result<Option<Loss>> {
+    let said = match session.rows(&format!("CHECK TABLE {table}")) {
+        Ok(said) => said,
+        Err(error) => return refused(table, error).map(Some),
+    };
+    let mut kinds = said.into_iter().map(|row| {
+        let mut fields = row.into_iter().skip(2).flatten();
+        (fields.next().unwrap_or_default(), fields.next().unwrap_or_default())
+    });
+    let wrong = kinds.find(|(kind, message)| kind != "note" && message != "OK");
+    Ok(wrong.map(|(_, reason)| Loss::Table { table: table.to_owned(), reason }))
+}
+
+/// Has `innochecksum` of the server's own make read every tablespace; the server must be down.
+///
+/// # Errors
+/// It is not there, or cannot be run.
+pub(super) fn files(binary: &Binary, data_dir: &Path) -> Result<Vec<Loss>> {
+    let program = binary.basedir.join("bin/innochecksum");
+    if !program.is_file() {
+        bail!("{} is missing: it comes with the server's package", program.display());
+    }
+    let mut losses = Vec::new();
+    for file in tablespaces(data_dir)? {
+        let mut command = command(&program, binary.loader.as_ref());
+        command.arg(&file);
+        if let Err(error) = tool::run(command, CHECKSUM_LIMIT) {
+            let failed = error.downcast::<tool::Failed>()?;
+            let file = file.strip_prefix(data_dir).unwrap_or(&file).display().to_string();
+            losses.push(Loss::File {
+                file,
+                reason: assay_base::text::on_one_line(failed.stderr.trim()),
+            });
+        }
+    }
+    Ok(losses)
+}
+
+/// System, undo and table spaces of a data directory, by their names (MySQL reference manual, "InnoDB On-Disk Structures").
+fn tablespaces(data_dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut left = vec![data_dir.to_owned()];
+    while let Some(directory) = left.pop() {
+        for entry in std::fs::read_dir(&directory)? {
+            let entry = entry?;
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            // Those for temporary tables are made anew at each start.
+            let is_temporary = name.starts_with("ibtmp") || name.starts_with('#');
+            if entry.file_type()?.is_dir() && !is_temporary {
+                left.push(path);
+            } else if is_tablespace(&name) && !is_temporary {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn is_tablespace(name: &str) -> bool {
+    let is_kind = |kind: &str| Path::new(name).extension().is_some_and(|it| it == kind);
+    let has_number = |word: &str| {
+        name.strip_prefix(word).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    is_kind("ibd")
+        || is_kind("ibu")
+        || has_number("ibdata")
+        || has_number("undo_")
+        || has_number("undo")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tablespaces_are_told_from_other_files() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = [
+            "ibdata1",
+            "undo_001",
+            "undo002",
+            "mysql.ibd",
+            "db/t.ibd",
+            "ibtmp1",
+            "#innodb_temp/temp_1.ibt",
+            "#ib_16384_0.dblwr",
+            "#innodb_redo/#ib_redo9",
+            "auto.cnf",
+            "db/t.frm",
+        ];
+        for file in files {
+            let path = directory.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, b"").unwrap();
+        }
+        let found = tablespaces(directory.path()).unwrap();
+        let names: Vec<_> = found
+            .iter()
+            .map(|path| path.strip_prefix(directory.path()).unwrap().to_str().unwrap())
+            .collect();
+        assert_eq!(names, ["db/t.ibd", "ibdata1", "mysql.ibd", "undo002", "undo_001"]);
+    }
+}

@@ -1,0 +1,98 @@
+//! What is kept of a power cut that lost something: the media as the cut left them, and the ledger beside.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use super::ledger::{Ledger, Sent};
+
+/// Name of the directory in a study.
+const DIRECTORY: &str = "power-cuts";
+
+/// Media of one cut, as it left them.
+const MEDIA: &str = "media.img";
+
+/// What was sent and known then.
+const LEDGER: &str = "ledger.json";
+
+/// What is known of a cut beside its media.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct KeptCut {
+    pub(super) config: String,
+    pub(super) number: u32,
+    pub(super) ledger: Ledger,
+    pub(super) sent: Vec<Sent>,
+}
+
+/// Where cuts are kept in a study, and how many of each configuration.
+#[derive(Debug)]
+pub(super) struct Keeping {
+    study: PathBuf,
+    most: u32,
+    kept: Mutex<BTreeMap<String, u32>>,
+}
+
+impl Keeping {
+    /// Up to `most` of each configuration.
+    pub(super) fn new(study: &Path, most: u32) -> Keeping {
+        Keeping { study: study.to_owned(), most, kept: Mutex::default() }
+    }
+
+    /// Keeps a cut, unless enough of its configuration are; tells where, relative to the study.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub(super) fn keep(&self, image: &Path, cut: &KeptCut) -> Result<Option<String>> {
+        let mut kept = self.kept.lock();
+        let count = kept.entry(cut.config.clone()).or_default();
+        if *count >= self.most {
+            return Ok(None);
+        }
+        let name = format!("{DIRECTORY}/{}-{}", cut.config, cut.number);
+        let directory = self.study.join(&name);
+        let cannot = || format!("cannot keep the power cut in {}", directory.display());
+        std::fs::create_dir_all(&directory).with_context(cannot)?;
+        std::fs::write(directory.join(LEDGER), serde_json::to_vec(cut)?).with_context(cannot)?;
+        let target = directory.join(MEDIA);
+        if std::fs::rename(image, &target).is_err() {
+            // On another file system; holes stay holes.
+            let words = ["--sparse=always"].map(AsRef::<std::ffi::OsStr>::as_ref);
+            let paths = [image.as_os_str(), target.as_os_str()];
+            assay_ports::program::run("cp", words.into_iter().chain(paths)).with_context(cannot)?;
+        }
+        *count += 1;
+        Ok(Some(name))
+    }
+}
+
+/// A power cut that was kept.
+#[derive(Debug)]
+pub struct Kept(PathBuf);
+
+impl Kept {
+    /// In that directory.
+    #[must_use]
+    pub fn new(directory: &Path) -> Kept {
+        Kept(directory.to_owned())
+    }
+
+    /// The configuration, and which of its cuts it was.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn name(&self) -> Result<(String, u32)> {
+        self.read().map(|(_, cut)| (cut.config, cut.number))
+    }
+
+    /// Its media, and what is known of it.
+    pub(super) fn read(&self) -> Result<(PathBuf, KeptCut)> {
+        let path = self.0.join(LEDGER);
+        let what = || format!("{} holds no power cut that was kept", self.0.display());
+        let text = std::fs::read(&path).with_context(what)?;
+        let cut = serde_json::from_slice(&text).with_context(what)?;
+        Ok((self.0.join(MEDIA), cut))
+    }
+}

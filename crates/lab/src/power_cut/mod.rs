@@ -1,0 +1,269 @@
+//! Power cuts under load: what is lost of a configuration, again and again.
+//!
+//! For each cut the power of a rig's media goes at a moment that a seed draws, the server dies with it, and everything comes up again:
+//! drive, file system, server. Then every table, every row of the writers and every page is checked. What the writers were told is in a
+//! ledger off the rig.
+//!
+//! - [`bench`] brings one configuration through its cuts, one after another
+//! - [`rows`] says what the writers write, [`writers`] writes it, [`ledger`] knows what must be there, [`checks`] looks
+//! - [`kept`] keeps what lost something, to be looked at again
+
+mod bench;
+mod checks;
+mod kept;
+mod ledger;
+mod rows;
+mod writers;
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, ensure};
+use indexmap::IndexMap;
+use parking_lot::Mutex;
+use serde_json::json;
+
+use crate::rig::snapshot::{LoadProgress, Snapshots};
+use crate::run::{ConfigSetup, Held, config_setups, described_config, location_of};
+use assay_models::power::seed_of;
+use assay_plan::{Plan, PowerCutSpec, VariantKey};
+use assay_study::power_cut::{Commits, Loss, PowerCut};
+use assay_study::{Store, StudyHead, fingerprint};
+use assay_system::interrupt::Interrupt;
+use assay_system::ledger::{Ledger, Made};
+use assay_system::resource::Resource;
+use bench::Bench;
+use kept::Keeping;
+pub use kept::Kept;
+
+/// What cutting the power needs.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The plan, and its text.
+    pub plan: &'a Plan,
+    /// The text that it was read from.
+    pub text: &'a str,
+    /// Of its configurations these.
+    pub configs: &'a [String],
+    /// Cuts of each, if not as many as the plan says.
+    pub cuts: Option<u32>,
+    /// The study's directory.
+    pub study: &'a Path,
+    /// Whether a configuration's first cut that loses something is its last.
+    pub until_loss: bool,
+    /// Of how many cuts that lost something the media are kept, for each configuration.
+    pub keep: u32,
+    /// Set by Ctrl-C.
+    pub interrupt: &'a Interrupt,
+}
+
+/// Who is told how it goes on.
+pub trait CutProgress: LoadProgress {
+    /// A configuration's cuts begin, of which so many are there already.
+    fn begin(&self, config: &str, done: u32, cuts: u32);
+
+    /// A cut was made and checked.
+    fn cut(&self, cut: &PowerCut);
+}
+
+/// What all configurations share.
+struct Cutting<'a> {
+    plan: &'a Plan,
+    spec: PowerCutSpec,
+    interrupt: &'a Interrupt,
+    loading: &'a dyn LoadProgress,
+    ledger: Arc<Ledger>,
+    snapshots: Mutex<Snapshots>,
+    kept: Keeping,
+    directory: PathBuf,
+    // Dropped in this order.
+    _work: Made,
+    _held: Held,
+}
+
+impl<'a> Cutting<'a> {
+    fn begin(wanted: &Wanted<'a>, loading: &'a dyn LoadProgress) -> Result<Cutting<'a>> {
+        let Wanted { plan, study, interrupt, keep, .. } = *wanted;
+        let location = location_of(plan, study)?;
+        let held = Held::take(study, Some(&location))?;
+        let ledger = Ledger::of_run(&std::path::absolute(study)?)?;
+        let directory = location.canonicalize()?.join(format!("assay-{}", std::process::id()));
+        let resource = Resource::Directory { path: directory.clone() };
+        let (work, ()) = ledger.make(resource, || {
+            std::fs::create_dir(&directory)
+                .with_context(|| format!("cannot make {}", directory.display()))
+        })?;
+        Ok(Cutting {
+            plan,
+            spec: plan.power_cut.clone().unwrap_or_default(),
+            interrupt,
+            loading,
+            snapshots: Mutex::new(Snapshots::new(directory.clone(), Arc::clone(&ledger))),
+            ledger,
+            kept: Keeping::new(study, keep),
+            directory,
+            _work: work,
+            _held: held,
+        })
+    }
+}
+
+/// Cuts the power of each configuration as often as wanted, but for the cuts that the study has already. Each goes into the study when
+/// it has been checked. Returns how many were not made because somebody had enough: then the interrupt is set.
+///
+/// # Errors
+/// What kept a cut from being made. A loss is none.
+pub fn cut(wanted: &Wanted<'_>, progress: &dyn CutProgress) -> Result<usize> {
+    let loading: &dyn LoadProgress = progress;
+    let cutting = Cutting::begin(wanted, loading)?;
+    let setups = setups(wanted, loading)?;
+    let is_new = Store::look(wanted.study)?.is_none();
+    let mut store = Store::open_or_create(wanted.study)?;
+    if is_new {
+        write_head(&mut store, wanted, &setups)?;
+    }
+    let mut queue = VecDeque::new();
+    for (name, (_, config)) in &setups {
+        queue.push_back((name, config, missing(wanted, &cutting, &store, name, config)?));
+    }
+    let cuts = wanted.cuts.unwrap_or(cutting.spec.cuts);
+    for number in 1.. {
+        let Some((name, config, missing)) = queue.pop_front() else { break };
+        progress.begin(name, cuts - missing.len() as u32, cuts);
+        let directory = cutting.directory.join(format!("rig-{number}"));
+        let made =
+            cut_one(wanted, &cutting, (name, config, &directory), &missing, &store, progress);
+        match made {
+            // Whatever a person has cut short with it.
+            Ok(()) | Err(_) if wanted.interrupt.is_set() => {
+                let there = there(&store, name)?.len();
+                let here = (cuts as usize).saturating_sub(there);
+                return Ok(here + queue.iter().map(|(_, _, missing)| missing.len()).sum::<usize>());
+            }
+            made => made?,
+        }
+    }
+    Ok(0)
+}
+
+/// Makes these cuts of a configuration.
+fn cut_one(
+    wanted: &Wanted<'_>,
+    cutting: &Cutting<'_>,
+    (name, config, directory): (&str, &ConfigSetup, &Path),
+    missing: &[u32],
+    store: &Store,
+    progress: &dyn CutProgress,
+) -> Result<()> {
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let mut bench = Bench::make(cutting, name, config, directory)?;
+    for &number in missing {
+        wanted.interrupt.check()?;
+        let cut = bench.cut(number, seed_of(cutting.plan.seed, name, number))?;
+        store.write_power_cut(&cut)?;
+        progress.cut(&cut);
+        if wanted.until_loss && !cut.is_survived() {
+            break;
+        }
+    }
+    bench.take_down()
+}
+
+/// Brings up once more what was kept of a cut, and tells what is lost of it.
+///
+/// # Errors
+/// What kept it from being tried.
+pub fn repeat(
+    wanted: &Wanted<'_>,
+    kept: &Kept,
+    progress: &dyn CutProgress,
+) -> Result<(Option<Commits>, Vec<Loss>)> {
+    let loading: &dyn LoadProgress = progress;
+    let cutting = Cutting::begin(wanted, loading)?;
+    let setups = setups(wanted, loading)?;
+    let (name, _) = kept.name()?;
+    let (_, config) =
+        setups.get(&name).with_context(|| format!("the plan has no configuration `{name}`"))?;
+    let mut bench = Bench::bare(&cutting, &name, config, &cutting.directory.join("rig"))?;
+    let found = bench.repeat(kept)?;
+    bench.take_down()?;
+    Ok(found)
+}
+
+/// Server and settings of each configuration, by its name.
+type Setups = IndexMap<String, (VariantKey, ConfigSetup)>;
+
+/// Server and settings of each configuration that is wanted, in that order, on the first of its data profiles.
+fn setups(wanted: &Wanted<'_>, progress: &dyn LoadProgress) -> Result<Setups> {
+    let all = config_setups(wanted.plan, &|text| progress.say(text))?;
+    let mut setups = IndexMap::new();
+    for name in wanted.configs {
+        let its = all.iter().find(|(key, _)| key.config == *name);
+        let (key, setup) =
+            its.with_context(|| format!("the plan has no configuration `{name}`"))?;
+        setups.insert(name.clone(), (key.clone(), setup.clone()));
+    }
+    Ok(setups)
+}
+
+/// The numbers of a configuration's cuts that the study lacks.
+fn missing(
+    wanted: &Wanted<'_>,
+    cutting: &Cutting<'_>,
+    store: &Store,
+    name: &str,
+    config: &ConfigSetup,
+) -> Result<Vec<u32>> {
+    let conditions = fingerprint_of(cutting.plan, &cutting.spec, config)?;
+    let there = there(store, name)?;
+    ensure!(
+        there.iter().all(|cut| cut.fingerprint == conditions),
+        "configuration `{name}` has power cuts in this study that were made under other conditions; give another --out"
+    );
+    let is_enough = wanted.until_loss && there.iter().any(|cut| !cut.is_survived());
+    let has = |number: &u32| is_enough || there.iter().any(|cut| cut.number == *number);
+    let cuts = wanted.cuts.unwrap_or(cutting.spec.cuts);
+    Ok((1..=cuts).filter(|number| !has(number)).collect())
+}
+
+/// The cuts that the study has of a configuration.
+fn there(store: &Store, name: &str) -> Result<Vec<PowerCut>> {
+    let all = store.power_cuts()?.into_iter();
+    Ok(all.filter(|cut| cut.config == name).collect())
+}
+
+/// What decides what a cut can lose.
+fn fingerprint_of(plan: &Plan, spec: &PowerCutSpec, config: &ConfigSetup) -> Result<String> {
+    let workload = spec.workload.as_ref().and_then(|name| plan.workloads.get(name));
+    let conditions = json!({
+        "seed": plan.seed,
+        "power_cut": PowerCutSpec { cuts: 1, ..spec.clone() },
+        "workload": workload,
+        "server": config.server()?.version_text,
+        "settings": config.settings,
+        "schema": config.schema,
+        "rig": config.rig,
+    });
+    Ok(fingerprint(&conditions.to_string()))
+}
+
+/// What is known of the study before its first cut. One that has runs has its head already.
+fn write_head(store: &mut Store, wanted: &Wanted<'_>, setups: &Setups) -> Result<()> {
+    let plan = wanted.plan;
+    let location = location_of(plan, wanted.study)?;
+    let described = setups
+        .iter()
+        .map(|(name, (key, config))| described_config(plan, name, &[(key, config)], &location))
+        .collect::<Result<Vec<_>>>()?;
+    let configs: Vec<_> = described.into_iter().flatten().collect();
+    store.write_head(&StudyHead {
+        title: &plan.title,
+        question: plan.question.as_deref(),
+        plan_toml: wanted.text,
+        configs: &configs,
+        ..StudyHead::default()
+    })
+}

@@ -1,0 +1,220 @@
+//! A rig whose power can be cut: a file in the place of media, served with a volatile cache before it, and a file system on that, or
+//! on a drive over it.
+//!
+//! What is durable is in the file, which can be copied while nothing stands on it. After a power cut the same file is served anew.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use assay_models::power::Survival;
+use assay_plan::{MediaSpec, RigKind, RigSpec};
+use assay_ports::media::Allocation;
+use assay_ports::{filesystem, program};
+use assay_serve::{AttachOptions, Attached, CutOrder, NewDrive, PowerJob};
+use assay_system::ledger::{Ledger, Made};
+use assay_system::resource::Resource;
+
+/// Such a rig.
+#[derive(Debug)]
+pub struct PoweredRig<'a> {
+    spec: &'a RigSpec,
+    cpus: &'a [usize],
+    ledger: Arc<Ledger>,
+    directory: PathBuf,
+    standing: Option<Standing>,
+    // Dropped last.
+    _made: Made,
+}
+
+/// What is there while it stands. Dropped from the top.
+#[derive(Debug)]
+struct Standing {
+    mount: Made,
+    disk: Attached,
+}
+
+/// Why a rig did not come up again after a power cut.
+#[derive(Debug)]
+pub enum Fallen {
+    /// The disk, or the drive on it.
+    Disk(anyhow::Error),
+    /// The file system.
+    FileSystem(anyhow::Error),
+}
+
+impl<'a> PoweredRig<'a> {
+    /// Of that specification, in a new directory; nothing stands yet.
+    ///
+    /// # Errors
+    /// The directory cannot be made.
+    pub fn new(
+        spec: &'a RigSpec,
+        cpus: &'a [usize],
+        directory: &Path,
+        ledger: &Arc<Ledger>,
+    ) -> Result<PoweredRig<'a>> {
+        let resource = Resource::Directory { path: directory.to_owned() };
+        let (made, ()) = ledger.make(resource, || {
+            std::fs::create_dir(directory)
+                .with_context(|| format!("cannot make {}", directory.display()))
+        })?;
+        Ok(PoweredRig {
+            spec,
+            cpus,
+            ledger: Arc::clone(ledger),
+            directory: directory.to_owned(),
+            standing: None,
+            _made: made,
+        })
+    }
+
+    /// The file in the place of media.
+    #[must_use]
+    pub fn media(&self) -> PathBuf {
+        self.directory.join("media.img")
+    }
+
+    /// The directory that the server's data go into.
+    #[must_use]
+    pub fn data_dir(&self) -> PathBuf {
+        self.target().join("data")
+    }
+
+    /// Makes empty media, and a file system that stands on them.
+    ///
+    /// # Errors
+    /// The first layer that could not be made, in its tool's own words.
+    pub fn make(&mut self) -> Result<()> {
+        match self.spec.kind {
+            RigKind::Drive => {
+                let capacity = self.spec.capacity.context("the drive lies in no file")?;
+                self.new_drive().in_file(&self.media(), capacity, Allocation::Sparse)?;
+            }
+            _ => {
+                let size = self.spec.size.context("an image needs a size")?;
+                std::fs::File::create_new(self.media())?.set_len(size.0)?;
+            }
+        }
+        let disk = self.serve()?;
+        let kind = self.spec.file_system.unwrap_or_default().name();
+        filesystem::make(kind, device(&disk)?, None, &self.spec.mkfs_options)?;
+        std::fs::create_dir(self.target())?;
+        let mount = self.mount(&disk)?;
+        self.standing = Some(Standing { mount, disk });
+        if let Some(extsize) = self.spec.extsize {
+            super::hint_extents(&self.target(), extsize)?;
+        }
+        Ok(())
+    }
+
+    /// Serves the media and mounts what is on them; tells how long that took.
+    ///
+    /// # Errors
+    /// What does not come up.
+    pub fn stand_up(&mut self) -> Result<Duration, Fallen> {
+        let began = Instant::now();
+        let disk = self.serve().map_err(Fallen::Disk)?;
+        let mount = self.mount(&disk).map_err(Fallen::FileSystem)?;
+        self.standing = Some(Standing { mount, disk });
+        Ok(began.elapsed())
+    }
+
+    /// Lets the power go as ordered; who uses the file system finds nothing but errors from then on.
+    ///
+    /// # Errors
+    /// Nothing stands, or its server has ended.
+    pub fn cut_power(&mut self, order: &CutOrder) -> Result<Survival> {
+        self.standing.as_mut().context("nothing stands here")?.disk.cut_power(order)
+    }
+
+    /// Takes away what lost its power. Nobody may use it any more.
+    ///
+    /// # Errors
+    /// What cannot be taken away.
+    pub fn clear(&mut self) -> Result<()> {
+        let Some(Standing { mount, disk }) = self.standing.take() else { return Ok(()) };
+        mount.remove()?;
+        disk.stop_without_power()
+    }
+
+    /// Takes it down in order: what was written is in the media.
+    ///
+    /// # Errors
+    /// What cannot be taken down.
+    pub fn take_down(&mut self) -> Result<()> {
+        let Some(Standing { mount, disk }) = self.standing.take() else { return Ok(()) };
+        mount.remove()?;
+        disk.stop()
+    }
+
+    /// Copies the media, on which nothing may stand.
+    ///
+    /// # Errors
+    /// What `cp` said.
+    pub fn save_media(&self, target: &Path) -> Result<()> {
+        ensure!(self.standing.is_none(), "a disk that is in use cannot be copied");
+        copy(&self.media(), target)
+    }
+
+    /// Puts a copy in the place of the media, on which nothing may stand.
+    ///
+    /// # Errors
+    /// What `cp` said.
+    pub fn restore_media(&self, source: &Path) -> Result<()> {
+        ensure!(self.standing.is_none(), "a disk that is in use cannot be replaced");
+        std::fs::create_dir_all(self.target())?;
+        copy(source, &self.media())
+    }
+
+    fn target(&self) -> PathBuf {
+        self.directory.join("mount")
+    }
+
+    fn new_drive(&self) -> NewDrive {
+        NewDrive {
+            logical: self.spec.logical,
+            codec: self.spec.drive_codec(),
+            unit: self.spec.unit.unwrap_or_default(),
+            dictionary: self.spec.dictionary,
+            segment_bytes: None,
+        }
+    }
+
+    fn serve(&self) -> Result<Attached> {
+        let is_drive = self.spec.kind == RigKind::Drive;
+        let media = self.spec.media.clone().unwrap_or_else(MediaSpec::default);
+        let nature = media.nature(is_drive);
+        let power = if is_drive { PowerJob::under_drive(nature) } else { PowerJob::plain(nature) };
+        let default = AttachOptions::default();
+        let options = AttachOptions {
+            memory: self.spec.memory,
+            read_ahead: self.spec.read_ahead,
+            threads: self.spec.threads.unwrap_or(default.threads),
+            power: Some(power),
+            ..default
+        };
+        Attached::start(&self.media().canonicalize()?, &options, &self.ledger, self.cpus)
+    }
+
+    fn mount(&self, disk: &Attached) -> Result<Made> {
+        let (kind, target) = (self.spec.file_system.unwrap_or_default().name(), self.target());
+        let device = device(disk)?;
+        let resource = Resource::Mount { target: target.clone() };
+        let mount = || Ok(filesystem::mount(kind, device, &target, &self.spec.mount_options)?);
+        self.ledger.make(resource, mount).map(|(made, ())| made)
+    }
+}
+
+fn device(disk: &Attached) -> Result<&Path> {
+    let device = disk.health.attachment.device.as_deref();
+    device.context("the disk is served, but not as a block device")
+}
+
+/// Holes stay holes.
+fn copy(source: &Path, target: &Path) -> Result<()> {
+    let words = ["--reflink=auto", "--sparse=always"].map(AsRef::<std::ffi::OsStr>::as_ref);
+    program::run("cp", words.into_iter().chain([source.as_os_str(), target.as_os_str()]))?;
+    Ok(())
+}

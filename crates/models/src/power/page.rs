@@ -1,0 +1,39 @@
+//! InnoDB's pages, recognised by what they say of themselves.
+
+use serde::{Deserialize, Serialize};
+
+/// A page of the default size, in bytes.
+pub const PAGE_BYTES: usize = 16 << 10;
+
+/// A page, by the number of its tablespace and its own in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PageName {
+    /// Number of the tablespace.
+    pub space: u32,
+    /// Number of the page in it.
+    pub page: u32,
+}
+
+/// The pages that a write is made of, with the place of each in it; nothing of what is not made of pages alone.
+///
+/// A page begins with checksum, number, neighbours and log sequence number, has its tablespace's number at byte 34, and ends with the
+/// lower half of the log sequence number again (MySQL source documentation, `fil0types.h`: `FIL_PAGE_OFFSET` 4, `FIL_PAGE_LSN` 16,
+/// `FIL_PAGE_SPACE_ID` 34, `FIL_PAGE_END_LSN_OLD_CHKSUM` 8 bytes before the end).
+pub fn pages_of(data: &[u8]) -> impl Iterator<Item = (usize, PageName)> {
+    let (pages, rest) = data.as_chunks::<PAGE_BYTES>();
+    let are_pages = rest.is_empty() && pages.iter().all(is_page);
+    let pages = if are_pages { pages } else { &[] };
+    pages.iter().enumerate().map(|(number, page)| {
+        let name = PageName { space: word(page, 34), page: word(page, 4) };
+        (number * PAGE_BYTES, name)
+    })
+}
+
+fn is_page(page: &[u8; PAGE_BYTES]) -> bool {
+    let sequence = word(page, 20);
+    sequence != 0 && sequence == word(page, PAGE_BYTES - 4)
+}
+
+fn word(page: &[u8; PAGE_BYTES], at: usize) -> u32 {
+    u32::from_be_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
+}

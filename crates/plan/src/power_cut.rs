@@ -1,0 +1,110 @@
+//! How the power is cut: how often, and under what load.
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, RigKind};
+
+/// How `assay powercut` goes about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PowerCutSpec {
+    /// Power cuts for each configuration.
+    pub cuts: u32,
+    /// Connections whose every transaction is checked afterwards.
+    pub writers: u32,
+    /// Rows that they change, all together.
+    pub rows: u32,
+    /// What is run beside them; of its tables indexes, counts and pages are checked. Default: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// Connections of that workload.
+    pub workload_threads: u32,
+    /// The longest time under load before a cut, in milliseconds.
+    pub load_ms: u64,
+}
+
+impl Default for PowerCutSpec {
+    fn default() -> PowerCutSpec {
+        PowerCutSpec {
+            cuts: 100,
+            writers: 8,
+            rows: 40_000,
+            workload: None,
+            workload_threads: 4,
+            load_ms: 1500,
+        }
+    }
+}
+
+impl PowerCutSpec {
+    /// Checks what it says alone.
+    fn check(&self) -> Result<()> {
+        for (key, value, least, most) in [
+            ("cuts", u64::from(self.cuts), 1, 1_000_000),
+            ("writers", self.writers.into(), 1, 256),
+            ("rows", self.rows.into(), u64::from(self.writers) * 16, 100_000_000),
+            ("workload_threads", self.workload_threads.into(), 1, 1000),
+            ("load_ms", self.load_ms, 10, 3_600_000),
+        ] {
+            ensure!(
+                (least..=most).contains(&value),
+                "{key} is {value}; give from {least} to {most}"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Checks what the plan says of power cuts.
+///
+/// # Errors
+/// One line naming the key and what it should be.
+pub(super) fn check(plan: &Plan) -> Result<()> {
+    let Some(spec) = &plan.power_cut else { return Ok(()) };
+    spec.check().context("power_cut")?;
+    if let Some(name) = &spec.workload {
+        let workload = plan.workloads.get(name).with_context(|| {
+            format!("power_cut: no workload is called `{name}`; name one of [workloads]")
+        })?;
+        ensure!(
+            workload.server().is_some(),
+            "power_cut: the workload `{name}` needs no server; name one that does"
+        );
+    }
+    Ok(())
+}
+
+impl Plan {
+    /// Checks that the power can be cut of every configuration of these.
+    ///
+    /// # Errors
+    /// One line: the configuration, and what to do.
+    pub fn check_power_cuts(&self, names: &[String]) -> Result<()> {
+        for name in names {
+            let config = self.configs.get(name).with_context(|| {
+                format!("no configuration is called `{name}`; the plan has {}", self.config_names())
+            })?;
+            let rig = self.rig_of(config);
+            let is_file = match rig.kind {
+                RigKind::Image => true,
+                RigKind::Drive => rig.capacity.is_some(),
+                _ => false,
+            };
+            ensure!(
+                is_file,
+                "configuration `{name}`: the power can be cut of a rig of kind \"image\", or \"drive\" with capacity; add such a configuration, or leave this one out with --config"
+            );
+            ensure!(
+                config.servers.unwrap_or(1) == 1,
+                "configuration `{name}` has several servers; the power is cut of one"
+            );
+        }
+        Ok(())
+    }
+
+    fn config_names(&self) -> String {
+        let names: Vec<_> = self.configs.keys().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    }
+}

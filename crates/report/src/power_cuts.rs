@@ -1,0 +1,119 @@
+//! Power cuts on the page: what was lost of each configuration and how it came up again; and `tables/power_cuts.csv`.
+
+use std::io::Write;
+
+use anyhow::Result;
+use assay_judge::power_cuts::PowerCuts;
+use assay_study::power_cut::TornPage;
+use assay_study::{PowerCut, Study};
+use serde::Serialize;
+
+use super::tables::write_row;
+use super::words::power_cuts as words;
+
+/// Parts of a page that are drawn in a row.
+const PARTS_IN_ROW: usize = 32;
+
+/// What the template prints.
+#[derive(Serialize)]
+pub(super) struct Shown {
+    configs: Vec<OfConfig>,
+    /// The first page of which a power cut left a part that nothing mended.
+    page: Option<Page>,
+}
+
+/// The cuts of a configuration.
+#[derive(Serialize)]
+struct OfConfig {
+    name: String,
+    is_survived: bool,
+    verdict: String,
+    seen: String,
+    losses: Vec<String>,
+}
+
+/// A torn page, part by part.
+#[derive(Serialize)]
+struct Page {
+    caption: String,
+    rows: Vec<Vec<bool>>,
+}
+
+/// The section; nothing of a study without power cuts.
+pub(super) fn shown(study: &Study) -> Option<Shown> {
+    let all = PowerCuts::of_all(&study.power_cuts);
+    let configs: Vec<OfConfig> = all.iter().map(|one| of_config(study, one)).collect();
+    let torn = study.power_cuts.iter().filter(|cut| !cut.is_survived()).find_map(torn_page);
+    (!configs.is_empty()).then_some(Shown { configs, page: torn })
+}
+
+fn of_config(study: &Study, one: &PowerCuts<'_>) -> OfConfig {
+    let its = study.power_cuts.iter().filter(|cut| cut.config == one.config);
+    OfConfig {
+        name: one.config.to_owned(),
+        is_survived: one.with_loss == 0,
+        verdict: words::verdict(one),
+        seen: words::seen(one),
+        losses: its.filter(|cut| !cut.is_survived()).map(words::lost).collect(),
+    }
+}
+
+fn torn_page(cut: &PowerCut) -> Option<Page> {
+    let page: &TornPage = cut.survival.torn_pages.first()?;
+    let (space, number) = (page.name.space, page.name.page);
+    let unit = page.unit_bytes;
+    Some(Page {
+        caption: format!(
+            "Page {number} of tablespace {space} as power cut {} of {} left it on the disk: of its parts of {unit} bytes some are new and some are old.",
+            cut.number, cut.config
+        ),
+        rows: page.is_new.chunks(PARTS_IN_ROW).map(<[bool]>::to_vec).collect(),
+    })
+}
+
+/// A row for each power cut.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn write_table(file: &mut dyn Write, study: &Study) -> Result<()> {
+    let columns = [
+        "config",
+        "cut",
+        "lost",
+        "when",
+        "loaded_ms",
+        "unflushed_writes",
+        "torn_writes",
+        "acknowledged_commits",
+        "lost_commits",
+        "redo_bytes",
+        "doublewrite_pages",
+        "file_system_ms",
+        "server_ms",
+        "losses",
+    ];
+    write_row(file, columns.map(str::to_owned))?;
+    for cut in &study.power_cuts {
+        let optional = |value: Option<String>| value.unwrap_or_default();
+        let recovery = cut.recovery.as_ref();
+        let losses: Vec<String> = cut.losses.iter().map(words::loss).collect();
+        let fields = [
+            cut.config.clone(),
+            cut.number.to_string(),
+            u8::from(!cut.is_survived()).to_string(),
+            words::moment(cut),
+            format!("{:.1}", cut.loaded_ms),
+            cut.survival.writes.to_string(),
+            cut.survival.torn.to_string(),
+            optional(cut.commits.map(|commits| commits.acknowledged.to_string())),
+            optional(cut.commits.map(|commits| commits.lost.to_string())),
+            optional(recovery.and_then(|one| one.redo_bytes).map(|bytes| bytes.to_string())),
+            optional(recovery.map(|one| one.doublewrite_pages.to_string())),
+            optional(recovery.map(|one| format!("{:.1}", one.file_system_ms))),
+            optional(recovery.map(|one| format!("{:.1}", one.server_ms))),
+            losses.join("; "),
+        ];
+        write_row(file, fields)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! Power cuts in words: what a series of them shows, when the power went, and what was lost.
+
+use assay_base::text::{counted, size};
+use assay_judge::power_cuts::{CONFIDENCE, PowerCuts};
+use assay_study::PowerCut;
+use assay_study::power_cut::{Loss, Moment};
+
+/// What the cuts of a configuration show, in a sentence.
+#[must_use]
+pub fn verdict(cuts: &PowerCuts<'_>) -> String {
+    let of = counted(cuts.cuts, "power cut");
+    match cuts.one_in_at_least() {
+        Some(one_in) => {
+            let sure = CONFIDENCE * 100.0;
+            format!(
+                "no loss in {of} (at most 1 in {one_in} loses something, at {sure:.0} % confidence)"
+            )
+        }
+        None => format!("LOSS in {} of {of}", cuts.with_loss),
+    }
+}
+
+/// The same, for a label.
+#[must_use]
+pub fn short(cuts: &PowerCuts<'_>) -> String {
+    let of = counted(cuts.cuts, "power cut");
+    match cuts.with_loss {
+        0 => format!("no loss in {of}"),
+        lost => format!("LOSS in {lost} of {of}"),
+    }
+}
+
+/// What was seen beside, for a line of its own.
+#[must_use]
+pub fn seen(cuts: &PowerCuts<'_>) -> String {
+    let mut parts = vec![format!("{} torn", counted(cuts.torn_writes, "write"))];
+    if cuts.torn_pages > 0 {
+        parts.push(format!("{} among them", counted(cuts.torn_pages, "InnoDB page")));
+    }
+    if cuts.doublewrite_pages > 0 {
+        parts.push(format!("{} repaired by the doublewrite buffer", cuts.doublewrite_pages));
+    }
+    parts.push(format!(
+        "{} of {} lost",
+        cuts.lost_commits,
+        counted(cuts.acknowledged, "acknowledged commit")
+    ));
+    if let Some([least, middle, most]) = cuts.recovery_ms {
+        let s = |ms: f64| ms / 1e3;
+        parts.push(format!("recovered in {:.1} s ({:.1} to {:.1})", s(middle), s(least), s(most)));
+    }
+    parts.join(", ")
+}
+
+/// When the power went.
+#[must_use]
+pub fn moment(cut: &PowerCut) -> String {
+    let nth = |n: u64, what: &str| format!("in {what} {n}");
+    let moment = match cut.moment {
+        Moment::PageWrite(n) => nth(n, "page write"),
+        Moment::Flush(n) => nth(n, "flush"),
+        Moment::Write(n) => nth(n, "write"),
+        Moment::MediaWrite(n) => nth(n, "media write"),
+    };
+    format!("{moment} after {:.1} s", cut.loaded_ms / 1e3)
+}
+
+/// What was lost, in a sentence.
+#[must_use]
+pub fn loss(loss: &Loss) -> String {
+    match loss {
+        Loss::Drive { reason } => format!("the drive did not open: {reason}"),
+        Loss::FileSystem { reason } => format!("the file system did not mount: {reason}"),
+        Loss::Server { reason } => format!("the server did not start: {reason}"),
+        Loss::ServerEnded { reason } => format!("the server ended while it was checked: {reason}"),
+        Loss::File { file, reason } => format!("innochecksum refuses {file}: {reason}"),
+        Loss::Table { table, reason } => format!("CHECK TABLE {table}: {reason}"),
+        Loss::Commits { writer, acknowledged, found } => format!(
+            "writer {writer} was told of commit {acknowledged}, and the server has {found}: {} lost",
+            counted(acknowledged - found, "commit")
+        ),
+        Loss::WriterWrong { writer, found, least, most } => format!(
+            "writer {writer} has commit {found} on the server, which can only be {least} to {most}"
+        ),
+        Loss::WriterMissing { writer } => format!("the row of writer {writer} is gone"),
+        Loss::RowOfOtherCommit { id, expected, found } => {
+            format!("row {id} is of commit {found}, and must be of commit {expected}")
+        }
+        Loss::RowChanged { id, commit } => format!("row {id} is not what commit {commit} wrote"),
+        Loss::RowMissing { id } => format!("row {id} is gone"),
+        Loss::RowUnknown { id } => format!("row {id} was never written"),
+        Loss::MoreRows { rows } => format!("wrong rows beside these: {rows}"),
+    }
+}
+
+/// A cut that lost something, in a line.
+#[must_use]
+pub fn lost(cut: &PowerCut) -> String {
+    let first = cut.losses.first().map(loss).unwrap_or_default();
+    let more = cut.losses.len().saturating_sub(1);
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    format!("cut {}, {}: {first}{more}", cut.number, moment(cut))
+}
+
+/// A page of which the power cut left a part: what is new and what is old of it, drawn part by part.
+#[must_use]
+pub fn torn_page(page: &assay_study::power_cut::TornPage) -> String {
+    let parts: String = page.is_new.iter().map(|is_new| if *is_new { '█' } else { '░' }).collect();
+    let (space, number) = (page.name.space, page.name.page);
+    format!(
+        "page {number} of tablespace {space}: {parts} (█ new, ░ old, {} each)",
+        size(page.unit_bytes as f64)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_loss_is_a_sentence() {
+        let reason = || "why".to_owned();
+        let told = [
+            loss(&Loss::Drive { reason: reason() }),
+            loss(&Loss::Commits { writer: 1, acknowledged: 10, found: 8 }),
+            loss(&Loss::MoreRows { rows: 1 }),
+        ];
+        assert_eq!(told[0], "the drive did not open: why");
+        assert_eq!(told[1], "writer 1 was told of commit 10, and the server has 8: 2 commits lost");
+        assert_eq!(told[2], "wrong rows beside these: 1");
+    }
+}

@@ -1,0 +1,195 @@
+//! Power cuts: what each found, as values, and how they are stored.
+
+use anyhow::{Context, Result};
+pub use assay_models::power::{Moment, PageName, Survival, TornPage};
+use rusqlite::params;
+use serde::{Deserialize, Serialize};
+
+use super::Store;
+
+/// One power cut under load, and what came up again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PowerCut {
+    /// The configuration.
+    pub config: String,
+    /// Which of its cuts, from 1.
+    pub number: u32,
+    /// Under which conditions it was made: cuts under others are not counted together.
+    pub fingerprint: String,
+    /// Chose the moment, and what survived.
+    pub seed: u64,
+    /// The moment that was set, counted from the end of `loaded_ms`.
+    pub moment: Moment,
+    /// How long the load ran before, in milliseconds.
+    pub loaded_ms: f64,
+    /// What survived of the writes that were not durable.
+    pub survival: Survival,
+    /// What became of the transactions; nothing where the server did not come up.
+    pub commits: Option<Commits>,
+    /// How long it took to come up again; nothing where it did not.
+    pub recovery: Option<Recovery>,
+    /// What was lost that must not be.
+    pub losses: Vec<Loss>,
+    /// Where the media are kept as the power cut left them, if they are: a directory in the study's.
+    pub kept_in: Option<String>,
+}
+
+/// Transactions between the last check and the power cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commits {
+    /// Those whose commit was acknowledged.
+    pub acknowledged: u64,
+    /// Those of them that are gone.
+    pub lost: u64,
+    /// Those that are there though nobody had heard so.
+    pub unanswered: u64,
+}
+
+/// How everything came up again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recovery {
+    /// Drive, device and file system, in milliseconds.
+    pub file_system_ms: f64,
+    /// The server, until it let somebody in; milliseconds.
+    pub server_ms: f64,
+    /// Bytes of redo log that it scanned, where its log says so.
+    pub redo_bytes: Option<u64>,
+    /// Pages that it took from the doublewrite buffer, where its log says so.
+    pub doublewrite_pages: u64,
+}
+
+/// Something that must not be lost and is, or that is not as it must be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// The drive did not open.
+    Drive {
+        /// In its words.
+        reason: String,
+    },
+    /// The file system was not mounted.
+    FileSystem {
+        /// In the system's words.
+        reason: String,
+    },
+    /// The server did not start.
+    Server {
+        /// In its log's words.
+        reason: String,
+    },
+    /// The server ended while it was asked.
+    ServerEnded {
+        /// In its log's words.
+        reason: String,
+    },
+    /// `innochecksum` refuses a file.
+    File {
+        /// Relative to the data directory.
+        file: String,
+        /// What it said.
+        reason: String,
+    },
+    /// `CHECK TABLE` finds an error.
+    Table {
+        /// With its database.
+        table: String,
+        /// What it said.
+        reason: String,
+    },
+    /// Commits were acknowledged and are gone.
+    Commits {
+        /// Whose.
+        writer: u32,
+        /// The last that was acknowledged.
+        acknowledged: u64,
+        /// The last that is there.
+        found: u64,
+    },
+    /// A writer's number can never have been written, or was there after an earlier power cut and is gone.
+    WriterWrong {
+        /// Whose.
+        writer: u32,
+        /// The number.
+        found: u64,
+        /// The least that it can be.
+        least: u64,
+        /// The most.
+        most: u64,
+    },
+    /// The row with a writer's number is gone.
+    WriterMissing {
+        /// Whose.
+        writer: u32,
+    },
+    /// A row is not of the transaction that wrote it last.
+    RowOfOtherCommit {
+        /// Its number.
+        id: u32,
+        /// That transaction.
+        expected: u64,
+        /// The one that it is of.
+        found: u64,
+    },
+    /// A row is of the right transaction, and not what that wrote.
+    RowChanged {
+        /// Its number.
+        id: u32,
+        /// The transaction.
+        commit: u64,
+    },
+    /// A row is gone.
+    RowMissing {
+        /// Its number.
+        id: u32,
+    },
+    /// A row is there that nobody wrote.
+    RowUnknown {
+        /// Its number.
+        id: u32,
+    },
+    /// More rows are wrong than are told one by one.
+    MoreRows {
+        /// How many more.
+        rows: u64,
+    },
+}
+
+impl PowerCut {
+    /// Whether nothing was lost.
+    #[must_use]
+    pub fn is_survived(&self) -> bool {
+        self.losses.is_empty()
+    }
+}
+
+impl Store {
+    /// Stores a power cut; one of the same number is replaced.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn write_power_cut(&self, cut: &PowerCut) -> Result<()> {
+        let text = serde_json::to_string(cut)?;
+        self.execute(
+            "INSERT OR REPLACE INTO power_cuts (config, number, survived, cut_json) VALUES (?1, ?2, ?3, ?4)",
+            params![cut.config, cut.number, cut.is_survived(), text],
+        )
+        .map(drop)
+    }
+
+    /// All power cuts, by configuration and number.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn power_cuts(&self) -> Result<Vec<PowerCut>> {
+        let read = || -> rusqlite::Result<Vec<String>> {
+            let sql = "SELECT cut_json FROM power_cuts ORDER BY config, number";
+            let mut statement = self.db.prepare(sql)?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        let texts = read().map_err(|error| self.cannot("read", error))?;
+        let parse = |text: String| {
+            serde_json::from_str(&text).context("a power cut in the study cannot be understood")
+        };
+        texts.into_iter().map(parse).collect()
+    }
+}
