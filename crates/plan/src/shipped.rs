@@ -19,6 +19,7 @@ plans! {
     "fungible-2021",
     "endpoint",
     "powercut",
+    "powercut-layers",
 }
 
 /// The text of a plan that comes with Assay, by its name or by where it lies in the repository.

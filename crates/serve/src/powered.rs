@@ -80,7 +80,7 @@ impl Powered {
             Some(drive) if !is_off => drive.close()?,
             _ => {}
         }
-        if is_off { Ok(()) } else { self.watch.media().flush() }
+        if is_off { Ok(()) } else { self.watch.media().write_out() }
     }
 }
 

@@ -194,6 +194,32 @@ fn a_device_that_ignores_flushes_loses_what_was_flushed() {
 }
 
 #[test]
+fn a_device_that_is_switched_off_in_order_loses_nothing_even_so() {
+    let nature = Volatility { ignores_flush: true, ..nature(TearsAt::Command) };
+    for seed in 0..20 {
+        let (below, disk) = over(nature);
+        disk.write(0, &[1; BLOCK], false).unwrap();
+        disk.write_out().unwrap();
+        disk.cut(seed).unwrap();
+        assert_eq!(block(below.as_ref(), 0)[0], 1);
+        assert!(disk.write_out().is_err());
+    }
+}
+
+#[test]
+fn a_forced_write_that_the_power_goes_in_may_be_torn() {
+    let torn = |forced: bool| {
+        (0..50).any(|seed| {
+            let (_, disk) = over(nature(TearsAt::Bytes(512)));
+            disk.cut_in(1, seed);
+            assert!(disk.write(0, &[1; BLOCK], forced).is_err());
+            disk.wait_until_off(Duration::ZERO).unwrap().torn == 1
+        })
+    };
+    assert!(torn(true) && torn(false));
+}
+
+#[test]
 fn without_power_nothing_is_answered() {
     let (below, disk) = over(nature(TearsAt::Command));
     let watch = PowerWatch::new(disk.clone(), disk.clone());

@@ -112,17 +112,27 @@ impl VolatileDisk {
         if state.off.is_some() { Err(VolatileDisk::is_off_error()) } else { Ok(state) }
     }
 
+    /// Everything becomes durable, as when a device is switched off in order: it writes its cache out whatever it does with flushes.
+    ///
+    /// # Errors
+    /// The power is off, or it cannot be written below.
+    pub fn write_out(&self) -> Result<()> {
+        self.on()?.cache.retire_all(self.below.as_ref())
+    }
+
     fn put(&self, entry: Entry) -> Result<()> {
         let mut state = self.on()?;
-        state.cache.put(entry);
         if let Some((left, seed)) = &mut state.cut_in {
             *left = left.saturating_sub(1);
             if *left == 0 {
                 let seed = *seed;
+                // Nobody hears that it is done, so it need not be, forced or not.
+                state.cache.put(Entry { is_forced: false, ..entry });
                 self.cut_locked(&mut state, seed)?;
                 return Err(VolatileDisk::is_off_error());
             }
         }
+        state.cache.put(entry);
         while state.cache.bytes() > self.nature.cache_bytes {
             state.cache.retire(self.below.as_ref())?;
         }
