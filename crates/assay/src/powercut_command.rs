@@ -25,7 +25,7 @@ use crate::run_command::default_study;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  assay powercut powercut                      a built-in plan, all its rigs
+  assay powercut powercut --quick              a built-in plan, in ten minutes
   assay powercut plan.toml --cuts 1000         more cuts than the plan says
   assay powercut plan.toml --config 'torn'     one of its configurations
   assay powercut plan.toml --repeat study/power-cuts/torn-3
@@ -38,6 +38,9 @@ Exit code 0: nothing was lost, 1: something was, 2: an error.")]
 pub struct PowercutArgs {
     /// A TOML file, or the name of a built-in plan if no such file exists
     plan: PathBuf,
+    /// Its quick profile: fewer cuts
+    #[arg(long)]
+    quick: bool,
     /// Power cuts for each configuration [default: the plan's, else 100]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     cuts: Option<u32>,
@@ -72,14 +75,15 @@ pub struct PowercutArgs {
 /// # Errors
 /// What kept it from being tried.
 pub fn run(args: &PowercutArgs) -> Result<ExitCode> {
-    let mut read = Plan::read(&args.plan, Form::Full)?;
+    let form = if args.quick { Form::Quick } else { Form::Full };
+    let mut read = Plan::read(&args.plan, form)?;
     read.plan.location = args.location.clone().or(read.plan.location);
     read.plan.server = args.server.clone().or(read.plan.server);
-    let study = args.out.clone().unwrap_or_else(|| default_study(&args.plan, false));
+    let study = args.out.clone().unwrap_or_else(|| default_study(&args.plan, args.quick));
     let kept = args.repeat.as_deref().map(Kept::new);
     let configs = match &kept {
         Some(kept) => vec![kept.name()?.0],
-        None if args.config.is_empty() => read.plan.configs.keys().cloned().collect(),
+        None if args.config.is_empty() => read.plan.power_cut_configs().cloned().collect(),
         None => args.config.clone(),
     };
     read.plan.check_power_cuts(&configs)?;
@@ -132,7 +136,8 @@ fn conclude(wanted: &Wanted<'_>, is_json: bool) -> Result<ExitCode> {
     let cuts: Vec<PowerCut> = store.power_cuts()?;
     let cuts: Vec<PowerCut> =
         cuts.into_iter().filter(|cut| wanted.configs.contains(&cut.config)).collect();
-    let all = PowerCuts::of_all(&cuts);
+    let mut all = PowerCuts::of_all(&cuts);
+    all.sort_by_key(|one| wanted.configs.iter().position(|name| name == one.config));
     if is_json {
         print::line(serde_json::to_string_pretty(&json!({
             "configs": all.iter().map(in_json).collect::<Vec<_>>(),

@@ -76,6 +76,12 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
 }
 
 impl Plan {
+    /// The configurations that the power is cut of: those that are none other run again.
+    pub fn power_cut_configs(&self) -> impl Iterator<Item = &String> {
+        let own = self.configs.iter().filter(|(_, config)| config.aa_of.is_none());
+        own.map(|(name, _)| name)
+    }
+
     /// Checks that the power can be cut of every configuration of these.
     ///
     /// # Errors
@@ -104,7 +110,7 @@ impl Plan {
     }
 
     fn config_names(&self) -> String {
-        let names: Vec<_> = self.configs.keys().map(|name| format!("`{name}`")).collect();
+        let names: Vec<_> = self.power_cut_configs().map(|name| format!("`{name}`")).collect();
         names.join(", ")
     }
 }

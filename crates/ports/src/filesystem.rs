@@ -61,6 +61,18 @@ pub fn make(
     run(&format!("mkfs.{kind}"), arguments.chain([device.as_os_str()]).chain(behind)).map(drop)
 }
 
+/// Whether what makes file systems of `kind` is installed.
+///
+/// # Errors
+/// [`ProgramError::Missing`].
+pub fn check_maker(kind: &str) -> Result<(), ProgramError> {
+    match run(&format!("mkfs.{kind}"), ["-V"]) {
+        Err(error @ ProgramError::Missing { .. }) => Err(error),
+        // It is there, whatever it says.
+        _ => Ok(()),
+    }
+}
+
 /// How a size is told: before the device and behind it (`mkfs.ext4(8)`, `mkfs.xfs(8)`, `mkfs.btrfs(8)`).
 fn size_options(kind: &str, bytes: u64) -> (Vec<String>, Vec<String>) {
     match kind {

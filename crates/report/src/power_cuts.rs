@@ -41,7 +41,8 @@ struct Page {
 
 /// The section; nothing of a study without power cuts.
 pub(super) fn shown(study: &Study) -> Option<Shown> {
-    let all = PowerCuts::of_all(&study.power_cuts);
+    let mut all = PowerCuts::of_all(&study.power_cuts);
+    all.sort_by_key(|one| study.configs.iter().position(|config| config.name == one.config));
     let configs: Vec<OfConfig> = all.iter().map(|one| of_config(study, one)).collect();
     let torn = study.power_cuts.iter().filter(|cut| !cut.is_survived()).find_map(torn_page);
     (!configs.is_empty()).then_some(Shown { configs, page: torn })

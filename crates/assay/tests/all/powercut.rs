@@ -73,7 +73,7 @@ fn pages_that_are_torn_are_found_and_the_doublewrite_buffer_mends_them() {
         world.run(&["powercut", "powercut", "--out", "again", "--repeat", kept.to_str().unwrap()]);
     assert_eq!(repeated.status.code(), Some(1), "{repeated:?}");
     assert!(!repeated.stdout.is_empty());
-    let (code, told) = cut(&world, "tears at 4K, doublewrite on", &["--cuts", "4"]);
+    let (code, told) = cut(&world, "tears at 4K, doublewrite on, fsync", &["--cuts", "4"]);
     assert_eq!((code, losses(&told)), (0, vec![]), "{told}");
     assert_eq!(world.leftovers(), [""; 0]);
 }
@@ -85,7 +85,7 @@ fn commits_that_a_disk_did_not_flush_are_found_missing() {
     }
     let world = World::new();
     let (code, told) =
-        cut(&world, "ignores flushes, doublewrite on", &["--cuts", "20", "--until-loss"]);
+        cut(&world, "ignores flushes, doublewrite on, fsync", &["--cuts", "20", "--until-loss"]);
     assert_eq!(code, 1, "{told}");
     assert!(!losses(&told).is_empty());
     assert_eq!(world.leftovers(), [""; 0]);
@@ -116,8 +116,14 @@ fn a_cut_that_is_interrupted_leaves_nothing_behind() {
     }
     for signal in ["INT", "KILL"] {
         let world = World::new();
-        let words =
-            ["powercut", "powercut", "--config", "tears at 4K, doublewrite on", "--out", "study"];
+        let words = [
+            "powercut",
+            "powercut",
+            "--config",
+            "tears at 4K, doublewrite on, fsync",
+            "--out",
+            "study",
+        ];
         let mut child = world.command(&words).spawn().unwrap();
         // The first cut has been stored.
         let store = world.path("study/study.sqlite");

@@ -28,6 +28,7 @@ use crate::rig::snapshot::{LoadProgress, Snapshots};
 use crate::run::{ConfigSetup, Held, config_setups, described_config, location_of};
 use assay_models::power::seed_of;
 use assay_plan::{Plan, PowerCutSpec, VariantKey};
+use assay_ports::filesystem;
 use assay_study::power_cut::{Commits, Loss, PowerCut};
 use assay_study::{Store, StudyHead, fingerprint};
 use assay_system::interrupt::Interrupt;
@@ -118,6 +119,7 @@ pub fn cut(wanted: &Wanted<'_>, progress: &dyn CutProgress) -> Result<usize> {
     let loading: &dyn LoadProgress = progress;
     let cutting = Cutting::begin(wanted, loading)?;
     let setups = setups(wanted, loading)?;
+    check_programs(&setups)?;
     let is_new = Store::look(wanted.study)?.is_none();
     let mut store = Store::open_or_create(wanted.study)?;
     if is_new {
@@ -248,6 +250,16 @@ fn fingerprint_of(plan: &Plan, spec: &PowerCutSpec, config: &ConfigSetup) -> Res
         "rig": config.rig,
     });
     Ok(fingerprint(&conditions.to_string()))
+}
+
+/// Looks for what file systems are made with before anything takes time.
+fn check_programs(setups: &Setups) -> Result<()> {
+    for (name, (_, config)) in setups {
+        let kind = config.rig.file_system.unwrap_or_default().name();
+        filesystem::check_maker(kind)
+            .with_context(|| format!("configuration `{name}` (--config runs others alone)"))?;
+    }
+    Ok(())
 }
 
 /// What is known of the study before its first cut. One that has runs has its head already.

@@ -102,6 +102,8 @@ fn shipped_plans_measure_by_the_drive_that_is_bought_today() {
         ("exflash-2015", "PCIe card"),
         ("fungible-2021", "drive, zlib pages"),
         ("endpoint", "server"),
+        ("powercut", "atomic drive, doublewrite off"),
+        ("powercut-layers", "ext4"),
     ];
     assert_eq!(baselines, expected.map(|(name, config)| (name, config.to_owned())));
 }

@@ -13,6 +13,7 @@ mod opening;
 mod pages;
 mod paper;
 mod phases;
+mod power_cuts;
 mod rates;
 mod safety;
 mod seconds;

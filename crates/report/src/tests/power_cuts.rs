@@ -1,0 +1,68 @@
+//! Power cuts in the report: what they showed stands beside each configuration, in a section and in a table.
+
+use assay_study::PowerCut;
+use assay_study::power_cut::{Commits, Loss, Moment, PageName, Recovery, Survival, TornPage};
+
+use super::truth::{load, page_of, store};
+use super::*;
+
+fn cut(config: &str, number: u32, losses: Vec<Loss>) -> PowerCut {
+    let torn = TornPage {
+        name: PageName { space: 5, page: 137 },
+        offset: 0,
+        unit_bytes: 4096,
+        is_new: vec![true, false, false, true],
+    };
+    PowerCut {
+        config: config.into(),
+        number,
+        fingerprint: "same".into(),
+        seed: 1,
+        moment: Moment::PageWrite(30),
+        loaded_ms: 700.0,
+        survival: Survival { writes: 3, whole: 1, torn: 1, lost: 1, torn_pages: vec![torn] },
+        commits: Some(Commits { acknowledged: 100, lost: 0, unanswered: 0 }),
+        recovery: Some(Recovery { server_ms: 900.0, ..Recovery::default() }),
+        losses,
+        kept_in: None,
+    }
+}
+
+#[test]
+fn what_power_cuts_showed_is_told_of_each_configuration() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(directory.path(), &[load("whole", 8, 100.0), load("torn", 8, 90.0)]);
+    let without = page_of(directory.path(), &store, None);
+    assert!(section(&without, "power-cuts").is_none());
+    assert!(!directory.path().join("tables/power_cuts.csv").exists());
+
+    let damage = Loss::Server { reason: "Database page <corruption>".into() };
+    for one in [
+        cut("whole", 1, vec![]),
+        cut("whole", 2, vec![]),
+        cut("torn", 1, vec![]),
+        cut("torn", 2, vec![damage]),
+    ] {
+        store.write_power_cut(&one).unwrap();
+    }
+    let page = page_of(directory.path(), &store, None);
+    let cuts = section(&page, "power-cuts").unwrap();
+    assert!(cuts.contains("no loss in 2 power cuts (at most 1 in 1 loses something"), "{cuts}");
+    assert!(cuts.contains("<b>LOSS in 1 of 2 power cuts</b>"), "{cuts}");
+    let told = "cut 2, in page write 30 after 0.7 s: the server did not start: Database page &lt;corruption&gt;";
+    assert!(cuts.contains(told), "{cuts}");
+    assert!(cuts.contains("Page 137 of tablespace 5 as power cut 2 of torn left it"), "{cuts}");
+    assert_eq!(cuts.matches("class=\"new\"").count(), 2);
+    assert_eq!(cuts.matches("class=\"old\"").count(), 2);
+    // What was shown goes before what settings and disk promise.
+    let safety = section(&page, "safety").unwrap();
+    assert!(safety.contains("<b>LOSS in 1 of 2 power cuts</b>"), "{safety}");
+    assert!(safety.contains("; no loss in 2 power cuts</b>"), "{safety}");
+
+    let table = std::fs::read_to_string(directory.path().join("tables/power_cuts.csv")).unwrap();
+    assert_eq!(table.lines().count(), 5, "{table}");
+    assert!(table.lines().nth(2).unwrap().starts_with("torn,2,1,"), "{table}");
+    let results = std::fs::read_to_string(directory.path().join("results.json")).unwrap();
+    let results: serde_json::Value = serde_json::from_str(&results).unwrap();
+    assert_eq!(results["power_cuts"].as_array().map(Vec::len), Some(4), "{results}");
+}
