@@ -31,8 +31,7 @@ Examples:
   assay powercut plan.toml --repeat study/power-cuts/torn-3
                                                recover a kept disk once more
 
-The disk is an image with a volatile cache, or a software drive on one: a power cut
-takes what was not flushed, in part or whole. Cuts that the study has are not repeated.
+The disk is an image with a volatile cache, or a software drive on one: a power cut takes what was not flushed, in part or whole. Cuts that the study has are not repeated.
 
 Exit code 0: nothing was lost, 1: something was, 2: an error.")]
 pub struct PowercutArgs {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use assay_models::power::Survival;
-use assay_plan::{MediaSpec, RigKind, RigSpec};
+use assay_plan::{RigKind, RigSpec};
 use assay_ports::media::Allocation;
 use assay_ports::{filesystem, program};
 use assay_serve::{AttachOptions, Attached, CutOrder, NewDrive, PowerJob};
@@ -184,7 +184,7 @@ impl<'a> PoweredRig<'a> {
 
     fn serve(&self) -> Result<Attached> {
         let is_drive = self.spec.kind == RigKind::Drive;
-        let media = self.spec.media.clone().unwrap_or_else(MediaSpec::default);
+        let media = self.spec.media.clone().unwrap_or_default();
         let nature = media.nature(is_drive);
         let power = if is_drive { PowerJob::under_drive(nature) } else { PowerJob::plain(nature) };
         let default = AttachOptions::default();

@@ -8,9 +8,6 @@ use assay_disk::{BLOCK_BYTES, Disk, Result};
 /// The length of a block, for slices.
 pub(super) const BLOCK: usize = BLOCK_BYTES as usize;
 
-/// Zeroes that a discard is made durable with are written in pieces of this.
-const ZEROES: [u8; 64 * BLOCK] = [0; 64 * BLOCK];
-
 /// One command that changed blocks.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
@@ -37,16 +34,10 @@ impl Entry {
 
     /// Makes it durable.
     pub(super) fn write_to(&self, below: &dyn Disk) -> Result<()> {
-        if let Some(data) = &self.data {
-            return below.write(self.offset, data, false);
+        match &self.data {
+            Some(data) => below.write(self.offset, data, false),
+            None => below.discard(self.offset, self.length),
         }
-        let mut offset = self.offset;
-        while offset < self.offset + self.length {
-            let bytes = (self.offset + self.length - offset).min(ZEROES.len() as u64);
-            below.write(offset, &ZEROES[..bytes as usize], false)?;
-            offset += bytes;
-        }
-        Ok(())
     }
 }
 
