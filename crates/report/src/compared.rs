@@ -6,10 +6,16 @@ use assay_study::{Config, State, Study};
 use super::differences;
 use super::format::{list, plural, threads};
 use super::leading::{is_aa_run, named};
+use assay_judge::power_cuts::PowerCuts;
 use assay_judge::summary;
 
 /// What was compared, in a sentence or two of numbers.
 pub(super) fn compared(study: &Study) -> String {
+    if study.trials.is_empty() && !study.power_cuts.is_empty() {
+        let configs = PowerCuts::of_all(&study.power_cuts).len();
+        let cuts = plural(study.power_cuts.len(), "power cut");
+        return format!("{cuts} of {}.", plural(configs, "configuration"));
+    }
     let names =
         |names: Vec<&String>| list(&names.into_iter().map(|name| named(name)).collect::<Vec<_>>());
     let workloads: Vec<String> =

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use crate::words::reason::{reason, reason_in_short};
 use crate::words::size::Size;
 use crate::words::spoilt;
+use assay_judge::power_cuts::PowerCuts;
 use assay_judge::{Comparison, Judgement, Metric, Word};
 use assay_study::{State, Study};
 
@@ -49,6 +50,7 @@ fn verdict(study: &Study, judged: &Judgement) -> String {
         one.verdict.word == Word::Inconclusive && !hangs_on_threads(judged, one)
     };
     match all.as_slice() {
+        [] if judged.trials.is_empty() && !study.power_cuts.is_empty() => after_power_cuts(study),
         [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
         [only] if only.difference.is_none() && is_untold(only) && !has_parts(judged, only) => {
@@ -57,6 +59,25 @@ fn verdict(study: &Study, judged: &Judgement) -> String {
         [only] => single(study, judged, only, study.workloads.len() > 1),
         all if all.iter().all(is_untold) => nothing_told(study, judged, all),
         all => told(study, judged, all),
+    }
+}
+
+/// The answer of a study that has power cuts and no runs.
+fn after_power_cuts(study: &Study) -> String {
+    let all = PowerCuts::of_all(&study.power_cuts);
+    let of_kind = |lost: bool| {
+        let its = all.iter().filter(|one| (one.with_loss > 0) == lost);
+        its.map(|one| named(one.config)).collect::<Vec<_>>()
+    };
+    let (lost, kept) = (of_kind(true), of_kind(false));
+    match (lost.as_slice(), kept.as_slice()) {
+        ([], _) => format!("No power cut took anything from {}.", list(&kept)),
+        (_, []) => format!("Power cuts took pages, rows or commits from {}.", list(&lost)),
+        _ => format!(
+            "Power cuts took pages, rows or commits from {}, and nothing from {}.",
+            list(&lost),
+            list(&kept)
+        ),
     }
 }
 

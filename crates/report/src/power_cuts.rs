@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use assay_judge::power_cuts::PowerCuts;
-use assay_study::power_cut::TornPage;
+use assay_study::power_cut::{Loss, TornPage};
 use assay_study::{PowerCut, Study};
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ const PARTS_IN_ROW: usize = 32;
 #[derive(Serialize)]
 pub(super) struct Shown {
     configs: Vec<OfConfig>,
-    /// The first page of which a power cut left a part that nothing mended.
+    /// A page of which a power cut left a part, of the first cut that lost more than commits.
     page: Option<Page>,
 }
 
@@ -44,7 +44,9 @@ pub(super) fn shown(study: &Study) -> Option<Shown> {
     let mut all = PowerCuts::of_all(&study.power_cuts);
     all.sort_by_key(|one| study.configs.iter().position(|config| config.name == one.config));
     let configs: Vec<OfConfig> = all.iter().map(|one| of_config(study, one)).collect();
-    let torn = study.power_cuts.iter().filter(|cut| !cut.is_survived()).find_map(torn_page);
+    let is_damaged =
+        |cut: &&PowerCut| cut.losses.iter().any(|loss| !matches!(loss, Loss::Commits { .. }));
+    let torn = study.power_cuts.iter().filter(is_damaged).find_map(torn_page);
     (!configs.is_empty()).then_some(Shown { configs, page: torn })
 }
 

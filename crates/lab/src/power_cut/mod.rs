@@ -118,12 +118,13 @@ impl<'a> Cutting<'a> {
 pub fn cut(wanted: &Wanted<'_>, progress: &dyn CutProgress) -> Result<usize> {
     let loading: &dyn LoadProgress = progress;
     let cutting = Cutting::begin(wanted, loading)?;
-    let setups = setups(wanted, loading)?;
+    let all = setups(wanted.plan, loading)?;
+    let setups = only(&all, wanted)?;
     check_programs(&setups)?;
     let is_new = Store::look(wanted.study)?.is_none();
     let mut store = Store::open_or_create(wanted.study)?;
     if is_new {
-        write_head(&mut store, wanted, &setups)?;
+        write_head(&mut store, wanted, &all)?;
     }
     let mut queue = VecDeque::new();
     for (name, (_, config)) in &setups {
@@ -185,7 +186,7 @@ pub fn repeat(
 ) -> Result<(Option<Commits>, Vec<Loss>)> {
     let loading: &dyn LoadProgress = progress;
     let cutting = Cutting::begin(wanted, loading)?;
-    let setups = setups(wanted, loading)?;
+    let setups = setups(wanted.plan, loading)?;
     let (name, _) = kept.name()?;
     let (_, config) =
         setups.get(&name).with_context(|| format!("the plan has no configuration `{name}`"))?;
@@ -198,17 +199,24 @@ pub fn repeat(
 /// Server and settings of each configuration, by its name.
 type Setups = IndexMap<String, (VariantKey, ConfigSetup)>;
 
-/// Server and settings of each configuration that is wanted, in that order, on the first of its data profiles.
-fn setups(wanted: &Wanted<'_>, progress: &dyn LoadProgress) -> Result<Setups> {
-    let all = config_setups(wanted.plan, &|text| progress.say(text))?;
-    let mut setups = IndexMap::new();
-    for name in wanted.configs {
-        let its = all.iter().find(|(key, _)| key.config == *name);
-        let (key, setup) =
-            its.with_context(|| format!("the plan has no configuration `{name}`"))?;
-        setups.insert(name.clone(), (key.clone(), setup.clone()));
-    }
-    Ok(setups)
+/// Server and settings of each configuration that is none other run again, on the first of its data profiles.
+fn setups(plan: &Plan, progress: &dyn LoadProgress) -> Result<Setups> {
+    let all = config_setups(plan, &|text| progress.say(text))?;
+    let of_config = |name: &String| {
+        let its = all.iter().find(|(key, _)| key.config == *name)?;
+        Some((name.clone(), (its.0.clone(), its.1.clone())))
+    };
+    Ok(plan.power_cut_configs().filter_map(of_config).collect())
+}
+
+/// Those of them that are wanted, in that order.
+fn only(all: &Setups, wanted: &Wanted<'_>) -> Result<Setups> {
+    let of_config = |name: &String| {
+        let setup = all.get(name);
+        let setup = setup.with_context(|| format!("the plan has no configuration `{name}`"))?;
+        Ok((name.clone(), setup.clone()))
+    };
+    wanted.configs.iter().map(of_config).collect()
 }
 
 /// The numbers of a configuration's cuts that the study lacks.

@@ -66,3 +66,26 @@ fn what_power_cuts_showed_is_told_of_each_configuration() {
     let results: serde_json::Value = serde_json::from_str(&results).unwrap();
     assert_eq!(results["power_cuts"].as_array().map(Vec::len), Some(4), "{results}");
 }
+
+#[test]
+fn a_study_of_power_cuts_alone_answers_by_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(directory.path()).unwrap();
+    let config = |name: &str| assay_study::Config {
+        name: name.into(),
+        rig: assay_study::Rig::default(),
+        settings: [].into(),
+    };
+    let configs = [config("whole"), config("torn"), config("untried")];
+    let head = assay_study::StudyHead { title: "cuts", configs: &configs, ..Default::default() };
+    store.write_head(&head).unwrap();
+    let lost = vec![Loss::RowMissing { id: 4 }];
+    for one in [cut("whole", 1, vec![]), cut("torn", 1, lost)] {
+        store.write_power_cut(&one).unwrap();
+    }
+    let page = page_of(directory.path(), &store, None);
+    assert!(
+        page.contains("Power cuts took pages, rows or commits from torn, and nothing from whole.")
+    );
+    assert!(page.contains("2 power cuts of 2 configurations."), "{page}");
+}
