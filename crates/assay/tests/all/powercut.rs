@@ -43,11 +43,7 @@ fn a_drive_that_writes_whole_commands_loses_nothing_without_the_doublewrite_buff
     let (code, told) = cut(&world, config, &["--cuts", "4"]);
     assert_eq!((code, losses(&told)), (0, vec![]), "{told}");
     let one = &told["configs"][0];
-    assert!(
-        one["acknowledged_commits"].as_u64().unwrap() > 0
-            && one["torn_writes"].as_u64().unwrap() > 0,
-        "{one}"
-    );
+    assert!(one["acknowledged_commits"].as_u64().unwrap() > 0, "{one}");
     // What the study has is not made again.
     let (code, again) = cut(&world, config, &["--cuts", "5"]);
     assert_eq!(code, 0);
