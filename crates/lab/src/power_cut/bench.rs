@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use assay_base::Size;
 use assay_judge::durability::{self, of_config};
 use assay_load::{Endpoint, Observer, Schedule, Schema, Workload};
 use assay_models::power::{Drawn, Survival, draw};
@@ -35,6 +36,9 @@ const RECOVERY_LIMIT: Duration = Duration::from_secs(300);
 
 /// A server that has told of an error and does not come up within this does not come up.
 const ERROR_LIMIT: Duration = Duration::from_secs(15);
+
+/// A page, unless the settings say otherwise (MySQL reference manual, `innodb_page_size`).
+const PAGE_BYTES: u64 = 16 << 10;
 
 /// The load beside the writers ends with the power.
 const LOAD_S: f64 = 86_400.0;
@@ -326,7 +330,10 @@ impl<'a> Bench<'a> {
         if let Err(error) = self.stop_in_order() {
             return Ok(vec![Loss::ServerEnded { reason: one_line(&error) }]);
         }
-        let losses = checks::files(self.config.server()?, &self.rig.data_dir())?;
+        let page = self.config.settings.get("innodb_page_size");
+        let page_bytes =
+            page.and_then(|text| Size::parse(text).ok()).map_or(PAGE_BYTES, |size| size.0);
+        let losses = checks::files(self.config.server()?, &self.rig.data_dir(), page_bytes)?;
         if losses.is_empty() && goes_on {
             self.running = Some(self.start()?);
         }

@@ -1,5 +1,7 @@
 //! What is checked of a server that has come up again: every table, every row of the writers, and, once it is down, every page.
 
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -139,29 +141,78 @@ fn check_table(session: &mut ClientSession, table: &str) -> Result<Option<Loss>>
     Ok(wrong.map(|(_, reason)| Loss::Table { table: table.to_owned(), reason }))
 }
 
-/// Has `innochecksum` of the server's own make read every tablespace; the server must be down.
+/// Has `innochecksum` of the server's own make read every tablespace, whose pages have `page_bytes`; the server must be down.
 ///
 /// # Errors
 /// It is not there, or cannot be run.
-pub(super) fn files(binary: &Binary, data_dir: &Path) -> Result<Vec<Loss>> {
+pub(super) fn files(binary: &Binary, data_dir: &Path, page_bytes: u64) -> Result<Vec<Loss>> {
     let program = binary.basedir.join("bin/innochecksum");
     if !program.is_file() {
         bail!("{} is missing: it comes with the server's package", program.display());
     }
     let mut losses = Vec::new();
     for file in tablespaces(data_dir)? {
-        let mut command = command(&program, binary.loader.as_ref());
-        command.arg(&file);
-        if let Err(error) = tool::run(command, CHECKSUM_LIMIT) {
-            let failed = error.downcast::<tool::Failed>()?;
-            let file = file.strip_prefix(data_dir).unwrap_or(&file).display().to_string();
-            losses.push(Loss::File {
-                file,
-                reason: assay_base::text::on_one_line(failed.stderr.trim()),
-            });
+        for pages in checked_pages(&file, page_bytes)? {
+            let mut command = command(&program, binary.loader.as_ref());
+            command.args(pages.options()).arg(&file);
+            if let Err(error) = tool::run(command, CHECKSUM_LIMIT) {
+                let failed = error.downcast::<tool::Failed>()?;
+                let file = file.strip_prefix(data_dir).unwrap_or(&file).display().to_string();
+                let reason = assay_base::text::on_one_line(failed.stderr.trim());
+                losses.push(Loss::File { file, reason });
+            }
         }
     }
     Ok(losses)
+}
+
+/// Pages of a file, from one to another, both among them; nothing: all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Pages(Option<(u64, u64)>);
+
+impl Pages {
+    fn options(self) -> Vec<String> {
+        let range = |(from, to)| vec![format!("--start-page={from}"), format!("--end-page={to}")];
+        self.0.map_or_else(Vec::new, range)
+    }
+}
+
+/// What must be whole of a file: all of it, but for a doublewrite buffer in the system tablespace. A copy there may be torn like any
+/// page; what it is a copy of is whole then.
+fn checked_pages(file: &Path, page_bytes: u64) -> Result<Vec<Pages>> {
+    let is_system = file.file_name().is_some_and(|name| name == "ibdata1");
+    let buffers =
+        if is_system { doublewrite_blocks(&File::open(file)?, page_bytes)? } else { None };
+    let Some(mut blocks) = buffers else { return Ok(vec![Pages(None)]) };
+    blocks.sort_unstable();
+    let last = file.metadata()?.len() / page_bytes - 1;
+    let mut ranges = Vec::new();
+    let mut from = 0;
+    for block in blocks {
+        if block > from {
+            ranges.push(Pages(Some((from, block - 1))));
+        }
+        from = block + DOUBLEWRITE_BLOCK_PAGES;
+    }
+    if from <= last {
+        ranges.push(Pages(Some((from, last))));
+    }
+    Ok(ranges)
+}
+
+/// Pages of each of the two parts of a doublewrite buffer in the system tablespace.
+const DOUBLEWRITE_BLOCK_PAGES: u64 = 64;
+
+/// Where the two parts begin, if there are any: page 5 of the system tablespace says so, 200 bytes before its end, behind the header of a
+/// segment (`trx0sys.h` of MariaDB and of MySQL before 8.0.20: `TRX_SYS_DOUBLEWRITE`, `_MAGIC` 10, `_BLOCK1` 14, `_BLOCK2` 18).
+fn doublewrite_blocks(file: &File, page_bytes: u64) -> Result<Option<[u64; 2]>> {
+    const MAGIC: u32 = 536_853_855;
+    let mut header = [0; 12];
+    file.read_exact_at(&mut header, 6 * page_bytes - 200 + 10)?;
+    let word = |at: usize| {
+        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
+    Ok((word(0) == MAGIC).then(|| [word(4).into(), word(8).into()]))
 }
 
 /// System, undo and table spaces of a data directory, by their names (MySQL reference manual, "InnoDB On-Disk Structures").
@@ -228,5 +279,29 @@ mod tests {
             .map(|path| path.strip_prefix(directory.path()).unwrap().to_str().unwrap())
             .collect();
         assert_eq!(names, ["db/t.ibd", "ibdata1", "mysql.ibd", "undo002", "undo_001"]);
+    }
+
+    #[test]
+    fn copies_of_pages_need_not_be_whole() {
+        let directory = tempfile::tempdir().unwrap();
+        let checked = |name: &str, blocks: Option<[u32; 2]>| {
+            let mut pages = vec![0; 300 * 4096];
+            if let Some([one, two]) = blocks {
+                let words = [536_853_855, one, two].map(u32::to_be_bytes).concat();
+                pages[6 * 4096 - 190..][..12].copy_from_slice(&words);
+            }
+            let path = directory.path().join(name);
+            std::fs::write(&path, pages).unwrap();
+            checked_pages(&path, 4096).unwrap()
+        };
+        let range = |from, to| Pages(Some((from, to)));
+        assert_eq!(checked("ibdata1", None), [Pages(None)]);
+        assert_eq!(checked("ibdata1", Some([64, 128])), [range(0, 63), range(192, 299)]);
+        assert_eq!(
+            checked("ibdata1", Some([200, 64])),
+            [range(0, 63), range(128, 199), range(264, 299)]
+        );
+        assert_eq!(checked("t.ibd", Some([64, 128])), [Pages(None)]);
+        assert_eq!(range(0, 63).options(), ["--start-page=0", "--end-page=63"]);
     }
 }
