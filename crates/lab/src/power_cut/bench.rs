@@ -266,16 +266,14 @@ impl<'a> Bench<'a> {
                 let (cutting, config, stop) = (self.cutting, self.config, &stop);
                 scope.spawn(move || load_beside(cutting, config, &place, workload, stop));
             }
-            let cut = begun.and_then(|writers| {
+            let cut = begun.and_then(|()| {
                 std::thread::sleep(drawn.load);
-                Ok((self.rig.cut_power(&order)?, writers))
+                self.rig.cut_power(&order)
             });
             // The server goes with the power, and with it all who talk to it.
             stop.store(true, Ordering::Relaxed);
             running.server.kill()?;
-            let (survival, writers) = cut?;
-            writers.end()?;
-            anyhow::Ok(survival)
+            cut
         })?;
         self.cutting.interrupt.check()?;
         Ok((survival, said.iter().map(Said::sent).collect()))
