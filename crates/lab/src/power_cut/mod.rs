@@ -15,7 +15,6 @@ mod ledger;
 mod rows;
 mod writers;
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -126,26 +125,22 @@ pub fn cut(wanted: &Wanted<'_>, progress: &dyn CutProgress) -> Result<usize> {
     if is_new {
         write_head(&mut store, wanted, &all)?;
     }
-    let mut queue = VecDeque::new();
+    let mut lacking = Vec::new();
     for (name, (_, config)) in &setups {
-        queue.push_back((name, config, missing(wanted, &cutting, &store, name, config)?));
+        lacking.push((name, config, missing(wanted, &cutting, &store, name, config)?));
     }
     let cuts = wanted.cuts.unwrap_or(cutting.spec.cuts);
-    for number in 1.. {
-        let Some((name, config, missing)) = queue.pop_front() else { break };
+    for (number, (name, config, missing)) in lacking.iter().enumerate() {
         progress.begin(name, cuts - missing.len() as u32, cuts);
         let directory = cutting.directory.join(format!("rig-{number}"));
-        let made =
-            cut_one(wanted, &cutting, (name, config, &directory), &missing, &store, progress);
-        match made {
-            // Whatever a person has cut short with it.
-            Ok(()) | Err(_) if wanted.interrupt.is_set() => {
-                let there = there(&store, name)?.len();
-                let here = (cuts as usize).saturating_sub(there);
-                return Ok(here + queue.iter().map(|(_, _, missing)| missing.len()).sum::<usize>());
-            }
-            made => made?,
+        let made = cut_one(wanted, &cutting, (name, config, &directory), missing, &store, progress);
+        // Whatever a person has cut short with it.
+        if wanted.interrupt.is_set() {
+            let here = (cuts as usize).saturating_sub(there(&store, name)?.len());
+            let behind = lacking[number + 1..].iter().map(|(_, _, missing)| missing.len());
+            return Ok(here + behind.sum::<usize>());
         }
+        made?;
     }
     Ok(0)
 }
