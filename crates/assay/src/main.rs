@@ -12,6 +12,7 @@ mod host_command;
 mod load_command;
 mod messages;
 mod models_command;
+mod plan_args;
 mod pool_command;
 mod powercut_command;
 mod print;

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
+use crate::plan_args::PlanArgs;
 use crate::{ask, print};
 use assay_judge::expectation;
 use assay_lab::hosts::{self, FromHosts, Remote, Ways};
@@ -64,16 +65,8 @@ pub struct DemoArgs {
 /// What both commands take.
 #[derive(Debug, Args)]
 struct CommonArgs {
-    /// Directory of the study; finished runs in it are not repeated [default: the plan's
-    /// name, with -quick for its quick profile; of the demo assay-demo, or once that is finished assay-demo-2, …]
-    #[arg(long, value_name = "STUDY")]
-    out: Option<PathBuf>,
-    /// Directory on the disk to measure [default: the plan's, else `work` in the study]
-    #[arg(long, value_name = "DIRECTORY")]
-    location: Option<PathBuf>,
-    /// Server program, or a directory with one [default: the plan's, else the one found or downloaded]
-    #[arg(long, value_name = "PATH")]
-    server: Option<PathBuf>,
+    #[command(flatten)]
+    over: PlanArgs,
     /// Permit the plan to overwrite this block device (repeatable)
     #[arg(long, value_name = "DEVICE")]
     erase: Vec<PathBuf>,
@@ -100,7 +93,7 @@ struct CommonArgs {
 /// As [`run`].
 pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
     let plan = Plan::demo()?;
-    let study = args.common.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
+    let study = args.common.over.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
     run_plan(plan, &study, &args.common)
 }
 
@@ -111,14 +104,12 @@ pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     let form = if args.quick { Form::Quick } else { Form::Full };
     let plan = Plan::read(&args.plan, form)?;
-    let study = args.common.out.clone().unwrap_or_else(|| default_study(&args.plan, args.quick));
+    let study = args.common.over.study(&args.plan, args.quick);
     run_plan(plan, &study, &args.common)
 }
 
 fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitCode> {
-    let given = (args.location.clone(), args.server.clone());
-    read.plan.location = given.0.or(read.plan.location);
-    read.plan.server = given.1.or(read.plan.server);
+    args.over.put_into(&mut read.plan);
     let plan = &read.plan;
     let planned = trials(plan);
     let retry = Retry { failed: args.retry_failed, flagged: args.retry_flagged };
@@ -260,15 +251,6 @@ fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<E
             trials.len()
         ),
     }
-}
-
-/// Named after the plan; the two forms are two studies.
-pub fn default_study(plan: &Path, is_quick: bool) -> PathBuf {
-    let mut name = plan.file_stem().unwrap_or("study".as_ref()).to_owned();
-    if is_quick {
-        name.push("-quick");
-    }
-    PathBuf::from(name)
 }
 
 /// `assay-demo`, or the first of `assay-demo-2`, … that is not finished: a demo is typed twice to see it twice.

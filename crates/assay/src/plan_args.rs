@@ -1,0 +1,40 @@
+//! What commands that carry out a plan take over what the plan says: where its study and its disks lie, and which server it uses.
+
+use std::path::{Path, PathBuf};
+
+use assay_plan::Plan;
+use clap::Args;
+
+/// Options that go before what a plan says.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// Directory of the study; what it has already is not repeated [default: the plan's name,
+    /// with -quick for its quick profile; of the demo assay-demo, or once that is finished assay-demo-2, …]
+    #[arg(long, value_name = "STUDY")]
+    pub out: Option<PathBuf>,
+    /// Directory on the disk to measure [default: the plan's, else `work` in the study]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub location: Option<PathBuf>,
+    /// Server program, or a directory with one [default: the plan's, else the one found or downloaded]
+    #[arg(long, value_name = "PATH")]
+    pub server: Option<PathBuf>,
+}
+
+impl PlanArgs {
+    /// The study's directory: the one given, else one named after the plan; its two forms are two studies.
+    pub fn study(&self, plan: &Path, is_quick: bool) -> PathBuf {
+        self.out.clone().unwrap_or_else(|| {
+            let mut name = plan.file_stem().unwrap_or("study".as_ref()).to_owned();
+            if is_quick {
+                name.push("-quick");
+            }
+            PathBuf::from(name)
+        })
+    }
+
+    /// Puts into the plan what was given.
+    pub fn put_into(&self, plan: &mut Plan) {
+        plan.location = self.location.clone().or(plan.location.take());
+        plan.server = self.server.clone().or(plan.server.take());
+    }
+}
