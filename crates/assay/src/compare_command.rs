@@ -11,6 +11,7 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::print;
+use assay_judge::power_cuts::power_cut_difference;
 use assay_judge::{
     Between, Chosen, Circumstance, Comparison, Metric, between, circumstances, durability,
     scale_differences,
@@ -215,10 +216,13 @@ fn of_all(told: &[Told]) -> Vec<Circumstance> {
 /// What makes the two of each pair no answers to one question, in words, each thing once.
 fn differences(a: &Side, b: &Side, pairs: &[(&Config, &Config)]) -> Result<Vec<Vec<String>>> {
     let of_pair = |(one, other): &(&Config, &Config)| {
-        let scale = scale_differences((&a.study, one), (&b.study, other));
+        let sides = ((&a.study, *one), (&b.study, *other));
+        let scale = scale_differences(sides.0, sides.1);
+        let cuts = power_cut_difference(sides.0, sides.1);
         let durability = durability::of_stored(&a.store, &a.study, one)?;
         let safety = durability.unlike(&durability::of_stored(&b.store, &b.study, other)?);
-        Ok(each_once(scale.iter().map(unlike::text).chain(unlike::safety(&safety))))
+        let told = scale.iter().chain(&cuts).map(unlike::text);
+        Ok(each_once(told.chain(unlike::safety(&safety))))
     };
     pairs.iter().map(of_pair).collect()
 }

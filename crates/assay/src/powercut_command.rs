@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use assay_base::text::time;
-use assay_judge::power_cuts::PowerCuts;
+use assay_base::text::{counted, time};
+use assay_judge::Comparison;
+use assay_judge::power_cuts::{PowerCuts, recoveries};
 use assay_lab::power_cut::{self, CutProgress, Kept, Wanted};
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_load::PrepareProgress;
@@ -16,10 +17,11 @@ use assay_study::{PowerCut, Store};
 use assay_system::interrupt::Interrupt;
 use clap::Args;
 use parking_lot::Mutex;
+use serde::Serialize;
 use serde_json::json;
 
+use crate::plan_args::PlanArgs;
 use crate::print::{self, Living};
-use crate::run_command::default_study;
 
 /// Cut the power under load again and again: does a configuration lose pages or commits?
 #[derive(Debug, Args)]
@@ -46,15 +48,8 @@ pub struct PowercutArgs {
     /// Only this configuration (repeatable) [default: all]
     #[arg(long, value_name = "NAME")]
     config: Vec<String>,
-    /// Directory of the study [default: the plan's name]
-    #[arg(long, value_name = "STUDY")]
-    out: Option<PathBuf>,
-    /// Directory that the disks lie in [default: the plan's, else `work` in the study]
-    #[arg(long, value_name = "DIRECTORY")]
-    location: Option<PathBuf>,
-    /// Server program, or a directory with one
-    #[arg(long, value_name = "PATH")]
-    server: Option<PathBuf>,
+    #[command(flatten)]
+    over: PlanArgs,
     /// Stop a configuration at its first cut with a loss
     #[arg(long)]
     until_loss: bool,
@@ -76,9 +71,8 @@ pub struct PowercutArgs {
 pub fn run(args: &PowercutArgs) -> Result<ExitCode> {
     let form = if args.quick { Form::Quick } else { Form::Full };
     let mut read = Plan::read(&args.plan, form)?;
-    read.plan.location = args.location.clone().or(read.plan.location);
-    read.plan.server = args.server.clone().or(read.plan.server);
-    let study = args.out.clone().unwrap_or_else(|| default_study(&args.plan, args.quick));
+    args.over.put_into(&mut read.plan);
+    let study = args.over.study(&args.plan, args.quick);
     let kept = args.repeat.as_deref().map(Kept::new);
     let configs = match &kept {
         Some(kept) => vec![kept.name()?.0],
@@ -137,18 +131,26 @@ fn conclude(wanted: &Wanted<'_>, is_json: bool) -> Result<ExitCode> {
         cuts.into_iter().filter(|cut| wanted.configs.contains(&cut.config)).collect();
     let mut all = PowerCuts::of_all(&cuts);
     all.sort_by_key(|one| wanted.configs.iter().position(|name| name == one.config));
+    let recoveries = recoveries(&store.study()?);
+    let recovery_of =
+        |one: &PowerCuts<'_>| recoveries.iter().find(|recovery| recovery.config == one.config);
     if is_json {
+        let configs = all.iter().map(|one| in_json(one, recovery_of(one)));
         print::line(serde_json::to_string_pretty(&json!({
-            "configs": all.iter().map(in_json).collect::<Vec<_>>(),
+            "configs": configs.collect::<Vec<_>>(),
             "cuts": cuts,
         }))?);
     } else {
-        all.iter().for_each(|one| tell(wanted, one));
+        all.iter().for_each(|one| tell(wanted, one, recovery_of(one)));
     }
     Ok(code(cuts.iter().all(PowerCut::is_survived)))
 }
 
-fn in_json(one: &PowerCuts<'_>) -> serde_json::Value {
+/// A verdict as JSON has it.
+#[derive(Serialize)]
+struct Judged(#[serde(serialize_with = "assay_report::words::json::comparison")] Comparison);
+
+fn in_json(one: &PowerCuts<'_>, recovery: Option<&Comparison>) -> serde_json::Value {
     json!({
         "config": one.config,
         "cuts": one.cuts,
@@ -160,12 +162,16 @@ fn in_json(one: &PowerCuts<'_>) -> serde_json::Value {
         "acknowledged_commits": one.acknowledged,
         "lost_commits": one.lost_commits,
         "recovery_ms": one.recovery_ms,
+        "recovery": recovery.cloned().map(Judged),
     })
 }
 
-fn tell(wanted: &Wanted<'_>, one: &PowerCuts<'_>) {
-    print::line(format_args!("{}: {}", one.config, words::verdict(one)));
+fn tell(wanted: &Wanted<'_>, one: &PowerCuts<'_>, recovery: Option<&Comparison>) {
+    print::line(format_args!("{}: {}", one.config, words::result(one)));
     print::line(format_args!("  {}", words::seen(one)));
+    if let Some(recovery) = recovery {
+        print::line(format_args!("  time to recover: {}", words::recovery(recovery)));
+    }
     let Some(first) = one.first_loss else { return };
     print::line(format_args!("  first loss: {}", words::lost(first)));
     if let Some(page) = first.survival.torn_pages.first() {
@@ -228,7 +234,7 @@ impl CutProgress for Progress {
             ..Going::default()
         };
         let there = if done > 0 { format!(", {done} of them made before") } else { String::new() };
-        self.line.say(format_args!("{config}: {cuts} power cuts{there}"));
+        self.line.say(format_args!("{config}: {}{there}", counted(cuts.into(), "power cut")));
     }
 
     fn cut(&self, cut: &PowerCut) {

@@ -13,6 +13,7 @@ use crate::difference::runs::of_pairs;
 use crate::interval::LEVEL;
 use crate::papers::{IntervalTable, interval_table};
 use crate::phases::{Phases, judged};
+use crate::power_cuts::recoveries;
 use crate::trial::measured::{Measured, Standing, measured};
 use crate::trial::metric::Metric;
 use crate::trial::sound::sound_series;
@@ -44,6 +45,8 @@ pub struct Judgement {
     pub trials: Vec<OfTrial>,
     /// Phases, each by itself.
     pub phases: Phases,
+    /// Times to recover from power cuts: of each configuration with some against the baseline's.
+    pub recoveries: Vec<Comparison>,
 }
 
 impl Judgement {
@@ -102,6 +105,7 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
             })
             .collect::<Result<_>>()?,
         phases: judged(store, study)?,
+        recoveries: recoveries(study),
     })
 }
 

@@ -224,7 +224,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         rates: rates::table(study, input.groups),
         statements: statements::table(study, input.groups, input.judgement),
         several,
-        power_cuts: power_cuts::shown(study),
+        power_cuts: power_cuts::shown(study, &input.judgement.recoveries),
         phases: phases::shown(study, input.groups, input.judgement),
         endurance: worth::endurance::table(study, input.groups, input.judged),
         cost: worth::cost::table(study, input.groups, input.judged),

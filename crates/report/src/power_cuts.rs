@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use assay_judge::Comparison;
 use assay_judge::power_cuts::PowerCuts;
 use assay_study::power_cut::{Loss, TornPage};
 use assay_study::{PowerCut, Study};
@@ -29,6 +30,8 @@ struct OfConfig {
     is_survived: bool,
     verdict: String,
     seen: String,
+    /// How its time to recover compares with the baseline's.
+    recovery: Option<String>,
     losses: Vec<String>,
 }
 
@@ -40,23 +43,26 @@ struct Page {
 }
 
 /// The section; nothing of a study without power cuts.
-pub(super) fn shown(study: &Study) -> Option<Shown> {
+pub(super) fn shown(study: &Study, recoveries: &[Comparison]) -> Option<Shown> {
     let mut all = PowerCuts::of_all(&study.power_cuts);
     all.sort_by_key(|one| study.configs.iter().position(|config| config.name == one.config));
-    let configs: Vec<OfConfig> = all.iter().map(|one| of_config(study, one)).collect();
+    let recovery_of = |name: &str| recoveries.iter().find(|one| one.config == name);
+    let configs: Vec<OfConfig> =
+        all.iter().map(|one| of_config(study, one, recovery_of(one.config))).collect();
     let is_damaged =
         |cut: &&PowerCut| cut.losses.iter().any(|loss| !matches!(loss, Loss::Commits { .. }));
     let torn = study.power_cuts.iter().filter(is_damaged).find_map(torn_page);
     (!configs.is_empty()).then_some(Shown { configs, page: torn })
 }
 
-fn of_config(study: &Study, one: &PowerCuts<'_>) -> OfConfig {
+fn of_config(study: &Study, one: &PowerCuts<'_>, recovery: Option<&Comparison>) -> OfConfig {
     let its = study.power_cuts.iter().filter(|cut| cut.config == one.config);
     OfConfig {
         name: one.config.to_owned(),
         is_survived: one.with_loss == 0,
-        verdict: words::verdict(one),
+        verdict: words::result(one),
         seen: words::seen(one),
+        recovery: recovery.map(words::recovery),
         losses: its.filter(|cut| !cut.is_survived()).map(words::lost).collect(),
     }
 }

@@ -34,6 +34,14 @@ pub struct PowerCut {
     pub kept_in: Option<String>,
 }
 
+impl PowerCut {
+    /// How long it took until the server let somebody in, in milliseconds; nothing where it did not.
+    #[must_use]
+    pub fn recovery_ms(&self) -> Option<f64> {
+        self.recovery.map(|recovery| recovery.file_system_ms + recovery.server_ms)
+    }
+}
+
 /// Transactions between the last check and the power cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commits {
@@ -75,6 +83,11 @@ pub enum Loss {
     /// The server did not start.
     Server {
         /// In its log's words.
+        reason: String,
+    },
+    /// The replica could not take over.
+    TakeOver {
+        /// In its words.
         reason: String,
     },
     /// The server ended while it was asked.

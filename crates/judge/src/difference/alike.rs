@@ -25,6 +25,17 @@ pub enum Unlike {
     Tables([Option<Tables>; 2]),
     /// What models are divided by.
     Scale([Option<Scale>; 2]),
+    /// In how many of how many power cuts something was lost: of one side in some, of the other in none.
+    PowerCuts([CutsLost; 2]),
+}
+
+/// Power cuts of one side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutsLost {
+    /// All of them.
+    pub cuts: u64,
+    /// Those that lost something.
+    pub with_loss: u64,
 }
 
 /// In what two configurations differ that makes their figures no answer to one question, each thing once; empty if in

@@ -35,6 +35,8 @@ pub enum Basis {
     /// Two studies, of which one has a single repeat: how two runs of the same would differ is known of neither, and no
     /// floor measured within one of them tells it.
     SeparateRuns,
+    /// Power cuts, which have nothing in common.
+    PowerCuts,
     /// One repeat, and the spread of a configuration that ran twice.
     OneRepeatAndNoiseFloor,
     /// One repeat: how it varied from second to second, and no more.
@@ -260,6 +262,20 @@ pub fn between_studies(
         _ => None,
     };
     Some(told(levels, &log, &plain, basis, [repeats, sides.len()], permutation))
+}
+
+/// Compares samples that share nothing and are no runs: of positive values. Nothing where one has fewer than two.
+pub(crate) fn between_samples(a: &[f64], b: &[f64], seed: u64) -> Option<Difference> {
+    let logs = [a, b].map(|values| values.iter().map(|value| value.ln()).collect::<Vec<f64>>());
+    let (log, plain) = (unpaired(&logs[0], &logs[1])?, unpaired(a, b)?);
+    let permutation = exchange(&logs[0], &logs[1], seed).map(|permuted| Permutation {
+        of: Units::PowerCuts,
+        units: a.len() + b.len(),
+        permuted,
+    });
+    let least = a.len().min(b.len());
+    let levels = [a, b].map(mean);
+    Some(told(levels, &log, &plain, Basis::PowerCuts, [least, 1], permutation))
 }
 
 fn told(

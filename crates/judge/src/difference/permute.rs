@@ -18,6 +18,8 @@ pub enum Units {
     Repeats,
     /// Repeats of two studies, which have nothing in common.
     RepeatsOfBothStudies,
+    /// Power cuts of both configurations, which have nothing in common.
+    PowerCuts,
     /// Blocks of time within repeats.
     Blocks {
         /// Seconds of each.

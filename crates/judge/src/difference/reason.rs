@@ -46,6 +46,10 @@ pub enum Reason {
         /// Whether the correction for the thread counts raised it.
         is_corrected: bool,
     },
+    /// Power cuts took something from this configuration: what came up again is less than what was there.
+    LostInPowerCuts(String),
+    /// There are not two power cuts of both.
+    TooFewPowerCuts,
     /// The interval has both signs in it.
     IntervalHasBothSigns,
     /// One thread count points one way and another, or all of them together, the other way.

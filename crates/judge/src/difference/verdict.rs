@@ -139,7 +139,7 @@ fn one_run(basis: Basis) -> Option<Reason> {
     match basis {
         Basis::OneRepeat => Some(Reason::OneRun),
         Basis::OneRepeatAndNoiseFloor => Some(Reason::OneRunAndFloor),
-        Basis::Repeats | Basis::SeparateRepeats | Basis::SeparateRuns => None,
+        Basis::Repeats | Basis::SeparateRepeats | Basis::SeparateRuns | Basis::PowerCuts => None,
     }
 }
 

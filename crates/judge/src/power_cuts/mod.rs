@@ -1,7 +1,13 @@
 //! What a series of power cuts shows of a configuration.
 
-use assay_study::PowerCut;
+mod recovery;
+
 use assay_study::power_cut::Commits;
+use assay_study::{Config, PowerCut, Study};
+
+use crate::difference::alike::{CutsLost, Unlike};
+
+pub use recovery::recoveries;
 
 /// How sure the bound is.
 pub const CONFIDENCE: f64 = 0.95;
@@ -39,17 +45,19 @@ impl<'a> PowerCuts<'a> {
         of_one.filter_map(PowerCuts::of).collect()
     }
 
+    /// Of the configuration with that name; nothing where it has no cuts.
+    #[must_use]
+    pub fn of_config(cuts: &'a [PowerCut], config: &str) -> Option<PowerCuts<'a>> {
+        PowerCuts::of_all(cuts).into_iter().find(|one| one.config == config)
+    }
+
     /// Of one configuration's cuts; nothing of none.
     fn of(cuts: &'a [PowerCut]) -> Option<PowerCuts<'a>> {
         let sum = |figure: &dyn Fn(&PowerCut) -> u64| cuts.iter().map(figure).sum::<u64>();
         let commits = |figure: &dyn Fn(&Commits) -> u64| {
             cuts.iter().filter_map(|cut| cut.commits.as_ref()).map(figure).sum::<u64>()
         };
-        let mut recovery: Vec<f64> = cuts
-            .iter()
-            .filter_map(|cut| cut.recovery.as_ref())
-            .map(|recovery| recovery.file_system_ms + recovery.server_ms)
-            .collect();
+        let mut recovery: Vec<f64> = cuts.iter().filter_map(PowerCut::recovery_ms).collect();
         recovery.sort_by(f64::total_cmp);
         let middle = recovery.get(recovery.len() / 2);
         Some(PowerCuts {
@@ -82,13 +90,25 @@ impl<'a> PowerCuts<'a> {
     }
 }
 
+/// That power cuts took something from one of both and nothing from the other; nothing where one has none.
+#[must_use]
+pub fn power_cut_difference(a: (&Study, &Config), b: (&Study, &Config)) -> Option<Unlike> {
+    let lost = |(study, config): (&Study, &Config)| {
+        let its = PowerCuts::of_config(&study.power_cuts, &config.name)?;
+        Some(CutsLost { cuts: its.cuts, with_loss: its.with_loss })
+    };
+    let both = [lost(a)?, lost(b)?];
+    let is_safe = both.map(|one| one.with_loss == 0);
+    (is_safe[0] != is_safe[1]).then_some(Unlike::PowerCuts(both))
+}
+
 #[cfg(test)]
 mod tests {
     use assay_study::power_cut::{Loss, Moment, Recovery, Survival};
 
     use super::*;
 
-    fn cut(config: &str, number: u32, losses: Vec<Loss>) -> PowerCut {
+    pub(super) fn cut(config: &str, number: u32, losses: Vec<Loss>) -> PowerCut {
         PowerCut {
             config: config.into(),
             number,
@@ -123,6 +143,25 @@ mod tests {
         assert_eq!(all[0].recovery_ms, Some([100.0, 200.0, 300.0]));
         assert_eq!(all[0].first_loss.map(|cut| cut.number), Some(2));
         assert_eq!(PowerCuts::of_all(&[]), []);
+    }
+
+    #[test]
+    fn configurations_are_unlike_where_power_cuts_took_something_from_one_alone() {
+        let mut study = crate::simulated::study(&["a", "b", "c", "d"], &[]);
+        let loss = || vec![Loss::RowMissing { id: 1 }];
+        study.power_cuts = vec![
+            cut("a", 1, vec![]),
+            cut("a", 2, vec![]),
+            cut("b", 1, loss()),
+            cut("c", 1, vec![]),
+        ];
+        let between = |a: usize, b: usize| {
+            let side = |place: usize| (&study, &study.configs[place]);
+            power_cut_difference(side(a), side(b))
+        };
+        let lost = |cuts, with_loss| CutsLost { cuts, with_loss };
+        assert_eq!(between(0, 1), Some(Unlike::PowerCuts([lost(2, 0), lost(1, 1)])));
+        assert_eq!((between(0, 2), between(0, 3), between(1, 1)), (None, None, None));
     }
 
     #[test]

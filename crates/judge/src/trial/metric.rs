@@ -1,5 +1,5 @@
 //! What is judged: throughput and percentiles of the response time of a transaction, which the catalogue of metrics has;
-//! and, where a plan asks for them, percentiles of kinds of statement.
+//! where a plan asks for them, percentiles of kinds of statement; and of power cuts the time to recover.
 
 use serde::{Serialize, Serializer};
 
@@ -21,7 +21,12 @@ pub enum Metric {
     P999,
     /// A percentile of one kind of statement.
     Statement(StatementPercentile),
+    /// How long it takes to come up again after a power cut; no figure of a run.
+    Recovery,
 }
+
+/// The name of [`Metric::Recovery`], which the catalogue of what runs measure does not have.
+const RECOVERY: &str = "recovery_ms";
 
 impl Metric {
     /// Those of every study.
@@ -33,10 +38,10 @@ impl Metric {
         Some(StatementPercentile::of(kind)?.into_iter().map(Metric::Statement))
     }
 
-    /// What the catalogue says of it, or of that percentile of a whole transaction.
+    /// What the catalogue says of it, or of a time like it.
     fn entry(self) -> &'static metrics::Metric {
         match self {
-            Metric::Statement(_) => metric!("latency_ms_p99"),
+            Metric::Statement(_) | Metric::Recovery => metric!("latency_ms_p99"),
             Metric::Throughput => metric!("tps"),
             Metric::P50 => metric!("latency_ms_p50"),
             Metric::P95 => metric!("latency_ms_p95"),
@@ -49,6 +54,7 @@ impl Metric {
     pub fn name(self) -> &'static str {
         match self {
             Metric::Statement(one) => one.name(),
+            Metric::Recovery => RECOVERY,
             _ => self.entry().name,
         }
     }
@@ -57,6 +63,7 @@ impl Metric {
     pub fn label(self) -> &'static str {
         match self {
             Metric::Statement(one) => one.label(),
+            Metric::Recovery => "recovery time",
             _ => self.entry().judged.map_or(self.name(), |judged| judged.label),
         }
     }
@@ -70,6 +77,7 @@ impl Metric {
     pub fn tail(self) -> Option<f64> {
         match self {
             Metric::Statement(one) => Some(one.tail()),
+            Metric::Recovery => None,
             _ => self.entry().judged.and_then(|judged| judged.tail),
         }
     }

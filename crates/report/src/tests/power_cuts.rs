@@ -54,6 +54,11 @@ fn what_power_cuts_showed_is_told_of_each_configuration() {
     assert!(cuts.contains("Page 137 of tablespace 5 as power cut 2 of torn left it"), "{cuts}");
     assert_eq!(cuts.matches("class=\"new\"").count(), 2);
     assert_eq!(cuts.matches("class=\"old\"").count(), 2);
+    // The time to recover is judged, but not of what lost something.
+    assert!(
+        cuts.contains("inconclusive; power cuts took something from torn, and what comes up with less is not compared"),
+        "{cuts}"
+    );
     // What was shown goes before what settings and disk promise.
     let safety = section(&page, "safety").unwrap();
     assert!(safety.contains("<b>LOSS in 1 of 2 power cuts</b>"), "{safety}");
@@ -65,6 +70,24 @@ fn what_power_cuts_showed_is_told_of_each_configuration() {
     let results = std::fs::read_to_string(directory.path().join("results.json")).unwrap();
     let results: serde_json::Value = serde_json::from_str(&results).unwrap();
     assert_eq!(results["power_cuts"].as_array().map(Vec::len), Some(4), "{results}");
+    assert_eq!(results["judgement"]["recoveries"][0]["metric"], "recovery_ms", "{results}");
+}
+
+#[test]
+fn the_time_to_recover_is_judged_like_any_other_figure() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(directory.path(), &[load("base", 8, 100.0), load("slow", 8, 90.0)]);
+    for number in 1..=8 {
+        for (config, server_ms) in [("base", 900.0), ("slow", 1350.0)] {
+            let server_ms = server_ms * (1.0 + f64::from(number) / 1000.0);
+            let recovery = Some(Recovery { server_ms, ..Recovery::default() });
+            store.write_power_cut(&PowerCut { recovery, ..cut(config, number, vec![]) }).unwrap();
+        }
+    }
+    let page = page_of(directory.path(), &store, None);
+    let cuts = section(&page, "power-cuts").unwrap();
+    assert!(cuts.contains("worse: 50.0 % longer (95 % interval"), "{cuts}");
+    assert!(cuts.contains("against base"), "{cuts}");
 }
 
 #[test]

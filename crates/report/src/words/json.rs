@@ -27,6 +27,8 @@ pub struct JudgementView<'a> {
     trials: Vec<TrialView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     phases: Option<PhasesView<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    recoveries: Vec<ComparisonView<'a>>,
 }
 
 /// Phases, each judged by itself.
@@ -68,6 +70,7 @@ impl<'a> JudgementView<'a> {
             samples_note: PERCENTILE_OF_PERCENTILES,
             trials: judged.trials.iter().map(TrialView::of).collect(),
             phases: PhasesView::of(&judged.phases),
+            recoveries: judged.recoveries.iter().map(ComparisonView::of).collect(),
         }
     }
 }

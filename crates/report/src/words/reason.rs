@@ -67,6 +67,10 @@ fn of_reason(reason: &Reason, metric: Metric) -> String {
             let after = if *is_corrected { " after correction for the thread counts" } else { "" };
             format!("{whose} {}{after}", of_p(*p))
         }
+        Reason::LostInPowerCuts(config) => format!(
+            "power cuts took something from {config}, and what comes up with less is not compared"
+        ),
+        Reason::TooFewPowerCuts => "it takes two power cuts or more of both".into(),
         Reason::IntervalHasBothSigns => "the interval includes both directions".into(),
         Reason::DependsOnThreads { directions: its, .. } => {
             format!("depends on the thread count: {}", directions(its))
@@ -99,7 +103,11 @@ fn more(one: &Comparison) -> Option<String> {
         (_, None) => Some("deciding it is not feasible: the difference is within the noise".into()),
         (_, Some(more)) => {
             let about = if found.rests_on_seconds_alone() { "at least" } else { "about" };
-            let repeats = counted(u64::from(*more), "more repeat");
+            let what = match one.metric {
+                Metric::Recovery => "more power cut",
+                _ => "more repeat",
+            };
+            let repeats = counted(u64::from(*more), what);
             Some(format!("{about} {repeats} would decide"))
         }
     }

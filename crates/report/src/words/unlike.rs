@@ -3,7 +3,7 @@
 use assay_judge::durability::Difference;
 use assay_judge::{Lone, Unlike};
 
-use super::{NONE, durability, rig};
+use super::{NONE, durability, power_cuts, rig};
 use assay_base::text::threads;
 
 /// `tables: 2 × 1000 rows and 2 × 9000 rows`.
@@ -17,6 +17,10 @@ pub fn text(unlike: &Unlike) -> String {
             format!("tables: {}", both(rows))
         }
         Unlike::Scale(scales) => format!("scale: {}", both(scales.map(|one| one.map(rig::scale)))),
+        Unlike::PowerCuts(sides) => {
+            let [a, b] = sides.map(|one| power_cuts::lost_of(one.with_loss, one.cuts));
+            format!("they differ in crash safety, power cuts: {a}, against {b}")
+        }
     }
 }
 
@@ -43,6 +47,7 @@ pub fn lone(lone: &Lone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_judge::CutsLost;
     use assay_judge::durability::{Commits, Pages};
     use assay_study::{Scale, Tables};
 
@@ -57,6 +62,15 @@ mod tests {
         let values = [some("zipf"), None];
         let option = Unlike::Option { workload: "w".into(), option: "rand_type".into(), values };
         assert_eq!(text(&option), "workload `w` has rand_type zipf and none");
+    }
+
+    #[test]
+    fn what_power_cuts_took_from_one_side_alone_is_told() {
+        let sides = [(100, 0), (20, 3)].map(|(cuts, with_loss)| CutsLost { cuts, with_loss });
+        assert_eq!(
+            text(&Unlike::PowerCuts(sides)),
+            "they differ in crash safety, power cuts: no loss in 100 power cuts, against LOSS in 3 of 20 power cuts"
+        );
     }
 
     #[test]

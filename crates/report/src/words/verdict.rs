@@ -118,6 +118,7 @@ pub fn units(units: Units) -> String {
     match units {
         Units::Repeats => "repeats".into(),
         Units::RepeatsOfBothStudies => "repeats of both studies".into(),
+        Units::PowerCuts => "power cuts of both".into(),
         Units::Blocks { length_s } => format!("blocks of {length_s} s within repeats"),
     }
 }
