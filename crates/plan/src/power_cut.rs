@@ -1,9 +1,12 @@
 //! How the power is cut: how often, and under what load.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::{Plan, RigKind};
+use super::{Plan, RigKind, settings};
 
 /// How `assay powercut` goes about it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +25,26 @@ pub struct PowerCutSpec {
     pub workload_threads: u32,
     /// The longest time under load before a cut, in milliseconds.
     pub load_ms: u64,
+    /// Configurations whose server has a replica that takes over after a cut, and how that follows.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub replicas: BTreeMap<String, Replication>,
+    /// How long what a primary sends is on its way to its replica, in milliseconds; what is on its way when the power goes is lost.
+    /// Default: 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replica_delay_ms: Option<u64>,
+}
+
+/// One way between two zones of a cloud's region takes some such time.
+const REPLICA_DELAY_MS: u64 = 1;
+
+/// How a replica follows its primary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replication {
+    /// A commit is acknowledged when the replica has it.
+    SemiSync,
+    /// A commit is acknowledged whether the replica has it or not.
+    Async,
 }
 
 impl Default for PowerCutSpec {
@@ -33,11 +56,30 @@ impl Default for PowerCutSpec {
             workload: None,
             workload_threads: 4,
             load_ms: 1500,
+            replicas: BTreeMap::new(),
+            replica_delay_ms: None,
         }
     }
 }
 
 impl PowerCutSpec {
+    /// What of it concerns this configuration.
+    #[must_use]
+    pub fn of_config(&self, name: &str) -> PowerCutSpec {
+        let mut own = self.clone();
+        own.replicas.retain(|config, _| config == name);
+        if own.replicas.is_empty() {
+            own.replica_delay_ms = None;
+        }
+        own
+    }
+
+    /// How long what a primary sends is on its way to its replica.
+    #[must_use]
+    pub fn replica_delay(&self) -> Duration {
+        Duration::from_millis(self.replica_delay_ms.unwrap_or(REPLICA_DELAY_MS))
+    }
+
     /// Checks what it says alone.
     fn check(&self) -> Result<()> {
         for (key, value, least, most) in [
@@ -46,6 +88,7 @@ impl PowerCutSpec {
             ("rows", self.rows.into(), u64::from(self.writers) * 16, 100_000_000),
             ("workload_threads", self.workload_threads.into(), 1, 1000),
             ("load_ms", self.load_ms, 10, 3_600_000),
+            ("replica_delay_ms", self.replica_delay_ms.unwrap_or(REPLICA_DELAY_MS), 0, 10_000),
         ] {
             ensure!(
                 (least..=most).contains(&value),
@@ -63,6 +106,9 @@ impl PowerCutSpec {
 pub(super) fn check(plan: &Plan) -> Result<()> {
     let Some(spec) = &plan.power_cut else { return Ok(()) };
     spec.check().context("power_cut")?;
+    for name in spec.replicas.keys() {
+        check_replica(plan, name).with_context(|| format!("power_cut: replicas: `{name}`"))?;
+    }
     if let Some(name) = &spec.workload {
         let workload = plan.workloads.get(name).with_context(|| {
             format!("power_cut: no workload is called `{name}`; name one of [workloads]")
@@ -72,6 +118,28 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
             "power_cut: the workload `{name}` needs no server; name one that does"
         );
     }
+    Ok(())
+}
+
+/// Settings that leave a server without the binary log that a replica reads.
+const NO_BINARY_LOG: [&str; 2] = ["skip_log_bin", "disable_log_bin"];
+
+fn check_replica(plan: &Plan, name: &str) -> Result<()> {
+    let config = plan.configs.get(name);
+    let config = config.with_context(|| {
+        format!("no configuration is called so; the plan has {}", plan.config_names())
+    })?;
+    let settings = settings::checked(&plan.settings_of(config))?;
+    let is_set = |name: &&&str| {
+        let value = settings.get(**name).map(|value| value.to_ascii_lowercase());
+        value.is_some_and(|value| !matches!(value.as_str(), "0" | "off" | "false"))
+    };
+    let without = NO_BINARY_LOG.iter().find(is_set);
+    ensure!(
+        without.is_none(),
+        "a replica reads the binary log; set {} = false and log_bin = \"binlog\"",
+        without.unwrap_or(&"skip_log_bin")
+    );
     Ok(())
 }
 

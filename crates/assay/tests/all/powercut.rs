@@ -87,6 +87,58 @@ fn commits_that_a_disk_did_not_flush_are_found_missing() {
     assert_eq!(world.leftovers(), [""; 0]);
 }
 
+/// A primary that flushes nothing for a commit, with a replica that it waits for, and one that flushes all with one that it does not.
+const PAIRS: &str = r#"
+title = "pairs"
+threads = [4]
+seconds = 1
+[settings]
+innodb_buffer_pool_size = "16M"
+innodb_redo_log_capacity = "8M"
+performance_schema = false
+log_bin = "binlog"
+[rig]
+kind = "image"
+size = "768M"
+[workloads.w]
+recipe = "oltp_write_only"
+[power_cut]
+replica_delay_ms = 20
+[power_cut.replicas]
+semi-sync = "semi-sync"
+async = "async"
+[configs.semi-sync.settings]
+innodb_flush_log_at_trx_commit = 2
+sync_binlog = 0
+[configs.async]
+"#;
+
+#[test]
+fn a_semi_synchronous_replica_has_what_its_primary_acknowledged() {
+    if !can_cut("a_semi_synchronous_replica_has_what_its_primary_acknowledged") {
+        return;
+    }
+    let world = World::new();
+    let plan = world.write("pair.toml", PAIRS);
+    let plan = plan.to_str().unwrap();
+    let cut = |config: &str, cuts: &str| {
+        let words = ["powercut", plan, "--config", config, "--out", "study", "--json"];
+        let output = world.run(&[&words[..], &["--cuts", cuts]].concat());
+        let told: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|_| panic!("{config}: {}", String::from_utf8_lossy(&output.stderr)));
+        assert_eq!((output.status.code(), losses(&told)), (Some(0), vec![]), "{config}: {told}");
+        let one = &told["configs"][0];
+        assert!(one["acknowledged_commits"].as_u64().unwrap() > 0, "{one}");
+        assert!(one["recovery_ms"][1].as_f64().unwrap() > 0.0, "{one}");
+        one["lost_commits"].as_u64().unwrap()
+    };
+    assert_eq!(cut("semi-sync", "3"), 0);
+    // One that is not waited for is behind, sooner or later: its losses are counted, and permitted.
+    let is_behind = (1..=10).any(|cuts: u32| cut("async", &(cuts * 2).to_string()) > 0);
+    assert!(is_behind, "no commit was lost in 20 cuts, though nobody waited for the replica");
+    assert_eq!(world.leftovers(), [""; 0]);
+}
+
 #[test]
 fn what_cannot_be_cut_is_refused_in_a_line() {
     let world = World::new();

@@ -4,38 +4,28 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use assay_base::Size;
-use assay_judge::durability::{self, of_config};
 use assay_load::{Endpoint, Observer, Schedule, Schema, Workload};
 use assay_models::power::{Drawn, Survival, draw};
-use assay_plan::RigKind;
+use assay_plan::{Replication, RigKind};
 use assay_serve::CutOrder;
 use assay_study::power_cut::{Commits, Loss, PowerCut, Recovery};
-use assay_system::ledger::Made;
-use assay_system::resource::Resource;
 
 use super::checks;
 use super::kept::{Kept, KeptCut};
 use super::ledger::{Ledger, Sent};
+use super::replica::Replica;
 use super::rows::Rows;
+use super::running::{Place, Running};
 use super::writers::{self, Said};
 use super::{Cutting, fingerprint_of};
 use crate::rig::powered::{Fallen, PoweredRig};
-use crate::rig::server::{self, Flavour, Server, Start};
+use crate::rig::server::{self, Settings};
 use crate::rig::snapshot::{Request, endpoint};
 use crate::run::ConfigSetup;
-
-/// A shutdown writes every dirty page.
-const SHUTDOWN_LIMIT: Duration = Duration::from_secs(300);
-
-/// Recovery may take as long as this until it counts as none.
-const RECOVERY_LIMIT: Duration = Duration::from_secs(300);
-
-/// A server that has told of an error and does not come up within this does not come up.
-const ERROR_LIMIT: Duration = Duration::from_secs(15);
 
 /// A page, unless the settings say otherwise (MySQL reference manual, `innodb_page_size`).
 const PAGE_BYTES: u64 = 16 << 10;
@@ -50,19 +40,12 @@ pub(super) struct Bench<'a> {
     config: &'a ConfigSetup,
     fingerprint: String,
     rows: Rows,
-    // Dropped from here: the server before the rig.
+    // Dropped from here: the servers before the rig.
     running: Option<Running>,
+    replica: Option<Replica<'a>>,
     rig: PoweredRig<'a>,
     ledger: Ledger,
     directory: PathBuf,
-}
-
-/// A server on the rig.
-struct Running {
-    server: Server,
-    may_lose: bool,
-    _listed: Made,
-    _run_dir: Made,
 }
 
 /// What came up again after a cut.
@@ -85,6 +68,9 @@ impl<'a> Bench<'a> {
         directory: &Path,
     ) -> Result<Bench<'a>> {
         let mut bench = Bench::bare(cutting, name, config, directory)?;
+        let how = cutting.spec.replicas.get(name);
+        let replica = how.map(|how| Replica::new(cutting, config, *how, directory)).transpose();
+        bench.replica = replica.map_err(|error| bench.explain(error))?;
         bench.fill().map_err(|error| bench.explain(error))?;
         Ok(bench)
     }
@@ -107,9 +93,10 @@ impl<'a> Bench<'a> {
             cutting,
             name,
             config,
-            fingerprint: fingerprint_of(cutting.plan, spec, config)?,
+            fingerprint: fingerprint_of(cutting.plan, spec, name, config)?,
             rows,
             running: None,
+            replica: None,
             rig,
             ledger: Ledger::new(rows),
             directory: directory.to_owned(),
@@ -146,9 +133,14 @@ impl<'a> Bench<'a> {
         }
         let running = self.start()?;
         let options = &self.config.schema.create_table_options;
-        writers::prepare(&endpoint_of(&running.server), &self.rows, options)?;
-        self.running = Some(running);
-        self.stop_in_order()?;
+        writers::prepare(&running.endpoint(), &self.rows, options)?;
+        if let Some(replica) = &self.replica {
+            replica.prepare(&running.server)?;
+        }
+        running.stop_in_order()?;
+        if let Some(replica) = &self.replica {
+            replica.copy(&data_dir)?;
+        }
         self.rig.take_down()?;
         self.rig.save_media(&self.base())
     }
@@ -177,10 +169,6 @@ impl<'a> Bench<'a> {
         let (survival, sent) = self.load_and_cut(&drawn)?;
         let loaded_ms = began.elapsed().as_secs_f64() * 1e3;
         self.rig.clear()?;
-        let image = self.directory.join("cut.img");
-        self.rig.save_media(&image)?;
-        let before = self.ledger.clone();
-        let came = self.come_up(&sent)?;
         let mut cut = PowerCut {
             config: self.name.to_owned(),
             number,
@@ -189,22 +177,59 @@ impl<'a> Bench<'a> {
             moment: drawn.moment,
             loaded_ms,
             survival,
-            commits: came.commits,
-            recovery: came.recovery,
-            losses: came.losses,
+            commits: None,
+            recovery: None,
+            losses: Vec::new(),
             kept_in: None,
         };
+        if self.replica.is_some() {
+            self.take_over(&sent)?.tell(&mut cut);
+        } else {
+            self.come_up_or_keep(sent, &mut cut)?;
+        }
+        Ok(cut)
+    }
+
+    /// Brings up again what lost its power; if that lost something, keeps it as the power cut left it.
+    fn come_up_or_keep(&mut self, sent: Vec<Sent>, cut: &mut PowerCut) -> Result<()> {
+        let image = self.directory.join("cut.img");
+        self.rig.save_media(&image)?;
+        let before = self.ledger.clone();
+        self.come_up(&sent)?.tell(cut);
         if !cut.is_survived() {
             self.throw_away()?;
-            let kept = KeptCut { config: self.name.to_owned(), number, ledger: before, sent };
+            let (config, number) = (self.name.to_owned(), cut.number);
+            let kept = KeptCut { config, number, ledger: before, sent };
             cut.kept_in = self.cutting.kept.keep(&image, &kept)?;
         }
         std::fs::remove_file(&image).or_else(|error| match error.kind() {
             // It is kept now.
             std::io::ErrorKind::NotFound => Ok(()),
-            _ => Err(error),
-        })?;
-        Ok(cut)
+            _ => Err(error.into()),
+        })
+    }
+
+    /// Lets the replica take over from the server that is gone, and checks all that it has. Whatever it has, the next cut begins anew.
+    fn take_over(&mut self, sent: &[Sent]) -> Result<Came> {
+        let tables = self.workload_tables();
+        let replica = self.replica.as_mut().context("there is no replica")?;
+        let took = match replica.take_over() {
+            Ok(took) => took,
+            Err(error) => return Ok(Came::lost(Loss::TakeOver { reason: one_line(&error) })),
+        };
+        let recovery = Recovery { server_ms: took.as_secs_f64() * 1e3, ..Recovery::default() };
+        let mut came = Came { recovery: Some(recovery), ..Came::default() };
+        // A primary that waits for no replica may lose what it acknowledged last.
+        let may_lose = self.cutting.spec.replicas.get(self.name) == Some(&Replication::Async);
+        let running = replica.running().context("the replica has ended")?;
+        came.check(running, tables, &mut self.ledger, sent, may_lose)?;
+        let losses = match replica.stop_in_order() {
+            Ok(()) => check_files(self.config, &replica.data_dir())?,
+            Err(error) => vec![Loss::ServerEnded { reason: one_line(&error) }],
+        };
+        came.losses.extend(losses);
+        self.throw_away()?;
+        Ok(came)
     }
 
     /// Brings up what was kept of a cut, and checks it again.
@@ -237,13 +262,20 @@ impl<'a> Bench<'a> {
         self.rig.restore_media(&self.base())?;
         self.rig.stand_up().map_err(Fallen::into_error)?;
         self.ledger = Ledger::new(self.rows);
-        self.running = Some(self.start()?);
+        let running = self.start()?;
+        if let Some(replica) = &mut self.replica {
+            replica.follow(&running.server)?;
+        }
+        self.running = Some(running);
         Ok(())
     }
 
     fn throw_away(&mut self) -> Result<()> {
         if let Some(running) = self.running.take() {
-            running.server.kill()?;
+            running.kill()?;
+        }
+        if let Some(replica) = &mut self.replica {
+            replica.throw_away()?;
         }
         self.rig.clear()
     }
@@ -257,22 +289,26 @@ impl<'a> Bench<'a> {
             seed: drawn.seed,
         };
         let said: Vec<Said> = self.ledger.kept().iter().copied().map(Said::from).collect();
-        let (stop, socket) = (AtomicBool::new(false), endpoint_of(&running.server));
+        let (stop, socket) = (AtomicBool::new(false), running.endpoint());
         let workload = self.workload();
+        let (rig, replica) = (&mut self.rig, &mut self.replica);
+        let (cutting, config) = (self.cutting, self.config);
         let survival = std::thread::scope(|scope| {
             let begun = writers::begin(scope, &socket, &self.ledger, &said, &stop);
             if let (Ok(_), Some(workload)) = (&begun, workload) {
                 let place = endpoint(running.server.socket());
-                let (cutting, config, stop) = (self.cutting, self.config, &stop);
+                let stop = &stop;
                 scope.spawn(move || load_beside(cutting, config, &place, workload, stop));
             }
             let cut = begun.and_then(|()| {
                 std::thread::sleep(drawn.load);
-                self.rig.cut_power(&order)
+                let cut = rig.cut_power(&order);
+                replica.iter_mut().for_each(Replica::cut_off);
+                cut
             });
             // The server goes with the power, and with it all who talk to it.
             stop.store(true, Ordering::Relaxed);
-            running.server.kill()?;
+            running.kill()?;
             cut
         })?;
         self.cutting.interrupt.check()?;
@@ -298,40 +334,21 @@ impl<'a> Bench<'a> {
             redo_bytes: repaired.redo_bytes,
             doublewrite_pages: repaired.doublewrite_pages,
         };
-        let (may_lose, place) = (running.may_lose, endpoint_of(&running.server));
-        self.running = Some(running);
-        let checked =
-            checks::tables(&place, self.workload_tables(), &mut self.ledger, sent, may_lose);
+        let may_lose = running.may_lose(self.config)?;
         let mut came = Came { recovery: Some(recovery), ..Came::default() };
-        match checked {
-            Ok(checked) => {
-                came.commits = Some(checked.commits);
-                came.losses = checked.losses;
-            }
-            Err(error) => came.losses.push(self.ended_while_asked(error)?),
-        }
-        came.losses.extend(self.check_files(came.losses.is_empty())?);
+        let tables = self.workload_tables();
+        let running = self.running.insert(running);
+        came.check(running, tables, &mut self.ledger, sent, may_lose)?;
+        came.losses.extend(self.check_pages(came.losses.is_empty())?);
         Ok(came)
     }
 
-    /// A server that ended while it was asked has found something that it cannot live with.
-    fn ended_while_asked(&mut self, error: anyhow::Error) -> Result<Loss> {
-        let ended = self.running.as_mut().map(|running| running.server.ended());
-        match ended.transpose()?.flatten() {
-            Some(_) => Ok(Loss::ServerEnded { reason: one_line(&error) }),
-            None => Err(error),
-        }
-    }
-
     /// Stops the server, has every page looked at, and starts it again if it `goes_on`.
-    fn check_files(&mut self, goes_on: bool) -> Result<Vec<Loss>> {
+    fn check_pages(&mut self, goes_on: bool) -> Result<Vec<Loss>> {
         if let Err(error) = self.stop_in_order() {
             return Ok(vec![Loss::ServerEnded { reason: one_line(&error) }]);
         }
-        let page = self.config.settings.get("innodb_page_size");
-        let page_bytes =
-            page.and_then(|text| Size::parse(text).ok()).map_or(PAGE_BYTES, |size| size.0);
-        let losses = checks::files(self.config.server()?, &self.rig.data_dir(), page_bytes)?;
+        let losses = check_files(self.config, &self.rig.data_dir())?;
         if losses.is_empty() && goes_on {
             self.running = Some(self.start()?);
         }
@@ -339,38 +356,20 @@ impl<'a> Bench<'a> {
     }
 
     fn stop_in_order(&mut self) -> Result<()> {
-        let Some(running) = self.running.take() else { return Ok(()) };
-        let tail = running.server.log_tail(1);
-        let status = running.server.stop(SHUTDOWN_LIMIT)?;
-        ensure!(
-            status.success(),
-            "the server did not shut down: {}; its log ends: {}",
-            assay_ports::child::describe(status),
-            tail.join(" ")
-        );
-        Ok(())
+        self.running.take().map_or(Ok(()), Running::stop_in_order)
     }
 
     fn start(&self) -> Result<Running> {
-        let run_dir = self.directory.join("run");
-        let resource = Resource::Directory { path: run_dir.clone() };
-        let mut start = Start::new(&self.rig.data_dir(), &run_dir);
-        start.settings = self.config.settings.clone();
-        // What recovery does it tells in notes.
-        if self.config.server()?.flavour != Flavour::Mariadb {
-            start.settings.entry("log_error_verbosity".into()).or_insert_with(|| "3".into());
-        }
-        start.cpus = self.cutting.plan.placement.server_cpus.0.clone();
-        start.ready_within = RECOVERY_LIMIT;
-        start.ready_after_error_within = ERROR_LIMIT;
-        let ledger = &self.cutting.ledger;
-        let binary = self.config.server()?;
-        let (run_dir, server) = ledger.make(resource, || server::start(binary, &start))?;
-        let (listed, ()) = ledger.make(server::process_of(&server), || Ok(()))?;
-        let variables = server.variables()?;
-        let kept = of_config(&self.config.settings, Some(&variables), None);
-        let may_lose = kept.commits != durability::Commits::AtCommit;
-        Ok(Running { server, may_lose, _listed: listed, _run_dir: run_dir })
+        let (data_dir, run_dir) = (self.rig.data_dir(), self.directory.join("run"));
+        let (settings, port) = match &self.replica {
+            Some(replica) => {
+                let (settings, port) = replica.of_primary();
+                (settings, Some(port))
+            }
+            None => (Settings::new(), None),
+        };
+        let place = Place { data_dir: &data_dir, run_dir: &run_dir, settings, port };
+        Running::start(self.cutting, self.config, place)
     }
 
     fn explain(&self, error: anyhow::Error) -> anyhow::Error {
@@ -381,6 +380,35 @@ impl<'a> Bench<'a> {
 impl Came {
     fn lost(loss: Loss) -> Came {
         Came { losses: vec![loss], ..Came::default() }
+    }
+
+    /// Checks all that the server has.
+    fn check(
+        &mut self,
+        running: &mut Running,
+        workload_tables: Option<&Schema>,
+        ledger: &mut Ledger,
+        sent: &[Sent],
+        may_lose: bool,
+    ) -> Result<()> {
+        match checks::tables(&running.endpoint(), workload_tables, ledger, sent, may_lose) {
+            Ok(checked) => {
+                self.commits = Some(checked.commits);
+                self.losses.extend(checked.losses);
+            }
+            // One that ended while it was asked has found something that it cannot live with.
+            Err(error) if running.server.ended()?.is_some() => {
+                self.losses.push(Loss::ServerEnded { reason: one_line(&error) });
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn tell(self, cut: &mut PowerCut) {
+        cut.commits = self.commits;
+        cut.recovery = self.recovery;
+        cut.losses = self.losses;
     }
 }
 
@@ -421,8 +449,11 @@ fn load_beside(
     }
 }
 
-fn endpoint_of(server: &Server) -> Endpoint {
-    server.endpoint()
+/// Has every page below a data directory looked at, on which no server is.
+fn check_files(config: &ConfigSetup, data_dir: &Path) -> Result<Vec<Loss>> {
+    let page = config.settings.get("innodb_page_size");
+    let page_bytes = page.and_then(|text| Size::parse(text).ok()).map_or(PAGE_BYTES, |size| size.0);
+    checks::files(config.server()?, data_dir, page_bytes)
 }
 
 fn one_line(error: &anyhow::Error) -> String {

@@ -4,7 +4,8 @@
 //! drive, file system, server. Then every table, every row of the writers and every page is checked. What the writers were told is in a
 //! ledger off the rig.
 //!
-//! - [`bench`] brings one configuration through its cuts, one after another
+//! - [`bench`] brings one configuration through its cuts, one after another; [`running`] is a server of it, and [`replica`] one that
+//!   keeps its power and takes over, at the end of a [`link`]
 //! - [`rows`] says what the writers write, [`writers`] writes it, [`ledger`] knows what must be there, [`checks`] looks
 //! - [`kept`] keeps what lost something, to be looked at again
 
@@ -12,7 +13,10 @@ mod bench;
 mod checks;
 mod kept;
 mod ledger;
+mod link;
+mod replica;
 mod rows;
+mod running;
 mod writers;
 
 use std::path::{Path, PathBuf};
@@ -222,7 +226,7 @@ fn missing(
     name: &str,
     config: &ConfigSetup,
 ) -> Result<Vec<u32>> {
-    let conditions = fingerprint_of(cutting.plan, &cutting.spec, config)?;
+    let conditions = fingerprint_of(cutting.plan, &cutting.spec, name, config)?;
     let there = there(store, name)?;
     ensure!(
         there.iter().all(|cut| cut.fingerprint == conditions),
@@ -241,11 +245,16 @@ fn there(store: &Store, name: &str) -> Result<Vec<PowerCut>> {
 }
 
 /// What decides what a cut can lose.
-fn fingerprint_of(plan: &Plan, spec: &PowerCutSpec, config: &ConfigSetup) -> Result<String> {
+fn fingerprint_of(
+    plan: &Plan,
+    spec: &PowerCutSpec,
+    name: &str,
+    config: &ConfigSetup,
+) -> Result<String> {
     let workload = spec.workload.as_ref().and_then(|name| plan.workloads.get(name));
     let conditions = json!({
         "seed": plan.seed,
-        "power_cut": PowerCutSpec { cuts: 1, ..spec.clone() },
+        "power_cut": PowerCutSpec { cuts: 1, ..spec.of_config(name) },
         "workload": workload,
         "server": config.server()?.version_text,
         "settings": config.settings,

@@ -45,6 +45,16 @@ fn what_cannot_be_cut_so_is_refused_with_what_to_do() {
         (image("{ }"), "rows = 10", "rows is 10; give from 128"),
         (image("{ }"), "workload = \"x\"", "no workload is called `x`"),
         (
+            image("{ }"),
+            "replicas = { two = \"async\" }",
+            "replicas: `two`: no configuration is called so; the plan has `one`",
+        ),
+        (
+            image("{ }"),
+            "replicas = { one = \"sync\" }",
+            "unknown value `sync`; did you mean `async`?",
+        ),
+        (
             "kind = \"directory\"\nmedia = { }".into(),
             "",
             "media does not apply to a rig of kind \"directory\"",
@@ -71,4 +81,20 @@ fn the_power_is_cut_of_images_and_of_drives_in_files() {
     }
     let error = plan(&image("{ }"), "").unwrap().check_power_cuts(&["two".into()]).unwrap_err();
     assert_eq!(error.to_string(), "no configuration is called `two`; the plan has `one`");
+}
+
+#[test]
+fn a_replica_needs_the_binary_log_and_concerns_its_configuration_alone() {
+    let with = |settings: &str| {
+        let power_cut = format!("replicas = {{ one = \"semi-sync\" }}\n[settings]\n{settings}");
+        plan(&image("{ }"), &power_cut)
+    };
+    let error = format!("{:#}", with("skip-log-bin = true").unwrap_err());
+    assert_eq!(
+        error,
+        "power_cut: replicas: `one`: a replica reads the binary log; set skip_log_bin = false and log_bin = \"binlog\""
+    );
+    let spec = with("skip_log_bin = false").unwrap().power_cut.unwrap();
+    assert_eq!(spec.of_config("one"), spec);
+    assert_eq!(spec.of_config("other"), PowerCutSpec::default());
 }

@@ -1,0 +1,107 @@
+//! A server under power cuts: started on a data directory, listed so that nothing of it is left behind.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use assay_judge::durability::{self, of_config};
+use assay_load::Endpoint;
+use assay_system::ledger::Made;
+use assay_system::resource::Resource;
+
+use super::Cutting;
+use crate::rig::server::{self, Flavour, Server, Settings, Start, TcpPort};
+use crate::run::ConfigSetup;
+
+/// A shutdown writes every dirty page.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(300);
+
+/// Recovery may take as long as this until it counts as none.
+pub(super) const RECOVERY_LIMIT: Duration = Duration::from_secs(300);
+
+/// A server that has told of an error and does not come up within this does not come up.
+const ERROR_LIMIT: Duration = Duration::from_secs(15);
+
+/// A server that runs; dropping it kills it.
+pub(super) struct Running {
+    pub(super) server: Server,
+    _listed: Made,
+    _run_dir: Made,
+}
+
+/// On what a server is started, and with what beside the configuration's settings.
+pub(super) struct Place<'a> {
+    pub(super) data_dir: &'a Path,
+    pub(super) run_dir: &'a Path,
+    /// Go before the configuration's.
+    pub(super) settings: Settings,
+    pub(super) port: Option<TcpPort>,
+}
+
+impl Running {
+    /// Starts the configuration's server there.
+    ///
+    /// # Errors
+    /// It does not come up.
+    pub(super) fn start(
+        cutting: &Cutting<'_>,
+        config: &ConfigSetup,
+        place: Place<'_>,
+    ) -> Result<Running> {
+        let resource = Resource::Directory { path: place.run_dir.to_owned() };
+        let binary = config.server()?;
+        let mut start = Start::new(place.data_dir, place.run_dir);
+        start.settings = config.settings.clone();
+        start.settings.extend(place.settings);
+        // What recovery does it tells in notes.
+        if binary.flavour != Flavour::Mariadb {
+            start.settings.entry("log_error_verbosity".into()).or_insert_with(|| "3".into());
+        }
+        start.cpus = cutting.plan.placement.server_cpus.0.clone();
+        start.port = place.port;
+        start.ready_within = RECOVERY_LIMIT;
+        start.ready_after_error_within = ERROR_LIMIT;
+        let ledger = &cutting.ledger;
+        let (run_dir, server) = ledger.make(resource, || server::start(binary, &start))?;
+        let (listed, ()) = ledger.make(server::process_of(&server), || Ok(()))?;
+        Ok(Running { server, _listed: listed, _run_dir: run_dir })
+    }
+
+    pub(super) fn endpoint(&self) -> Endpoint {
+        self.server.endpoint()
+    }
+
+    /// Whether its settings permit it to lose commits at a power cut.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub(super) fn may_lose(&self, config: &ConfigSetup) -> Result<bool> {
+        let variables = self.server.variables()?;
+        let kept = of_config(&config.settings, Some(&variables), None);
+        Ok(kept.commits != durability::Commits::AtCommit)
+    }
+
+    /// Kills it, as a power cut does.
+    ///
+    /// # Errors
+    /// What the system calls answered.
+    pub(super) fn kill(self) -> Result<()> {
+        self.server.kill()
+    }
+
+    /// Shuts it down.
+    ///
+    /// # Errors
+    /// It did not shut down in order.
+    pub(super) fn stop_in_order(self) -> Result<()> {
+        let tail = self.server.log_tail(1);
+        let status = self.server.stop(SHUTDOWN_LIMIT)?;
+        ensure!(
+            status.success(),
+            "the server did not shut down: {}; its log ends: {}",
+            assay_ports::child::describe(status),
+            tail.join(" ")
+        );
+        Ok(())
+    }
+}
