@@ -130,10 +130,7 @@ fn check_replica(plan: &Plan, name: &str) -> Result<()> {
         format!("no configuration is called so; the plan has {}", plan.config_names())
     })?;
     let settings = settings::checked(&plan.settings_of(config))?;
-    let is_set = |name: &&&str| {
-        let value = settings.get(**name).map(|value| value.to_ascii_lowercase());
-        value.is_some_and(|value| !matches!(value.as_str(), "0" | "off" | "false"))
-    };
+    let is_set = |name: &&&str| settings.get(**name).is_some_and(|value| !settings::is_off(value));
     let without = NO_BINARY_LOG.iter().find(is_set);
     ensure!(
         without.is_none(),

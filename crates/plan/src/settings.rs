@@ -42,6 +42,9 @@ const READ_ONLY_PLACES: [&str; 2] = ["init_file", "ssl_"];
 /// Prefixes that a server takes before a name (MySQL reference manual, "Program Option Modifiers").
 const MODIFIERS: [&str; 4] = ["skip_", "disable_", "enable_", "maximum_"];
 
+/// Prefixes of switches that turn something off.
+const NEGATIONS: [&str; 2] = ["skip_", "disable_"];
+
 /// The name as `SHOW VARIABLES` prints it.
 pub fn canonical(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
@@ -92,9 +95,18 @@ fn is_place_elsewhere(name: &str, value: &str) -> bool {
     FIXED_PLACES.contains(&name) || (is_place && !is_read && value.contains('/'))
 }
 
-/// `--name=value` for each.
+/// `--name=value` for each. What skips or disables nothing is left out: a server takes `--skip-log-bin=OFF` for `--skip-log-bin`.
 pub fn arguments(settings: &Settings) -> impl Iterator<Item = String> {
-    settings.iter().map(|(name, value)| format!("--{name}={value}"))
+    let asks_for_nothing = |name: &str, value: &str| {
+        is_off(value) && NEGATIONS.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let all = settings.iter().filter(move |(name, value)| !asks_for_nothing(name, value));
+    all.map(|(name, value)| format!("--{name}={value}"))
+}
+
+/// Whether a switch with this value is off (MySQL reference manual, "Program Option Modifiers").
+pub(super) fn is_off(value: &str) -> bool {
+    ["0", "off", "false"].iter().any(|off| off.eq_ignore_ascii_case(value))
 }
 
 #[cfg(test)]
@@ -109,6 +121,18 @@ mod tests {
     fn names_are_taken_as_the_server_takes_them() {
         let checked = checked(&one("InnoDB-Doublewrite")).unwrap();
         assert_eq!(arguments(&checked).collect::<Vec<_>>(), ["--innodb_doublewrite=1"]);
+    }
+
+    #[test]
+    fn a_switch_that_skips_nothing_is_not_passed_on() {
+        let passed = |name: &str, value: &str| {
+            arguments(&Settings::from([(name.to_owned(), value.to_owned())])).next()
+        };
+        for off in ["OFF", "0", "false"] {
+            assert_eq!(passed("skip_log_bin", off), None);
+            assert_eq!(passed("log_bin", off), Some(format!("--log_bin={off}")));
+        }
+        assert_eq!(passed("skip_log_bin", "ON").as_deref(), Some("--skip_log_bin=ON"));
     }
 
     #[test]

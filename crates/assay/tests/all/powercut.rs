@@ -96,7 +96,7 @@ seconds = 1
 innodb_buffer_pool_size = "16M"
 innodb_redo_log_capacity = "8M"
 performance_schema = false
-log_bin = "binlog"
+skip_log_bin = true
 [rig]
 kind = "image"
 size = "768M"
@@ -108,9 +108,13 @@ replica_delay_ms = 20
 semi-sync = "semi-sync"
 async = "async"
 [configs.semi-sync.settings]
+skip_log_bin = false
+log_bin = "binlog"
 innodb_flush_log_at_trx_commit = 2
 sync_binlog = 0
-[configs.async]
+[configs.async.settings]
+skip_log_bin = false
+log_bin = "binlog"
 "#;
 
 #[test]

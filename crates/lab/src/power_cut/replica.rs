@@ -128,7 +128,9 @@ impl<'a> Replica<'a> {
         let deadline = Instant::now() + FOLLOW_LIMIT;
         while !self.follows(&mut sessions)? {
             self.cutting.interrupt.check()?;
-            ensure!(Instant::now() < deadline, "the replica does not follow: {}", self.log());
+            if Instant::now() > deadline {
+                bail!("the replica does not follow: {}", trouble(&mut sessions[1])?);
+            }
             std::thread::sleep(LOOK_EVERY);
         }
         Ok(())
@@ -237,6 +239,13 @@ impl<'a> Replica<'a> {
     fn log(&self) -> String {
         self.running.as_ref().map_or_else(String::new, |one| one.server.log_tail(1).join(" "))
     }
+}
+
+/// What keeps a replica from its primary, in its words.
+fn trouble(session: &mut ClientSession) -> Result<String> {
+    let sql = "SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status";
+    let rows = session.rows(sql).context("the replica's state")?;
+    Ok(rows.into_iter().flatten().flatten().next().unwrap_or_default())
 }
 
 fn settings(role: Role) -> Settings {
