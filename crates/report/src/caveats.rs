@@ -85,12 +85,13 @@ pub(super) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
             None => found.push((differs, vec![leading::named(&config.name)])),
         }
     }
+    let price = match study.trials.as_slice() {
+        [] => "",
+        _ => ", so part of a difference in speed may be the price of safety",
+    };
     let told = |(differs, names): (String, Vec<String>)| {
-        format!(
-            "{} and {} differ in crash safety, so part of a difference in speed may be the price of safety: {differs}.",
-            leading::named(name),
-            list(&names)
-        )
+        let (name, names) = (leading::named(name), list(&names));
+        format!("{name} and {names} differ in crash safety{price}: {differs}.")
     };
     found.into_iter().map(told).collect()
 }

@@ -65,19 +65,25 @@ fn verdict(study: &Study, judged: &Judgement) -> String {
 /// The answer of a study that has power cuts and no runs.
 fn after_power_cuts(study: &Study) -> String {
     let all = PowerCuts::of_all(&study.power_cuts);
-    let of_kind = |lost: bool| {
-        let its = all.iter().filter(|one| (one.with_loss > 0) == lost);
-        its.map(|one| named(one.config)).collect::<Vec<_>>()
+    let named_where = |is_kind: &dyn Fn(&PowerCuts<'_>) -> bool| {
+        let its = all.iter().filter(|one| is_kind(one)).map(|one| named(one.config));
+        Some(its.collect::<Vec<_>>()).filter(|names| !names.is_empty())
     };
-    let (lost, kept) = (of_kind(true), of_kind(false));
-    match (lost.as_slice(), kept.as_slice()) {
-        ([], _) => format!("No power cut took anything from {}.", list(&kept)),
-        (_, []) => format!("Power cuts took pages, rows or commits from {}.", list(&lost)),
-        _ => format!(
-            "Power cuts took pages, rows or commits from {}, and nothing from {}.",
-            list(&lost),
-            list(&kept)
-        ),
+    let has_loss = |one: &PowerCuts<'_>| one.with_loss > 0;
+    let may_lose = |one: &PowerCuts<'_>| one.with_loss == 0 && one.lost_commits > 0;
+    let is_whole = |one: &PowerCuts<'_>| one.with_loss == 0 && one.lost_commits == 0;
+    let taken = [
+        named_where(&has_loss).map(|of| format!("pages, rows or commits from {}", list(&of))),
+        named_where(&may_lose)
+            .map(|of| format!("commits that the settings may lose from {}", list(&of))),
+    ];
+    let taken: Vec<String> = taken.into_iter().flatten().collect();
+    match (taken.as_slice(), named_where(&is_whole)) {
+        ([], Some(whole)) => format!("No power cut took anything from {}.", list(&whole)),
+        (taken, Some(whole)) => {
+            format!("Power cuts took {}, and nothing from {}.", taken.join("; "), list(&whole))
+        }
+        (taken, None) => format!("Power cuts took {}.", taken.join("; ")),
     }
 }
 

@@ -111,4 +111,10 @@ fn a_study_of_power_cuts_alone_answers_by_them() {
         page.contains("Power cuts took pages, rows or commits from torn, and nothing from whole.")
     );
     assert!(page.contains("2 power cuts of 2 configurations."), "{page}");
+    // Commits that the settings may lose are no loss, and are not nothing.
+    let commits = Some(Commits { acknowledged: 9, lost: 2, unanswered: 0 });
+    store.write_power_cut(&PowerCut { commits, ..cut("untried", 1, vec![]) }).unwrap();
+    let page = page_of(directory.path(), &store, None);
+    let told = "Power cuts took pages, rows or commits from torn; commits that the settings may lose from untried, and nothing from whole.";
+    assert!(page.contains(told), "{page}");
 }
