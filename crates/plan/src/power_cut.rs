@@ -121,9 +121,6 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Settings that leave a server without the binary log that a replica reads.
-const NO_BINARY_LOG: [&str; 2] = ["skip_log_bin", "disable_log_bin"];
-
 fn check_replica(plan: &Plan, name: &str) -> Result<()> {
     let config = plan.configs.get(name);
     let config = config.with_context(|| {
@@ -131,7 +128,7 @@ fn check_replica(plan: &Plan, name: &str) -> Result<()> {
     })?;
     let settings = settings::checked(&plan.settings_of(config))?;
     let is_set = |name: &&&str| settings.get(**name).is_some_and(|value| !settings::is_off(value));
-    let without = NO_BINARY_LOG.iter().find(is_set);
+    let without = settings::NEGATIONS.iter().find(is_set);
     ensure!(
         without.is_none(),
         "a replica reads the binary log; set {} = false and log_bin = \"binlog\"",

@@ -42,8 +42,8 @@ const READ_ONLY_PLACES: [&str; 2] = ["init_file", "ssl_"];
 /// Prefixes that a server takes before a name (MySQL reference manual, "Program Option Modifiers").
 const MODIFIERS: [&str; 4] = ["skip_", "disable_", "enable_", "maximum_"];
 
-/// Prefixes of switches that turn something off.
-const NEGATIONS: [&str; 2] = ["skip_", "disable_"];
+/// Switches that turn something off, whatever their value is, and are no variables.
+pub(super) const NEGATIONS: [&str; 2] = ["skip_log_bin", "disable_log_bin"];
 
 /// The name as `SHOW VARIABLES` prints it.
 pub fn canonical(name: &str) -> String {
@@ -95,11 +95,9 @@ fn is_place_elsewhere(name: &str, value: &str) -> bool {
     FIXED_PLACES.contains(&name) || (is_place && !is_read && value.contains('/'))
 }
 
-/// `--name=value` for each. What skips or disables nothing is left out: a server takes `--skip-log-bin=OFF` for `--skip-log-bin`.
+/// `--name=value` for each. What disables nothing is left out: a server takes `--skip-log-bin=OFF` for `--skip-log-bin`.
 pub fn arguments(settings: &Settings) -> impl Iterator<Item = String> {
-    let asks_for_nothing = |name: &str, value: &str| {
-        is_off(value) && NEGATIONS.iter().any(|prefix| name.starts_with(prefix))
-    };
+    let asks_for_nothing = |name: &str, value: &str| is_off(value) && NEGATIONS.contains(&name);
     let all = settings.iter().filter(move |(name, value)| !asks_for_nothing(name, value));
     all.map(|(name, value)| format!("--{name}={value}"))
 }
@@ -133,6 +131,8 @@ mod tests {
             assert_eq!(passed("log_bin", off), Some(format!("--log_bin={off}")));
         }
         assert_eq!(passed("skip_log_bin", "ON").as_deref(), Some("--skip_log_bin=ON"));
+        let variable = passed("skip_name_resolve", "OFF");
+        assert_eq!(variable.as_deref(), Some("--skip_name_resolve=OFF"), "a variable's own name");
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn after_power_cuts(study: &Study) -> String {
     let taken = [
         named_where(&has_loss).map(|of| format!("pages, rows or commits from {}", list(&of))),
         named_where(&may_lose)
-            .map(|of| format!("commits that the settings may lose from {}", list(&of))),
+            .map(|of| format!("commits that may be lost there from {}", list(&of))),
     ];
     let taken: Vec<String> = taken.into_iter().flatten().collect();
     match (taken.as_slice(), named_where(&is_whole)) {

@@ -114,6 +114,7 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     let planned = trials(plan);
     let retry = Retry { failed: args.retry_failed, flagged: args.retry_flagged };
     warn_of_leftovers();
+    warn_of_replicas(plan);
     let missing = run::missing(study, &planned, &read.text, retry)?;
     let interrupt = Interrupt::listen()?;
     if !missing.is_empty() {
@@ -153,6 +154,16 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
 fn from_hosts<'a>(plan: &Plan, ways: &Ways<'a>) -> Result<Option<FromHosts<'a>>> {
     let specs: Vec<_> = plan.load_hosts().into_iter().cloned().collect();
     (!specs.is_empty()).then(|| FromHosts::connect(specs, ways.clone())).transpose()
+}
+
+/// A figure beside power cuts is not one of the pair that stood them.
+fn warn_of_replicas(plan: &Plan) {
+    let replicas = plan.power_cut.iter().flat_map(|spec| spec.replicas.keys());
+    for name in replicas {
+        log::warn!(
+            "configuration `{name}` runs without its replica: `assay powercut` alone has replicas"
+        );
+    }
 }
 
 /// A killed run's device or mount takes space and memory until somebody removes it. Ledgers that cannot be read are for those to

@@ -168,7 +168,6 @@ impl<'a> Bench<'a> {
         let began = Instant::now();
         let (survival, sent) = self.load_and_cut(&drawn)?;
         let loaded_ms = began.elapsed().as_secs_f64() * 1e3;
-        self.rig.clear()?;
         let mut cut = PowerCut {
             config: self.name.to_owned(),
             number,
@@ -192,6 +191,7 @@ impl<'a> Bench<'a> {
 
     /// Brings up again what lost its power; if that lost something, keeps it as the power cut left it.
     fn come_up_or_keep(&mut self, sent: Vec<Sent>, cut: &mut PowerCut) -> Result<()> {
+        self.rig.clear()?;
         let image = self.directory.join("cut.img");
         self.rig.save_media(&image)?;
         let before = self.ledger.clone();
@@ -213,9 +213,13 @@ impl<'a> Bench<'a> {
     fn take_over(&mut self, sent: &[Sent]) -> Result<Came> {
         let tables = self.workload_tables();
         let replica = self.replica.as_mut().context("there is no replica")?;
-        let took = match replica.take_over() {
+        let took = match replica.take_over()? {
             Ok(took) => took,
-            Err(error) => return Ok(Came::lost(Loss::TakeOver { reason: one_line(&error) })),
+            Err(reason) => {
+                let reason = assay_base::text::on_one_line(&reason);
+                self.throw_away()?;
+                return Ok(Came::lost(Loss::TakeOver { reason }));
+            }
         };
         let recovery = Recovery { server_ms: took.as_secs_f64() * 1e3, ..Recovery::default() };
         let mut came = Came { recovery: Some(recovery), ..Came::default() };
@@ -262,6 +266,9 @@ impl<'a> Bench<'a> {
         self.rig.restore_media(&self.base())?;
         self.rig.stand_up().map_err(Fallen::into_error)?;
         self.ledger = Ledger::new(self.rows);
+        if let Some(replica) = &mut self.replica {
+            replica.renew_port()?;
+        }
         let running = self.start()?;
         if let Some(replica) = &mut self.replica {
             replica.follow(&running.server)?;
@@ -334,7 +341,11 @@ impl<'a> Bench<'a> {
             redo_bytes: repaired.redo_bytes,
             doublewrite_pages: repaired.doublewrite_pages,
         };
-        let may_lose = running.may_lose(self.config)?;
+        // One that ends before it is asked this much has not come up either.
+        let may_lose = match running.may_lose(self.config) {
+            Ok(may_lose) => may_lose,
+            Err(error) => return Ok(Came::lost(Loss::Server { reason: one_line(&error) })),
+        };
         let mut came = Came { recovery: Some(recovery), ..Came::default() };
         let tables = self.workload_tables();
         let running = self.running.insert(running);

@@ -46,6 +46,8 @@ pub(super) struct Replica<'a> {
     how: Replication,
     port: TcpPort,
     link: Option<Link>,
+    /// When the line was cut.
+    alone_since: Option<Instant>,
     running: Option<Running>,
     directory: PathBuf,
 }
@@ -66,10 +68,27 @@ impl<'a> Replica<'a> {
             flavour != Flavour::Mariadb,
             "a replica needs MySQL or Percona Server 8.0.26 or later, and this is MariaDB"
         );
-        let port = TcpPort::for_others("127.0.0.1")?;
         let directory = directory.join("replica");
         std::fs::create_dir_all(&directory)?;
-        Ok(Replica { cutting, config, how, port, link: None, running: None, directory })
+        Ok(Replica {
+            cutting,
+            config,
+            how,
+            port: free_port()?,
+            link: None,
+            alone_since: None,
+            running: None,
+            directory,
+        })
+    }
+
+    /// Takes another port for a primary that is about to start: nobody held the last one since.
+    ///
+    /// # Errors
+    /// There is no free port.
+    pub(super) fn renew_port(&mut self) -> Result<()> {
+        self.port = free_port()?;
+        Ok(())
     }
 
     /// What the primary is started with beside its settings.
@@ -115,21 +134,26 @@ impl<'a> Replica<'a> {
         let place = Place { data_dir: &data_dir, run_dir: &run_dir, settings, port: None };
         let running = Running::start(self.cutting, self.config, place).context("the replica")?;
         let link = Link::to(self.port.number, self.cutting.spec.replica_delay())?;
+        let mut replica = session(&running.server)?;
         for statement in self.beginning(&link) {
-            running.server.execute(&statement)?;
+            // The statement has a password in it.
+            replica.query(statement.as_bytes()).context("the replica cannot follow the primary")?;
         }
         if self.how == Replication::SemiSync {
             primary.execute(&format!("SET GLOBAL rpl_semi_sync_source_timeout = {WAITS_MS}"))?;
             primary.execute("SET GLOBAL rpl_semi_sync_source_enabled = ON")?;
         }
-        let mut sessions = [session(primary)?, session(&running.server)?];
+        let mut sessions = [session(primary)?, replica];
         self.running = Some(running);
         self.link = Some(link);
         let deadline = Instant::now() + FOLLOW_LIMIT;
         while !self.follows(&mut sessions)? {
             self.cutting.interrupt.check()?;
             if Instant::now() > deadline {
-                bail!("the replica does not follow: {}", trouble(&mut sessions[1])?);
+                bail!(
+                    "the replica does not follow: {}",
+                    ask(&mut sessions[1], CONNECTION_TROUBLE)?
+                );
             }
             std::thread::sleep(LOOK_EVERY);
         }
@@ -141,13 +165,14 @@ impl<'a> Replica<'a> {
         let TcpPort { host, password, .. } = &self.port;
         let (user, port) = (TcpPort::USER, link.port());
         let mut statements = vec![format!(
-            "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '{host}', SOURCE_PORT = {port}, SOURCE_USER = '{user}', \
-             SOURCE_PASSWORD = '{password}', SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '{host}', SOURCE_PORT = {port}, \
+             SOURCE_AUTO_POSITION = 1, GET_SOURCE_PUBLIC_KEY = 1"
         )];
         if self.how == Replication::SemiSync {
             statements.push("SET GLOBAL rpl_semi_sync_replica_enabled = ON".into());
         }
-        statements.push("START REPLICA".into());
+        // Given here it goes into no file.
+        statements.push(format!("START REPLICA USER = '{user}' PASSWORD = '{password}'"));
         statements
     }
 
@@ -171,33 +196,40 @@ impl<'a> Replica<'a> {
     /// Cuts the line to the primary, as a power cut does: what is on its way is lost.
     pub(super) fn cut_off(&mut self) {
         self.link = None;
+        self.alone_since = Some(Instant::now());
     }
 
-    /// Lets it take over from a primary that is gone: it carries out all that it has received. Tells how long that took.
+    /// Lets it take over from a primary that is gone: it carries out all that it has received. Tells how long that took since the line
+    /// was cut, or why the replica cannot.
     ///
     /// # Errors
-    /// It cannot.
-    pub(super) fn take_over(&self) -> Result<Duration> {
-        let began = Instant::now();
+    /// What kept it from being tried.
+    pub(super) fn take_over(&self) -> Result<Result<Duration, String>> {
+        let began = self.alone_since.context("the primary has its power")?;
         let server = &self.running.as_ref().context("no replica runs")?.server;
         server.execute("STOP REPLICA IO_THREAD")?;
         let mut session = session(server)?;
-        let mut ask = |sql: &str| -> Result<String> {
-            let rows = session.rows(sql).context("the replica cannot take over")?;
-            Ok(rows.into_iter().flatten().flatten().next().unwrap_or_default())
-        };
         let received = ask(
+            &mut session,
             "SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status",
         )?;
-        let limit_s = RECOVERY_LIMIT.as_secs();
-        // 0: all were carried out; 1: not within the time (MySQL reference manual, "Functions Used with GTIDs").
-        let waited = ask(&format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{received}', {limit_s})"))?;
-        if waited != "0" {
-            bail!("the replica did not carry out what it had received: {}", self.log());
+        // 0: all were carried out; 1: not within the second (MySQL reference manual, "Functions Used with GTIDs").
+        let carry_out = format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{received}', 1)");
+        while ask(&mut session, &carry_out)? != "0" {
+            self.cutting.interrupt.check()?;
+            let trouble = ask(&mut session, APPLIER_TROUBLE)?;
+            if !trouble.is_empty() {
+                return Ok(Err(trouble));
+            }
+            if began.elapsed() > RECOVERY_LIMIT {
+                let limit_s = RECOVERY_LIMIT.as_secs();
+                return Ok(Err(format!("it did not carry out {received} within {limit_s} s")));
+            }
         }
+        let took = began.elapsed();
         server.execute("STOP REPLICA")?;
         server.execute("RESET REPLICA ALL")?;
-        Ok(began.elapsed())
+        Ok(Ok(took))
     }
 
     /// The server that took over.
@@ -235,17 +267,23 @@ impl<'a> Replica<'a> {
     fn base(&self) -> PathBuf {
         self.directory.join("base")
     }
-
-    fn log(&self) -> String {
-        self.running.as_ref().map_or_else(String::new, |one| one.server.log_tail(1).join(" "))
-    }
 }
 
 /// What keeps a replica from its primary, in its words.
-fn trouble(session: &mut ClientSession) -> Result<String> {
-    let sql = "SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status";
-    let rows = session.rows(sql).context("the replica's state")?;
+const CONNECTION_TROUBLE: &str =
+    "SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status";
+
+/// What keeps it from carrying out what it has received, in its words; nothing while nothing does.
+const APPLIER_TROUBLE: &str = "SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE LAST_ERROR_NUMBER <> 0";
+
+/// The first field of an answer; nothing of none.
+fn ask(session: &mut ClientSession, sql: &str) -> Result<String> {
+    let rows = session.rows(sql).context("the replica does not answer")?;
     Ok(rows.into_iter().flatten().flatten().next().unwrap_or_default())
+}
+
+fn free_port() -> Result<TcpPort> {
+    TcpPort::for_others("127.0.0.1")
 }
 
 fn settings(role: Role) -> Settings {

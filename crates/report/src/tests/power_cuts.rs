@@ -115,6 +115,6 @@ fn a_study_of_power_cuts_alone_answers_by_them() {
     let commits = Some(Commits { acknowledged: 9, lost: 2, unanswered: 0 });
     store.write_power_cut(&PowerCut { commits, ..cut("untried", 1, vec![]) }).unwrap();
     let page = page_of(directory.path(), &store, None);
-    let told = "Power cuts took pages, rows or commits from torn; commits that the settings may lose from untried, and nothing from whole.";
+    let told = "Power cuts took pages, rows or commits from torn; commits that may be lost there from untried, and nothing from whole.";
     assert!(page.contains(told), "{page}");
 }

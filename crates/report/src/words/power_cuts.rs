@@ -27,7 +27,7 @@ pub fn short(cuts: &PowerCuts<'_>) -> String {
     match cuts.lost_commits {
         0 => told,
         _ if cuts.with_loss > 0 => told,
-        lost => format!("{told} but {} that its settings may lose", counted(lost, "commit")),
+        lost => format!("{told} but {} that it may lose", counted(lost, "commit")),
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
         };
         let told = |lost| short(&PowerCuts::of_all(&[cut(lost)])[0]);
         assert_eq!(told(0), "no loss in 1 power cut");
-        assert_eq!(told(3), "no loss in 1 power cut but 3 commits that its settings may lose");
+        assert_eq!(told(3), "no loss in 1 power cut but 3 commits that it may lose");
     }
 
     #[test]
