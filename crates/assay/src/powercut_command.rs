@@ -126,12 +126,12 @@ fn code(is_survived: bool) -> ExitCode {
 /// Tells what the study has of these configurations now.
 fn conclude(wanted: &Wanted<'_>, is_json: bool) -> Result<ExitCode> {
     let store = Store::look(wanted.study)?.context("the study is gone")?;
-    let cuts: Vec<PowerCut> = store.power_cuts()?;
-    let cuts: Vec<PowerCut> =
-        cuts.into_iter().filter(|cut| wanted.configs.contains(&cut.config)).collect();
+    let study = store.study()?;
+    let recoveries = recoveries(&study);
+    let cuts = study.power_cuts.into_iter();
+    let cuts: Vec<PowerCut> = cuts.filter(|cut| wanted.configs.contains(&cut.config)).collect();
     let mut all = PowerCuts::of_all(&cuts);
     all.sort_by_key(|one| wanted.configs.iter().position(|name| name == one.config));
-    let recoveries = recoveries(&store.study()?);
     let recovery_of =
         |one: &PowerCuts<'_>| recoveries.iter().find(|recovery| recovery.config == one.config);
     if is_json {

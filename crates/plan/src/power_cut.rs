@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use assay_study::switches::{NO_BINARY_LOG, is_off};
 use serde::{Deserialize, Serialize};
 
 use super::{Plan, RigKind, settings};
@@ -127,8 +128,8 @@ fn check_replica(plan: &Plan, name: &str) -> Result<()> {
         format!("no configuration is called so; the plan has {}", plan.config_names())
     })?;
     let settings = settings::checked(&plan.settings_of(config))?;
-    let is_set = |name: &&&str| settings.get(**name).is_some_and(|value| !settings::is_off(value));
-    let without = settings::NEGATIONS.iter().find(is_set);
+    let is_set = |name: &&&str| settings.get(**name).is_some_and(|value| !is_off(value));
+    let without = NO_BINARY_LOG.iter().find(is_set);
     ensure!(
         without.is_none(),
         "a replica reads the binary log; set {} = false and log_bin = \"binlog\"",

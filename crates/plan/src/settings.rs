@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
+use assay_study::switches::asks_for_nothing;
 
 /// Server variables by name, e.g. `innodb_buffer_pool_size` = `2G`.
 pub type Settings = BTreeMap<String, String>;
@@ -41,9 +42,6 @@ const READ_ONLY_PLACES: [&str; 2] = ["init_file", "ssl_"];
 
 /// Prefixes that a server takes before a name (MySQL reference manual, "Program Option Modifiers").
 const MODIFIERS: [&str; 4] = ["skip_", "disable_", "enable_", "maximum_"];
-
-/// Switches that turn something off, whatever their value is, and are no variables.
-pub(super) const NEGATIONS: [&str; 2] = ["skip_log_bin", "disable_log_bin"];
 
 /// The name as `SHOW VARIABLES` prints it.
 pub fn canonical(name: &str) -> String {
@@ -95,16 +93,10 @@ fn is_place_elsewhere(name: &str, value: &str) -> bool {
     FIXED_PLACES.contains(&name) || (is_place && !is_read && value.contains('/'))
 }
 
-/// `--name=value` for each. What disables nothing is left out: a server takes `--skip-log-bin=OFF` for `--skip-log-bin`.
+/// `--name=value` for each, but for what asks for nothing.
 pub fn arguments(settings: &Settings) -> impl Iterator<Item = String> {
-    let asks_for_nothing = |name: &str, value: &str| is_off(value) && NEGATIONS.contains(&name);
-    let all = settings.iter().filter(move |(name, value)| !asks_for_nothing(name, value));
+    let all = settings.iter().filter(|(name, value)| !asks_for_nothing(name, value));
     all.map(|(name, value)| format!("--{name}={value}"))
-}
-
-/// Whether a switch with this value is off (MySQL reference manual, "Program Option Modifiers").
-pub(super) fn is_off(value: &str) -> bool {
-    ["0", "off", "false"].iter().any(|off| off.eq_ignore_ascii_case(value))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_study::Config;
+use assay_study::switches::asks_for_nothing;
 
 /// What decides over durability and I/O, whether a plan sets it or not.
 const DECISIVE: [&str; 14] = [
@@ -26,7 +27,7 @@ const DECISIVE: [&str; 14] = [
 /// The file of a configuration whose server told these variables.
 pub(super) fn option_file(config: &Config, variables: Option<&BTreeMap<String, String>>) -> String {
     let mut lines = vec!["[mysqld]".to_owned()];
-    let passed_on = config.settings.iter().filter(|(name, value)| !skips_nothing(name, value));
+    let passed_on = config.settings.iter().filter(|(name, value)| !asks_for_nothing(name, value));
     lines.extend(passed_on.map(|(name, value)| line(name, value)));
     let is_set = |name: &str| config.settings.keys().any(|key| key.replace('-', "_") == name);
     let told = |name: &str| Some(line(name, variables?.get(name)?));
@@ -37,13 +38,6 @@ pub(super) fn option_file(config: &Config, variables: Option<&BTreeMap<String, S
         lines.extend(own);
     }
     lines.join("\n")
-}
-
-/// A server takes `skip_log_bin = OFF` for `skip_log_bin`.
-fn skips_nothing(name: &str, value: &str) -> bool {
-    let is_negation =
-        ["skip_log_bin", "disable_log_bin"].contains(&name.replace('-', "_").as_str());
-    is_negation && ["0", "off", "false"].iter().any(|off| off.eq_ignore_ascii_case(value))
 }
 
 /// Options that only skip something take no value.

@@ -19,6 +19,7 @@ mod rig;
 mod seconds;
 mod servers;
 mod sides;
+pub mod switches;
 mod unmonitored;
 mod warning;
 mod write;

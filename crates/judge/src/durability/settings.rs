@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::{Checks, Commits, Durability, Flushes, Note, Pages};
+use assay_study::switches::NO_BINARY_LOG;
 use assay_study::{Cache, Config, Disk, Store, Study};
 
 /// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
@@ -100,7 +101,7 @@ impl Server<'_> {
     /// MySQL switches the log on by itself since 8.0, MariaDB does not (both manuals, `log_bin`).
     fn has_binary_log(self) -> bool {
         let is_read = self.variables.is_some_and(|variables| variables.contains_key("log_bin"));
-        let is_skipped = ["skip_log_bin", "disable_log_bin"].iter().any(|name| {
+        let is_skipped = NO_BINARY_LOG.iter().any(|name| {
             self.settings.get(*name).is_some_and(|value| !is_off(&value.to_ascii_uppercase()))
         });
         match self.text("log_bin") {

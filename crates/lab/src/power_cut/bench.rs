@@ -23,7 +23,7 @@ use super::running::{Place, Running};
 use super::writers::{self, Said};
 use super::{Cutting, fingerprint_of};
 use crate::rig::powered::{Fallen, PoweredRig};
-use crate::rig::server::{self, Settings};
+use crate::rig::server;
 use crate::rig::snapshot::{Request, endpoint};
 use crate::run::ConfigSetup;
 
@@ -372,13 +372,8 @@ impl<'a> Bench<'a> {
 
     fn start(&self) -> Result<Running> {
         let (data_dir, run_dir) = (self.rig.data_dir(), self.directory.join("run"));
-        let (settings, port) = match &self.replica {
-            Some(replica) => {
-                let (settings, port) = replica.of_primary();
-                (settings, Some(port))
-            }
-            None => (Settings::new(), None),
-        };
+        let (settings, port) = self.replica.as_ref().map(Replica::of_primary).unzip();
+        let settings = settings.unwrap_or_default();
         let place = Place { data_dir: &data_dir, run_dir: &run_dir, settings, port };
         Running::start(self.cutting, self.config, place)
     }
