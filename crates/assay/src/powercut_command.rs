@@ -153,6 +153,7 @@ struct Judged(#[serde(serialize_with = "assay_report::words::json::comparison")]
 fn in_json(one: &PowerCuts<'_>, recovery: Option<&Comparison>) -> serde_json::Value {
     json!({
         "config": one.config,
+        "replica": one.replica,
         "cuts": one.cuts,
         "with_loss": one.with_loss,
         "at_most_one_in": one.one_in_at_least(),

@@ -21,7 +21,7 @@ mod trial;
 pub mod worth;
 pub mod write_path;
 
-pub use difference::alike::{CutsLost, Unlike, scale_differences};
+pub use difference::alike::{CutsOfSide, Unlike, scale_differences};
 pub use difference::chain::{Chain, Step, Taken};
 pub use difference::circumstances::{Circumstance, Form, Value, circumstances};
 pub use difference::compare::{Basis, Difference};

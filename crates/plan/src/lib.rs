@@ -51,7 +51,7 @@ pub use noise::NoiseFloor;
 pub use objective::ObjectiveSpec;
 pub use phases::PhaseSpec;
 pub use pool::{PoolPlace, PoolSpec, PrivateCluster};
-pub use power_cut::{PowerCutSpec, Replication};
+pub use power_cut::PowerCutSpec;
 pub use quick::Form;
 pub use rig::{FileSystem, RigKind, RigSpec};
 pub use servers::NeighbourSpec;

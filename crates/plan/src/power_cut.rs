@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use assay_study::power_cut::Replication;
 use assay_study::switches::{NO_BINARY_LOG, is_off};
 use serde::{Deserialize, Serialize};
 
@@ -37,16 +38,6 @@ pub struct PowerCutSpec {
 
 /// One way between two zones of a cloud's region takes some such time.
 const REPLICA_DELAY_MS: u64 = 1;
-
-/// How a replica follows its primary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Replication {
-    /// A commit is acknowledged when the replica has it.
-    SemiSync,
-    /// A commit is acknowledged whether the replica has it or not.
-    Async,
-}
 
 impl Default for PowerCutSpec {
     fn default() -> PowerCutSpec {

@@ -136,7 +136,10 @@ fn labels(study: &Study, durability: &[Durability]) -> Vec<String> {
         let label = words::durability::label(durability);
         match all.iter().find(|one| one.config == config.name) {
             None => label,
-            Some(one) if one.with_loss > 0 => words::power_cuts::short(one),
+            // A replica's cuts say nothing of the server by itself, which is what throughput is of.
+            Some(one) if one.with_loss > 0 && one.replica.is_none() => {
+                words::power_cuts::short(one)
+            }
             Some(one) => format!("{label}; {}", words::power_cuts::short(one)),
         }
     };

@@ -88,6 +88,7 @@ pub(super) fn write_table(file: &mut dyn Write, study: &Study) -> Result<()> {
     let columns = [
         "config",
         "cut",
+        "replica",
         "lost",
         "when",
         "loaded_ms",
@@ -109,6 +110,7 @@ pub(super) fn write_table(file: &mut dyn Write, study: &Study) -> Result<()> {
         let fields = [
             cut.config.clone(),
             cut.number.to_string(),
+            cut.replica.map_or("", words::replication).to_owned(),
             u8::from(!cut.is_survived()).to_string(),
             words::moment(cut),
             format!("{:.1}", cut.loaded_ms),

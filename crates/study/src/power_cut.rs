@@ -24,6 +24,9 @@ pub struct PowerCut {
     pub loaded_ms: f64,
     /// What survived of the writes that were not durable.
     pub survival: Survival,
+    /// How a replica followed the server, which took over from it; nothing where the server itself came up again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replica: Option<Replication>,
     /// What became of the transactions; nothing where the server did not come up.
     pub commits: Option<Commits>,
     /// How long it took to come up again; nothing where it did not.
@@ -40,6 +43,16 @@ impl PowerCut {
     pub fn recovery_ms(&self) -> Option<f64> {
         self.recovery.map(|recovery| recovery.file_system_ms + recovery.server_ms)
     }
+}
+
+/// How a replica follows its primary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replication {
+    /// A commit is acknowledged when the replica has it.
+    SemiSync,
+    /// A commit is acknowledged whether the replica has it or not.
+    Async,
 }
 
 /// Transactions between the last check and the power cut.

@@ -362,6 +362,7 @@ fn power_cuts_are_read_as_they_were_written() {
             lost: 1,
             torn_pages: vec![torn.clone()],
         },
+        replica: None,
         commits: Some(Commits { acknowledged: 9, lost: 0, unanswered: 1 }),
         recovery: Some(Recovery { redo_bytes: Some(1000), ..Recovery::default() }),
         losses,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_study::power_cut::Replication;
 use assay_study::{Config, Model, Scale, Study, Tables, Trial, Workload};
 
 use crate::difference::studies::shared_workloads;
@@ -25,17 +26,19 @@ pub enum Unlike {
     Tables([Option<Tables>; 2]),
     /// What models are divided by.
     Scale([Option<Scale>; 2]),
-    /// In how many of how many power cuts something was lost: of one side in some, of the other in none.
-    PowerCuts([CutsLost; 2]),
+    /// Power cuts that took something from one side alone, or after which a replica took over on one alone.
+    PowerCuts([CutsOfSide; 2]),
 }
 
 /// Power cuts of one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CutsLost {
+pub struct CutsOfSide {
     /// All of them.
     pub cuts: u64,
     /// Those that lost something.
     pub with_loss: u64,
+    /// How the replica followed that took over; nothing where the server itself came up again.
+    pub replica: Option<Replication>,
 }
 
 /// In what two configurations differ that makes their figures no answer to one question, each thing once; empty if in

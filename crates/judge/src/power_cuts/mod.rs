@@ -2,10 +2,10 @@
 
 mod recovery;
 
-use assay_study::power_cut::Commits;
+use assay_study::power_cut::{Commits, Replication};
 use assay_study::{Config, PowerCut, Study};
 
-use crate::difference::alike::{CutsLost, Unlike};
+use crate::difference::alike::{CutsOfSide, Unlike};
 
 pub use recovery::recoveries;
 
@@ -17,6 +17,8 @@ pub const CONFIDENCE: f64 = 0.95;
 pub struct PowerCuts<'a> {
     /// The configuration.
     pub config: &'a str,
+    /// How the replica followed that took over; nothing where the server itself came up again.
+    pub replica: Option<Replication>,
     /// Cuts.
     pub cuts: u64,
     /// Those that lost something that must not be lost.
@@ -53,6 +55,7 @@ impl<'a> PowerCuts<'a> {
 
     /// Of one configuration's cuts; nothing of none.
     fn of(cuts: &'a [PowerCut]) -> Option<PowerCuts<'a>> {
+        let first = cuts.first()?;
         let sum = |figure: &dyn Fn(&PowerCut) -> u64| cuts.iter().map(figure).sum::<u64>();
         let commits = |figure: &dyn Fn(&Commits) -> u64| {
             cuts.iter().filter_map(|cut| cut.commits.as_ref()).map(figure).sum::<u64>()
@@ -61,7 +64,8 @@ impl<'a> PowerCuts<'a> {
         recovery.sort_by(f64::total_cmp);
         let middle = recovery.get(recovery.len() / 2);
         Some(PowerCuts {
-            config: &cuts.first()?.config,
+            config: &first.config,
+            replica: first.replica,
             cuts: cuts.len() as u64,
             with_loss: sum(&|cut| u64::from(!cut.is_survived())),
             torn_writes: sum(&|cut| cut.survival.torn),
@@ -90,16 +94,17 @@ impl<'a> PowerCuts<'a> {
     }
 }
 
-/// That power cuts took something from one of both and nothing from the other; nothing where one has none.
+/// That power cuts took something from one of both and nothing from the other, or that the two have not the same kind of replica;
+/// nothing where one has no power cuts.
 #[must_use]
 pub fn power_cut_difference(a: (&Study, &Config), b: (&Study, &Config)) -> Option<Unlike> {
-    let lost = |(study, config): (&Study, &Config)| {
+    let its = |(study, config): (&Study, &Config)| {
         let its = PowerCuts::of_config(&study.power_cuts, &config.name)?;
-        Some(CutsLost { cuts: its.cuts, with_loss: its.with_loss })
+        Some(CutsOfSide { cuts: its.cuts, with_loss: its.with_loss, replica: its.replica })
     };
-    let both = [lost(a)?, lost(b)?];
-    let is_safe = both.map(|one| one.with_loss == 0);
-    (is_safe[0] != is_safe[1]).then_some(Unlike::PowerCuts(both))
+    let both = [its(a)?, its(b)?];
+    let [a, b] = both.map(|one| (one.with_loss == 0, one.replica));
+    (a != b).then_some(Unlike::PowerCuts(both))
 }
 
 #[cfg(test)]
@@ -117,6 +122,7 @@ mod tests {
             moment: Moment::Flush(1),
             loaded_ms: 100.0,
             survival: Survival { writes: 4, whole: 1, torn: 2, lost: 1, torn_pages: Vec::new() },
+            replica: None,
             commits: Some(Commits { acknowledged: 10, lost: u64::from(number), unanswered: 0 }),
             recovery: Some(Recovery {
                 server_ms: f64::from(number) * 100.0,
@@ -159,9 +165,29 @@ mod tests {
             let side = |place: usize| (&study, &study.configs[place]);
             power_cut_difference(side(a), side(b))
         };
-        let lost = |cuts, with_loss| CutsLost { cuts, with_loss };
+        let lost = |cuts, with_loss| CutsOfSide { cuts, with_loss, replica: None };
         assert_eq!(between(0, 1), Some(Unlike::PowerCuts([lost(2, 0), lost(1, 1)])));
         assert_eq!((between(0, 2), between(0, 3), between(1, 1)), (None, None, None));
+    }
+
+    #[test]
+    fn configurations_are_unlike_where_a_replica_took_over_from_one_alone() {
+        let mut study = crate::simulated::study(&["a", "b", "c", "d"], &[]);
+        let with = |replica, config| PowerCut { replica: Some(replica), ..cut(config, 1, vec![]) };
+        study.power_cuts = vec![
+            cut("a", 1, vec![]),
+            with(Replication::SemiSync, "b"),
+            with(Replication::SemiSync, "c"),
+            with(Replication::Async, "d"),
+        ];
+        let is_unlike = |a: usize, b: usize| {
+            let side = |place: usize| (&study, &study.configs[place]);
+            power_cut_difference(side(a), side(b)).is_some()
+        };
+        assert_eq!(
+            [is_unlike(0, 1), is_unlike(1, 2), is_unlike(2, 3), is_unlike(0, 3)],
+            [true, false, true, true]
+        );
     }
 
     #[test]

@@ -10,9 +10,9 @@ use anyhow::{Context, Result, ensure};
 use assay_base::Size;
 use assay_load::{Endpoint, Observer, Schedule, Schema, Workload};
 use assay_models::power::{Drawn, Survival, draw};
-use assay_plan::{Replication, RigKind};
+use assay_plan::RigKind;
 use assay_serve::CutOrder;
-use assay_study::power_cut::{Commits, Loss, PowerCut, Recovery};
+use assay_study::power_cut::{Commits, Loss, PowerCut, Recovery, Replication};
 
 use super::checks;
 use super::kept::{Kept, KeptCut};
@@ -68,8 +68,8 @@ impl<'a> Bench<'a> {
         directory: &Path,
     ) -> Result<Bench<'a>> {
         let mut bench = Bench::bare(cutting, name, config, directory)?;
-        let how = cutting.spec.replicas.get(name);
-        let replica = how.map(|how| Replica::new(cutting, config, *how, directory)).transpose();
+        let how = bench.replication();
+        let replica = how.map(|how| Replica::new(cutting, config, how, directory)).transpose();
         bench.replica = replica.map_err(|error| bench.explain(error))?;
         bench.fill().map_err(|error| bench.explain(error))?;
         Ok(bench)
@@ -155,6 +155,11 @@ impl<'a> Bench<'a> {
         self.workload().map(|_| &self.config.schema)
     }
 
+    /// How its replica follows, if it has one.
+    fn replication(&self) -> Option<Replication> {
+        self.cutting.spec.replicas.get(self.name).copied()
+    }
+
     /// Cuts the power once, and checks what comes up again.
     ///
     /// # Errors
@@ -176,6 +181,7 @@ impl<'a> Bench<'a> {
             moment: drawn.moment,
             loaded_ms,
             survival,
+            replica: self.replication(),
             commits: None,
             recovery: None,
             losses: Vec::new(),
@@ -212,6 +218,8 @@ impl<'a> Bench<'a> {
     /// Lets the replica take over from the server that is gone, and checks all that it has. Whatever it has, the next cut begins anew.
     fn take_over(&mut self, sent: &[Sent]) -> Result<Came> {
         let tables = self.workload_tables();
+        // A primary that waits for no replica may lose what it acknowledged last.
+        let may_lose = self.replication() == Some(Replication::Async);
         let replica = self.replica.as_mut().context("there is no replica")?;
         let took = match replica.take_over()? {
             Ok(took) => took,
@@ -223,8 +231,6 @@ impl<'a> Bench<'a> {
         };
         let recovery = Recovery { server_ms: took.as_secs_f64() * 1e3, ..Recovery::default() };
         let mut came = Came { recovery: Some(recovery), ..Came::default() };
-        // A primary that waits for no replica may lose what it acknowledged last.
-        let may_lose = self.cutting.spec.replicas.get(self.name) == Some(&Replication::Async);
         let running = replica.running().context("the replica has ended")?;
         came.check(running, tables, &mut self.ledger, sent, may_lose)?;
         let losses = match replica.stop_in_order() {

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_mysql::ClientSession;
-use assay_plan::Replication;
 use assay_ports::program;
+use assay_study::power_cut::Replication;
 
 use super::Cutting;
 use super::link::Link;

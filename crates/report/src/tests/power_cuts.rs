@@ -1,7 +1,9 @@
 //! Power cuts in the report: what they showed stands beside each configuration, in a section and in a table.
 
 use assay_study::PowerCut;
-use assay_study::power_cut::{Commits, Loss, Moment, PageName, Recovery, Survival, TornPage};
+use assay_study::power_cut::{
+    Commits, Loss, Moment, PageName, Recovery, Replication, Survival, TornPage,
+};
 
 use super::truth::{load, page_of, store};
 use super::*;
@@ -21,6 +23,7 @@ fn cut(config: &str, number: u32, losses: Vec<Loss>) -> PowerCut {
         moment: Moment::PageWrite(30),
         loaded_ms: 700.0,
         survival: Survival { writes: 3, whole: 1, torn: 1, lost: 1, torn_pages: vec![torn] },
+        replica: None,
         commits: Some(Commits { acknowledged: 100, lost: 0, unanswered: 0 }),
         recovery: Some(Recovery { server_ms: 900.0, ..Recovery::default() }),
         losses,
@@ -66,11 +69,26 @@ fn what_power_cuts_showed_is_told_of_each_configuration() {
 
     let table = std::fs::read_to_string(directory.path().join("tables/power_cuts.csv")).unwrap();
     assert_eq!(table.lines().count(), 5, "{table}");
-    assert!(table.lines().nth(2).unwrap().starts_with("torn,2,1,"), "{table}");
+    assert!(table.lines().nth(2).unwrap().starts_with("torn,2,,1,"), "{table}");
     let results = std::fs::read_to_string(directory.path().join("results.json")).unwrap();
     let results: serde_json::Value = serde_json::from_str(&results).unwrap();
     assert_eq!(results["power_cuts"].as_array().map(Vec::len), Some(4), "{results}");
     assert_eq!(results["judgement"]["recoveries"][0]["metric"], "recovery_ms", "{results}");
+}
+
+#[test]
+fn what_power_cuts_took_from_a_pair_stands_beside_what_its_server_keeps_by_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = store(directory.path(), &[load("single", 8, 100.0), load("pair", 8, 90.0)]);
+    let replica = Some(Replication::Async);
+    let losses = vec![Loss::RowMissing { id: 4 }];
+    store.write_power_cut(&PowerCut { replica, ..cut("pair", 1, losses) }).unwrap();
+    let page = page_of(directory.path(), &store, None);
+    let safety = section(&page, "safety").unwrap();
+    let told = "; LOSS in 1 of 1 power cut with an asynchronous replica</b>";
+    assert!(safety.contains(told), "{safety}");
+    let table = std::fs::read_to_string(directory.path().join("tables/power_cuts.csv")).unwrap();
+    assert!(table.lines().nth(1).unwrap().starts_with("pair,1,asynchronous,1,"), "{table}");
 }
 
 #[test]

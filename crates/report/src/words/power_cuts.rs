@@ -4,7 +4,7 @@ use assay_base::text::{counted, size};
 use assay_judge::Comparison;
 use assay_judge::power_cuts::{CONFIDENCE, PowerCuts};
 use assay_study::PowerCut;
-use assay_study::power_cut::{Loss, Moment};
+use assay_study::power_cut::{Loss, Moment, Replication};
 
 use super::{reason, verdict};
 
@@ -23,7 +23,7 @@ pub fn result(cuts: &PowerCuts<'_>) -> String {
 /// The same, for a label.
 #[must_use]
 pub fn short(cuts: &PowerCuts<'_>) -> String {
-    let told = lost_of(cuts.with_loss, cuts.cuts);
+    let told = lost_of(cuts.with_loss, cuts.cuts, cuts.replica);
     match cuts.lost_commits {
         0 => told,
         _ if cuts.with_loss > 0 => told,
@@ -31,13 +31,27 @@ pub fn short(cuts: &PowerCuts<'_>) -> String {
     }
 }
 
-/// In how many of how many cuts something was lost.
+/// How a replica follows its primary, as the manual calls it.
 #[must_use]
-pub fn lost_of(with_loss: u64, cuts: u64) -> String {
+pub const fn replication(kind: Replication) -> &'static str {
+    match kind {
+        Replication::SemiSync => "semi-synchronous",
+        Replication::Async => "asynchronous",
+    }
+}
+
+/// In how many of how many cuts something was lost, and with which replica.
+#[must_use]
+pub fn lost_of(with_loss: u64, cuts: u64, replica: Option<Replication>) -> String {
     let of = counted(cuts, "power cut");
+    let with = match replica {
+        None => "",
+        Some(Replication::SemiSync) => " with a semi-synchronous replica",
+        Some(Replication::Async) => " with an asynchronous replica",
+    };
     match with_loss {
-        0 => format!("no loss in {of}"),
-        lost => format!("LOSS in {lost} of {of}"),
+        0 => format!("no loss in {of}{with}"),
+        lost => format!("LOSS in {lost} of {of}{with}"),
     }
 }
 
@@ -151,13 +165,19 @@ mod tests {
             moment: Moment::Flush(1),
             loaded_ms: 1.0,
             survival: assay_study::power_cut::Survival::default(),
+            replica: None,
             commits: Some(Commits { acknowledged: 9, lost, unanswered: 0 }),
             recovery: None,
             losses: Vec::new(),
             kept_in: None,
         };
-        let told = |lost| short(&PowerCuts::of_all(&[cut(lost)])[0]);
+        let of = |cut| short(&PowerCuts::of_all(&[cut])[0]);
+        let told = |lost| of(cut(lost));
         assert_eq!(told(0), "no loss in 1 power cut");
+        assert_eq!(
+            of(PowerCut { replica: Some(Replication::SemiSync), ..cut(0) }),
+            "no loss in 1 power cut with a semi-synchronous replica"
+        );
         assert_eq!(told(3), "no loss in 1 power cut but 3 commits that it may lose");
     }
 

@@ -18,7 +18,7 @@ pub fn text(unlike: &Unlike) -> String {
         }
         Unlike::Scale(scales) => format!("scale: {}", both(scales.map(|one| one.map(rig::scale)))),
         Unlike::PowerCuts(sides) => {
-            let [a, b] = sides.map(|one| power_cuts::lost_of(one.with_loss, one.cuts));
+            let [a, b] = sides.map(|one| power_cuts::lost_of(one.with_loss, one.cuts, one.replica));
             format!("they differ in crash safety, power cuts: {a}, against {b}")
         }
     }
@@ -47,8 +47,9 @@ pub fn lone(lone: &Lone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_judge::CutsLost;
+    use assay_judge::CutsOfSide;
     use assay_judge::durability::{Commits, Pages};
+    use assay_study::power_cut::Replication;
     use assay_study::{Scale, Tables};
 
     #[test]
@@ -66,10 +67,11 @@ mod tests {
 
     #[test]
     fn what_power_cuts_took_from_one_side_alone_is_told() {
-        let sides = [(100, 0), (20, 3)].map(|(cuts, with_loss)| CutsLost { cuts, with_loss });
+        let side = |cuts, with_loss, replica| CutsOfSide { cuts, with_loss, replica };
+        let sides = [side(100, 0, None), side(20, 3, Some(Replication::Async))];
         assert_eq!(
             text(&Unlike::PowerCuts(sides)),
-            "they differ in crash safety, power cuts: no loss in 100 power cuts, against LOSS in 3 of 20 power cuts"
+            "they differ in crash safety, power cuts: no loss in 100 power cuts, against LOSS in 3 of 20 power cuts with an asynchronous replica"
         );
     }
 
