@@ -7,6 +7,7 @@
 pub mod blockdev;
 pub mod child;
 pub mod clock;
+pub mod copy;
 pub mod cpu;
 pub mod extents;
 pub mod file_id;

@@ -58,10 +58,8 @@ impl Keeping {
         std::fs::write(directory.join(LEDGER), serde_json::to_vec(cut)?).with_context(cannot)?;
         let target = directory.join(MEDIA);
         if std::fs::rename(image, &target).is_err() {
-            // On another file system; holes stay holes.
-            let words = ["--sparse=always"].map(AsRef::<std::ffi::OsStr>::as_ref);
-            let paths = [image.as_os_str(), target.as_os_str()];
-            assay_ports::program::run("cp", words.into_iter().chain(paths)).with_context(cannot)?;
+            // On another file system.
+            assay_ports::copy::file(image, &target).with_context(cannot)?;
         }
         *count += 1;
         Ok(Some(name))

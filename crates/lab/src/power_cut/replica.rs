@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_mysql::ClientSession;
-use assay_ports::program;
+use assay_ports::copy;
 use assay_study::power_cut::Replication;
 
 use super::Cutting;
@@ -115,7 +115,7 @@ impl<'a> Replica<'a> {
     /// # Errors
     /// What `cp` said.
     pub(super) fn copy(&self, data_dir: &Path) -> Result<()> {
-        copy(data_dir, &self.base())?;
+        copy::tree(data_dir, &self.base())?;
         // A server makes its UUID anew where it has none; two of a pair must differ.
         Ok(std::fs::remove_file(self.base().join("auto.cnf"))?)
     }
@@ -126,7 +126,7 @@ impl<'a> Replica<'a> {
     /// It does not.
     pub(super) fn follow(&mut self, primary: &Server) -> Result<()> {
         self.throw_away()?;
-        copy(&self.base(), &self.data_dir())?;
+        copy::tree(&self.base(), &self.data_dir())?;
         let (data_dir, run_dir) = (self.data_dir(), self.directory.join("run"));
         let mut settings = settings(Role::Replica);
         // Its tables say what was received.
@@ -298,11 +298,4 @@ fn settings(role: Role) -> Settings {
 
 fn session(server: &Server) -> Result<ClientSession> {
     ClientSession::open(&server.endpoint()).context("cannot connect to the server's socket")
-}
-
-fn copy(source: &Path, target: &Path) -> Result<()> {
-    let words =
-        ["--archive", "--reflink=auto", "--sparse=auto"].map(AsRef::<std::ffi::OsStr>::as_ref);
-    program::run("cp", words.into_iter().chain([source.as_os_str(), target.as_os_str()]))?;
-    Ok(())
 }

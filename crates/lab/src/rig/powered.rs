@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use assay_models::power::Survival;
 use assay_plan::{RigKind, RigSpec};
 use assay_ports::media::Allocation;
-use assay_ports::{filesystem, program};
+use assay_ports::{copy, filesystem};
 use assay_serve::{AttachOptions, Attached, CutOrder, NewDrive, PowerJob};
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
@@ -155,7 +155,7 @@ impl<'a> PoweredRig<'a> {
     /// What `cp` said.
     pub fn save_media(&self, target: &Path) -> Result<()> {
         ensure!(self.standing.is_none(), "a disk that is in use cannot be copied");
-        copy(&self.media(), target)
+        Ok(copy::file(&self.media(), target)?)
     }
 
     /// Puts a copy in the place of the media, on which nothing may stand.
@@ -165,7 +165,7 @@ impl<'a> PoweredRig<'a> {
     pub fn restore_media(&self, source: &Path) -> Result<()> {
         ensure!(self.standing.is_none(), "a disk that is in use cannot be replaced");
         std::fs::create_dir_all(self.target())?;
-        copy(source, &self.media())
+        Ok(copy::file(source, &self.media())?)
     }
 
     fn target(&self) -> PathBuf {
@@ -210,11 +210,4 @@ impl<'a> PoweredRig<'a> {
 fn device(disk: &Attached) -> Result<&Path> {
     let device = disk.health.attachment.device.as_deref();
     device.context("the disk is served, but not as a block device")
-}
-
-/// Holes stay holes.
-fn copy(source: &Path, target: &Path) -> Result<()> {
-    let words = ["--reflink=auto", "--sparse=always"].map(AsRef::<std::ffi::OsStr>::as_ref);
-    program::run("cp", words.into_iter().chain([source.as_os_str(), target.as_os_str()]))?;
-    Ok(())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use assay_models::{Preconditioned, Preconditioning};
-use assay_ports::program;
+use assay_ports::copy;
 use serde_json::json;
 
 use assay_base::text::size;
@@ -78,11 +78,7 @@ impl PreconditionedMedia {
     /// # Errors
     /// What `cp` said.
     pub fn copy_to(&self, target: &Path) -> Result<()> {
-        let words = ["--reflink=auto", "--sparse=auto"].map(AsRef::<std::ffi::OsStr>::as_ref);
-        let paths = [self.path.as_os_str(), target.as_os_str()];
-        program::run("cp", words.into_iter().chain(paths))
-            .context("cannot copy the preconditioned device")?;
-        Ok(())
+        copy::file(&self.path, target).context("cannot copy the preconditioned device")
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use assay_load::{Endpoint, PrepareOptions, Schema};
 use assay_ports::child::describe;
-use assay_ports::program;
+use assay_ports::copy;
 use serde_json::json;
 
 use super::page_cache;
@@ -143,9 +143,7 @@ impl Snapshot {
     /// # Errors
     /// What `cp` said, e.g. that the space ran out.
     pub fn restore(&self, target: &Path) -> Result<()> {
-        let words = ["-a", "--reflink=auto", "--sparse=auto"].map(AsRef::<std::ffi::OsStr>::as_ref);
-        let paths = [self.directory.join("data").into_os_string(), target.as_os_str().to_owned()];
-        program::run("cp", words.iter().map(|word| word.to_os_string()).chain(paths))
+        copy::tree(&self.directory.join("data"), target)
             .context("cannot copy the base snapshot into the rig")?;
         // Buffered writes of the copy would otherwise reach the disk in the measured seconds.
         rustix::fs::syncfs(std::fs::File::open(target)?)

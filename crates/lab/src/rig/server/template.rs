@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use super::binary::{Binary, Flavour, option};
 use super::error_log;
 use super::settings::{self, Settings};
+use assay_ports::copy;
 use assay_system::cache::Shelf;
 use assay_system::{kept, tool};
 
@@ -162,11 +163,9 @@ fn clone(template: &Path, datadir: &Path) -> Result<()> {
     if fs::read_dir(datadir).with_context(cannot)?.next().is_some() {
         bail!("the data directory {} is not empty; empty it or name another", datadir.display());
     }
-    let mut command = Command::new("cp");
-    command.args(["--archive", "--reflink=auto", "--sparse=auto", "--"]);
-    command.arg(template.join(".")).arg(datadir);
-    let copied =
-        tool::run(command, LIMIT).and_then(|_| Ok(rustix::fs::syncfs(File::open(datadir)?)?));
+    let copied = copy::tree(&template.join("."), datadir)
+        .map_err(anyhow::Error::from)
+        .and_then(|()| Ok(rustix::fs::syncfs(File::open(datadir)?)?));
     if copied.is_err() {
         let _ = fs::remove_dir_all(datadir);
     }
