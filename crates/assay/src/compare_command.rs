@@ -23,7 +23,9 @@ use sides::{Side, lone_configs, lone_loads, open, pairs, side};
 
 /// What was typed after `assay compare`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "assay compare [OPTIONS] <A> <B>\n       assay compare [OPTIONS] <STUDY> <BASELINE> <CONFIG>",
+    after_help = "\
 A side is a study's directory, or one of its configurations as STUDY:CONFIG. Two studies are compared configuration by configuration, matched by name. Configurations, workloads and thread counts that only one side has are listed and prevent exit code 0; name configurations to leave others out.
 
 Two studies need at least two repeats each for a verdict: single runs do not show day-to-day variation, so the exit code is 2. With --fail-if-worse-by, single runs are tested against that limit, using the variation of their seconds and the noise floor: 1 if they lost that much, 0 if they cannot have, else 2. That is good enough to guard a build; a verdict needs repeats.
@@ -38,13 +40,14 @@ Exit codes:
   0  not worse by the limit or more
   1  worse by the limit or more, and statistically significant
   2  inconclusive, or not everything could be compared: the last line says what;
-     or an error: one line on standard error, also with --json, and no output")]
+     or an error: one line on standard error, also with --json, and no output"
+)]
 pub(crate) struct CompareArgs {
     /// The baseline: STUDY or STUDY:CONFIG
     pub(crate) a: String,
     /// The one that is judged against it: STUDY or STUDY:CONFIG; the baseline's configuration if a third word follows
     pub(crate) b: String,
-    /// With it the words are STUDY Configuration Configuration
+    /// The configuration that is judged, where the first word is a study and the second its baseline
     pub(crate) c: Option<String>,
     /// The loss to detect, in percent [default: the study's margin_percent, else 3%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]

@@ -1,5 +1,5 @@
-//! The chart of the first screen: how far each configuration's throughput is from the baseline's, with its interval,
-//! workload by workload.
+//! The chart of the first screen: how far each configuration's throughput, or its p99 at a fixed rate, is from the baseline's, with its
+//! interval, workload by workload.
 //!
 //! What is drawn are the judge's comparisons and nothing else: a point is the geometric mean over repeats and thread
 //! counts, the whisker its interval; the band is what does not matter.
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::words::reason::reason_in_short;
 use crate::words::spoilt;
 use crate::words::verdict::word;
-use assay_judge::{Comparison, Judgement, Metric};
+use assay_judge::{Comparison, Judgement};
 use assay_study::Study;
 
 use super::charts::{Plot, label};
@@ -39,7 +39,7 @@ pub(super) struct Forest {
 
 /// Of all comparisons there are: hollow where there is no difference; nothing where nothing can be compared.
 pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
-    let all = leading::rows(judged, Metric::Throughput);
+    let all = leading::rows(judged, leading::metric(study, judged));
     let told: Vec<&Comparison> = all.iter().copied().take(MOST_ROWS).collect();
     if told.is_empty() {
         return None;

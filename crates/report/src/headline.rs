@@ -1,12 +1,13 @@
-//! The answer in a sentence: what the judge says of throughput, the configuration that the question is about first, and
-//! what stands in the way of comparing. Where nothing can be told apart, one sentence says so, and what would have been
+//! The answer in a sentence: what the judge says of throughput, or of p99 at a fixed rate, the configuration that the question is
+//! about first, and what stands in the way of comparing. Where nothing can be told apart, one sentence says so, and what would have been
 //! too small to see.
 //!
 //! Nothing here judges; the smallest difference that could have been seen is the least over the comparisons of the
 //! larger of half the interval's width (on logarithms) and the noise floor of as many repeats.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::words::answer;
 use crate::words::reason::{reason, reason_in_short};
 use crate::words::size::Size;
 use crate::words::spoilt;
@@ -18,7 +19,8 @@ use super::capacity;
 use super::flagged;
 use super::format::{figure, list, plural, threads};
 use super::leading::{
-    by_threads, capital, hangs_on_threads, has_parts, is_aa_run, named, questions, sides, whole,
+    self, answers, by_threads, capital, hangs_on_threads, has_parts, is_aa_run, named, questions,
+    sides,
 };
 
 /// So many comparisons of one kind are told one by one.
@@ -45,7 +47,7 @@ fn begun_small(sentence: &str) -> String {
 }
 
 fn verdict(study: &Study, judged: &Judgement) -> String {
-    let all = whole(judged, Metric::Throughput);
+    let all = answers(study, judged);
     let is_untold = |one: &&Comparison| {
         one.verdict.word == Word::Inconclusive && !hangs_on_threads(judged, one)
     };
@@ -149,35 +151,53 @@ fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
 
 fn single(study: &Study, judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
     let [config, base] = sides(one);
-    let names_workload = names_workload && one.against_workload.is_none();
-    let under = if names_workload { format!("Under {}, ", one.workload) } else { String::new() };
+    let under = under(study, one, names_workload);
     if hangs_on_threads(judged, one) || has_parts(judged, one) {
-        let how = thread_by_thread(&by_threads(judged, one));
-        let against = if names_workload { "against" } else { "Against" };
-        return format!("{under}{against} {base}, {config} is {how}.");
+        let how = thread_by_thread(one.metric, &by_threads(judged, one));
+        let against = if under.is_empty() { "Against" } else { "against" };
+        let subject = answer::subject(one.metric, &config, false);
+        return format!("{under}{against} {base}, {subject} is {how}.");
     }
     let Some(found) = &one.difference else {
         let spoilt = flagged::of_comparison(study, one).map(|(cause, _)| cause);
         let why = spoilt.or_else(|| reason_in_short(one));
         let why = why.unwrap_or_else(|| "nothing was measured".into());
-        return capital(format!("{under}{config} and {base} cannot be compared: {why}."));
+        let sentence = format!("{under}{config} and {base} cannot be compared: {why}.");
+        return capital(one.metric, sentence);
     };
-    let size = Size::of(Metric::Throughput, found);
+    let (metric, begins) = (one.metric, under.is_empty());
+    let size = Size::of(metric, found);
     let (claim, interval) = (size.claim(), &size.interval);
     let in_one_run = if one.verdict.is_of_one_run() { " in this one run" } else { "" };
-    capital(match one.verdict.word {
-        Word::Better | Word::Worse if size.is_factor => {
-            format!("{under}{config} gives {claim} of {base}{in_one_run} ({interval}).")
-        }
+    let sentence = match one.verdict.word {
         Word::Better | Word::Worse => {
-            format!("{under}{config} is {claim} than {base}{in_one_run} ({interval}).")
+            let differs = answer::differs(metric, &size, [&config, &base], begins);
+            format!("{under}{differs}{in_one_run} ({interval}).")
         }
-        Word::Equivalent => format!("{under}{config} and {base} are equally fast ({interval})."),
+        Word::Equivalent => {
+            format!("{under}{} ({interval}).", answer::equals(metric, [&config, &base]))
+        }
         Word::Inconclusive => {
             let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
-            format!("{under}{config} against {base} is inconclusive: {claim} ({interval}){but}.")
+            let subject = answer::subject(metric, &config, begins);
+            let object = answer::object(metric, &base);
+            format!("{under}{subject} against {object} is inconclusive: {claim} ({interval}){but}.")
         }
-    })
+    };
+    capital(one.metric, sentence)
+}
+
+/// `Under read write at 250/s, `, as far as it must be said.
+fn under(study: &Study, one: &Comparison, names_workload: bool) -> String {
+    let is_one = one.against_workload.is_none();
+    let is_of_time = is_one && one.metric != Metric::Throughput;
+    let rate = leading::rate(study, &one.workload).filter(|_| is_of_time);
+    match (names_workload && is_one, rate) {
+        (true, Some(rate)) => format!("Under {} at {rate}/s, ", one.workload),
+        (true, None) => format!("Under {}, ", one.workload),
+        (false, Some(rate)) => format!("At {rate}/s, "),
+        (false, None) => String::new(),
+    }
 }
 
 /// Why nothing is told though the interval lies on one side.
@@ -187,16 +207,12 @@ fn although(one: &Comparison) -> Option<String> {
 }
 
 /// `faster at 1 and 4 threads, slower at 16 threads and inconclusive at 64 threads`: those that are neither stand last.
-fn thread_by_thread(parts: &[&Comparison]) -> String {
-    let words = [
-        ("faster", Some(Word::Better)),
-        ("slower", Some(Word::Worse)),
-        ("as fast", Some(Word::Equivalent)),
-        ("inconclusive", Some(Word::Inconclusive)),
-        ("not compared", None),
-    ];
+fn thread_by_thread(metric: Metric, parts: &[&Comparison]) -> String {
+    let words = [Word::Better, Word::Worse, Word::Equivalent, Word::Inconclusive];
+    let words = words.map(|word| (answer::outcome(metric, word), Some(word)));
+    let words = words.into_iter().chain([("not compared", None)]);
     let of = |one: &Comparison| one.difference.as_ref().map(|_| one.verdict.word);
-    let told = words.into_iter().filter_map(|(text, word)| {
+    let told = words.filter_map(|(text, word)| {
         let its: Vec<u32> =
             parts.iter().filter(|one| of(one) == word).filter_map(|one| one.threads).collect();
         (!its.is_empty()).then(|| format!("{text} at {}", threads(&its)))
@@ -217,7 +233,7 @@ fn counted(judged: &Judgement, all: &[&Comparison]) -> String {
     format!(
         "Against {}, {} is {} of {}{remark}.",
         named(&first.baseline),
-        named(&first.config),
+        answer::subject(first.metric, &named(&first.config), false),
         list(&in_each),
         plural(all.len(), "workload")
     )
@@ -237,38 +253,59 @@ fn others_told(judged: &Judgement, others: &[&Comparison]) -> String {
     }
 }
 
-/// How many came out how, those alone that there are.
-fn outcomes(judged: &Judgement, all: &[&Comparison]) -> Vec<(&'static str, usize)> {
-    const TEXTS: [&str; 7] = [
-        "faster",
-        "slower",
-        "faster or slower by the thread count",
-        "faster at some thread counts",
-        "slower at some thread counts",
-        "equally fast",
-        "inconclusive",
-    ];
-    let came_out: Vec<&str> = all.iter().map(|one| outcome(judged, one)).collect();
-    let count = |text: &str| came_out.iter().filter(|one| **one == text).count();
-    let counted = TEXTS.into_iter().map(|text| (text, count(text)));
-    counted.filter(|(_, count)| *count > 0).collect()
+/// How a comparison came out; those at the head are told first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Better,
+    Worse,
+    ByThreads,
+    BetterAtSome,
+    WorseAtSome,
+    Equivalent,
+    Inconclusive,
 }
 
-fn outcome(judged: &Judgement, one: &Comparison) -> &'static str {
+/// How many came out how, those alone that there are.
+fn outcomes(judged: &Judgement, all: &[&Comparison]) -> Vec<(String, usize)> {
+    let mut counts = BTreeMap::new();
+    for one in all {
+        *counts.entry(outcome(judged, one)).or_insert(0) += 1;
+    }
+    let metric = all.first().map_or(Metric::Throughput, |one| one.metric);
+    counts.into_iter().map(|(outcome, count)| (outcome.text(metric), count)).collect()
+}
+
+impl Outcome {
+    fn text(self, metric: Metric) -> String {
+        let of = |word| answer::outcome(metric, word);
+        let (better, worse) = (of(Word::Better), of(Word::Worse));
+        match self {
+            Outcome::Better => better.into(),
+            Outcome::Worse => worse.into(),
+            Outcome::ByThreads => format!("{better} or {worse} by the thread count"),
+            Outcome::BetterAtSome => format!("{better} at some thread counts"),
+            Outcome::WorseAtSome => format!("{worse} at some thread counts"),
+            Outcome::Equivalent => of(Word::Equivalent).into(),
+            Outcome::Inconclusive => of(Word::Inconclusive).into(),
+        }
+    }
+}
+
+fn outcome(judged: &Judgement, one: &Comparison) -> Outcome {
     if hangs_on_threads(judged, one) {
         let parts = by_threads(judged, one);
         let is_any = |word: Word| parts.iter().any(|part| part.verdict.word == word);
         return match (is_any(Word::Better), is_any(Word::Worse)) {
-            (true, true) => "faster or slower by the thread count",
-            (true, false) => "faster at some thread counts",
-            _ => "slower at some thread counts",
+            (true, true) => Outcome::ByThreads,
+            (true, false) => Outcome::BetterAtSome,
+            _ => Outcome::WorseAtSome,
         };
     }
     match one.verdict.word {
-        Word::Better => "faster",
-        Word::Worse => "slower",
-        Word::Equivalent => "equally fast",
-        Word::Inconclusive => "inconclusive",
+        Word::Better => Outcome::Better,
+        Word::Worse => Outcome::Worse,
+        Word::Equivalent => Outcome::Equivalent,
+        Word::Inconclusive => Outcome::Inconclusive,
     }
 }
 
@@ -289,7 +326,9 @@ fn nothing_told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> Strin
         });
         return format!("Inconclusive: {why}");
     }
-    let head = format!("No configuration differs significantly from {base} in throughput");
+    let metric = all.first().map_or(Metric::Throughput, |one| one.metric);
+    let name = answer::name(metric);
+    let head = format!("No configuration differs significantly from {base} in {name}");
     let seen = smallest_seen(judged, all).map_or_else(String::new, |percent| {
         format!(": a difference below {} % could not have been detected", figure(percent))
     });

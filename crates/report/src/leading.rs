@@ -1,10 +1,42 @@
-//! Which comparisons lead: those of throughput that stand for a workload each, what the plan asks about, and how
+//! Which comparisons lead: those of the metric that answers, which stand for a workload each; what the plan asks about; and how
 //! configurations are called in sentences.
 //!
 //! Nothing here judges.
 
 use assay_judge::{Comparison, Judgement, Metric, Word};
 use assay_study::{Config, Study};
+
+use crate::words::answer;
+
+/// The metric that answers a study's question: throughput; but where every load comes at a fixed rate and the configurations do not
+/// differ in how much of it they did, how long one waits at that rate.
+pub(super) fn metric(study: &Study, judged: &Judgement) -> Metric {
+    let done = whole(judged, Metric::Throughput);
+    let is_paced = |one: &&Comparison| {
+        let against = one.against_workload.as_deref().unwrap_or(&one.workload);
+        rate(study, &one.workload).is_some() && rate(study, against).is_some()
+    };
+    let differs = |one: &&Comparison| {
+        matches!(one.verdict.word, Word::Better | Word::Worse) || hangs_on_threads(judged, one)
+    };
+    let is_told = |one: &&Comparison| one.difference.is_some() || has_parts(judged, one);
+    let has_times = whole(judged, Metric::P99).iter().any(is_told);
+    match !done.is_empty() && done.iter().all(is_paced) && !done.iter().any(differs) && has_times {
+        true => Metric::P99,
+        false => Metric::Throughput,
+    }
+}
+
+/// The rate at which the transactions of a workload come, per second, if it has one.
+pub(super) fn rate<'a>(study: &'a Study, workload: &str) -> Option<&'a str> {
+    let workload = study.workloads.iter().find(|one| one.name == workload)?;
+    workload.options.get("rate").map(String::as_str)
+}
+
+/// The comparisons that answer: of the metric that does.
+pub(super) fn answers<'a>(study: &Study, judged: &'a Judgement) -> Vec<&'a Comparison> {
+    whole(judged, metric(study, judged))
+}
 
 /// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the only one.
 pub(super) fn whole(judged: &Judgement, metric: Metric) -> Vec<&Comparison> {
@@ -111,9 +143,9 @@ pub(super) fn is_mixed(judged: &Judgement, whole: &Comparison) -> bool {
 pub(super) const BY_THREADS: &str = "by threads";
 
 /// A sentence that begins with a capital also where a name would begin it that has none.
-pub(super) fn capital(sentence: String) -> String {
+pub(super) fn capital(metric: Metric, sentence: String) -> String {
     let is_low = sentence.chars().next().is_some_and(char::is_lowercase);
-    if is_low { format!("By throughput, {sentence}") } else { sentence }
+    if is_low { format!("By {}, {sentence}", answer::name(metric)) } else { sentence }
 }
 
 /// A name as it stands in a sentence: one with a comma in it would fall apart.

@@ -25,12 +25,23 @@ pub(super) fn compared(input: &Input<'_>, lead: &Comparison) -> Vec<Number> {
     let sides = Sides::of(input, lead);
     let [tps, _] = metrics::THROUGHPUT;
     let [_, _, p99, _] = metrics::LATENCY;
+    let of_throughput = sides::same(input, lead, Metric::Throughput);
     let of_p99 = sides::same(input, lead, Metric::P99);
-    [
-        Some(judged(input, "Throughput", lead, &sides, &tps)),
+    let mut answers = [
+        of_throughput.map(|one| judged(input, "Throughput", one, &sides, &tps)),
         of_p99.map(|one| judged(input, "p99 response time", one, &sides, &p99)),
+    ];
+    // What answers stands first.
+    if lead.metric == Metric::P99 {
+        answers.reverse();
+    }
+    let [first, second] = answers;
+    [
+        first,
+        second,
         taken(&sides).map(|number| in_steps(input, lead, number)),
-        price(input.judged, &sides::parts(input, lead)),
+        // A transaction's price follows from how many there are.
+        of_throughput.and_then(|one| price(input.judged, &sides::parts(input, one))),
     ]
     .into_iter()
     .flatten()

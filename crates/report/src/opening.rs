@@ -18,7 +18,7 @@ use super::leading::{self, named};
 use super::number::Number;
 use super::numbers::{alone, compared};
 use super::uneven_loss;
-use crate::words::{spoilt, warning};
+use crate::words::{answer, spoilt, warning};
 
 /// What disturbed runs that may be compared, those of most runs first: how many causes are told.
 const DISTURBANCES_TOLD: usize = 2;
@@ -49,7 +49,7 @@ struct Chart {
 /// The first screen of a study.
 pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
     let (study, judgement) = (input.study, input.judgement);
-    let all = leading::whole(judgement, Metric::Throughput);
+    let all = leading::answers(study, judgement);
     let lead = leading::leading(study, judgement, &all);
     Opening {
         sentence: headline(study, judgement),
@@ -83,7 +83,7 @@ fn of(lead: &Comparison, input: &Input<'_>) -> String {
 /// A short line each: configurations that are not equally safe, configurations that are models, runs in which something
 /// went wrong.
 fn warnings(study: &Study, judgement: &Judgement, judged: &Judged) -> Vec<String> {
-    let all = leading::whole(judgement, Metric::Throughput);
+    let all = leading::answers(study, judgement);
     let lead = leading::leading(study, judgement, &all);
     let uneven_loss = lead.and_then(|one| uneven_loss::sentence(study, one));
     let more = [uneven_loss, trouble(study)].into_iter().flatten().collect();
@@ -183,7 +183,7 @@ const LINE_PX: usize = 16;
 fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<Chart> {
     let drawn = forest::forest(study, judgement)?;
     plots.push(drawn.plot);
-    let whole = leading::whole(judgement, Metric::Throughput);
+    let whole = leading::answers(study, judgement);
     let base = match whole.split_first() {
         Some((first, rest)) if rest.iter().all(|one| one.baseline == first.baseline) => {
             first.baseline.as_str()
@@ -202,7 +202,13 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
     Some(Chart {
         plot: plots.len() - 1,
         title: match capacity::objective(study) {
-            None => format!("Throughput above or below {base}"),
+            None => {
+                let what = match leading::metric(study, judgement) {
+                    Metric::Throughput => "Throughput",
+                    other => answer::name(other),
+                };
+                format!("{what} above or below {base}")
+            }
             Some(objective) => {
                 format!(
                     "Highest rate with {}, above or below {base}",

@@ -23,10 +23,10 @@ use crate::print;
 #[command(after_help = "\
 Examples:
   assay audit /var/lib/mysql --server /run/mysqld/mysqld.sock
-  assay audit /var/lib/mysql                  by its files alone
+  assay audit /var/lib/mysql --writes direct  by its files alone, with O_DIRECT
   assay audit /mnt/new-disk --writes direct   a place for one to come
   assay audit /var/lib/mysql --trace 30       and watch its page writes for 30 s
-  assay audit /var/lib/mysql --json | jq .class
+  assay audit /var/lib/mysql --server /run/mysqld/mysqld.sock --json | jq .class
 
 The password is read from MYSQL_PWD. Nothing is written, and no table's contents are read.
 

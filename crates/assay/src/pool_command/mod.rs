@@ -98,7 +98,7 @@ struct ClusterArgs {
     /// /etc/ceph/ceph.conf]
     #[arg(long, value_name = "FILE|NAME")]
     ceph_conf: Option<PathBuf>,
-    /// Who asks, without `client.`
+    /// The Ceph user, without the prefix `client.`
     #[arg(long, value_name = "USER")]
     ceph_user: Option<String>,
 }

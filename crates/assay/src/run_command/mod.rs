@@ -54,7 +54,7 @@ pub struct RunArgs {
 #[command(after_help = "\
 Examples:
   assay demo                                about six minutes
-  assay run demo                            all of it, in about 35 minutes
+  assay run demo                            all of it, in about 40 minutes
   assay demo --dry-run                      print what it would do
   assay run disk --location /mnt/new-disk   on a real disk instead")]
 pub struct DemoArgs {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use super::{Checks, Commits, Durability, Flushes, Note, Pages};
-use assay_study::switches::NO_BINARY_LOG;
+use assay_study::switches::{NO_BINARY_LOG, is_off};
 use assay_study::{Cache, Config, Disk, Store, Study};
 
 /// A page of InnoDB as it is by default (MySQL manual, `innodb_page_size`), for which the disk's record tells whether file
@@ -101,9 +101,9 @@ impl Server<'_> {
     /// MySQL switches the log on by itself since 8.0, MariaDB does not (both manuals, `log_bin`).
     fn has_binary_log(self) -> bool {
         let is_read = self.variables.is_some_and(|variables| variables.contains_key("log_bin"));
-        let is_skipped = NO_BINARY_LOG.iter().any(|name| {
-            self.settings.get(*name).is_some_and(|value| !is_off(&value.to_ascii_uppercase()))
-        });
+        let is_skipped = NO_BINARY_LOG
+            .iter()
+            .any(|name| self.settings.get(*name).is_some_and(|value| !is_off(value)));
         match self.text("log_bin") {
             Some(text) if is_read => !is_off(&text),
             _ if is_skipped => false,
@@ -111,10 +111,6 @@ impl Server<'_> {
             None => !self.is_mariadb(),
         }
     }
-}
-
-fn is_off(text: &str) -> bool {
-    matches!(text, "OFF" | "0" | "FALSE" | "NO")
 }
 
 fn on_or_off(text: Option<String>, default: Checks) -> Checks {

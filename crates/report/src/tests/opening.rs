@@ -19,6 +19,30 @@ fn judging() -> Judging {
 /// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the A/A run
 /// of `base`, which is the baseline.
 fn study(directory: &Path, configs: &[(&str, f64)], off: f64) -> Store {
+    let at = |level: f64, wave: f64| outcome(level * (1.0 + off * wave));
+    study_of(directory, configs, BTreeMap::new(), &at)
+}
+
+/// The same at a fixed rate, which all keep but for a share `missed` of those whose level is below 900: a level is how fast they answer.
+fn study_at_rate(directory: &Path, configs: &[(&str, f64)], missed: f64) -> Store {
+    let at = |level: f64, wave: f64| {
+        let tps = 250.0 * (1.0 - if level < 900.0 { missed } else { 0.0 }) * (1.0 + 1e-4 * wave);
+        let mut outcome = outcome(tps);
+        let p99_ms = 8e3 / (level * (1.0 + 0.002 * wave));
+        outcome.results.insert("latency_ms_p99".to_owned(), p99_ms);
+        outcome
+    };
+    let options = [("rate".to_owned(), "250".to_owned())].into();
+    study_of(directory, configs, options, &at)
+}
+
+/// The same of whatever a level and a wave from -1 to 1 come to, under workloads with these options.
+fn study_of(
+    directory: &Path,
+    configs: &[(&str, f64)],
+    options: BTreeMap<String, String>,
+    at: &dyn Fn(f64, f64) -> Outcome,
+) -> Store {
     let mut store = Store::open_or_create(directory).unwrap();
     let config = |(name, _): &(&str, f64)| Config {
         name: (*name).into(),
@@ -33,7 +57,7 @@ fn study(directory: &Path, configs: &[(&str, f64)], off: f64) -> Store {
         workload: name.into(),
         data_profile: None,
         recipe: "oltp_read_write".into(),
-        options: BTreeMap::new(),
+        options: options.clone(),
     });
     let judging = judging();
     let head = StudyHead {
@@ -55,8 +79,7 @@ fn study(directory: &Path, configs: &[(&str, f64)], off: f64) -> Store {
                 store.plan_trial(&key, position, "f").unwrap();
                 store.begin_trial(&key).unwrap();
                 let wave = f64::from((repeat * 7 + place as u32 * 5 + position) % 5) / 2.0 - 1.0;
-                let tps = level * (1.0 + off * wave);
-                store.end_trial(&key, &outcome(tps)).unwrap();
+                store.end_trial(&key, &at(*level, wave)).unwrap();
             }
         }
     }
@@ -126,6 +149,45 @@ fn the_config_that_is_asked_about_comes_first_and_its_numbers_stand_beside() {
     // Also where another configuration differs more.
     let other = self::opening(&[UNLIKE[1], UNLIKE[2], ALIKE[0], ("two", 3000.0)], 0.002, None);
     assert!(other.contains("<p class=\"of\">“one, new” against base"), "{other}");
+}
+
+#[test]
+fn at_a_fixed_rate_that_all_keep_the_response_time_answers() {
+    let directory = tempfile::tempdir().unwrap();
+    let slow = [("one, new", 500.0), ("base", 1000.0), ("again", 1001.0), ("two", 1100.0)];
+    let store = study_at_rate(directory.path(), &slow, 0.0);
+    let opening = shown(directory.path(), &store, Some(PRICES));
+    let text = sentence(&opening);
+    let told = "Under read write at 250/s, the p99 response time of “one, new” is 2.0 times that of base (";
+    assert!(text.starts_with(told), "{text}");
+    assert!(text.ends_with("The other 2 comparisons came out better."), "{text}");
+    assert!(opening.contains("p99 response time above or below base"), "{opening}");
+    let numbers = opening.split_once("<p class=\"of\">").unwrap().1;
+    let place = |name: &str| numbers.find(name).unwrap();
+    assert!(place("p99 response time") < place("Throughput"), "{numbers}");
+    // 2 400 for as many transactions as 1 200 gives.
+    let price = numbers.split_once("Price per transaction per second").unwrap().1;
+    assert!(price.contains("<b>2.0</b> times"), "{price}");
+    // Whoever does not keep the rate is slower, and its response times are of another load.
+    let directory = tempfile::tempdir().unwrap();
+    let text =
+        sentence(&shown(directory.path(), &study_at_rate(directory.path(), &slow, 0.3), None));
+    assert!(text.contains("“one, new” is 30 % slower than base ("), "{text}");
+}
+
+#[test]
+fn at_a_fixed_rate_too_nothing_is_told_where_nothing_differs() {
+    let directory = tempfile::tempdir().unwrap();
+    let alike = [("one, new", 1000.0), ("base", 1000.0), ("again", 1000.0), ("two", 1000.0)];
+    let store = study_at_rate(directory.path(), &alike, 0.0);
+    let text = sentence(&shown(directory.path(), &store, None));
+    assert!(
+        text.contains("“one, new” and base have equivalent p99 response times (")
+            || text.starts_with(
+                "No configuration differs significantly from base in p99 response time"
+            ),
+        "{text}"
+    );
 }
 
 #[test]

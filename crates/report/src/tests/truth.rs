@@ -161,7 +161,7 @@ fn a_sentence_over_all_hides_no_thread_count_that_contradicts_it() {
     let text = page(&loads, None);
     assert_eq!(
         sentence(&text),
-        "Against base, new is faster at 1 thread, slower at 16 threads and as fast at 4 threads."
+        "Against base, new is faster at 1 thread, slower at 16 threads and equally fast at 4 threads."
     );
     let shown = opening(&text);
     assert!(shown.contains("At 1 thread better: ") && shown.contains("by threads"), "{shown}");

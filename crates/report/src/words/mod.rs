@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides, and nobody takes apart again what is made here: who needs a part of a sentence asks for that part.
 
+pub mod answer;
 pub mod calibration;
 pub mod circumstance;
 pub mod durability;

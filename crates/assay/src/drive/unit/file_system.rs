@@ -9,9 +9,9 @@ use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk};
 /// A file system, as `mount(8)` calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
-    /// With clusters of a page.
+    /// Ext4 with bigalloc and clusters of 16 KiB.
     Ext4,
-    /// Which can grow.
+    /// XFS, which can be grown later.
     Xfs,
 }
 

@@ -100,9 +100,9 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
     };
     progress("reading the package lists of the configured sources");
     let configured = Apt::new(&staging.join("apt"), Sources::Configured)?;
-    configured.update().map_err(|error| {
-        anyhow!("{error:#}, give the path of a server, or try `assay server fetch mariadb`")
-    })?;
+    configured
+        .update()
+        .map_err(|error| anyhow!("{error:#}, or give the path of a server with --server"))?;
     if let Some(package) = configured.newest_named(stem)? {
         return Ok((configured, package));
     }
