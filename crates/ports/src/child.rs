@@ -301,6 +301,31 @@ pub fn is_stopped(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| stat.trim_start().starts_with(['T', 't']))
 }
 
+/// Whether that process is ending and nothing can keep it from that: it was killed, or its first thread has left. It may take a while
+/// all the same, until what its threads ask of the kernel is done.
+#[must_use]
+pub fn is_ending(pid: u32) -> bool {
+    let has_left = || Some(flags(&stat(pid)?)? & EXITING != 0);
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let is_killed = status.lines().any(is_killing);
+    is_killed || has_left().unwrap_or(false)
+}
+
+/// `PF_EXITING`, which a thread has from when it begins to leave (`include/linux/sched.h`; shown by `proc(5)`, field 9 of `stat`).
+const EXITING: u32 = 4;
+
+/// Field 9, from field 3 on.
+fn flags(stat: &str) -> Option<u32> {
+    stat.split_ascii_whitespace().nth(6)?.parse().ok()
+}
+
+/// Whether a line of `/proc/PID/status` is of signals that wait, SIGKILL among them: a mask in hexadecimal, from signal 1 on (`proc(5)`).
+fn is_killing(line: &str) -> bool {
+    let mask = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (Signal::KILL.as_raw() - 1) & 1 == 1)
+}
+
 /// `/proc/PID/stat` from field 3, the state. The command's name before it may hold spaces and parentheses.
 fn stat(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -364,6 +389,25 @@ mod tests {
             assert!(Instant::now() < deadline);
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn a_killed_process_is_told_from_one_that_goes_on() {
+        let mut child = sleeper();
+        assert!(!is_ending(child.pid()));
+        // A stopped process keeps what it is asked to end with, and goes on.
+        child.signal(Signal::STOP).unwrap();
+        child.signal(Signal::TERM).unwrap();
+        assert!(!is_ending(child.pid()));
+        child.signal(Signal::KILL).unwrap();
+        // Killed, leaving or not waited for yet.
+        assert!(is_ending(child.pid()));
+        child.kill().unwrap();
+        assert!(!is_ending(child.pid()), "there is no such process");
+        assert!(is_killing("SigPnd:\t0000000000000100") && is_killing("ShdPnd:\t0000000000004100"));
+        assert!(
+            !is_killing("SigPnd:\t0000000000004000") && !is_killing("SigBlk:\t0000000000000100")
+        );
     }
 
     #[test]

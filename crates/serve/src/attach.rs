@@ -53,8 +53,14 @@ fn make_way(media: &Path) -> Result<()> {
     ledger::sweep()?;
     if let Some(former) = registry::find_media(media)? {
         if !former.has_died()? {
-            let shown_as = former.shown_as()?;
-            bail!("{} is already attached, as {}", former.media.display(), shown_as.display());
+            let media = former.media.display();
+            if former.is_ending() {
+                bail!(
+                    "the server of {media} (process {}) was killed and has not ended yet; check its media, and try again",
+                    former.owner.unwrap_or_default()
+                );
+            }
+            bail!("{media} is already attached, as {}", former.shown_as()?.display());
         }
         former.clear()?;
         log::info!("removed what the former server of {} left", media.display());

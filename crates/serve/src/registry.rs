@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use assay_ports::child::{Process, is_stopped};
+use assay_ports::child::{Process, is_ending, is_stopped};
 use assay_ports::file_id::FileId;
 use assay_ports::rbd::ImageName;
 use assay_ports::{filesystem, fuse, loopdev};
@@ -16,8 +16,12 @@ use super::place::{self, is_same_image};
 use assay_system::ledger::{self, Found};
 use assay_system::resource::{Resource, ensure_unused};
 
-/// How long a server that was killed may take to end: it lets go of its media with its last thread.
+/// How long is waited for a server to end of which nobody knows whether it does.
 const END_PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long a server that was killed may take to end: it lets go of its media with its last thread, which must have a CPU for that, and
+/// what it asked the kernel for.
+const KILLED_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a server may take to say how its drive is.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
@@ -279,6 +283,11 @@ impl Attached {
         self.owner.is_some_and(is_stopped)
     }
 
+    /// Whether its server was killed and has not ended yet.
+    pub fn is_ending(&self) -> bool {
+        self.owner.is_some_and(is_ending)
+    }
+
     /// Whether its server has died, or does so within a moment.
     ///
     /// # Errors
@@ -287,7 +296,8 @@ impl Attached {
         let Some(server) = self.owner.map(Process::open).transpose()?.flatten() else {
             return Ok(true);
         };
-        Ok(server.wait(Some(END_PATIENCE))?)
+        let patience = if self.is_ending() { KILLED_PATIENCE } else { END_PATIENCE };
+        Ok(server.wait(Some(patience))?)
     }
 
     /// Removes what a server that died has left.
