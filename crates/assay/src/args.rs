@@ -28,7 +28,7 @@ use crate::server_command::ServerArgs;
 #[command(after_help = "\
 Start here:
   assay demo                              a first report in six minutes
-  assay run disk --location /mnt/new-disk test your own disk, in seven minutes
+  assay run disk --location /mnt/new-disk test your own disk, in eight minutes
   docs/tutorial.md teaches a first comparison, from question to decision
 
 Then:
