@@ -92,6 +92,53 @@ fn a_stopped_server_is_named_and_not_waited_for() {
     drives.assert_nothing_left();
 }
 
+/// Whether a thread of that process waits for something that no signal ends (`proc(5)`, field 3 of `stat`).
+fn waits_for_io(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    let mut stats =
+        threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("stat")).ok());
+    stats.any(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" D")))
+}
+
+#[test]
+fn a_killed_server_is_waited_for_until_its_media_answer() {
+    if !has_drives("a_killed_server_is_waited_for_until_its_media_answer") {
+        return;
+    }
+    // A drive whose media lie on another drive, which can be stopped.
+    let drives = Drives::new();
+    drives.create("below.img", &["--capacity", "256M"]);
+    let files = drives.make_files(drives.done(&["drive", "attach", "below.img"]).trim_end());
+    std::os::unix::fs::symlink(files.join("vol.img"), drives.path("vol.img")).unwrap();
+    drives.create("files/vol.img", &["--capacity", "64M"]);
+    let device = File::options().write(true).open(drives.attach(&[])).unwrap();
+    let pid_of = |name| u32::try_from(drives.status_of(name)["pid"].as_u64().unwrap()).unwrap();
+    let (pid, below) = (pid_of("vol.img"), pid_of("below.img"));
+    let server = drives.server();
+    let below = Stopped(Process::open(below).unwrap().unwrap());
+    below.0.signal(Signal::STOP).unwrap();
+    let writer = std::thread::spawn(move || {
+        device.write_all_at(&noise(4 * MIB as usize, 3), 0).and_then(|()| device.sync_data())
+    });
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !waits_for_io(pid) {
+        assert!(Instant::now() < deadline, "nothing was written to its media");
+        std::thread::yield_now();
+    }
+    server.signal(Signal::KILL).unwrap();
+    let mut attach = drives.command(&["drive", "attach", "vol.img"]).spawn().unwrap();
+    // It cannot end, so nothing is attached, and nothing refused.
+    assert!(!server.wait(Some(Duration::from_millis(1500))).unwrap(), "it was not held");
+    assert!(attach.try_wait().unwrap().is_none(), "it was not waited for");
+    drop(below);
+    assert!(attach.wait().unwrap().success());
+    assert!(writer.join().unwrap().is_err(), "what was not flushed went with the server");
+    drives.detach();
+    drives.unmount();
+    drives.done(&["drive", "detach", "below.img"]);
+    drives.assert_nothing_left();
+}
+
 #[test]
 fn media_whose_place_fills_up_keeps_what_was_flushed() {
     if !has_drives("media_whose_place_fills_up_keeps_what_was_flushed") {
