@@ -69,7 +69,7 @@ fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
     println!("{}", device.display());
     std::io::stdout().flush()?;
     std::io::stdin().read_to_end(&mut Vec::new())?;
-    loopdev::detach(&device)?;
+    loopdev::detach(&device, mount.mount_point())?;
     mount.unmount()?;
     mount.wait()?;
     drop(mount);

@@ -379,10 +379,8 @@ mod tests {
         assert!(!has());
     }
 
-    #[test]
-    fn a_stopped_child_is_told_from_one_that_waits() {
-        let child = sleeper();
-        assert!(!is_stopped(child.pid()));
+    /// Stops it, and waits until it has stopped.
+    fn stop(child: &Child) {
         child.signal(Signal::STOP).unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
         while !is_stopped(child.pid()) {
@@ -392,11 +390,18 @@ mod tests {
     }
 
     #[test]
+    fn a_stopped_child_is_told_from_one_that_waits() {
+        let child = sleeper();
+        assert!(!is_stopped(child.pid()));
+        stop(&child);
+    }
+
+    #[test]
     fn a_killed_process_is_told_from_one_that_goes_on() {
         let mut child = sleeper();
         assert!(!is_ending(child.pid()));
         // A stopped process keeps what it is asked to end with, and goes on.
-        child.signal(Signal::STOP).unwrap();
+        stop(&child);
         child.signal(Signal::TERM).unwrap();
         assert!(!is_ending(child.pid()));
         child.signal(Signal::KILL).unwrap();

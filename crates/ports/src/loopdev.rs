@@ -3,6 +3,7 @@
 //! Direct I/O is asked for, so that what is measured is the disk under the file and not a second page cache.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 use assay_disk::BLOCK_BYTES;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use rustix::ioctl::{NoArg, Opcode, ioctl};
 use thiserror::Error;
 
 use crate::file_id::FileId;
@@ -36,6 +38,14 @@ pub enum LoopError {
     /// The kernel would join writes beyond what the disk writes all or nothing.
     #[error("cannot limit the requests of {device}: {reason}")]
     Limit {
+        /// The device.
+        device: PathBuf,
+        /// What the system answered.
+        reason: io::Error,
+    },
+    /// The kernel keeps the file of the device.
+    #[error("cannot detach {device}: {reason}")]
+    Kept {
         /// The device.
         device: PathBuf,
         /// What the system answered.
@@ -85,7 +95,7 @@ pub fn attach(backing: &Path) -> Result<LoopDevice, LoopError> {
 pub fn attach_disk(file: &Path, atomic_write_bytes: u64) -> Result<PathBuf, LoopError> {
     let device = attach_direct(file, OFlags::RDWR, &[])?;
     if let Err(reason) = limit_requests(&device, atomic_write_bytes) {
-        detach(&device)?;
+        give_back(&device)?;
         return Err(LoopError::Limit { device, reason });
     }
     Ok(device)
@@ -111,8 +121,13 @@ fn attach_direct(file: &Path, access: OFlags, options: &[&str]) -> Result<PathBu
     if is_direct(&device) {
         return Ok(device);
     }
-    detach(&device)?;
+    give_back(&device)?;
     Err(not_direct())
+}
+
+/// Detaches what was attached just now, of which nobody else knows yet.
+fn give_back(device: &Path) -> Result<(), LoopError> {
+    backing(&directory(device)).map_or(Ok(()), |backing| detach(device, &backing))
 }
 
 fn find_and_show(options: &[&str], file: &Path) -> Result<PathBuf, ProgramError> {
@@ -263,30 +278,51 @@ fn all() -> io::Result<Vec<(PathBuf, PathBuf)>> {
     Ok(all)
 }
 
-/// Detaches a loop device and waits until it has let go of its file. What was written to it and not flushed is
-/// handed to the file first, or lost when the file can no longer be written.
+/// Detaches a loop device that shows `backing`, or a file below it, by the name that the kernel keeps, and waits until it
+/// has let go of the file. What was written to it and not flushed is handed to the file first, or lost when the file can
+/// no longer be written. A device that shows something else, or nothing, is left as it is: somebody else was first, and
+/// its number may be another disk's by now.
 ///
 /// # Errors
-/// What `losetup` said; [`LoopError::InUse`] when something keeps the device open.
-pub fn detach(device: &Path) -> Result<(), LoopError> {
-    // As long as it is ours: a moment later it may be another drive's. Where nobody but root may do this, nobody else
-    // has changed it.
-    let _ = unlimit_requests(device);
-    let shown = backing(&directory(device));
-    if let Err(error) = run("losetup", ["--detach".as_ref(), device.as_os_str()]) {
-        // Somebody else has detached it meanwhile.
-        return if backing(&directory(device)).is_none() { Ok(()) } else { Err(error.into()) };
+/// [`LoopError::InUse`] when something keeps the device open; [`LoopError::Kept`].
+pub fn detach(device: &Path, backing: &Path) -> Result<(), LoopError> {
+    let is_meant = || {
+        let shown = self::backing(&directory(device));
+        shown.is_some_and(|shown| shown.starts_with(backing))
+    };
+    let kept = |reason| LoopError::Kept { device: device.into(), reason };
+    match File::open(device) {
+        Err(reason) if is_meant() => return Err(kept(reason)),
+        Err(_) => return Ok(()),
+        // The kernel takes no file from a device that is open, so what it shows now it shows until this is closed.
+        Ok(open) if is_meant() => {
+            let _ = unlimit_requests(device);
+            clear_when_closed(&open).map_err(kept)?;
+        }
+        Ok(_) => return Ok(()),
     }
     let deadline = Instant::now() + DETACH_PATIENCE;
-    // A device that is open goes when it is closed last, which the kernel does not announce. One that shows something
-    // else is free of us, and somebody else's.
-    while shown.is_some() && backing(&directory(device)) == shown {
+    // A device that is open goes when it is closed last, which the kernel does not announce.
+    while is_meant() {
         if Instant::now() > deadline {
             return Err(LoopError::InUse { device: device.into() });
         }
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(())
+}
+
+/// `LOOP_CLR_FD` (`linux/loop.h`): the device lets go of its file, at once or when it is closed last. Nothing attached is
+/// no error.
+fn clear_when_closed(device: &File) -> io::Result<()> {
+    const LOOP_CLR_FD: Opcode = 0x4C01;
+    // SAFETY: the request has no argument and touches none of our memory.
+    #[allow(unsafe_code)]
+    let cleared = unsafe { ioctl(device, NoArg::<LOOP_CLR_FD>::new()) };
+    match cleared {
+        Err(Errno::NXIO) => Ok(()),
+        other => Ok(other?),
+    }
 }
 
 #[cfg(test)]

@@ -66,19 +66,20 @@ impl Drop for TestMount {
 /// A loop device that is detached when the test ends.
 pub(crate) struct TestLoop {
     pub(crate) device: PathBuf,
+    file: PathBuf,
 }
 
 impl TestLoop {
     /// Attaches `file`.
     pub(crate) fn new(file: &Path) -> TestLoop {
         let device = run("losetup", &["--find", "--show", file.to_str().unwrap()]);
-        TestLoop { device: device.trim_end().into() }
+        TestLoop { device: device.trim_end().into(), file: file.into() }
     }
 }
 
 impl Drop for TestLoop {
     fn drop(&mut self) {
         // Waits for the last that has it open: a child of another test may have inherited it and not yet begun.
-        let _ = assay_ports::loopdev::detach(&self.device);
+        let _ = assay_ports::loopdev::detach(&self.device, &self.file);
     }
 }

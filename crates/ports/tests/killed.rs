@@ -79,7 +79,7 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
         for device in loopdev::attached_under(self.mount_point()).unwrap_or_default() {
-            let _ = loopdev::detach(&device);
+            let _ = loopdev::detach(&device, self.mount_point());
         }
         let _ = abort_and_unmount(self.mount_point());
     }
@@ -88,8 +88,13 @@ impl Drop for Server {
 fn assert_nothing_left(mount_point: &Path, device: &Path) {
     let mounts = filesystem::mounts().unwrap();
     assert!(!mounts.iter().any(|mount| mount.target.starts_with(mount_point)));
+    // Its number may be another test's by now. Without the mount the kernel's name of its file begins there.
     let number = device.file_name().unwrap();
-    assert!(!Path::new("/sys/block").join(number).join("loop").exists());
+    let shown = loopdev::backing(&Path::new("/sys/block").join(number)).unwrap_or_default();
+    assert!(
+        !shown.starts_with(mount_point) && shown != Path::new("/").join(DISK_FILE),
+        "{shown:?}"
+    );
 }
 
 /// Writes to `path` again and again on a thread of its own until that fails; tells of the first that did not.
@@ -125,7 +130,7 @@ fn a_killed_server_leaves_nothing_that_cannot_be_removed() {
     abort(&mount_point).unwrap();
     filesystem::unmount(files.path()).unwrap();
     assert_eq!(loopdev::attached_under(&mount_point).unwrap(), std::slice::from_ref(&device));
-    loopdev::detach(&device).unwrap();
+    loopdev::detach(&device, &mount_point).unwrap();
     abort_and_unmount(&mount_point).unwrap();
     assert_nothing_left(&mount_point, &device);
     // Nothing there any more is no error, and the place is free for the next.
@@ -165,7 +170,7 @@ fn a_stuck_server_holds_nobody() {
         abort(&place).unwrap();
         writer.join().unwrap();
         let devices = loopdev::attached_under(&place).unwrap();
-        devices.iter().for_each(|device| loopdev::detach(device).unwrap());
+        devices.iter().for_each(|device| loopdev::detach(device, &place).unwrap());
         abort_and_unmount(&place).unwrap();
         sender.send(devices).unwrap();
     });

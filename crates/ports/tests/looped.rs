@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use assay_disk::{Disk, MemoryDisk};
 use assay_ports::fuse::{FuseError, Resize};
@@ -50,9 +51,7 @@ impl Looped {
 
 impl Drop for Looped {
     fn drop(&mut self) {
-        // A test may have detached it already: its number is then another test's.
-        let ours = loopdev::attached_under(self.served.mount.mount_point()).unwrap_or_default();
-        ours.iter().for_each(|device| drop(loopdev::detach(device)));
+        let _ = loopdev::detach(&self.device, self.served.mount.mount_point());
     }
 }
 
@@ -145,12 +144,44 @@ fn a_place_without_direct_io_is_refused_and_not_attached() {
     assert!(loopdev::shown().unwrap().iter().all(|shown| shown.backing != image));
     // The other way of attaching goes without, and media do too.
     let attached = loopdev::attach(&image).unwrap();
-    loopdev::detach(&attached.device).unwrap();
+    loopdev::detach(&attached.device, &image).unwrap();
     assert!(!attached.is_direct);
     let media = FileMedia::open(&image, Access::ReadWrite).unwrap();
     assert!(!media.direct());
     media.write(4096, &[5; 4096], true).unwrap();
     assert_eq!(fs::read(&image).unwrap()[4096..8192], [5; 4096]);
+}
+
+#[test]
+fn a_device_that_shows_something_else_is_not_detached() {
+    if !is_root("a_device_that_shows_something_else_is_not_detached") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let [ours, theirs] = ["ours", "theirs"].map(|name| directory.path().join(name));
+    fs::write(&ours, vec![0; MIB as usize]).unwrap();
+    let device = loopdev::attach(&ours).unwrap().device;
+    // Whoever comes second has the number of a device that was his; also of one that is none at all by now.
+    loopdev::detach(&device, &theirs).unwrap();
+    loopdev::detach(Path::new("/dev/loop-that-is-not-there"), &theirs).unwrap();
+    let is_shown = || loopdev::shown().unwrap().iter().any(|shown| shown.backing == ours);
+    assert!(is_shown());
+    // Held open, it goes when it is closed last; until then it is nobody else's.
+    let held = fs::File::open(&device).unwrap();
+    let detached = std::thread::spawn({
+        let (device, ours) = (device.clone(), ours.clone());
+        move || loopdev::detach(&device, &ours)
+    });
+    let flag = Path::new("/sys/block").join(device.file_name().unwrap()).join("loop/autoclear");
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while fs::read_to_string(&flag).unwrap().trim() != "1" {
+        assert!(Instant::now() < deadline, "it was not detached");
+        std::thread::yield_now();
+    }
+    assert!(is_shown());
+    drop(held);
+    detached.join().unwrap().unwrap();
+    assert!(!is_shown());
 }
 
 #[test]
@@ -187,7 +218,7 @@ fn the_users_of_a_mount_are_named_until_they_are_detached() {
     let error = mount.unmount().unwrap_err();
     assert!(error.to_string().contains(looped.text()), "{error}");
     assert!(matches!(error, FuseError::InUse { .. }));
-    loopdev::detach(&looped.device).unwrap();
+    loopdev::detach(&looped.device, mount.mount_point()).unwrap();
     assert!(loopdev::attached_under(mount.mount_point()).unwrap().is_empty());
     mount.unmount().unwrap();
 }

@@ -64,7 +64,7 @@ fn take_away(attached: &Attached) -> Result<()> {
     ensure_unused(&attached.file())?;
     let devices = attached.devices()?;
     devices.iter().try_for_each(|device| ensure_unused(device))?;
-    devices.iter().try_for_each(|device| loopdev::detach(device))?;
+    devices.iter().try_for_each(|device| loopdev::detach(device, &attached.mount_point))?;
     Ok(fuse::unmount(&attached.mount_point)?)
 }
 

@@ -299,7 +299,8 @@ impl Shown {
     fn take_away(&self) -> Result<()> {
         let devices = self.source.devices()?;
         devices.iter().try_for_each(|device| ensure_unused_now(device))?;
-        devices.iter().try_for_each(|device| loopdev::detach(device))?;
+        let place = self.mount.mount_point();
+        devices.iter().try_for_each(|device| loopdev::detach(device, place))?;
         Ok(self.mount.unmount()?)
     }
 }

@@ -160,7 +160,7 @@ impl Resource {
             }
             Resource::Loop { backing, backing_id } => loops_over(backing, *backing_id)?
                 .iter()
-                .try_for_each(|device| Ok(loopdev::detach(device)?)),
+                .try_for_each(|shown| Ok(loopdev::detach(&shown.device, &shown.backing)?)),
             Resource::Mount { target } => unmount(target),
             Resource::Trace { instance } => Ok(std::fs::remove_dir(instance)?),
             Resource::Drive { mount_point, directory, .. } => remove_drive(mount_point, directory),
@@ -189,7 +189,7 @@ fn unmount(target: &Path) -> Result<()> {
 /// The devices that show our file, by what the kernel says of them: it holds the file after its name is gone. Without
 /// its number it is known by that name alone; with it also under another name, so long as that bears our mark, for a
 /// number is given to another file once ours is given up.
-fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<PathBuf>> {
+fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<loopdev::Shown>> {
     let mut deleted = backing.as_os_str().to_owned();
     deleted.push(loopdev::DELETED);
     let is_named =
@@ -198,7 +198,7 @@ fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<PathBuf>> {
         (Some(ours), Some(id)) => ours == id && (is_named(shown) || bears_our_mark(&shown.backing)),
         _ => is_named(shown),
     };
-    Ok(loopdev::shown()?.into_iter().filter(is_ours).map(|shown| shown.device).collect())
+    Ok(loopdev::shown()?.into_iter().filter(is_ours).collect())
 }
 
 /// Whether it lies in a directory of ours.
@@ -211,7 +211,7 @@ fn remove_drive(mount_point: &Path, directory: &Path) -> Result<()> {
     let devices = loopdev::attached_under(mount_point)?;
     devices.iter().try_for_each(|device| ensure_unused(device))?;
     fuse::abort(mount_point)?;
-    devices.iter().try_for_each(|device| loopdev::detach(device))?;
+    devices.iter().try_for_each(|device| loopdev::detach(device, mount_point))?;
     fuse::abort_and_unmount(mount_point)?;
     if directory.symlink_metadata().is_ok() { remove_directory(directory) } else { Ok(()) }
 }
@@ -392,6 +392,6 @@ mod tests {
         assert!(!resource.exists().unwrap());
         resource.remove().unwrap();
         assert!(loopdev::shown().unwrap().iter().any(|shown| shown.device == device));
-        loopdev::detach(&device).unwrap();
+        loopdev::detach(&device, theirs.parent().unwrap()).unwrap();
     }
 }

@@ -162,7 +162,7 @@ fn a_block_device_is_read_like_a_file() {
     let directory = directory();
     let image = directory.path().join("image");
     fs::write(&image, [digits(1, 1 << 20), vec![0; 1 << 20]].concat()).unwrap();
-    let device = Loop(loopdev::attach(&image).unwrap().device);
+    let device = Loop(loopdev::attach(&image).unwrap().device, image.clone());
     let of_device = estimate(&EstimateArgs { full: true, ..arguments(&device.0) });
     let of_file = estimate(&EstimateArgs { full: true, ..arguments(&image) });
     assert_eq!(of_device.total.data_bytes, f64::from(2 << 20));
@@ -171,11 +171,12 @@ fn a_block_device_is_read_like_a_file() {
     }
 }
 
-struct Loop(PathBuf);
+/// A loop device, and what it shows.
+struct Loop(PathBuf, PathBuf);
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        let _ = loopdev::detach(&self.0);
+        let _ = loopdev::detach(&self.0, &self.1);
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::common::World;
-use crate::drives::{Drives, MIB, has_drives, noise, system};
+use crate::drives::{Drives, MIB, has_drives, noise, system, unmount};
 use rustix::process::{Pid, Signal, kill_process};
 
 fn interrupt(process: &Child) {
@@ -367,7 +367,7 @@ fn a_drive_in_a_directory_is_a_file() {
     let mut back = vec![0; data.len()];
     File::open(&file).unwrap().read_exact_at(&mut back, MIB).unwrap();
     assert!(back == data);
-    system("umount", &[drives.path("shown").to_str().unwrap()]);
+    unmount(&drives.path("shown"));
     assert!(server.wait(Some(Duration::from_secs(60))).unwrap());
     drives.assert_nothing_left();
     assert_eq!(drives.status()["recovery_clean"], true);

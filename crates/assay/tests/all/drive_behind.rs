@@ -1,11 +1,13 @@
 //! What is done to a drive behind the back of `assay drive`: its server killed and followed at once, or stopped, the
 //! place of its media filled up, several attaches at the same moment.
 
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use crate::drives::{Drives, MIB, has_drives, noise, system};
+use crate::drives::{Drives, MIB, has_drives, noise, system, unmount};
 use assay_ports::child::{Process, is_stopped};
 use rustix::process::Signal;
 
@@ -74,13 +76,7 @@ fn a_stopped_server_is_named_and_not_waited_for() {
     let drives = Drives::with(&["--capacity", "64M"]);
     drives.attach(&[]);
     let pid = u32::try_from(drives.status()["pid"].as_u64().unwrap()).unwrap();
-    let server = Stopped(drives.server());
-    server.0.signal(Signal::STOP).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !is_stopped(pid) {
-        assert!(Instant::now() < deadline, "it does not stop");
-        std::thread::yield_now();
-    }
+    let server = stop(drives.server(), pid);
     for action in ["status", "detach"] {
         let line = drives.refused(&["drive", action, "vol.img"]);
         assert!(line.contains("is stopped; continue it with `kill -CONT "), "{line}");
@@ -92,12 +88,26 @@ fn a_stopped_server_is_named_and_not_waited_for() {
     drives.assert_nothing_left();
 }
 
-/// Whether a thread of that process waits for something that no signal ends (`proc(5)`, field 3 of `stat`).
-fn waits_for_io(pid: u32) -> bool {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
-    let mut stats =
-        threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("stat")).ok());
-    stats.any(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" D")))
+/// The threads of that process that wait for something that no signal ends (`proc(5)`, field 3 of `stat`).
+fn waiting_for_io(pid: u32) -> HashSet<OsString> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let waits = |thread: &fs::DirEntry| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" D"))
+    };
+    threads.filter(waits).map(|thread| thread.file_name()).collect()
+}
+
+/// Waits until the process has stopped: the signal alone lets what runs go on for a moment.
+fn stop(process: Process, pid: u32) -> Stopped {
+    let stopped = Stopped(process);
+    stopped.0.signal(Signal::STOP).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_stopped(pid) {
+        assert!(Instant::now() < deadline, "it does not stop");
+        std::thread::yield_now();
+    }
+    stopped
 }
 
 #[test]
@@ -115,14 +125,19 @@ fn a_killed_server_is_waited_for_until_its_media_answer() {
     let pid_of = |name| u32::try_from(drives.status_of(name)["pid"].as_u64().unwrap()).unwrap();
     let (pid, below) = (pid_of("vol.img"), pid_of("below.img"));
     let server = drives.server();
-    let below = Stopped(Process::open(below).unwrap().unwrap());
-    below.0.signal(Signal::STOP).unwrap();
+    let below = stop(Process::open(below).unwrap().unwrap(), below);
     let writer = std::thread::spawn(move || {
         device.write_all_at(&noise(4 * MIB as usize, 3), 0).and_then(|()| device.sync_data())
     });
+    // Any thread waits so for a moment; the one that writes to the media goes on waiting.
     let deadline = Instant::now() + Duration::from_secs(20);
-    while !waits_for_io(pid) {
+    let (mut since, mut waiting) = (Instant::now(), waiting_for_io(pid));
+    while since.elapsed() < Duration::from_millis(300) {
         assert!(Instant::now() < deadline, "nothing was written to its media");
+        waiting.retain(|thread| waiting_for_io(pid).contains(thread));
+        if waiting.is_empty() {
+            (since, waiting) = (Instant::now(), waiting_for_io(pid));
+        }
         std::thread::yield_now();
     }
     server.signal(Signal::KILL).unwrap();
@@ -176,6 +191,6 @@ fn media_whose_place_fills_up_keeps_what_was_flushed() {
     let server = drives.server();
     drives.detach();
     assert!(server.wait(Some(Duration::from_secs(10))).unwrap());
-    system("umount", &[small]);
+    unmount(&place);
     drives.assert_nothing_left();
 }

@@ -227,7 +227,7 @@ fn a_device_that_was_taken_away_is_not_told() {
     let drives = Drives::with(&SMALL);
     let device = drives.attach(&[]);
     // It waits until whoever looks at devices has closed it.
-    loopdev::detach(device.as_ref()).unwrap();
+    loopdev::detach(device.as_ref(), &drives.path("state")).unwrap();
     let told = drives.status();
     assert_eq!((&told["device"], &told["attached"]), (&Value::Null, &json!(true)));
     let said = drives.told(&["drive", "status", "vol.img"]);

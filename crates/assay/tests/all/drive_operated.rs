@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::drives::{Drives, MIB, SMALL, has_drives, noise, system};
+use crate::drives::{Drives, MIB, SMALL, has_drives, noise, system, unmount};
 use assay_drive::BlockBuffer;
 use assay_testing::skip;
 use rustix::process::Signal;
@@ -434,7 +434,7 @@ fn a_snapshot_from_below_is_what_a_crash_leaves_and_a_copy_at_rest_is_the_drive(
             drives.path("copy.img").to_str().unwrap(),
         ],
     );
-    system("umount", &[below.to_str().unwrap()]);
+    unmount(&below);
 
     for (copy, written) in
         [("snapshot.img", written_before), ("copy.img", written.load(Ordering::SeqCst))]

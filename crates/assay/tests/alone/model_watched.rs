@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::thread::{sleep, yield_now};
 use std::time::Duration;
 
-use crate::drives::{Drives, has_drives, system};
+use crate::drives::{Drives, has_drives, system, unmount};
 use assay_drive::{BLOCK_BYTES, BlockBuffer};
 use assay_ports::child::is_stopped;
 use rustix::fs::OFlags;
@@ -73,6 +73,6 @@ fn a_trace_that_finds_no_room_is_told_by_status_and_by_detach() {
     drop(device);
     let line = drives.refused(&["drive", "detach", "vol.img"]);
     assert!(line.contains("a.trace is cut short"), "{line}");
-    system("umount", &[room.to_str().unwrap()]);
+    unmount(&room);
     drives.assert_nothing_left();
 }

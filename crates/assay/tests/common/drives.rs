@@ -7,8 +7,10 @@ use std::ops::Deref;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use assay_ports::child::Process;
+use assay_ports::filesystem;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -151,7 +153,7 @@ impl Drives {
     }
 
     pub fn unmount(&self) {
-        system("umount", &[self.path("files").to_str().unwrap()]);
+        unmount(&self.path("files"));
     }
 
     /// That neither mount, loop device nor process is there, nor anything in the state directory but empty directories.
@@ -190,6 +192,17 @@ impl Drop for Drives {
             }
         }
         let _ = self.command(&["clean"]).output();
+    }
+}
+
+/// Unmounts what is mounted there, also where a process that another test has just started still holds a file of this one:
+/// it lets go of it when it begins its program.
+pub fn unmount(target: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while let Err(error) = filesystem::unmount(target) {
+        let is_busy = error.to_string().contains("busy");
+        assert!(is_busy && Instant::now() < deadline, "{error}");
+        std::thread::yield_now();
     }
 }
 

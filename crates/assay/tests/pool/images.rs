@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
 use crate::cluster::cluster;
-use crate::drives::{Drives, MIB, noise, system};
+use crate::drives::{Drives, MIB, noise, system, unmount};
 
 #[test]
 fn an_image_has_one_writer_also_where_the_other_knows_nothing_of_it() {
@@ -73,7 +73,7 @@ fn an_audit_promises_nothing_of_an_image() {
     std::fs::write(format!("{target}/t.ibd"), noise(MIB as usize, 3)).unwrap();
     File::open(format!("{target}/t.ibd")).unwrap().sync_all().unwrap();
     let audited = cluster.run(&["audit", target, "--writes", "direct", "--json"]);
-    system("umount", &[target]);
+    unmount(target.as_ref());
     assert_eq!(audited.status.code(), Some(1), "{audited:?}");
     let audited: serde_json::Value = serde_json::from_slice(&audited.stdout).unwrap();
     assert_eq!(audited["class"], "unknown", "{audited:#}");
