@@ -184,6 +184,17 @@ fn a_server_holds_nothing_of_whoever_attached_it() {
     drives.assert_nothing_left();
 }
 
+/// Name and flags (`proc(5)`, field 9 of `stat`) of every thread of that process; of those that end meanwhile, nothing.
+fn threads_of(pid: u64) -> Vec<(String, u64)> {
+    let thread = |path: &Path| {
+        let name = fs::read_to_string(path.join("comm")).ok()?.trim().to_owned();
+        let stat = fs::read_to_string(path.join("stat")).ok()?;
+        Some((name, stat.rsplit_once(") ")?.1.split(' ').nth(6)?.parse().ok()?))
+    };
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    threads.filter_map(|entry| thread(&entry.unwrap().path())).collect()
+}
+
 #[test]
 fn every_thread_of_a_server_survives_short_memory() {
     let name = "every_thread_of_a_server_survives_short_memory";
@@ -197,20 +208,19 @@ fn every_thread_of_a_server_survives_short_memory() {
     let pid = status["pid"].as_u64().unwrap();
     let adj = fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap();
     assert_eq!(status["oom_score_adj"].as_i64(), adj.trim().parse().ok());
-    let mut names = Vec::new();
     let is_permitted = status["io_flusher"] == true;
-    for thread in fs::read_dir(format!("/proc/{pid}/task")).unwrap() {
-        let thread = thread.unwrap().path();
-        let stat = fs::read_to_string(thread.join("stat")).unwrap();
-        let flags: u64 =
-            stat.rsplit_once(") ").unwrap().1.split(' ').nth(6).unwrap().parse().unwrap();
-        let comm = fs::read_to_string(thread.join("comm")).unwrap();
-        // PF_MEMALLOC_NOIO (`include/linux/sched.h`).
-        assert_eq!(flags & 0x0008_0000 != 0, is_permitted, "{comm}");
-        names.push(comm.trim().to_owned());
+    let named = ["maintain", "fuser-0", "changes"];
+    // A thread gives itself its name when it first runs.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut threads = threads_of(pid);
+    while !named.iter().all(|name| threads.iter().any(|(found, _)| found == name)) {
+        assert!(Instant::now() < deadline, "not all of {named:?} in {threads:?}");
+        std::thread::yield_now();
+        threads = threads_of(pid);
     }
-    for name in ["maintain", "fuser-0", "changes"] {
-        assert!(names.iter().any(|found| found == name), "{name} is not in: {names:?}");
+    for (name, flags) in threads {
+        // PF_MEMALLOC_NOIO (`include/linux/sched.h`).
+        assert_eq!(flags & 0x0008_0000 != 0, is_permitted, "{name}");
     }
     let text = drives.done(&["drive", "status", "vol.img"]);
     let log = drives.server_log();
