@@ -177,18 +177,19 @@ impl Deref for Drives {
 
 impl Drop for Drives {
     fn drop(&mut self) {
+        // The servers first: one may have its media on what is mounted.
+        for (pid, _) in self.servers() {
+            if let Ok(Some(process)) = Process::open(pid) {
+                let _ = process.signal(Signal::KILL);
+                let _ = process.wait(None);
+            }
+        }
         let directory = self.path("");
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
         let fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
         for mount in fields.filter(|fields| fields[2] != "fuse.assay") {
             if Path::new(mount[1]).starts_with(&directory) {
                 let _ = Command::new("umount").arg(mount[1]).status();
-            }
-        }
-        for (pid, _) in self.servers() {
-            if let Ok(Some(process)) = Process::open(pid) {
-                let _ = process.signal(Signal::KILL);
-                let _ = process.wait(None);
             }
         }
         let _ = self.command(&["clean"]).output();

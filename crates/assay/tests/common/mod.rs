@@ -66,9 +66,12 @@ impl World {
     pub fn leftovers(&self) -> Vec<String> {
         let directory = self.directory.path().to_str().unwrap().to_owned();
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        // Without the options: a file system whose device is dead becomes read-only sooner or later.
+        let kept = |line: &str| line.split(' ').take(3).collect::<Vec<_>>().join(" ");
         let mut left: Vec<String> =
-            mounts.lines().filter(|line| line.contains(&directory)).map(str::to_owned).collect();
-        let loops = Command::new("losetup").args(["--list", "--noheadings"]).output();
+            mounts.lines().filter(|line| line.contains(&directory)).map(kept).collect();
+        let columns = ["--list", "--noheadings", "--output", "NAME,BACK-FILE"];
+        let loops = Command::new("losetup").args(columns).output();
         let loops = loops.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
         left.extend(
             loops
