@@ -42,6 +42,18 @@ impl Graph {
         false
     }
 
+    /// The arrows that follow from no others, from user to used: an arrow is left out where there is a longer way.
+    #[must_use]
+    pub fn direct(&self) -> BTreeSet<(&str, &str)> {
+        let arrows = self.uses.iter().flat_map(|(user, uses)| {
+            let follows = |used: &str| uses.keys().any(|other| self.reaches(other, used));
+            uses.keys()
+                .filter(move |used| !follows(used))
+                .map(|used| (user.as_str(), used.as_str()))
+        });
+        arrows.collect()
+    }
+
     /// The groups of names that use each other in a circle, each with its arrows and where they were seen.
     #[must_use]
     pub fn circles(&self) -> Vec<String> {
@@ -114,6 +126,7 @@ mod tests {
         let graph = graph(&[("roof", "wall"), ("wall", "ground"), ("roof", "ground")]);
         assert_eq!(graph.circles(), Vec::<String>::new());
         assert_eq!(graph.drawing(), " 1  ground\n 2  wall -> ground\n 3  roof -> ground, wall\n");
+        assert_eq!(graph.direct(), [("roof", "wall"), ("wall", "ground")].into());
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// Check other machines, reached over ssh, that are to put load on a server
+    /// Check that other machines, reached over ssh, can put load on a server
     Host(HostArgs),
     /// List, download or run MySQL and MariaDB servers
     Server(ServerArgs),

@@ -60,7 +60,7 @@ fn typed(question: &str, interrupt: &Interrupt) -> Result<Option<String>> {
 }
 
 fn done(typed: &[u8]) -> Result<Option<String>> {
-    let text = std::str::from_utf8(typed).context("the password that was typed is no text")?;
+    let text = std::str::from_utf8(typed).context("the typed password is not valid text")?;
     Ok(Some(text.to_owned()))
 }
 

@@ -37,7 +37,7 @@ pub struct CleanArgs {
     /// Empty the cache instead: preconditioned devices, empty data directories, downloaded servers and Ceph
     #[arg(long)]
     cache: bool,
-    /// Clean this machine instead, reached over ssh (repeatable)
+    /// Clean another machine instead, reached over ssh (repeatable)
     #[arg(long = "host", value_name = "USER@HOST")]
     hosts: Vec<String>,
     #[command(flatten)]
@@ -67,7 +67,7 @@ struct Tally {
 pub fn run(args: &CleanArgs) -> Result<ExitCode> {
     ensure!(
         !args.hosts.is_empty() || !args.reach.is_given(),
-        "--host-directory and --ssh-config are of hosts; give --host too, or leave them out"
+        "--host-directory and --ssh-config apply only to hosts; give --host too, or leave them out"
     );
     if !args.hosts.is_empty() {
         return hosts::clean(args);

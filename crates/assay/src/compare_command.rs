@@ -45,14 +45,14 @@ Exit codes:
 pub(crate) struct CompareArgs {
     /// The baseline: STUDY or STUDY:CONFIG
     pub(crate) a: String,
-    /// The one that is judged against it: STUDY or STUDY:CONFIG; the baseline's configuration if a third word follows
+    /// The side to judge: STUDY or STUDY:CONFIG; if a third argument follows, the baseline's configuration
     pub(crate) b: String,
-    /// The configuration that is judged, where the first word is a study and the second its baseline
+    /// The configuration to judge, if the first argument is a study and the second its baseline
     pub(crate) c: Option<String>,
     /// The loss to detect, in percent [default: the study's margin_percent, else 3%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) fail_if_worse_by: Option<f64>,
-    /// tps, p50, p95, p99 or p99.9, or of a kind of statement, e.g. 'commit p99' (repeatable)
+    /// tps, p50, p95, p99 or p99.9, or a percentile of one kind of statement, e.g. 'commit p99' (repeatable)
     #[arg(long, value_name = "METRIC", value_parser = metric, default_value = "tps")]
     pub(crate) metric: Vec<Metric>,
     /// Print one JSON object

@@ -8,8 +8,9 @@ use clap::Args;
 /// Options that go before what a plan says.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// Directory of the study; what it has already is not repeated [default: the plan's name,
-    /// with -quick for its quick profile; of the demo assay-demo, or once that is finished assay-demo-2, …]
+    /// Directory of the study; results already in it are kept and not repeated [default: the plan's
+    /// name, with -quick added for its quick profile; for the demo assay-demo, or, once that is
+    /// finished, assay-demo-2, …]
     #[arg(long, value_name = "STUDY")]
     pub out: Option<PathBuf>,
     /// Directory on the disk to measure [default: the plan's, else `work` in the study]

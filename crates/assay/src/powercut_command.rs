@@ -35,7 +35,7 @@ Examples:
 
 The disk is an image with a volatile cache, or a software drive on one: a power cut takes what was not flushed, in part or whole. Cuts that the study has are not repeated.
 
-Exit code 0: nothing was lost, 1: something was, 2: an error.")]
+Exit codes: 0 nothing was lost, 1 something was lost, 2 error.")]
 pub struct PowercutArgs {
     /// A TOML file, or the name of a built-in plan if no such file exists
     plan: PathBuf,
@@ -53,7 +53,7 @@ pub struct PowercutArgs {
     /// Stop a configuration at its first cut with a loss
     #[arg(long)]
     until_loss: bool,
-    /// Keep the disks of so many cuts with a loss, for each configuration
+    /// Keep the disks of at most this many cuts with a loss, for each configuration
     #[arg(long, value_name = "N", default_value_t = 3)]
     keep: u32,
     /// Recover the kept disk in this directory once more, and check it
@@ -112,7 +112,7 @@ fn repeat(wanted: &Wanted<'_>, kept: &Kept, progress: &Progress) -> Result<ExitC
     }
     if let (true, Some(commits)) = (losses.is_empty(), commits) {
         print::line(format_args!(
-            "nothing is lost: {} of {} acknowledged commits gone, all pages and rows are as they must be",
+            "no loss beyond what the settings allow: {} of {} acknowledged commits lost, all pages and rows intact",
             commits.lost, commits.acknowledged
         ));
     }
@@ -234,7 +234,7 @@ impl CutProgress for Progress {
             began: Some(Instant::now()),
             ..Going::default()
         };
-        let there = if done > 0 { format!(", {done} of them made before") } else { String::new() };
+        let there = if done > 0 { format!(", {done} already made") } else { String::new() };
         self.line.say(format_args!("{config}: {}{there}", counted(cuts.into(), "power cut")));
     }
 
@@ -246,7 +246,7 @@ impl CutProgress for Progress {
             going.with_loss += 1;
             self.line.say(format_args!("  {}", words::lost(cut)));
             let kept = word(&self.study.join(kept));
-            self.line.say(format_args!("    once more: {} {kept}", self.again));
+            self.line.say(format_args!("    to recover it again: {} {kept}", self.again));
         } else if !cut.is_survived() {
             going.with_loss += 1;
         }

@@ -27,8 +27,8 @@ pub(crate) struct ReportArgs {
     /// Prices of servers, drives and power, in TOML [default: the plan's `prices`]
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
-    /// What the server writes to its device in a day, such as 500G or 2T, for how long drives last [default: one
-    /// drive write a day]
+    /// Bytes that the server writes to its device per day, such as 500G or 2T, to compute how long drives
+    /// last [default: one drive write per day]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     pub(crate) writes_per_day: Option<Size>,
     /// Title of the page [default: the plan's `title`]

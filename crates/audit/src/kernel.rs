@@ -1,4 +1,4 @@
-//! What this kernel promises of writes, by its version.
+//! What this kernel guarantees of writes, by its version.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +9,15 @@ pub struct Kernel {
     pub release: String,
     /// The first two numbers; nothing where they cannot be read.
     pub version: Option<(u32, u32)>,
-    /// What it can promise to a program that asks for atomic writes.
-    pub promise: Promise,
+    /// What it can guarantee to a program that asks for atomic writes.
+    pub guarantee: Guarantee,
 }
 
-/// What a kernel can promise to a program that asks for atomic writes (`RWF_ATOMIC`), where the disk does its part. No server asks for
+/// What a kernel can guarantee to a program that asks for atomic writes (`RWF_ATOMIC`), where the disk does its part. No server asks for
 /// them as far as is known (MySQL and MariaDB, 2026).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Promise {
+pub enum Guarantee {
     /// Nothing: before 6.11.
     Nothing,
     /// To raw block devices: since 6.11.
@@ -41,13 +41,13 @@ impl Kernel {
         let mut numbers = release.split(|sign: char| !sign.is_ascii_digit());
         let mut number = || numbers.next()?.parse::<u32>().ok();
         let version = number().zip(number());
-        let promise = match version {
-            Some(version) if version >= (6, 16) => Promise::SeveralBlocks,
-            Some(version) if version >= (6, 13) => Promise::OneBlock,
-            Some(version) if version >= (6, 11) => Promise::RawDevices,
-            _ => Promise::Nothing,
+        let guarantee = match version {
+            Some(version) if version >= (6, 16) => Guarantee::SeveralBlocks,
+            Some(version) if version >= (6, 13) => Guarantee::OneBlock,
+            Some(version) if version >= (6, 11) => Guarantee::RawDevices,
+            _ => Guarantee::Nothing,
         };
-        Kernel { release: release.to_owned(), version, promise }
+        Kernel { release: release.to_owned(), version, guarantee }
     }
 }
 
@@ -56,15 +56,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_promises_what_its_version_brought() {
-        let promise = |release: &str| Kernel::of(release).promise;
-        assert_eq!(promise("5.10.0-32-amd64"), Promise::Nothing);
-        assert_eq!(promise("6.9.12"), Promise::Nothing);
-        assert_eq!(promise("6.11.0-9-generic"), Promise::RawDevices);
-        assert_eq!(promise("6.15-rc1"), Promise::OneBlock);
-        assert_eq!(promise("6.18.44"), Promise::SeveralBlocks);
-        assert_eq!(promise("7.0"), Promise::SeveralBlocks);
-        assert_eq!(promise("custom"), Promise::Nothing);
+    fn a_kernel_guarantees_what_its_version_brought() {
+        let guarantee = |release: &str| Kernel::of(release).guarantee;
+        assert_eq!(guarantee("5.10.0-32-amd64"), Guarantee::Nothing);
+        assert_eq!(guarantee("6.9.12"), Guarantee::Nothing);
+        assert_eq!(guarantee("6.11.0-9-generic"), Guarantee::RawDevices);
+        assert_eq!(guarantee("6.15-rc1"), Guarantee::OneBlock);
+        assert_eq!(guarantee("6.18.44"), Guarantee::SeveralBlocks);
+        assert_eq!(guarantee("7.0"), Guarantee::SeveralBlocks);
+        assert_eq!(guarantee("custom"), Guarantee::Nothing);
         assert_eq!(Kernel::here().release, Kernel::of(&Kernel::here().release).release);
     }
 }

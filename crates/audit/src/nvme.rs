@@ -1,4 +1,4 @@
-//! What an NVMe drive promises of writes when its power goes, from the data of its command Identify.
+//! What an NVMe drive guarantees of writes when its power goes, from the data of its command Identify.
 
 use assay_ports::nvme::{Identified, Identify};
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boundary_that_pages_cross_takes_the_promise_away() {
+    fn a_boundary_that_pages_cross_takes_the_guarantee_away() {
         let fits = Nvme::of(&drive(0b10, 3, 0, 7));
         assert!(fits.keeps_whole(16384) && !fits.keeps_whole_anywhere(16384), "every 32 KiB");
         assert!(!Nvme::of(&drive(0b10, 3, 0, 4)).keeps_whole(16384), "every 20 KiB");

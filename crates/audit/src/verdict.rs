@@ -15,7 +15,7 @@ use crate::stack::{Backing, Served, ServedKind, Stack};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
-    /// The kernel promises that no page is torn, and the server asks it to.
+    /// The kernel guarantees that no page is torn, and the server asks it to.
     Guaranteed,
     /// Nothing on the way takes a page apart, and the drive says that it keeps one whole.
     SafeByLayout,
@@ -248,7 +248,7 @@ fn of_file_system(stack: &Stack, page: u64) -> Reason {
         Manner::Ext { journals_data: true, .. } => Reason::JournalledData,
         Manner::Ext { cluster_bytes, .. } => layout(*cluster_bytes, page),
         Manner::Xfs { extent_bytes } => layout(extent_bytes.map(u64::from), page),
-        // What they write elsewhere may be in several pieces too, which nothing promises to put in place together.
+        // What they write elsewhere may be in several pieces too, which nothing guarantees to put in place together.
         Manner::CopyOnWrite { .. }
         | Manner::Memory
         | Manner::Remote

@@ -181,12 +181,12 @@ impl fmt::Display for Failure {
             ),
             Reason::ClockUncertain { uncertainty_ms, allowed_ms } => write!(
                 f,
-                "the clock of {host} can be compared to ±{uncertainty_ms:.0} ms only, and seconds are put side by side to \
-                 ±{allowed_ms:.0} ms; use a host that is nearer, or a link that is less busy"
+                "the clock of {host} can be compared to ±{uncertainty_ms:.0} ms only, but matching its seconds with others needs \
+                 ±{allowed_ms:.0} ms; use a nearer host or a less busy link"
             ),
             Reason::ClockMoved { by_ms } => write!(
                 f,
-                "the clock of {host} moved by {by_ms:.0} ms meanwhile; let chrony or ntpd come to rest on both machines, then run again"
+                "the clock of {host} moved by {by_ms:.0} ms meanwhile; wait until chrony or ntpd has settled on both machines, then run again"
             ),
             Reason::Lost(words) => {
                 let words = words.as_ref().map(|words| format!(" ({words})")).unwrap_or_default();
@@ -197,11 +197,11 @@ impl fmt::Display for Failure {
             }
             Reason::Late(late_ms) => write!(
                 f,
-                "{host} heard {late_ms:.0} ms too late when to begin; use a link that is less busy, then run again"
+                "{host} received the start time {late_ms:.0} ms too late; use a less busy link, then run again"
             ),
             Reason::Protocol(words) => write!(
                 f,
-                "{host} answered what is not understood ({words}); check what its shell prints when one logs in"
+                "{host} sent an answer that Assay does not understand ({words}); check what its shell prints at login"
             ),
             Reason::Load(error) => write!(f, "{host}: {error}"),
             Reason::Work(words) => write!(f, "{host}: {words}"),

@@ -104,7 +104,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} is short: {} needed, {} there; {}",
+            "{} is too low: {} needed, {} available; {}",
             self.what, self.needed, self.available, self.remedy
         )
     }

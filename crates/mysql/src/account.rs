@@ -71,7 +71,7 @@ pub enum NoPassword {
     },
     /// Nobody was asked.
     #[error(
-        "the password for {0} has to be typed, and there is no terminal to ask at; use password_env or option_file"
+        "the password for {0} must be typed, but there is no terminal to ask for it; use password_env or option_file"
     )]
     NotAsked(String),
 }

@@ -111,11 +111,13 @@ impl EndpointSpec {
         if let Some((key, _)) = beside_file.iter().find(|(_, is_given)| *is_given)
             && self.option_file.is_some()
         {
-            bail!("{key} is given beside option_file, which holds the password; remove one");
+            bail!(
+                "{key} cannot be combined with option_file, which holds the password; remove one"
+            );
         }
         ensure!(
             !(self.ask && self.password_env.is_some()),
-            "password_env is given beside ask; remove one"
+            "password_env cannot be combined with ask; remove one"
         );
         ensure!(
             is_database_name(&self.database),
@@ -173,7 +175,7 @@ mod tests {
             ("address = \"db1:x\", user = \"ann\"", "give host, host:port"),
             ("address = \"db1\"", "give either user, or option_file"),
             ("address = \"db1\", user = \"ann\", option_file = \"f\"", "give either user, or"),
-            ("option_file = \"f\", ask = true", "ask is given beside option_file"),
+            ("option_file = \"f\", ask = true", "ask cannot be combined with option_file"),
             ("address = \"db1\", user = \"a\", ask = true, password_env = \"P\"", "remove one"),
             ("address = \"db1\", user = \"a\", database = \"a-b\"", "letters, digits and"),
             ("address = \"db1\", user = \"a\", restore = { command = [] }", "restore.command is"),
@@ -190,7 +192,7 @@ mod tests {
         let endpoint = "address = \"db1\", user = \"ann\"";
         for (more, told) in [
             ("objective = { p99_ms = 10, during = \"checkpoint\" }", "changes the server"),
-            ("placement = { server_cpus = \"0\" }", "server_cpus cannot be had"),
+            ("placement = { server_cpus = \"0\" }", "server_cpus cannot be set"),
         ] {
             let error = format!("{:#}", plan(endpoint, more).unwrap_err());
             assert!(error.contains(told), "{more}: {error}");

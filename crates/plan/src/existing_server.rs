@@ -17,7 +17,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     check_happenings(plan).with_context(|| format!("configuration `{name}`"))?;
     if let Some((workload, _)) = plan.workloads.iter().find(|(_, one)| one.files().is_some()) {
         bail!(
-            "workload `{workload}` is of files, and configuration `{name}` is a server that somebody else runs, whose files cannot be reached; put them into two plans"
+            "workload `{workload}` loads files, and configuration `{name}` is a server that somebody else runs, whose files cannot be reached; put them into two plans"
         );
     }
     for (name, config) in plan.configs.iter().filter(|(_, config)| is_endpoint(config)) {
@@ -28,7 +28,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     }
     ensure!(
         plan.needs_own_server() || plan.placement.server_cpus.is_empty(),
-        "placement.server_cpus cannot be had of a server that somebody else runs; remove it"
+        "placement.server_cpus cannot be set for a server that somebody else runs; remove it"
     );
     Ok(())
 }

@@ -102,7 +102,7 @@ fn check_parts(plan: &Plan) -> Result<()> {
     let hosts = plan.load_hosts.len() as u32;
     ensure!(
         hosts == 1 || !plan.warmup_until_steady,
-        "warmup_until_steady is given beside several load_hosts, which cannot agree on a steady state; give warmup_seconds alone"
+        "warmup_until_steady cannot be combined with several load_hosts, which cannot agree on a steady state; give only warmup_seconds"
     );
     if let Some(few) = plan.threads.iter().find(|threads| **threads < hosts) {
         bail!(

@@ -12,7 +12,7 @@ const SECTOR_BYTES: u64 = 512;
 /// What the media of a drive tear at: a drive's own log stands that.
 const UNDER_DRIVE: Tears = Tears::At(Size(SECTOR_BYTES));
 
-/// What a disk tears at of which nothing is said: most promise a block (NVM Express, AWUPF).
+/// What a disk tears at of which nothing is said: most guarantee a block (NVM Express, AWUPF).
 const PLAIN: Tears = Tears::At(Size(4096));
 
 /// The cache of a device of which nothing is said.

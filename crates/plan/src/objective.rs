@@ -95,7 +95,7 @@ impl ObjectiveSpec {
         );
         ensure!(
             self.during != Some(Happening::Restart),
-            "objective.during is a restart, which no rate outlasts; use phases to see what a restart does"
+            "objective.during is a restart, during which no rate can be sustained; use phases to see what a restart does"
         );
         ensure!(
             !matches!(self.during, Some(Happening::KillStore(_) | Happening::ReturnStore(_))),
@@ -123,7 +123,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     ];
     if let Some((key, _)) = beside.iter().find(|(_, is_given)| *is_given) {
         bail!(
-            "{key} is given beside objective, whose search chooses the rate of each run and measures it for `seconds`; omit one of them"
+            "{key} cannot be combined with objective, whose search chooses the rate of each run and measures it for `seconds`; omit one of them"
         );
     }
     Ok(())

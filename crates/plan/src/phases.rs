@@ -80,7 +80,7 @@ impl PhaseSpec {
         );
         ensure!(
             !(self.pause && (self.rate.is_some() || self.workload.is_some())),
-            "pause is given beside rate or workload, but nothing is due in a pause; keep one of them"
+            "pause cannot be combined with rate or workload, because nothing is due in a pause; keep one of them"
         );
         if let Some(Happening::Sql(statement)) = &self.happening {
             ensure!(!statement.trim().is_empty(), "happening.sql is empty; give a statement");
@@ -220,7 +220,7 @@ fn check_workload(plan: &Plan, phase: &PhaseSpec) -> Result<()> {
 pub(super) fn refuse_files(plan: &Plan, key: &str) -> Result<()> {
     match plan.workloads.iter().find(|(_, workload)| workload.files().is_some()) {
         Some((name, _)) => bail!(
-            "workload `{name}` is of files, for which there is no {key}; put it into a plan of its own"
+            "workload `{name}` loads files, which {key} does not support; put it into a plan of its own"
         ),
         None => Ok(()),
     }
@@ -231,11 +231,11 @@ fn check_beside(plan: &Plan) -> Result<()> {
     refuse_files(plan, "phases")?;
     ensure!(
         plan.events.is_none(),
-        "events is given beside phases, which end by the clock; omit events"
+        "events cannot be combined with phases, which end by the clock; omit events"
     );
     ensure!(
         !plan.warmup_until_steady,
-        "warmup_until_steady is given beside phases, which begin by the clock; give warmup_seconds alone"
+        "warmup_until_steady cannot be combined with phases, which begin by the clock; give only warmup_seconds"
     );
     ensure!(
         plan.workloads.keys().any(|name| !plan.is_mix(name)),

@@ -116,7 +116,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
 fn check_replica(plan: &Plan, name: &str) -> Result<()> {
     let config = plan.configs.get(name);
     let config = config.with_context(|| {
-        format!("no configuration is called so; the plan has {}", plan.config_names())
+        format!("there is no such configuration; the plan has {}", plan.config_names())
     })?;
     let settings = settings::checked(&plan.settings_of(config))?;
     let is_set = |name: &&&str| settings.get(**name).is_some_and(|value| !is_off(value));
@@ -153,11 +153,11 @@ impl Plan {
             };
             ensure!(
                 is_file,
-                "configuration `{name}`: the power can be cut of a rig of kind \"image\", or \"drive\" with capacity; add such a configuration, or leave this one out with --config"
+                "configuration `{name}`: power cuts need a rig of kind \"image\", or \"drive\" with capacity; add such a configuration, or leave this one out with --config"
             );
             ensure!(
                 config.servers.unwrap_or(1) == 1,
-                "configuration `{name}` has several servers; the power is cut of one"
+                "configuration `{name}` has several servers; power cuts need a single one"
             );
         }
         Ok(())

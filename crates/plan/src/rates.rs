@@ -66,7 +66,7 @@ fn check(plan: &Plan) -> Result<()> {
     );
     ensure!(
         plan.rates.is_empty() || (plan.rate.is_none() && plan.workload_rates.is_empty()),
-        "rates is given beside rate or workload_rates; keep one of them"
+        "rates cannot be combined with rate or workload_rates; keep one of them"
     );
     ensure!(
         plan.rates.is_empty() || plan.leaves_rates_a_say(),

@@ -65,7 +65,7 @@ fn check_config(plan: &Plan, config: &Config) -> Result<()> {
     );
     ensure!(
         plan.objective.is_none(),
-        "servers is {servers} beside objective, whose search drives one server; omit one of them"
+        "servers = {servers} cannot be combined with objective, whose search drives one server; omit one of them"
     );
     ensure!(
         !plan.warmup_until_steady && plan.events.is_none(),

@@ -52,7 +52,7 @@ fn follow(pool: &PoolSpec, happening: &Happening, down: &mut BTreeSet<u16>) -> R
             let most = pool.protection().stores_down_most();
             ensure!(
                 down.len() <= usize::from(most),
-                "{} stores would be down, and with {} writing goes on with {most} down only; return one before",
+                "{} stores would be down, but with {} writes continue with at most {most} down; return one first",
                 down.len(),
                 pool.protection()
             );

@@ -1,4 +1,4 @@
-//! What the process of a cluster says to whoever started it.
+//! What the daemon of a cluster says to whoever started it.
 
 use std::path::PathBuf;
 

@@ -13,9 +13,9 @@ use assay_system::tool;
 use serde_json::{Value, json};
 
 use super::config::{self, Identity};
-use super::crew::Crew;
 use super::layout::Layout;
 use super::locate;
+use super::processes::Processes;
 use super::programs::Programs;
 use super::spec::Spec;
 use super::store;
@@ -40,23 +40,23 @@ pub(crate) fn bring_up(
     programs: &Programs,
     ledger: &Arc<Ledger>,
     tell: &dyn Fn(&str),
-) -> Result<Crew> {
+) -> Result<Processes> {
     let identity = Identity::draw()?;
     for directory in layout.directories() {
         fs::DirBuilder::new().mode(0o700).create(&directory)?;
     }
     fs::write(layout.conf(), config::text(layout, &identity, spec, programs)?)?;
-    let mut crew = Crew::new(ledger);
+    let mut processes = Processes::new(ledger);
     tell("starting the monitor");
     make_keyrings(layout, programs)?;
-    start_monitor(layout, programs, &identity, &mut crew)?;
-    let cluster = connect(layout, &mut crew)?;
+    start_monitor(layout, programs, &identity, &mut processes)?;
+    let cluster = connect(layout, &mut processes)?;
     tell("starting the manager");
-    start_manager(&cluster, layout, programs, &mut crew)?;
+    start_manager(&cluster, layout, programs, &mut processes)?;
     tell(&format!("making {} stores", spec.stores));
-    start_stores(&cluster, spec, layout, programs, &mut crew)?;
-    wait_until_all_are_in(&cluster, spec, layout, &mut crew)?;
-    Ok(crew)
+    start_stores(&cluster, spec, layout, programs, &mut processes)?;
+    wait_until_all_are_in(&cluster, spec, layout, &mut processes)?;
+    Ok(processes)
 }
 
 fn make_keyrings(layout: &Layout, programs: &Programs) -> Result<()> {
@@ -81,7 +81,7 @@ fn start_monitor(
     layout: &Layout,
     programs: &Programs,
     identity: &Identity,
-    crew: &mut Crew,
+    processes: &mut Processes,
 ) -> Result<()> {
     let mut map = programs.command("monmaptool");
     map.args(["--create", "--fsid", &identity.fsid, "--addv", "a", &identity.monitor]);
@@ -96,17 +96,22 @@ fn start_monitor(
     make.arg("--mkfs").arg("--monmap").arg(layout.monitor_map());
     make.arg("--keyring").arg(layout.monitor_keyring());
     tool::run(make, TOOL_PATIENCE).context("the monitor cannot be laid out")?;
-    start(MONITOR, monitor(), layout, crew)
+    start(MONITOR, monitor(), layout, processes)
 }
 
 /// In the foreground, so that it stays a child.
-fn start(name: &str, mut command: Command, layout: &Layout, crew: &mut Crew) -> Result<()> {
+fn start(
+    name: &str,
+    mut command: Command,
+    layout: &Layout,
+    processes: &mut Processes,
+) -> Result<()> {
     command.arg("-f");
-    crew.start(name, command, &layout.log_of(name))
+    processes.start(name, command, &layout.log_of(name))
 }
 
 /// A monitor that has just started answers in its time.
-fn connect(layout: &Layout, crew: &mut Crew) -> Result<Cluster> {
+fn connect(layout: &Layout, processes: &mut Processes) -> Result<Cluster> {
     let access = locate::access_to(layout.conf(), None)?;
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -115,7 +120,7 @@ fn connect(layout: &Layout, crew: &mut Crew) -> Result<Cluster> {
             Err(error) if Instant::now() >= deadline => return Err(error.into()),
             Err(error) => log::debug!("{error}"),
         }
-        ensure_all_run(layout, crew)?;
+        ensure_all_run(layout, processes)?;
     }
 }
 
@@ -123,7 +128,7 @@ fn start_manager(
     cluster: &Cluster,
     layout: &Layout,
     programs: &Programs,
-    crew: &mut Crew,
+    processes: &mut Processes,
 ) -> Result<()> {
     let command = json!({
         "prefix": "auth get-or-create",
@@ -135,7 +140,7 @@ fn start_manager(
     fs::write(layout.keyring_of(MANAGER), keyring)?;
     let mut command = programs.manager_command();
     command.arg("-c").arg(layout.conf()).args(["-i", "x"]);
-    start(MANAGER, command, layout, crew)
+    start(MANAGER, command, layout, processes)
 }
 
 /// Laid out side by side, then started.
@@ -144,7 +149,7 @@ fn start_stores(
     spec: &Spec,
     layout: &Layout,
     programs: &Programs,
-    crew: &mut Crew,
+    processes: &mut Processes,
 ) -> Result<()> {
     let register = |number| store::register(cluster, layout, programs, number);
     let new: Vec<store::NewStore> = (0..spec.stores).map(register).collect::<Result<_>>()?;
@@ -157,7 +162,7 @@ fn start_stores(
         };
         threads.into_iter().try_for_each(ended)
     })?;
-    (0..spec.stores).try_for_each(|number| start_store(number, layout, programs, crew))
+    (0..spec.stores).try_for_each(|number| start_store(number, layout, programs, processes))
 }
 
 /// Starts the store of that number, which is laid out.
@@ -165,17 +170,17 @@ pub(crate) fn start_store(
     number: u16,
     layout: &Layout,
     programs: &Programs,
-    crew: &mut Crew,
+    processes: &mut Processes,
 ) -> Result<()> {
     let name = store::name(number);
-    crew.start(&name, store::command(programs, layout, number), &layout.log_of(&name))
+    processes.start(&name, store::command(programs, layout, number), &layout.log_of(&name))
 }
 
 fn wait_until_all_are_in(
     cluster: &Cluster,
     spec: &Spec,
     layout: &Layout,
-    crew: &mut Crew,
+    processes: &mut Processes,
 ) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     let asked = |prefix: &str| -> Result<Value> {
@@ -196,14 +201,14 @@ fn wait_until_all_are_in(
                 spec.stores
             );
         }
-        ensure_all_run(layout, crew)?;
+        ensure_all_run(layout, processes)?;
         std::thread::sleep(LOOK_EVERY);
     }
 }
 
 /// Who has ended at once has said why in its log.
-fn ensure_all_run(layout: &Layout, crew: &mut Crew) -> Result<()> {
-    match crew.dismiss_ended().first() {
+fn ensure_all_run(layout: &Layout, processes: &mut Processes) -> Result<()> {
+    match processes.dismiss_ended().first() {
         None => Ok(()),
         Some((name, ending)) => {
             let log = fs::read_to_string(layout.log_of(name)).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Asking the process of a private cluster to do something to its stores, over a socket.
+//! Asking the daemon of a private cluster to do something to its stores, over a socket.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;

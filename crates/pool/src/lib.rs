@@ -5,19 +5,21 @@
 //! it.
 //!
 //! - [`programs`] finds Ceph's programs and its client library, or brings them
-//! - [`start`] has a cluster brought up by its own process ([`process`]), [`OwnCluster`] by one that dies with this one; [`registry`] finds it, [`control`] asks it
+//! - [`start`] starts the daemon of a cluster, which outlives the command, and [`OwnCluster`] one that dies with this process; [`registry`] finds
+//!   daemons, [`control`] asks one
+//! - [`daemon`] brings the cluster up (`bring_up`: monitor, manager, stores in their order) and takes it down; `processes` are its children
 //! - [`pools`] makes pools, [`figures`] tells how the cluster is, [`watch`] what changes of it, [`locate`] which cluster an image is in
 
 mod answer;
 mod bring_up;
 mod config;
 pub mod control;
-mod crew;
+pub mod daemon;
 pub mod figures;
 mod layout;
 pub mod locate;
 pub mod pools;
-pub mod process;
+mod processes;
 pub mod programs;
 pub mod registry;
 mod spec;

@@ -41,7 +41,7 @@ impl Spec {
         );
         ensure!(
             (STORES_MIN..=STORES_MAX).contains(stores),
-            "a cluster of {stores} stores cannot be; give {STORES_MIN} to {STORES_MAX}"
+            "a cluster cannot have {stores} stores; give {STORES_MIN} to {STORES_MAX}"
         );
         ensure!(
             *store_bytes >= STORE_BYTES_MIN,
@@ -66,7 +66,7 @@ mod tests {
             (spec("a b", 3, STORE_BYTES_MIN), "`a b` is no name"),
             (spec("", 3, STORE_BYTES_MIN), "`` is no name"),
             (spec("../x", 3, STORE_BYTES_MIN), "`../x` is no name"),
-            (spec("pool", 2, STORE_BYTES_MIN), "a cluster of 2 stores cannot be; give 3 to 16"),
+            (spec("pool", 2, STORE_BYTES_MIN), "a cluster cannot have 2 stores; give 3 to 16"),
             (spec("pool", 3, 4096), "a store of 4"),
         ] {
             let line = spec.check().unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Having a private cluster started by a process of its own, which outlives this one or belongs to it.
+//! Starting the daemon of a private cluster, which outlives this process or belongs to it.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::DirBuilderExt;

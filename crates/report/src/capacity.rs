@@ -8,10 +8,7 @@ use super::leading::is_aa_run;
 use super::worth::{NONE, Table};
 
 const COLUMNS: [(&str, &str); 5] = [
-    (
-        "highest rate, /s",
-        "transactions per second that keep the objective; of several repeats the mean",
-    ),
+    ("highest rate, /s", "transactions per second that keep the objective, mean over the repeats"),
     (
         "90 % interval, /s",
         "where one search puts it: the lowest of the lower ends to the highest of the upper ends",
@@ -22,7 +19,7 @@ const COLUMNS: [(&str, &str); 5] = [
     ),
     ("runs", "runs of all searches, those that let the server rest included"),
     (
-        "begun anew",
+        "restarts",
         "how often a search began again, because what it had found did not hold: the state of server or drive had changed",
     ),
 ];
@@ -46,7 +43,7 @@ pub(super) fn table(study: &Study, groups: &[Group<'_>]) -> Option<Table> {
     let rows = groups.iter().filter(is_shown).filter_map(|group| Some((group, fields(group)?)));
     let columns = COLUMNS.map(|(head, title)| (head.to_owned(), title)).into();
     let mut notes = vec![format!(
-        "Each search looks for the highest rate of transactions that keeps {}, counted from when a transaction was due. Other figures of a run are those of the last run of its search that held.",
+        "Each search looks for the highest rate of transactions that keeps {}, counted from when a transaction was due. The other figures come from the last run of each search that met the objective.",
         in_words(objective)
     )];
     notes.extend(unfound(study));
@@ -101,7 +98,7 @@ fn unfound(study: &Study) -> Vec<String> {
                 figure(latency_ms)
             ),
             Found::AllMeet { highest } => format!(
-                "every rate met the objective up to {}/s, twice what a closed loop did; more threads would try higher ones",
+                "every rate met the objective up to {}/s, twice the throughput of a closed loop; use more threads to try higher rates",
                 rate(highest)
             ),
             Found::Unsettled { low, high } => format!(

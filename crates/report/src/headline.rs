@@ -19,8 +19,8 @@ use super::capacity;
 use super::flagged;
 use super::format::{figure, list, plural, threads};
 use super::leading::{
-    self, answers, by_threads, capital, hangs_on_threads, has_parts, is_aa_run, named, questions,
-    sides,
+    self, answers, by_threads, capital, hangs_on_threads, has_parts, is_aa_run, is_told, named,
+    questions, sides,
 };
 
 /// So many comparisons of one kind are told one by one.
@@ -55,7 +55,7 @@ fn verdict(study: &Study, judged: &Judgement) -> String {
         [] if judged.trials.is_empty() && !study.power_cuts.is_empty() => after_power_cuts(study),
         [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
-        [only] if only.difference.is_none() && is_untold(only) && !has_parts(judged, only) => {
+        [only] if is_untold(only) && !is_told(judged, only) => {
             nothing_told(study, judged, all.as_slice())
         }
         [only] => single(study, judged, only, study.workloads.len() > 1),
@@ -75,17 +75,17 @@ fn after_power_cuts(study: &Study) -> String {
     let may_lose = |one: &PowerCuts<'_>| one.with_loss == 0 && one.lost_commits > 0;
     let is_whole = |one: &PowerCuts<'_>| one.with_loss == 0 && one.lost_commits == 0;
     let taken = [
-        named_where(&has_loss).map(|of| format!("pages, rows or commits from {}", list(&of))),
+        named_where(&has_loss).map(|of| format!("pages, rows or commits of {}", list(&of))),
         named_where(&may_lose)
-            .map(|of| format!("commits that may be lost there from {}", list(&of))),
+            .map(|of| format!("commits of {}, whose settings allow that", list(&of))),
     ];
     let taken: Vec<String> = taken.into_iter().flatten().collect();
     match (taken.as_slice(), named_where(&is_whole)) {
-        ([], Some(whole)) => format!("No power cut took anything from {}.", list(&whole)),
+        ([], Some(whole)) => format!("No power cut destroyed anything of {}.", list(&whole)),
         (taken, Some(whole)) => {
-            format!("Power cuts took {}, and nothing from {}.", taken.join("; "), list(&whole))
+            format!("Power cuts destroyed {}, and nothing of {}.", taken.join("; "), list(&whole))
         }
-        (taken, None) => format!("Power cuts took {}.", taken.join("; ")),
+        (taken, None) => format!("Power cuts destroyed {}.", taken.join("; ")),
     }
 }
 
@@ -316,7 +316,7 @@ fn nothing_told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> Strin
         [first, rest @ ..] if rest.iter().all(|one| one == first) => named(first),
         _ => "its baseline".to_owned(),
     };
-    let is_made = |one: &&&Comparison| one.difference.is_some() || has_parts(judged, one);
+    let is_made = |one: &&&Comparison| is_told(judged, one);
     let made = all.iter().filter(is_made).count();
     let spoilt = spoilt_runs(study);
     if made == 0 {
@@ -332,14 +332,14 @@ fn nothing_told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> Strin
     let seen = smallest_seen(judged, all).map_or_else(String::new, |percent| {
         format!(": a difference below {} % could not have been detected", figure(percent))
     });
-    let unmade = match all.len() - made {
+    let unmade = |end: char| match all.len() - made {
         0 => String::new(),
-        count => format!(" {count} of {} were not possible:", plural(all.len(), "comparison")),
+        count => format!(" {count} of {} were not possible{end}", plural(all.len(), "comparison")),
     };
     match spoilt.filter(|_| made < all.len() || all.iter().any(|one| has_parts(judged, one))) {
-        Some(why) if unmade.is_empty() => format!("{head}{seen}. {}", begun(&why)),
-        Some(why) => format!("{head}{seen}.{unmade} {why}"),
-        None => format!("{head}{seen}.{}", unmade.replace(':', ".")),
+        Some(why) if made == all.len() => format!("{head}{seen}. {}", begun(&why)),
+        Some(why) => format!("{head}{seen}.{} {why}", unmade(':')),
+        None => format!("{head}{seen}.{}", unmade('.')),
     }
 }
 

@@ -19,8 +19,7 @@ pub(super) fn metric(study: &Study, judged: &Judgement) -> Metric {
     let differs = |one: &&Comparison| {
         matches!(one.verdict.word, Word::Better | Word::Worse) || hangs_on_threads(judged, one)
     };
-    let is_told = |one: &&Comparison| one.difference.is_some() || has_parts(judged, one);
-    let has_times = whole(judged, Metric::P99).iter().any(is_told);
+    let has_times = whole(judged, Metric::P99).iter().any(|one| is_told(judged, one));
     match !done.is_empty() && done.iter().all(is_paced) && !done.iter().any(differs) && has_times {
         true => Metric::P99,
         false => Metric::Throughput,
@@ -57,6 +56,11 @@ pub(super) fn rows<'a>(judged: &'a Judgement, metric: Metric) -> Vec<&'a Compari
     whole(judged, metric).into_iter().flat_map(of).collect()
 }
 
+/// Whether there is a figure: over all thread counts, or at some.
+pub(super) fn is_told(judged: &Judgement, one: &Comparison) -> bool {
+    one.difference.is_some() || has_parts(judged, one)
+}
+
 /// Whether there is no figure over all thread counts, but one at some.
 pub(super) fn has_parts(judged: &Judgement, whole: &Comparison) -> bool {
     let is_unmade = whole.threads.is_none() && whole.difference.is_none();
@@ -72,14 +76,13 @@ pub(super) fn leading<'a>(
 ) -> Option<&'a Comparison> {
     let asked = questions(study, all).into_iter().next()?;
     let its = || asked.iter().copied();
-    let is_told = |one: &&Comparison| one.difference.is_some() || has_parts(judged, one);
     let is_known =
         |one: &&Comparison| one.verdict.word != Word::Inconclusive || hangs_on_threads(judged, one);
     let is_made = |one: &&Comparison| one.difference.is_some();
     its()
         .find(is_known)
         .or_else(|| its().find(is_made))
-        .or_else(|| its().find(is_told))
+        .or_else(|| its().find(|one| is_told(judged, one)))
         .or_else(|| its().next())
 }
 

@@ -103,7 +103,7 @@ fn judged(
 /// That not all runs are in it.
 fn left_out(one: &Comparison) -> Option<String> {
     let runs = plural(one.left_out.len(), "run");
-    (!one.left_out.is_empty()).then(|| format!("without {runs} that may not be compared"))
+    (!one.left_out.is_empty()).then(|| format!("without {runs} that cannot be compared"))
 }
 
 /// Thread counts come out otherwise than one another, or not all could be compared: each by itself, as a figure over
@@ -128,7 +128,7 @@ fn by_threads(
     let is_mixed = whole.difference.is_some();
     let because = || why(input, whole);
     let (value, unit, interval, word) = match is_mixed {
-        true => ("Hangs", "on the threads", String::new(), BY_THREADS),
+        true => ("Depends", "on the thread count", String::new(), BY_THREADS),
         false => ("–", "", format!("over all: {}", because()), "at some threads"),
     };
     Number {
@@ -152,7 +152,7 @@ fn untold(
     let most = at.last();
     let details = match most {
         Some(most) => told(std::slice::from_ref(most), &unit(metric)),
-        None => "No comparable runs are left of both.".into(),
+        None => "The two have no comparable runs in common.".into(),
     };
     Number {
         unit: most.map_or_else(String::new, |_| unit(metric)),

@@ -25,7 +25,7 @@ pub(super) fn sentence(study: &Study, one: &Comparison) -> Option<String> {
     let [name, base_name] = leading::sides(one);
     ((judged - base).abs() >= APART_PERCENT).then(|| {
         format!(
-            "Other programs and the host took {judged:.0} % of the CPUs during the runs of {name} and {base:.0} % during those of {base_name} ({}): part of the difference may be theirs.",
+            "Other programs and the host took {judged:.0} % of the CPUs during the runs of {name} and {base:.0} % during those of {base_name} ({}), which may explain part of the difference.",
             one.workload
         )
     })

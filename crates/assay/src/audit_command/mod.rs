@@ -23,16 +23,16 @@ use crate::print;
 #[command(after_help = "\
 Examples:
   assay audit /var/lib/mysql --server /run/mysqld/mysqld.sock
-  assay audit /var/lib/mysql --writes direct  by its files alone, with O_DIRECT
-  assay audit /mnt/new-disk --writes direct   a place for one to come
+  assay audit /var/lib/mysql --writes direct  without a server, for O_DIRECT
+  assay audit /mnt/new-disk --writes direct   before MySQL's data go there
   assay audit /var/lib/mysql --trace 30       and watch its page writes for 30 s
   assay audit /var/lib/mysql --server /run/mysqld/mysqld.sock --json | jq .class
 
 The password is read from MYSQL_PWD. Nothing is written, and no table's contents are read.
 
-Exit code 0: page writes are safe there, 1: they are not, or it is not known, 2: an error.")]
+Exit codes: 0 page writes are safe there, 1 unsafe or unknown, 2 error.")]
 pub struct AuditArgs {
-    /// A data directory, or a directory that is to hold one
+    /// A data directory, or a directory where one will be created
     directory: PathBuf,
     /// The server that runs there: its socket, or HOST:PORT
     #[arg(long, value_name = "ADDRESS")]
@@ -40,13 +40,13 @@ pub struct AuditArgs {
     /// User at the server
     #[arg(long, default_value = "root", requires = "server")]
     user: String,
-    /// How the server will write data files, where none is asked
+    /// How the server will write data files, if --server is not given
     #[arg(long, value_name = "HOW", conflicts_with = "server")]
     writes: Option<Writes>,
     /// Page size [default: the server's, else that of the files, else 16K]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse, conflicts_with = "server")]
     page_size: Option<Size>,
-    /// Watch page writes arrive at the block device for so many seconds; needs root
+    /// Watch page writes at the block device for this many seconds; needs root
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     trace: Option<f64>,
     /// Print one JSON object

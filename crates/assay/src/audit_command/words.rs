@@ -2,7 +2,7 @@
 
 use assay_audit::file_system::{FileSystem, Manner};
 use assay_audit::files::FileKind;
-use assay_audit::kernel::Promise;
+use assay_audit::kernel::Guarantee;
 use assay_audit::layers::{Layer, LayerKind};
 use assay_audit::nvme::Nvme;
 use assay_audit::server::{Doublewrite, Server};
@@ -23,7 +23,7 @@ pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
     section(&mut lines, "seen", seen(&audit.seen).into_iter());
     section(&mut lines, "trace", traced.map(trace).unwrap_or_default().into_iter());
     lines.push(String::new());
-    lines.push("Whether a drive does at power loss what it says, no software can show.".into());
+    lines.push("No software can show whether a drive keeps its guarantees at power loss.".into());
     lines
 }
 
@@ -40,14 +40,14 @@ fn verdict(audit: &Audit) -> String {
     match audit.verdict.class {
         Class::Guaranteed => {
             format!(
-                "{directory}: safe, guaranteed: the kernel promises to write pages of {page} whole"
+                "{directory}: safe, guaranteed: the kernel guarantees to write pages of {page} whole"
             )
         }
         Class::SafeByLayout => format!(
-            "{directory}: safe by layout: nothing here takes a page of {page} apart, and the drive says that it writes one whole"
+            "{directory}: safe by layout: nothing here splits a page of {page}, and the drive says that it writes a page whole"
         ),
         Class::Unknown => format!(
-            "{directory}: unknown: nothing was seen that takes a page of {page} apart, but not all could be seen, or the drive promises nothing"
+            "{directory}: unknown: nothing that was seen splits a page of {page}, but not everything could be seen, or the drive guarantees nothing"
         ),
         Class::Unsafe => match audit.seen.files.pages().split() {
             0 => format!("{directory}: unsafe: a page of {page} can be torn"),
@@ -74,7 +74,7 @@ fn reason(reason: &Reason, seen: &Seen) -> String {
         Reason::Buffered => "the server writes data files through the page cache, which writes them back in pieces of its own".into(),
         Reason::JournalledData => "the file system journals data (data=journal), so pages go through the page cache".into(),
         Reason::TakesApart { device, bytes } => {
-            format!("{device} takes apart what is longer than {0}, or crosses a multiple of {0}", size(*bytes as f64))
+            format!("{device} splits writes that are longer than {0} or cross a multiple of {0}", size(*bytes as f64))
         }
         Reason::StripesParity { device, level } => {
             format!("{device} is {level}: a page goes to several drives in blocks of 4 KiB")
@@ -92,15 +92,15 @@ fn reason(reason: &Reason, seen: &Seen) -> String {
             size(*bytes as f64)
         ),
         Reason::Misaligned { pages, of, device } => format!(
-            "{} of {of} ({}) do not begin at a multiple of {page}, and {device} takes apart what crosses its boundaries",
+            "{} of {of} ({}) do not begin at a multiple of {page}, and {device} splits writes that cross its boundaries",
             counted(*pages, "page"),
             share(*pages, *of)
         ),
         Reason::FileSystemUnknown { name } => {
-            format!("nothing promises that {name} puts a page of {page} in place in one piece")
+            format!("nothing guarantees that {name} puts a page of {page} in place in one piece")
         }
         Reason::DeviceUnknown { device } => {
-            format!("what {device} does to a write of {page} is not known")
+            format!("it is unknown how {device} handles a write of {page}")
         }
         Reason::DriveSilent { device } => {
             format!("{device} does not say how much it writes whole at power loss")
@@ -108,9 +108,9 @@ fn reason(reason: &Reason, seen: &Seen) -> String {
         Reason::DriveUnasked { device, answer } => {
             format!("{device} could not be asked how much it writes whole: {answer}")
         }
-        Reason::FilesUnseen { files: 0 } => "there are no data files yet: where they will lie is not known".into(),
-        Reason::FilesUnseen { files } => format!("where {} lie is not known", counted(*files, "file")),
-        Reason::FlushMethodUnknown => "whether the server writes past the page cache is not known".into(),
+        Reason::FilesUnseen { files: 0 } => "there are no data files yet, so their location is unknown".into(),
+        Reason::FilesUnseen { files } => format!("the location of {} is unknown", counted(*files, "file")),
+        Reason::FlushMethodUnknown => "it is unknown whether the server bypasses the page cache".into(),
         Reason::AllWhole { pages } => {
             format!("{} lie in one extent each", counted(*pages, "page"))
         }
@@ -136,19 +136,19 @@ fn remedy(remedy: &Remedy) -> String {
         Remedy::AskAsRoot => "run this once more as root".into(),
         Remedy::WriteDirectly => "innodb_flush_method=O_DIRECT in my.cnf (MariaDB since 11.0: innodb_data_file_buffering=OFF), then restart the server".into(),
         Remedy::ClusterExt { device: Some(device), page_bytes } => format!(
-            "make the file system anew, which erases it: mkfs.ext4 -O bigalloc -C {page_bytes} {}",
+            "recreate the file system, which erases it: mkfs.ext4 -O bigalloc -C {page_bytes} {}",
             shell_word(device)
         ),
         Remedy::ClusterExt { device: None, page_bytes } => format!(
             "put the data directory on a file system of its own: mkfs.ext4 -O bigalloc -C {page_bytes} DEVICE"
         ),
         Remedy::HintExtents { directory, page_bytes } => format!(
-            "have new files laid out in pages: xfs_io -c 'extsize {}k' {}; then write the files anew",
+            "set an extent size hint for new files: xfs_io -c 'extsize {}k' {}; then rewrite the files",
             kib(page_bytes),
             shell_word(&directory.to_string_lossy())
         ),
         Remedy::RewriteFiles { files } => format!(
-            "write {} anew: ALTER TABLE … ENGINE=InnoDB, or stop the server and copy the files (--json names them)",
+            "rewrite {}: ALTER TABLE … ENGINE=InnoDB, or stop the server and copy the files (--json names them)",
             counted(*files, "file")
         ),
         Remedy::JournalMetadataOnly { target } => {
@@ -183,7 +183,7 @@ fn trace(traced: &Traced) -> Vec<String> {
     }));
     if traced.events_lost > 0 {
         lines.push(format!(
-            "the kernel lost {} for want of room",
+            "the kernel dropped {}: its trace buffer was full",
             counted(traced.events_lost, "event")
         ));
     }
@@ -194,7 +194,7 @@ fn seen(seen: &Seen) -> Vec<String> {
     let mut lines = vec![kernel(seen)];
     lines.push(match &seen.server {
         Some(server) => of_server(server),
-        None => format!("server    none was asked; pages of {}", size(seen.page_bytes as f64)),
+        None => format!("server    not asked; pages of {}", size(seen.page_bytes as f64)),
     });
     lines.push(files(seen));
     for stack in &seen.stacks {
@@ -204,15 +204,18 @@ fn seen(seen: &Seen) -> Vec<String> {
 }
 
 fn kernel(seen: &Seen) -> String {
-    let promise = match seen.kernel.promise {
-        Promise::Nothing => "it has no atomic writes",
-        Promise::RawDevices => "it has atomic writes to raw devices",
-        Promise::OneBlock => "it has atomic writes of one block of ext4 and XFS",
-        Promise::SeveralBlocks => "it has atomic writes of several blocks of ext4 and XFS",
+    let guarantee = match seen.kernel.guarantee {
+        Guarantee::Nothing => "it has no atomic writes",
+        Guarantee::RawDevices => "it has atomic writes to raw devices",
+        Guarantee::OneBlock => "it has atomic writes of one block of ext4 and XFS",
+        Guarantee::SeveralBlocks => "it has atomic writes of several blocks of ext4 and XFS",
     };
-    let asks =
-        if seen.kernel.promise == Promise::Nothing { "" } else { ", which no server asks for yet" };
-    format!("kernel    {}: {promise}{asks}", seen.kernel.release)
+    let asks = if seen.kernel.guarantee == Guarantee::Nothing {
+        ""
+    } else {
+        ", which no server asks for yet"
+    };
+    format!("kernel    {}: {guarantee}{asks}", seen.kernel.release)
 }
 
 fn of_server(server: &Server) -> String {

@@ -80,8 +80,10 @@ fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
     let runs = capacity.runs.len();
     let restarts = match capacity.restarts {
         0 => String::new(),
-        1 => ", begun anew once, as the state of server or drive had changed".into(),
-        many => format!(", begun anew {many} times, as the state of server or drive had changed"),
+        1 => ", restarted once because the state of server or drive had changed".into(),
+        many => {
+            format!(", restarted {many} times because the state of server or drive had changed")
+        }
     };
     match capacity.found {
         Found::Rate { rate, low, high } => (
@@ -92,7 +94,7 @@ fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
         ),
         Found::AllMeet { highest } => (
             format!(
-                "every rate up to {highest:.0}/s, twice what a closed loop did, kept p{percentile} at {ms} ms or below; use more threads to try higher ones"
+                "every rate up to {highest:.0}/s, twice the throughput of a closed loop, kept p{percentile} at {ms} ms or below; use more threads to try higher ones"
             ),
             true,
         ),
@@ -142,7 +144,7 @@ mod tests {
             text.contains("p99 of at most 10 ms: 3811/s (90 % interval 3760 to 3860)"),
             "{text}"
         );
-        assert!(is_found && text.contains("begun anew once"), "{text}");
+        assert!(is_found && text.contains("restarted once"), "{text}");
         let (text, is_found) = told(Found::NoneMeets { lowest: 100.0, latency_ms: 14.2 });
         assert!(text.contains("the lowest, 100.0/s, had 14.20 ms") && !is_found, "{text}");
         let (_, is_found) = told(Found::Unsettled { low: 1.0, high: 2.0 });

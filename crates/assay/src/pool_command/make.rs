@@ -26,11 +26,11 @@ Examples:
   assay pool create lz --protect 2 --compression force \\
     --compression-algorithm lz4
 
-An erasure-coded pool NAME comes with the pool NAME.data, which keeps the data; NAME itself keeps what images say of themselves. Name images rbd:NAME/IMAGE. With --compression aggressive a store compresses whatever it is not told to leave; docs/how-to/pool.md says what of InnoDB's pages shrinks.")]
+An erasure-coded pool NAME comes with the pool NAME.data, which keeps the data; NAME itself keeps the metadata of images. Name images rbd:NAME/IMAGE. With --compression aggressive a store compresses everything that is not marked as incompressible; docs/how-to/pool.md says which InnoDB pages shrink.")]
 pub(super) struct PoolArgs {
     /// The pool's name
     name: String,
-    /// What keeps data when stores are lost: copies, 2 or 3, or k+m, as 2+1
+    /// Protection against the loss of stores: 2 or 3 copies, or k+m, e.g. 2+1
     #[arg(long, value_name = "COPIES|K+M", value_parser = clap::value_parser!(Protection))]
     protect: Protection,
     /// Which data the stores compress
@@ -60,7 +60,7 @@ pub(super) struct ImageArgs {
     /// Its size
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     size: Size,
-    /// The pool that keeps its data, where that is another one
+    /// The pool that keeps its data, if that is another one
     #[arg(long, value_name = "POOL")]
     data_pool: Option<String>,
     /// The cluster: its configuration file, or the name of a private one

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assay_pool::{control, locate, process, programs, registry};
+use assay_pool::{control, daemon, locate, programs, registry};
 use assay_ports::rbd::Cluster;
 use clap::{Args, Subcommand};
 
@@ -66,7 +66,7 @@ enum Action {
     KillStore(StoreArgs),
     /// Run one of Ceph's tools on a cluster, e.g. rbd, rados or ceph
     Run(run::RunArgs),
-    /// Start a store again that is down, with what it had kept
+    /// Restart a store that is down, with the data that it had kept
     ReturnStore(StoreArgs),
     /// The process of a private cluster; what it is to do comes on standard input
     #[command(hide = true)]
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &PoolArgs) -> Result<ExitCode> {
             ask(args, control::Request::ReturnStore(args.store), "started")
         }
         Action::Run(args) => run::run(args),
-        Action::Serve { .. } => process::run(messages::become_log),
+        Action::Serve { .. } => daemon::run(messages::become_log),
     }
 }
 

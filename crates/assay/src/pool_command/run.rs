@@ -23,7 +23,7 @@ The tool gets the cluster's configuration file with -c, and its exit code is thi
 pub(super) struct RunArgs {
     #[command(flatten)]
     cluster: ClusterArgs,
-    /// The tool and what it is told
+    /// The tool and its arguments
     #[arg(
         required = true,
         trailing_var_arg = true,

@@ -32,7 +32,7 @@ pub(super) struct StartArgs {
     /// The most that each store keeps
     #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = Size::parse)]
     store_size: Size,
-    /// Keep everything in a new directory in here [default: the state directory]
+    /// Keep everything in a new directory inside this one [default: the state directory]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// Print one JSON object
@@ -47,7 +47,7 @@ Examples:
   assay pool stop
   assay pool stop --name second
 
-Deletes all pools and images of the cluster. While one of its images is attached it is refused.")]
+Deletes all pools and images of the cluster. Refused while one of its images is attached.")]
 pub(super) struct StopArgs {
     /// The private cluster
     #[arg(long, default_value = NAME)]

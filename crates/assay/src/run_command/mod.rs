@@ -42,7 +42,7 @@ Examples:
 pub struct RunArgs {
     /// A TOML file, or the name of a built-in plan if no such file exists
     plan: PathBuf,
-    /// Run its quick profile: a check and a tendency within minutes
+    /// Run the plan's quick profile, which checks the setup and shows tendencies within minutes
     #[arg(long)]
     quick: bool,
     #[command(flatten)]
@@ -205,7 +205,7 @@ fn dry_run(
     progress::dry_run(plan, planned, missing);
     Lock::check(study)?;
     if !missing.is_empty() {
-        check(making, ways).context("this command cannot run it")?;
+        check(making, ways).context("this plan cannot be run")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -251,7 +251,7 @@ fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<E
     let flagged = trials.iter().filter(|trial| trial.warnings.iter().any(is_spoilt)).count();
     if flagged > 0 {
         print::note(format_args!(
-            "{flagged} of {} runs are not comparable, as the machine disturbed them: once it is calmer, the same command with --retry-flagged makes them again",
+            "{flagged} of {} runs are not comparable because the machine disturbed them; once it is quieter, run the same command with --retry-flagged to repeat them",
             trials.len()
         ));
     }

@@ -216,7 +216,7 @@ impl LoadProgress for ProgressView {
 /// Prints what would be run of a plan of so many runs.
 pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
     if missing.is_empty() {
-        print::line(format_args!("nothing to do: 0 of {planned} runs are missing"));
+        print::line(format_args!("nothing to do: none of the {planned} runs is missing"));
         return;
     }
     for trial in missing {
@@ -225,7 +225,7 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
     let of = if missing.len() < planned { format!(" of {planned}") } else { String::new() };
     let seconds = missing.len() as f64 * Lengths::of(plan).trial_seconds();
     print::line(format_args!(
-        "{}{of} runs, {} {}, and loading the data before",
+        "{}{of} runs, {} {}, plus the time to load the data",
         missing.len(),
         if plan.events.is_some() { "at most" } else { "about" },
         time(seconds)

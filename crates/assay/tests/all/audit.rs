@@ -1,4 +1,4 @@
-//! `assay audit`: page writes on real file systems, on the drive and on what promises nothing.
+//! `assay audit`: page writes on real file systems, on the drive and on what guarantees nothing.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
@@ -335,8 +335,8 @@ fn ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read() {
 }
 
 #[test]
-fn a_running_server_is_asked_and_what_promises_nothing_is_unknown() {
-    let name = "a_running_server_is_asked_and_what_promises_nothing_is_unknown";
+fn a_running_server_is_asked_and_what_guarantees_nothing_is_unknown() {
+    let name = "a_running_server_is_asked_and_what_guarantees_nothing_is_unknown";
     let world = World::new();
     let elsewhere = world.path("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();

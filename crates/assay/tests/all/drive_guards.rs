@@ -3,12 +3,14 @@
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::drives::{Drives, MIB, SMALL, has_drives, noise, system};
+use assay_drive::BlockBuffer;
 use assay_ports::loopdev;
+use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
 /// A loop device that goes when the test ends.
@@ -152,8 +154,13 @@ fn media_that_are_cut_short_are_told() {
     let device = drives.attach(&[]);
     write(&device, 0, &noise(16 * MIB as usize, 3));
     File::options().write(true).open(drives.path("vol.img")).unwrap().set_len(2 * MIB).unwrap();
-    let mut back = vec![0; 16 * MIB as usize];
-    File::open(&device).unwrap().read_exact_at(&mut back, 0).unwrap_err();
+    // Past the page cache: it keeps what was written as long as anybody has the device open, such as a process that another test is
+    // just starting.
+    let flags = OFlags::DIRECT.bits().cast_signed();
+    let opened = File::options().read(true).custom_flags(flags).open(&device).unwrap();
+    let mut back = BlockBuffer::zeroed(16 * MIB as usize);
+    opened.read_exact_at(back.first(16 * MIB as usize), 0).unwrap_err();
+    drop(opened);
     let told = drives.status();
     assert_eq!(told["state"], "damaged", "{told}");
     let problems: Vec<_> = told["problems"].as_array().unwrap().iter().map(Value::as_str).collect();

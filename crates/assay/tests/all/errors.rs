@@ -284,7 +284,7 @@ fn a_dry_run_says_what_would_be_run_and_what_this_machine_lacks() {
     let (code, would_run, said) = dry_run("kind = \"device\"\ndevice = \"/dev/nothing\"");
     assert_eq!(code, Some(2), "{said}");
     assert!(would_run.contains("4 runs"), "{would_run}");
-    assert!(said.starts_with("assay: this command cannot run it: configuration `"), "{said}");
+    assert!(said.starts_with("assay: this plan cannot be run: configuration `"), "{said}");
 }
 
 #[test]
@@ -481,7 +481,7 @@ fn a_finished_study_lacks_nothing_and_nothing_is_made_for_it() {
     let store = || std::fs::read(world.path("study/study.sqlite")).unwrap();
     let before = store();
     let said = String::from_utf8(world.run(&dry).stdout).unwrap();
-    assert_eq!(said, "nothing to do: 0 of 2 runs are missing\n");
+    assert_eq!(said, "nothing to do: none of the 2 runs is missing\n");
 
     world.write("plan.toml", &plan.replace("threads = [1]", "threads = [1, 2]"));
     let said = String::from_utf8(world.run(&dry).stdout).unwrap();

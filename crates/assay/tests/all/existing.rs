@@ -267,7 +267,12 @@ fn what_cannot_be_is_said_in_a_line_and_leaves_nothing() {
             PASSWORD,
             "the plan needs innodb_buffer_pool_size = 1G, and the server has 67108864",
         ),
-        (format!("{at}, {account}, ask = true"), "", PASSWORD, "password_env is given beside ask"),
+        (
+            format!("{at}, {account}, ask = true"),
+            "",
+            PASSWORD,
+            "password_env cannot be combined with ask",
+        ),
         (
             format!("{at}, user = \"{USER}\", password_env = \"NOWHERE_TO_BE\""),
             "",
@@ -278,7 +283,7 @@ fn what_cannot_be_is_said_in_a_line_and_leaves_nothing() {
             format!("{at}, user = \"{USER}\", ask = true"),
             "",
             PASSWORD,
-            "there is no terminal to ask at",
+            "there is no terminal to ask for it",
         ),
         ("option_file = \"none.cnf\"".to_owned(), "", PASSWORD, "cannot read the option file"),
         (

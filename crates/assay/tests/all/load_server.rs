@@ -250,7 +250,7 @@ fn tables_that_are_not_whole_are_refused_by_name() {
     let refused = check(&schema, Recipe::OltpInsert).unwrap_err();
     assert_eq!(
         refused,
-        "the number of tables loaded to their end is short: 3 needed, 0 there; sbtest1 was not: run `cleanup`, then `prepare`"
+        "the number of fully loaded tables is too low: 3 needed, 0 available; sbtest1 is incomplete: run `cleanup`, then `prepare`"
     );
     cleanup(&f.endpoint, &schema).unwrap();
 
@@ -268,7 +268,7 @@ fn tables_that_are_not_whole_are_refused_by_name() {
     f.control.query_drop(format!("DROP INDEX k_3 ON {database}.sbtest3")).unwrap();
     let refused = check(&schema, Recipe::OltpReadWrite).unwrap_err();
     assert!(
-        refused.contains("an index on k is short: 3 needed, 2 there; sbtest3 has none"),
+        refused.contains("an index on k is too low: 3 needed, 2 available; sbtest3 has none"),
         "{refused}"
     );
     check(&schema, Recipe::OltpReadOnly).unwrap();
@@ -277,12 +277,15 @@ fn tables_that_are_not_whole_are_refused_by_name() {
     f.control.query_drop(format!("DELETE FROM {database}.sbtest2 WHERE id > 200")).unwrap();
     let refused = check(&schema, Recipe::OltpReadOnly).unwrap_err();
     assert!(
-        refused.contains("the largest id in sbtest2 is short: 300 needed, 200 there"),
+        refused.contains("the largest id in sbtest2 is too low: 300 needed, 200 available"),
         "{refused}"
     );
     f.control.query_drop(format!("DROP TABLE {database}.sbtest1")).unwrap();
     let refused = check(&schema, Recipe::OltpReadOnly).unwrap_err();
-    assert!(refused.contains("3 needed, 2 there; sbtest1 is missing: run `prepare`"), "{refused}");
+    assert!(
+        refused.contains("3 needed, 2 available; sbtest1 is missing: run `prepare`"),
+        "{refused}"
+    );
     cleanup(&f.endpoint, &schema).unwrap();
     check(&schema, Recipe::OltpReadOnly).unwrap();
 }

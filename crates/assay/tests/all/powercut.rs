@@ -149,7 +149,7 @@ fn what_cannot_be_cut_is_refused_in_a_line() {
     for (words, says) in [
         (
             &["powercut", "demo"][..],
-            "the power can be cut of a rig of kind \"image\", or \"drive\" with capacity",
+            "power cuts need a rig of kind \"image\", or \"drive\" with capacity",
         ),
         (&["powercut", "powercut", "--config", "none"], "no configuration is called `none`"),
         (&["powercut", "powercut", "--repeat", "."], "holds no power cut that was kept"),

@@ -281,7 +281,7 @@ fn what_a_host_cannot_do_is_told_with_its_name_and_leaves_nothing() {
         said.lines().last().unwrap().to_owned()
     };
     let said = run(&[]);
-    assert!(said.contains(&format!("{host}: the plan says nowhere which")), "{said}");
+    assert!(said.contains(&format!("{host}: the plan does not say which")), "{said}");
     let said = run(&["--location=/nowhere"]);
     assert!(said.contains(&format!("{host}: the location /nowhere is not a directory")), "{said}");
     let said = run(&["--location=/nowhere", "--dry-run"]);

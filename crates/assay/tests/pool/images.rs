@@ -59,8 +59,8 @@ fn what_was_discarded_is_zero_and_the_rest_stays() {
 }
 
 #[test]
-fn an_audit_promises_nothing_of_an_image() {
-    let test = "an_audit_promises_nothing_of_an_image";
+fn an_audit_guarantees_nothing_of_an_image() {
+    let test = "an_audit_guarantees_nothing_of_an_image";
     let Some(cluster) = cluster(test) else { return };
     let image = "rbd:rep/audited";
     cluster.done(&["pool", "image", image, "--size", "64M"]);

@@ -96,7 +96,7 @@ rig = {{ kind = "pool", file_system = "xfs", pool = {{ size = "1G", compression 
 
     let page = std::fs::read_to_string(world.path("study/report.html")).unwrap();
     for told in [
-        "Pools here are of a private Ceph cluster on the machine",
+        "Pools in this study belong to a private Ceph cluster on the machine",
         "store 1 killed",
         "store 1 returned",
         "Several servers",
@@ -181,12 +181,12 @@ fn a_plan_that_asks_too_much_of_a_pool_is_refused_in_a_line() {
             "",
             "cannot be used as a Ceph configuration",
         ),
-        ("stores = 17".into(), "", "a cluster of 17 stores cannot be; give 3 to 16"),
+        ("stores = 17".into(), "", "a cluster cannot have 17 stores; give 3 to 16"),
         ("stores = 3, protect = \"4+2\"".into(), "", "takes 6 stores, and the cluster has 3"),
         (
             "protect = 2".into(),
             "[[phases]]\nname = \"a\"\nseconds = 1\nhappening = { kill_store = 0 }\n[[phases]]\nname = \"b\"\nseconds = 1\nhappening = { kill_store = 1 }\n",
-            "2 stores would be down, and with 2 copies writing goes on with 1 down only",
+            "2 stores would be down, but with 2 copies writes continue with at most 1 down",
         ),
     ] {
         let seconds = if phases.is_empty() { "seconds = 1" } else { "" };

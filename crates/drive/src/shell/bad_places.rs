@@ -149,7 +149,7 @@ impl Drive {
             Counters::add(&self.counters.restored_records, 1);
             let at = self.identity.segment_start(place.segment()) + u64::from(place.offset());
             self.report(format!(
-                "a part of the map at byte {at} of the media was damaged and made whole from its parity"
+                "a part of the map at byte {at} of the media was damaged and restored from its parity"
             ));
         }
         Ok(restored.map(|bytes| bytes[record].to_vec()))
@@ -203,7 +203,7 @@ impl Drive {
         let blocks = crate::core::nodes::blocks_of(node);
         let (first, end) = (blocks.start * BLOCK_BYTES, blocks.end * BLOCK_BYTES);
         self.report(format!(
-            "the map is damaged: what was written from byte {first} to {end} is lost until it is written anew ({what})"
+            "the map is damaged: data written from byte {first} to {end} is lost until it is overwritten ({what})"
         ));
         let _log = self.log()?;
         self.map_mut()?.lose(node, place);

@@ -281,7 +281,7 @@ impl Drive {
             let (free, needed) = (space.free_segments(), space.kept_free());
             debug_assert!(false, "{free} segments are free, {needed} are needed");
             self.report(format!(
-                "only {free} of {needed} segments are free that checkpoints need: new data waits until there are more"
+                "only {free} of the {needed} segments that checkpoints need are free: new data waits until more are free"
             ));
         }
     }

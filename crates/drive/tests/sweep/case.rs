@@ -294,7 +294,8 @@ impl Host<'_> {
         if matches!(status.state, State::ReadOnly | State::Stopped) {
             return Err(format!("it is {:?}: {:?}", status.state, status.problems));
         }
-        let is_short = |problem: &&String| problem.contains("segments are free that checkpoints");
+        let is_short =
+            |problem: &&String| problem.contains("segments that checkpoints need are free");
         match status.problems.iter().find(is_short) {
             Some(problem) => Err(problem.clone()),
             None => Ok(()),

@@ -42,7 +42,7 @@ fn look(task: &StudyTask) -> Result<()> {
 /// The study's own directory is not here, so nothing can lie in it.
 fn location(plan: &Plan) -> Result<std::path::PathBuf> {
     plan.location.as_ref().context(
-        "the plan says nowhere which of this machine's disks to measure; give a directory on it with --location, or location in the plan",
+        "the plan does not say which of this machine's disks to measure; give a directory on it with --location, or location in the plan",
     )?;
     location_of(plan, "/".as_ref())
 }

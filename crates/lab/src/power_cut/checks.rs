@@ -12,7 +12,7 @@ use assay_packages::command;
 use assay_study::power_cut::{Commits, Loss};
 use assay_system::tool;
 
-use super::ledger::{Ledger, Sent};
+use super::expected::{Expected, Sent};
 use super::rows::{Row, TABLES};
 use super::writers;
 use crate::rig::server::Binary;
@@ -30,14 +30,14 @@ pub(super) struct Checked {
     pub(super) losses: Vec<Loss>,
 }
 
-/// Checks tables and rows. If all is well the ledger goes on from what the server kept.
+/// Checks tables and rows. If all is well, what the server kept is what is expected from now on.
 ///
 /// # Errors
 /// The server does not answer any more, or refuses to.
 pub(super) fn tables(
     endpoint: &Endpoint,
     workload_tables: Option<&Schema>,
-    ledger: &mut Ledger,
+    expected: &mut Expected,
     sent: &[Sent],
     may_lose: bool,
 ) -> Result<Checked> {
@@ -49,8 +49,8 @@ pub(super) fn tables(
             return Ok(Checked { commits: Commits::default(), losses });
         }
     };
-    let (commits, mut losses) = ledger.commits(&found, sent, may_lose);
-    let mut after = ledger.clone();
+    let (commits, mut losses) = expected.commits(&found, sent, may_lose);
+    let mut after = expected.clone();
     let is_known =
         |loss: &Loss| !matches!(loss, Loss::WriterMissing { .. } | Loss::WriterWrong { .. });
     if losses.iter().all(is_known) {
@@ -61,7 +61,7 @@ pub(super) fn tables(
         losses.extend(check_table(&mut session, &table)?);
     }
     if losses.is_empty() {
-        *ledger = after;
+        *expected = after;
     }
     Ok(Checked { commits, losses })
 }
@@ -81,8 +81,8 @@ fn commits(session: &mut ClientSession, writers: usize) -> Result<Vec<Option<u64
     Ok(found)
 }
 
-fn rows(session: &mut ClientSession, ledger: &Ledger) -> Result<Vec<Loss>> {
-    let mut comparing = ledger.compare();
+fn rows(session: &mut ClientSession, expected: &Expected) -> Result<Vec<Loss>> {
+    let mut comparing = expected.compare();
     for table in 0..TABLES {
         let name = format!("{}.rows_{table}", writers::DATABASE);
         let sql = format!("SELECT id, commit_number, k, pad FROM {name}");

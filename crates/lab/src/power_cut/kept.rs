@@ -1,4 +1,4 @@
-//! What is kept of a power cut that lost something: the media as the cut left them, and the ledger beside.
+//! What is kept of a power cut that lost something: the media as the cut left them, and beside them what was expected.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{Ledger, Sent};
+use super::expected::{Expected, Sent};
 
 /// Name of the directory in a study.
 const DIRECTORY: &str = "power-cuts";
@@ -16,14 +16,14 @@ const DIRECTORY: &str = "power-cuts";
 const MEDIA: &str = "media.img";
 
 /// What was sent and known then.
-const LEDGER: &str = "ledger.json";
+const EXPECTED: &str = "expected.json";
 
 /// What is known of a cut beside its media.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KeptCut {
     pub(super) config: String,
     pub(super) number: u32,
-    pub(super) ledger: Ledger,
+    pub(super) expected: Expected,
     pub(super) sent: Vec<Sent>,
 }
 
@@ -55,7 +55,7 @@ impl Keeping {
         let directory = self.study.join(&name);
         let cannot = || format!("cannot keep the power cut in {}", directory.display());
         std::fs::create_dir_all(&directory).with_context(cannot)?;
-        std::fs::write(directory.join(LEDGER), serde_json::to_vec(cut)?).with_context(cannot)?;
+        std::fs::write(directory.join(EXPECTED), serde_json::to_vec(cut)?).with_context(cannot)?;
         let target = directory.join(MEDIA);
         if std::fs::rename(image, &target).is_err() {
             // On another file system.
@@ -87,7 +87,7 @@ impl Kept {
 
     /// Its media, and what is known of it.
     pub(super) fn read(&self) -> Result<(PathBuf, KeptCut)> {
-        let path = self.0.join(LEDGER);
+        let path = self.0.join(EXPECTED);
         let what = || format!("{} holds no power cut that was kept", self.0.display());
         let text = std::fs::read(&path).with_context(what)?;
         let cut = serde_json::from_slice(&text).with_context(what)?;

@@ -1,18 +1,18 @@
 //! Power cuts under load: what is lost of a configuration, again and again.
 //!
 //! For each cut the power of a rig's media goes at a moment that a seed draws, the server dies with it, and everything comes up again:
-//! drive, file system, server. Then every table, every row of the writers and every page is checked. What the writers were told is in a
-//! ledger off the rig.
+//! drive, file system, server. Then every table, every row of the writers and every page is checked. What the writers were told is kept
+//! off the rig.
 //!
-//! - [`bench`] brings one configuration through its cuts, one after another; [`running`] is a server of it, and [`replica`] one that
+//! - [`cuts`] brings one configuration through its cuts, one after another; [`running`] is a server of it, and [`replica`] one that
 //!   keeps its power and takes over, at the end of a [`link`]
-//! - [`rows`] says what the writers write, [`writers`] writes it, [`ledger`] knows what must be there, [`checks`] looks
+//! - [`rows`] says what the writers write, [`writers`] writes it, [`expected`] knows what must be there, [`checks`] looks
 //! - [`kept`] keeps what lost something, to be looked at again
 
-mod bench;
 mod checks;
+mod cuts;
+mod expected;
 mod kept;
-mod ledger;
 mod link;
 mod replica;
 mod rows;
@@ -37,7 +37,7 @@ use assay_study::{Store, StudyHead, fingerprint};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
-use bench::Bench;
+use cuts::Cuts;
 use kept::Keeping;
 pub use kept::Kept;
 
@@ -161,17 +161,17 @@ fn cut_one(
     if missing.is_empty() {
         return Ok(());
     }
-    let mut bench = Bench::make(cutting, name, config, directory)?;
+    let mut cuts = Cuts::make(cutting, name, config, directory)?;
     for &number in missing {
         wanted.interrupt.check()?;
-        let cut = bench.cut(number, seed_of(cutting.plan.seed, name, number))?;
+        let cut = cuts.cut(number, seed_of(cutting.plan.seed, name, number))?;
         store.write_power_cut(&cut)?;
         progress.cut(&cut);
         if wanted.until_loss && !cut.is_survived() {
             break;
         }
     }
-    bench.take_down()
+    cuts.take_down()
 }
 
 /// Brings up once more what was kept of a cut, and tells what is lost of it.
@@ -189,9 +189,9 @@ pub fn repeat(
     let (name, _) = kept.name()?;
     let (_, config) =
         setups.get(&name).with_context(|| format!("the plan has no configuration `{name}`"))?;
-    let mut bench = Bench::bare(&cutting, &name, config, &cutting.directory.join("rig"))?;
-    let found = bench.repeat(kept)?;
-    bench.take_down()?;
+    let mut cuts = Cuts::bare(&cutting, &name, config, &cutting.directory.join("rig"))?;
+    let found = cuts.repeat(kept)?;
+    cuts.take_down()?;
     Ok(found)
 }
 

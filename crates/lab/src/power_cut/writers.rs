@@ -1,4 +1,4 @@
-//! The writers: connections that run the ledger's transactions, one after another, until the server is gone.
+//! The writers: connections that run transactions of known rows, one after another, until the server is gone.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Scope;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use assay_load::Endpoint;
 use assay_mysql::{ClientSession, SessionError};
 
-use super::ledger::{Ledger, Sent};
+use super::expected::{Expected, Sent};
 use super::rows::{Rows, TABLES};
 
 /// Database of the rows.
@@ -73,21 +73,21 @@ impl Said {
     }
 }
 
-/// Begins the writers on the ledger's rows; each goes on until its connection is lost, or `stop` is set.
+/// Begins the writers on the rows that are expected; each goes on until its connection is lost, or `stop` is set.
 ///
 /// # Errors
 /// The server lets one of them not in.
 pub(super) fn begin<'scope>(
     scope: &'scope Scope<'scope, '_>,
     endpoint: &Endpoint,
-    ledger: &Ledger,
+    expected: &Expected,
     said: &'scope [Said],
     stop: &'scope AtomicBool,
 ) -> Result<()> {
     for (writer, said) in (0..).zip(said) {
         let mut session = ClientSession::open(endpoint).context("a writer cannot connect")?;
         session.query(format!("USE {DATABASE}").as_bytes())?;
-        let rows = *ledger.rows();
+        let rows = *expected.rows();
         scope.spawn(move || write(&mut session, &rows, writer, said, stop));
     }
     Ok(())

@@ -85,7 +85,7 @@ impl<'a> Setup<'a> {
         })?;
         // Of two that begin at once the later one sees the other: its own ledger is written by now.
         warn_of_others()?;
-        say("calibrating: what this machine can show (some 4 s)");
+        say("calibrating this machine (about 4 s)");
         let calibration = calibrate(plan, &work_directory, &ledger)?;
         settle_on_existing(&mut configs, &ledger)?;
         let clusters = Clusters::start(plan, &work_directory, say)?;

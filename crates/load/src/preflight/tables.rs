@@ -81,9 +81,9 @@ fn incomplete(found: &Found) -> Option<Problem> {
     .or_else(|| {
         lacking(
             found,
-            "the number of tables loaded to their end",
+            "the number of fully loaded tables",
             |table| !comment(table).is_some_and(is_loading),
-            |table| format!("{table} was not: run `cleanup`, then `prepare`"),
+            |table| format!("{table} is incomplete: run `cleanup`, then `prepare`"),
         )
     })
 }
@@ -165,7 +165,7 @@ fn records(server: &mut Server<'_>, schema: &Schema, program: &Program) -> Resul
     let sql = format!("SELECT COUNT(*) FROM {table} WHERE YCSB_KEY IN ({})", keys.join(","));
     let (needed, available) = (keys.len() as u64, server.number(&sql)?);
     Ok((available < needed).then(|| Problem {
-        what: format!("the number of records found in {table} of some that should be there"),
+        what: format!("the number of sampled records found in {table}"),
         needed,
         available,
         remedy: "give the number of records and the order of keys that the table was loaded with, or load it again"

@@ -68,12 +68,13 @@ fn check_hosts(line: &CommandLine) -> Result<()> {
     let of = hosts.len() as u32;
     match line.command {
         Command::Help | Command::Version => Ok(()),
-        _ if hosts.is_empty() && host_directory.is_some() => {
-            refuse("`--host-directory` is of load hosts; give --host too, or leave it out".into())
-        }
-        _ if hosts.is_empty() && ssh_config.is_some() => {
-            refuse("`--ssh-config` is of load hosts; give --host too, or leave it out".into())
-        }
+        _ if hosts.is_empty() && host_directory.is_some() => refuse(
+            "`--host-directory` applies only to load hosts; give --host too, or leave it out"
+                .into(),
+        ),
+        _ if hosts.is_empty() && ssh_config.is_some() => refuse(
+            "`--ssh-config` applies only to load hosts; give --host too, or leave it out".into(),
+        ),
         _ if hosts.is_empty() => Ok(()),
         Command::Run if of > 1 && line.endpoint.address.is_local() => refuse(format!(
             "with {} each host would load a server of its own; give --mysql-host with an address that all hosts reach",

@@ -147,7 +147,7 @@ impl Disk for VolatileDisk {
 
     fn guarantees(&self) -> Guarantees {
         let atomic_write_bytes = match self.nature.tears_at {
-            // At any block's boundary no more than a block is promised.
+            // At any block's boundary no more than a block is guaranteed.
             TearsAt::Bytes(_) => assay_disk::BLOCK_BYTES,
             TearsAt::Command => u64::from(u32::MAX) + 1,
         };

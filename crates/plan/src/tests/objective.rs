@@ -29,9 +29,9 @@ fn what_cannot_be_kept_is_refused_with_what_to_do() {
         ("{ p99_ms = 10, runs_max = 1 }", "from 5 to 10000"),
         ("{ p99_ms = 10, during = \"restart\" }", "objective.during is a restart"),
         ("{ p98_ms = 10 }", "unknown key `p98_ms`; did you mean `p99_ms`?"),
-        ("{ p99_ms = 10 }\nrate = 100", "rate is given beside objective"),
-        ("{ p99_ms = 10 }\nrates = [100, 200]", "rates is given beside objective"),
-        ("{ p99_ms = 10 }\nevents = 100", "events is given beside objective"),
+        ("{ p99_ms = 10 }\nrate = 100", "rate cannot be combined with objective"),
+        ("{ p99_ms = 10 }\nrates = [100, 200]", "rates cannot be combined with objective"),
+        ("{ p99_ms = 10 }\nevents = 100", "events cannot be combined with objective"),
     ] {
         let error = format!("{:#}", Plan::parse(&with(objective)).unwrap_err());
         assert!(error.contains(expected), "{objective}: {error}");

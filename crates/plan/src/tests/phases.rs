@@ -101,8 +101,8 @@ fn what_cannot_be_is_refused_with_the_key_and_what_to_do() {
             "phase `calm` takes 5 s and the run only 3; raise seconds to 14, or omit it",
         ),
         ("seconds = 20", "the phases take 14 s together, but seconds is 20; omit it"),
-        ("events = 5", "events is given beside phases"),
-        ("warmup_seconds = 5\nwarmup_until_steady = true", "give warmup_seconds alone"),
+        ("events = 5", "events cannot be combined with phases"),
+        ("warmup_seconds = 5\nwarmup_until_steady = true", "give only warmup_seconds"),
         ("workload_rates = { writes = 5 }", "which is run in phases alone"),
     ] {
         let message = error(&with(more, PHASES));

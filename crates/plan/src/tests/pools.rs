@@ -85,7 +85,7 @@ fn stores_die_and_return_only_where_there_are_any_and_writing_goes_on() {
             "",
             kill.clone() + &other,
             "",
-            "2 stores would be down, and with 2 copies writing goes on with 1 down only",
+            "2 stores would be down, but with 2 copies writes continue with at most 1 down",
         ),
         (
             "",

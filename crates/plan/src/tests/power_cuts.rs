@@ -47,7 +47,7 @@ fn what_cannot_be_cut_so_is_refused_with_what_to_do() {
         (
             image("{ }"),
             "replicas = { two = \"async\" }",
-            "replicas: `two`: no configuration is called so; the plan has `one`",
+            "replicas: `two`: there is no such configuration; the plan has `one`",
         ),
         (
             image("{ }"),
@@ -77,7 +77,7 @@ fn the_power_is_cut_of_images_and_of_drives_in_files() {
         "kind = \"device\"\ndevice = \"/dev/x\"",
     ] {
         let error = allowed(rig).unwrap_err().to_string();
-        assert!(error.starts_with("configuration `one`: the power can be cut of"), "{error}");
+        assert!(error.starts_with("configuration `one`: power cuts need"), "{error}");
     }
     let error = plan(&image("{ }"), "").unwrap().check_power_cuts(&["two".into()]).unwrap_err();
     assert_eq!(error.to_string(), "no configuration is called `two`; the plan has `one`");

@@ -59,10 +59,10 @@ fn what_power_cuts_showed_is_told_of_each_configuration() {
     assert_eq!(cuts.matches("class=\"old\"").count(), 2);
     // The time to recover is judged, but not of what lost something.
     assert!(
-        cuts.contains("inconclusive; power cuts took something from torn, and what comes up with less is not compared"),
+        cuts.contains("inconclusive; power cuts destroyed data of torn, and a recovery with less data is not compared"),
         "{cuts}"
     );
-    // What was shown goes before what settings and disk promise.
+    // What was shown goes before what settings and disk guarantee.
     let safety = section(&page, "safety").unwrap();
     assert!(safety.contains("<b>LOSS in 1 of 2 power cuts</b>"), "{safety}");
     assert!(safety.contains("; no loss in 2 power cuts</b>"), "{safety}");
@@ -126,13 +126,13 @@ fn a_study_of_power_cuts_alone_answers_by_them() {
     }
     let page = page_of(directory.path(), &store, None);
     assert!(
-        page.contains("Power cuts took pages, rows or commits from torn, and nothing from whole.")
+        page.contains("Power cuts destroyed pages, rows or commits of torn, and nothing of whole.")
     );
     assert!(page.contains("2 power cuts of 2 configurations."), "{page}");
     // Commits that the settings may lose are no loss, and are not nothing.
     let commits = Some(Commits { acknowledged: 9, lost: 2, unanswered: 0 });
     store.write_power_cut(&PowerCut { commits, ..cut("untried", 1, vec![]) }).unwrap();
     let page = page_of(directory.path(), &store, None);
-    let told = "Power cuts took pages, rows or commits from torn; commits that may be lost there from untried, and nothing from whole.";
+    let told = "Power cuts destroyed pages, rows or commits of torn; commits of untried, whose settings allow that, and nothing of whole.";
     assert!(page.contains(told), "{page}");
 }

@@ -126,7 +126,7 @@ fn page() -> String {
 fn servers_statements_and_pools_are_told_on_the_page() {
     let page = page();
     for told in [
-        "Pools here are of a private Ceph cluster on the machine that is measured",
+        "Pools in this study belong to a private Ceph cluster on the machine that is measured",
         "RBD image of 2G on a private Ceph cluster of 3 stores on this machine: erasure-coded 2+1, at most 500 IOPS",
         "3 at once",
         "A, 4 threads each",
@@ -136,7 +136,7 @@ fn servers_statements_and_pools_are_told_on_the_page() {
         "server 3, neighbour: noise &lt;b&gt;",
         "read p99, ms",
         "update p99.9, ms",
-        "Pools: what the stores kept, and how they were",
+        "Pools: what the stores kept, and their state",
         "87.5",
     ] {
         assert!(page.contains(told), "{told}");

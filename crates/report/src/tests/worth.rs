@@ -184,10 +184,7 @@ fn an_unrated_drive_has_a_life_measured_by_the_baseline() {
     assert_eq!(cell("new"), format!("{} ({}–{})", figure(mean), figure(low), figure(high)));
     assert_eq!(cell("base"), "1.00");
     assert!(life.contains("same transactions as with base (lowest to highest repeat)"), "{life}");
-    assert!(
-        life.contains("no rating, so nothing but life on equal flash is known of them"),
-        "{life}"
-    );
+    assert!(life.contains("no rating, so only their life on equal flash is known"), "{life}");
     for row in told.rows("endurance.csv").iter().filter(|row| row["config"] == "base") {
         assert_eq!(row["life_on_equal_flash"], "1");
     }

@@ -113,20 +113,20 @@ pub fn loss(loss: &Loss) -> String {
         Loss::File { file, reason } => format!("innochecksum refuses {file}: {reason}"),
         Loss::Table { table, reason } => format!("CHECK TABLE {table}: {reason}"),
         Loss::Commits { writer, acknowledged, found } => format!(
-            "writer {writer} was told of commit {acknowledged}, and the server has {found}: {} lost",
+            "the server acknowledged commit {acknowledged} to writer {writer}, but has only commit {found}: {} lost",
             counted(acknowledged - found, "commit")
         ),
         Loss::WriterWrong { writer, found, least, most } => format!(
-            "writer {writer} has commit {found} on the server, which can only be {least} to {most}"
+            "the server has commit {found} of writer {writer}, where only {least} to {most} are possible"
         ),
         Loss::WriterMissing { writer } => format!("the row of writer {writer} is gone"),
         Loss::RowOfOtherCommit { id, expected, found } => {
-            format!("row {id} is of commit {found}, and must be of commit {expected}")
+            format!("row {id} is from commit {found} instead of commit {expected}")
         }
         Loss::RowChanged { id, commit } => format!("row {id} is not what commit {commit} wrote"),
         Loss::RowMissing { id } => format!("row {id} is gone"),
         Loss::RowUnknown { id } => format!("row {id} was never written"),
-        Loss::MoreRows { rows } => format!("wrong rows beside these: {rows}"),
+        Loss::MoreRows { rows } => format!("further wrong rows: {rows}"),
     }
 }
 
@@ -190,7 +190,10 @@ mod tests {
             loss(&Loss::MoreRows { rows: 1 }),
         ];
         assert_eq!(told[0], "the drive did not open: why");
-        assert_eq!(told[1], "writer 1 was told of commit 10, and the server has 8: 2 commits lost");
-        assert_eq!(told[2], "wrong rows beside these: 1");
+        assert_eq!(
+            told[1],
+            "the server acknowledged commit 10 to writer 1, but has only commit 8: 2 commits lost"
+        );
+        assert_eq!(told[2], "further wrong rows: 1");
     }
 }

@@ -36,10 +36,10 @@ fn of_reason(reason: &Reason, metric: Metric) -> String {
     match reason {
         Reason::TrialFailed(trial) => format!("{trial} failed"),
         Reason::TrialNotComparable(trial) => not_comparable(trial),
-        Reason::NoSharedRepeat => "no repeat of both has finished".into(),
+        Reason::NoSharedRepeat => "no repeat has finished on both sides".into(),
         Reason::FigureAbsent(trial, absent) => of_absent(trial, metric, *absent),
         Reason::SpreadUnknown => {
-            "one repeat, of unknown variation: measure for longer, or repeat".into()
+            "only one repeat, so its variation is unknown: measure for longer, or repeat".into()
         }
         Reason::SeparateRuns => {
             "one repeat in a study: its day-to-day variation is unknown; use repeats = 2 or more in both studies".into()
@@ -68,9 +68,9 @@ fn of_reason(reason: &Reason, metric: Metric) -> String {
             format!("{whose} {}{after}", of_p(*p))
         }
         Reason::LostInPowerCuts(config) => format!(
-            "power cuts took something from {config}, and what comes up with less is not compared"
+            "power cuts destroyed data of {config}, and a recovery with less data is not compared"
         ),
-        Reason::TooFewPowerCuts => "it takes two power cuts or more of both".into(),
+        Reason::TooFewPowerCuts => "both sides need at least two power cuts".into(),
         Reason::IntervalHasBothSigns => "the interval includes both directions".into(),
         Reason::DependsOnThreads { directions: its, .. } => {
             format!("depends on the thread count: {}", directions(its))

@@ -49,14 +49,14 @@ fn existing(server: &ExistingServer) -> String {
 }
 
 /// What there are no figures of, and why.
-pub const UNSEEN: &str = "its device, file system and files cannot be seen from here, so there are no figures of them; CPU and memory are those of the machine \
-     that loads";
+pub const UNSEEN: &str = "its device, file system and files cannot be seen from here, so there are no figures for them; CPU and memory figures are of the machine \
+     that runs the load";
 
 fn restored(how: Restored) -> &'static str {
     match how {
         Restored::Loaded => "the tables were loaded anew before each run",
-        Restored::ByCommand => "before each run a program of the user's brought the tables back",
-        Restored::Never => "runs began with what the one before had left",
+        Restored::ByCommand => "before each run the plan's restore command brought the tables back",
+        Restored::Never => "each run began with the tables as the previous one had left them",
     }
 }
 
@@ -83,7 +83,7 @@ pub fn pool_scope(study: &Study) -> Option<&'static str> {
     study.configs.iter().any(is_private).then_some(PRIVATE_POOL)
 }
 
-const PRIVATE_POOL: &str = "Pools here are of a private Ceph cluster on the machine that is measured: stores, servers and load share its CPUs, its memory and one disk, and nothing crosses a network. That shows what copies, parts and compression cost against each other, and what MySQL makes of a store that dies; it does not show the throughput or latency of a real cluster.";
+const PRIVATE_POOL: &str = "Pools in this study belong to a private Ceph cluster on the machine that is measured: stores, servers and load share its CPUs, its memory and one disk, and nothing crosses a network. That shows the relative cost of copies, parts and compression, and how MySQL copes when a store dies; it does not show the throughput or latency of a real cluster.";
 
 /// An image with its pool.
 fn pool(pool: &Pool) -> String {
@@ -240,9 +240,12 @@ mod tests {
         };
         let loaded = of(Restored::Loaded);
         assert!(loaded.starts_with("a server that somebody else runs, at db1:3306: its device"));
-        assert!(loaded.contains("there are no figures of them"), "{loaded}");
+        assert!(loaded.contains("there are no figures for them"), "{loaded}");
         assert!(loaded.ends_with("the tables were loaded anew before each run"), "{loaded}");
-        assert!(of(Restored::Never).ends_with("runs began with what the one before had left"));
+        assert!(
+            of(Restored::Never)
+                .ends_with("each run began with the tables as the previous one had left them")
+        );
     }
 
     #[test]

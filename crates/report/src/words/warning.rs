@@ -94,7 +94,7 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             "all events were done after {length_s:.1} s: disk and server figures have few samples; use more events"
         ),
         Warning::Fill { begin_percent, end_percent, planned_percent } => format!(
-            "the device was {begin_percent:.1} % full at the beginning and {end_percent:.1} % at the end, planned were {planned_percent:.1} %: zeroes and unwritten blocks take no space"
+            "the device was {begin_percent:.1} % full at the beginning and {end_percent:.1} % at the end, instead of the planned {planned_percent:.1} %: zeroes and unwritten blocks take no space"
         ),
         Warning::DistortedKeys(distortion) => distortion.to_string(),
         Warning::TooFewConnections(shortage) => shortage.to_string(),
@@ -109,7 +109,7 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             format!("the drive says: {problem}")
         }
         Warning::ClockMoved { host, by_ms: Some(by_ms) } => format!(
-            "the clock of {host} moved by {by_ms:.0} ms during the run: its seconds may lie beside others' wrong ones; let chrony or ntpd come to rest"
+            "the clock of {host} moved by {by_ms:.0} ms during the run, so its seconds may be matched with the wrong seconds of other hosts; wait until chrony or ntpd has settled"
         ),
         Warning::ClockMoved { host, by_ms: None } => {
             format!("the clock of {host} could not be compared again after the run")

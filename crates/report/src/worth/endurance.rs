@@ -118,7 +118,7 @@ fn on_equal_flash(study: &Study, judged: &Judged) -> Option<String> {
 /// What is said where a device has no rating.
 fn unrated(is_compared: bool) -> String {
     let only = match is_compared {
-        true => ", so nothing but life on equal flash is known of them; for years, give",
+        true => ", so only their life on equal flash is known; for years, give",
         false => ": give",
     };
     format!(
@@ -145,10 +145,10 @@ fn at_what(judged: &Judged) -> &'static str {
     let mut rates = judged.lives.iter().filter_map(|one| Some(one.at_rate.as_ref()?.rate));
     match rates.next() {
         Some(Rate::Asked) => {
-            "Years are computed for the bytes a day given with --writes-per-day, as the baseline writes them; for another configuration, for what the same transactions write there."
+            "Years are computed for the bytes per day given with --writes-per-day, taken as the baseline's; for other configurations, for the bytes that the same transactions write there."
         }
         _ => {
-            "Years are computed for one drive write a day; the test wrote as fast as it could, which no server does for years. Give your own with `assay report STUDY --writes-per-day 2T`: what your server writes to its device in a day."
+            "Years are computed for one drive write per day; the test wrote as fast as it could, which no server does for years. Give your own rate with `assay report STUDY --writes-per-day 2T`: the bytes that your server writes to its device per day."
         }
     }
 }

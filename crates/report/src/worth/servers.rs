@@ -52,7 +52,7 @@ fn columns(baseline: Option<&str>) -> Vec<(String, &'static str)> {
         ),
         (
             "crash safety".into(),
-            "what a power cut can take: cost is not comparable where it differs",
+            "what a power cut can destroy; costs are comparable only where it is the same",
         ),
     ]
 }

@@ -53,7 +53,7 @@ pub(super) fn open(account: &Account) -> Result<ClientSession> {
         ClientConnect::new(&account.endpoint(EVERYBODYS)?).and_then(|one| one.connect());
     connected.map_err(|error| match error {
         SessionError::Server { code, .. } if NO_LOGIN.contains(&code) => anyhow!(
-            "{address} refuses the login; check user and password, and from which hosts that user may come"
+            "{address} refuses the login; check user and password, and which hosts that user may connect from"
         ),
         SessionError::Connect(reason) => anyhow!(
             "cannot connect to {address}: {reason}; check that the server is running and can be reached from here"
@@ -96,11 +96,11 @@ fn check_settings(session: &mut ClientSession, settings: &Settings) -> Result<()
             rows.iter().find(|row| row.first().is_some_and(|first| first.as_ref() == Some(name)));
         match row.and_then(|row| row.get(1)?.as_ref()) {
             None => bail!(
-                "the plan sets {name}, which the server does not tell; a server that somebody else runs is not set, so remove it"
+                "the plan sets {name}, which the server does not report; Assay does not change settings of a server that somebody else runs, so remove it"
             ),
             Some(found) => ensure!(
                 is_same(wanted, found),
-                "the plan needs {name} = {wanted}, and the server has {found}; a server that somebody else runs is not set: change the plan, or have its owner set it"
+                "the plan needs {name} = {wanted}, and the server has {found}; Assay does not change settings of a server that somebody else runs: change the plan, or ask the server's owner to set it"
             ),
         }
     }
@@ -173,7 +173,7 @@ fn is_refused(error: &SessionError) -> bool {
 pub(super) fn right(error: anyhow::Error, name: &str) -> anyhow::Error {
     match error.downcast_ref::<SessionError>() {
         Some(refused) if is_refused(refused) => anyhow!(
-            "the user may not make, fill and drop the database {name}; have the server's owner GRANT ALL ON {name}.* to it"
+            "the user may not create, fill and drop the database {name}; ask the server's owner to GRANT ALL ON {name}.* to that user"
         ),
         _ => error,
     }

@@ -15,8 +15,8 @@ use assay_serve::CutOrder;
 use assay_study::power_cut::{Commits, Loss, PowerCut, Recovery, Replication};
 
 use super::checks;
+use super::expected::{Expected, Sent};
 use super::kept::{Kept, KeptCut};
-use super::ledger::{Ledger, Sent};
 use super::replica::Replica;
 use super::rows::Rows;
 use super::running::{Place, Running};
@@ -33,8 +33,8 @@ const PAGE_BYTES: u64 = 16 << 10;
 /// The load beside the writers ends with the power.
 const LOAD_S: f64 = 86_400.0;
 
-/// A configuration that stands.
-pub(super) struct Bench<'a> {
+/// A configuration that stands, and whose power is cut.
+pub(super) struct Cuts<'a> {
     cutting: &'a Cutting<'a>,
     name: &'a str,
     config: &'a ConfigSetup,
@@ -44,7 +44,7 @@ pub(super) struct Bench<'a> {
     running: Option<Running>,
     replica: Option<Replica<'a>>,
     rig: PoweredRig<'a>,
-    ledger: Ledger,
+    expected: Expected,
     directory: PathBuf,
 }
 
@@ -56,7 +56,7 @@ struct Came {
     losses: Vec<Loss>,
 }
 
-impl<'a> Bench<'a> {
+impl<'a> Cuts<'a> {
     /// Makes the configuration's rig with its tables, whose media the cuts begin with.
     ///
     /// # Errors
@@ -66,13 +66,13 @@ impl<'a> Bench<'a> {
         name: &'a str,
         config: &'a ConfigSetup,
         directory: &Path,
-    ) -> Result<Bench<'a>> {
-        let mut bench = Bench::bare(cutting, name, config, directory)?;
-        let how = bench.replication();
+    ) -> Result<Cuts<'a>> {
+        let mut cuts = Cuts::bare(cutting, name, config, directory)?;
+        let how = cuts.replication();
         let replica = how.map(|how| Replica::new(cutting, config, how, directory)).transpose();
-        bench.replica = replica.map_err(|error| bench.explain(error))?;
-        bench.fill().map_err(|error| bench.explain(error))?;
-        Ok(bench)
+        cuts.replica = replica.map_err(|error| cuts.explain(error))?;
+        cuts.fill().map_err(|error| cuts.explain(error))?;
+        Ok(cuts)
     }
 
     /// The configuration's rig with nothing on it.
@@ -84,12 +84,12 @@ impl<'a> Bench<'a> {
         name: &'a str,
         config: &'a ConfigSetup,
         directory: &Path,
-    ) -> Result<Bench<'a>> {
+    ) -> Result<Cuts<'a>> {
         let spec = &cutting.spec;
         let rows = Rows::new(cutting.plan.seed, spec.writers, spec.rows);
         let cpus = &cutting.plan.placement.drive_cpus.0;
         let rig = PoweredRig::new(&config.rig, cpus, directory, &cutting.ledger)?;
-        Ok(Bench {
+        Ok(Cuts {
             cutting,
             name,
             config,
@@ -98,7 +98,7 @@ impl<'a> Bench<'a> {
             running: None,
             replica: None,
             rig,
-            ledger: Ledger::new(rows),
+            expected: Expected::new(rows),
             directory: directory.to_owned(),
         })
     }
@@ -200,12 +200,12 @@ impl<'a> Bench<'a> {
         self.rig.clear()?;
         let image = self.directory.join("cut.img");
         self.rig.save_media(&image)?;
-        let before = self.ledger.clone();
+        let before = self.expected.clone();
         self.come_up(&sent)?.tell(cut);
         if !cut.is_survived() {
             self.throw_away()?;
             let (config, number) = (self.name.to_owned(), cut.number);
-            let kept = KeptCut { config, number, ledger: before, sent };
+            let kept = KeptCut { config, number, expected: before, sent };
             cut.kept_in = self.cutting.kept.keep(&image, &kept)?;
         }
         std::fs::remove_file(&image).or_else(|error| match error.kind() {
@@ -232,7 +232,7 @@ impl<'a> Bench<'a> {
         let recovery = Recovery { server_ms: took.as_secs_f64() * 1e3, ..Recovery::default() };
         let mut came = Came { recovery: Some(recovery), ..Came::default() };
         let running = replica.running().context("the replica has ended")?;
-        came.check(running, tables, &mut self.ledger, sent, may_lose)?;
+        came.check(running, tables, &mut self.expected, sent, may_lose)?;
         let losses = match replica.stop_in_order() {
             Ok(()) => check_files(self.config, &replica.data_dir())?,
             Err(error) => vec![Loss::ServerEnded { reason: one_line(&error) }],
@@ -249,11 +249,11 @@ impl<'a> Bench<'a> {
     pub(super) fn repeat(&mut self, kept: &Kept) -> Result<(Option<Commits>, Vec<Loss>)> {
         let (image, cut) = kept.read()?;
         ensure!(
-            cut.ledger.rows() == &self.rows,
+            cut.expected.rows() == &self.rows,
             "the plan has changed since: writers, rows or seed"
         );
         self.rig.restore_media(&image)?;
-        self.ledger = cut.ledger;
+        self.expected = cut.expected;
         let came = self.come_up(&cut.sent)?;
         Ok((came.commits, came.losses))
     }
@@ -271,7 +271,7 @@ impl<'a> Bench<'a> {
         self.throw_away()?;
         self.rig.restore_media(&self.base())?;
         self.rig.stand_up().map_err(Fallen::into_error)?;
-        self.ledger = Ledger::new(self.rows);
+        self.expected = Expected::new(self.rows);
         if let Some(replica) = &mut self.replica {
             replica.renew_port()?;
         }
@@ -301,13 +301,13 @@ impl<'a> Bench<'a> {
             within_ms: self.cutting.spec.load_ms / 2,
             seed: drawn.seed,
         };
-        let said: Vec<Said> = self.ledger.kept().iter().copied().map(Said::from).collect();
+        let said: Vec<Said> = self.expected.kept().iter().copied().map(Said::from).collect();
         let (stop, socket) = (AtomicBool::new(false), running.endpoint());
         let workload = self.workload();
         let (rig, replica) = (&mut self.rig, &mut self.replica);
         let (cutting, config) = (self.cutting, self.config);
         let survival = std::thread::scope(|scope| {
-            let begun = writers::begin(scope, &socket, &self.ledger, &said, &stop);
+            let begun = writers::begin(scope, &socket, &self.expected, &said, &stop);
             if let (Ok(_), Some(workload)) = (&begun, workload) {
                 let place = endpoint(running.server.socket());
                 let stop = &stop;
@@ -355,7 +355,7 @@ impl<'a> Bench<'a> {
         let mut came = Came { recovery: Some(recovery), ..Came::default() };
         let tables = self.workload_tables();
         let running = self.running.insert(running);
-        came.check(running, tables, &mut self.ledger, sent, may_lose)?;
+        came.check(running, tables, &mut self.expected, sent, may_lose)?;
         came.losses.extend(self.check_pages(came.losses.is_empty())?);
         Ok(came)
     }
@@ -399,11 +399,11 @@ impl Came {
         &mut self,
         running: &mut Running,
         workload_tables: Option<&Schema>,
-        ledger: &mut Ledger,
+        expected: &mut Expected,
         sent: &[Sent],
         may_lose: bool,
     ) -> Result<()> {
-        match checks::tables(&running.endpoint(), workload_tables, ledger, sent, may_lose) {
+        match checks::tables(&running.endpoint(), workload_tables, expected, sent, may_lose) {
             Ok(checked) => {
                 self.commits = Some(checked.commits);
                 self.losses.extend(checked.losses);

@@ -1,4 +1,4 @@
-//! The ledger of the writers: what was sent, what the server acknowledged, and what its tables must therefore hold.
+//! What the tables must hold, by what the writers sent and what the server acknowledged.
 //!
 //! It is in this process's memory, off the rig.
 
@@ -21,7 +21,7 @@ pub(super) struct Sent {
 
 /// What the tables held after the last check, by the numbers of transactions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Ledger {
+pub(super) struct Expected {
     rows: Rows,
     /// Of each writer the last transaction that the server kept.
     kept: Vec<u64>,
@@ -29,11 +29,11 @@ pub(super) struct Ledger {
     written: Vec<u64>,
 }
 
-impl Ledger {
+impl Expected {
     /// Of fresh tables, which transaction 0 made.
-    pub(super) fn new(rows: Rows) -> Ledger {
+    pub(super) fn new(rows: Rows) -> Expected {
         let (writers, all) = (rows.writers as usize, rows.count() as usize);
-        Ledger { rows, kept: vec![0; writers], written: vec![0; all] }
+        Expected { rows, kept: vec![0; writers], written: vec![0; all] }
     }
 
     pub(super) fn rows(&self) -> &Rows {
@@ -90,13 +90,13 @@ impl Ledger {
     /// A comparison of all rows, one after another in any order.
     pub(super) fn compare(&self) -> Comparing<'_> {
         let seen = vec![false; self.written.len()];
-        Comparing { ledger: self, seen, wrong: 0, losses: Vec::new() }
+        Comparing { expected: self, seen, wrong: 0, losses: Vec::new() }
     }
 }
 
-/// Rows on their way past the ledger.
+/// Rows as they are compared, one after another.
 pub(super) struct Comparing<'a> {
-    ledger: &'a Ledger,
+    expected: &'a Expected,
     seen: Vec<bool>,
     wrong: u64,
     losses: Vec<Loss>,
@@ -105,13 +105,13 @@ pub(super) struct Comparing<'a> {
 impl Comparing<'_> {
     /// A row as the server has it.
     pub(super) fn row(&mut self, id: u32, found: &Row) {
-        let Some(&expected) = self.ledger.written.get(id as usize) else {
+        let Some(&expected) = self.expected.written.get(id as usize) else {
             return self.is_wrong(Loss::RowUnknown { id });
         };
         self.seen[id as usize] = true;
         if found.commit != expected {
             self.is_wrong(Loss::RowOfOtherCommit { id, expected, found: found.commit });
-        } else if *found != self.ledger.rows.row(id, expected) {
+        } else if *found != self.expected.rows.row(id, expected) {
             self.is_wrong(Loss::RowChanged { id, commit: expected });
         }
     }
@@ -147,9 +147,10 @@ mod tests {
 
     #[test]
     fn what_was_acknowledged_and_is_gone_is_lost_unless_the_server_may_lose_it() {
-        let ledger = Ledger::new(ROWS);
+        let expected = Expected::new(ROWS);
         let sent = [sent(10, 11), sent(5, 6)];
-        let judged = |found: [u64; 2], may_lose| ledger.commits(&found.map(Some), &sent, may_lose);
+        let judged =
+            |found: [u64; 2], may_lose| expected.commits(&found.map(Some), &sent, may_lose);
         let (commits, losses) = judged([10, 6], false);
         assert_eq!(commits, Commits { acknowledged: 15, lost: 0, unanswered: 1 });
         assert!(losses.is_empty());
@@ -162,32 +163,32 @@ mod tests {
         let (_, losses) = judged([12, 5], true);
         assert_eq!(losses, [Loss::WriterWrong { writer: 0, found: 12, least: 0, most: 11 }]);
         assert_eq!(
-            ledger.commits(&[None, Some(5)], &sent, true).1,
+            expected.commits(&[None, Some(5)], &sent, true).1,
             [Loss::WriterMissing { writer: 0 }]
         );
     }
 
     #[test]
     fn what_had_been_kept_before_must_be_there_whatever_the_server_may_lose() {
-        let mut ledger = Ledger::new(ROWS);
-        ledger.take_over(&[10, 5]);
-        let losses = ledger.commits(&[Some(9), Some(5)], &[sent(10, 10), sent(5, 5)], true).1;
+        let mut expected = Expected::new(ROWS);
+        expected.take_over(&[10, 5]);
+        let losses = expected.commits(&[Some(9), Some(5)], &[sent(10, 10), sent(5, 5)], true).1;
         assert_eq!(losses, [Loss::WriterWrong { writer: 0, found: 9, least: 10, most: 10 }]);
     }
 
     /// The rows as they are after these transactions.
     fn table(kept: [u64; 2]) -> Vec<(u32, Row)> {
-        let mut ledger = Ledger::new(ROWS);
-        ledger.take_over(&kept);
-        (0..).zip(&ledger.written).map(|(id, commit)| (id, ROWS.row(id, *commit))).collect()
+        let mut expected = Expected::new(ROWS);
+        expected.take_over(&kept);
+        (0..).zip(&expected.written).map(|(id, commit)| (id, ROWS.row(id, *commit))).collect()
     }
 
     fn compared(kept: [u64; 2], table: &[(u32, Row)]) -> Vec<Loss> {
-        let mut ledger = Ledger::new(ROWS);
+        let mut expected = Expected::new(ROWS);
         // In two steps, as after two power cuts.
-        ledger.take_over(&kept.map(|kept| kept / 2));
-        ledger.take_over(&kept);
-        let mut comparing = ledger.compare();
+        expected.take_over(&kept.map(|kept| kept / 2));
+        expected.take_over(&kept);
+        let mut comparing = expected.compare();
         table.iter().for_each(|(id, row)| comparing.row(*id, row));
         comparing.end()
     }

@@ -1,7 +1,5 @@
 //! No circle between crates, nor between the top modules of a crate.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use assay_architecture::workspace;
 
 #[test]

@@ -1,4 +1,4 @@
-//! The process of a private cluster: brings it up, has its children, and takes all of it down when it is asked to end.
+//! The daemon of a private cluster: brings it up, has its processes as children, and takes all of it down when it is asked to end.
 //!
 //! Whoever started it hears from it until it runs. Killed, it takes its children with it (`prctl(2)`, `PR_SET_PDEATHSIG`), and
 //! what they kept is in its ledger.
@@ -20,8 +20,8 @@ use assay_system::resource::Resource;
 use super::answer::{Answer, Started};
 use super::bring_up::{bring_up, start_store};
 use super::control::{self, Asked, Reply, Request};
-use super::crew::Crew;
 use super::layout::Layout;
+use super::processes::Processes;
 use super::programs::{self, Programs};
 use super::start::Job;
 use super::store;
@@ -85,7 +85,7 @@ fn answer(answer: &Answer) -> Result<()> {
 struct Running {
     layout: Layout,
     programs: Programs,
-    crew: std::cell::RefCell<Crew>,
+    processes: std::cell::RefCell<Processes>,
     made: Made,
     events: std::sync::mpsc::Receiver<Event>,
 }
@@ -109,7 +109,7 @@ impl Running {
             // Whoever does not listen any more is found out at the end.
             let _ = answer(&Answer::Step(step.to_owned()));
         };
-        let crew = bring_up(&job.spec, &layout, &programs, &ledger, &tell)?;
+        let processes = bring_up(&job.spec, &layout, &programs, &ledger, &tell)?;
         let started = Started {
             name: job.spec.name.clone(),
             directory: job.directory.clone(),
@@ -118,8 +118,8 @@ impl Running {
             seconds: began.elapsed().as_secs_f64(),
             version: programs.version.clone(),
         };
-        let crew = crew.into();
-        Ok((Running { layout, programs, crew, made, events }, started))
+        let processes = processes.into();
+        Ok((Running { layout, programs, processes, made, events }, started))
     }
 
     fn until_asked_to_end(&self) {
@@ -129,7 +129,7 @@ impl Running {
                 Ok(Event::Asked((request, reply))) => drop(reply.send(self.carry_out(request))),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            for (name, ending) in self.crew.borrow_mut().dismiss_ended() {
+            for (name, ending) in self.processes.borrow_mut().dismiss_ended() {
                 log::warn!("{name} has ended with {ending}");
             }
         }
@@ -147,7 +147,7 @@ impl Running {
     }
 
     fn kill(&self, number: u16) -> Result<()> {
-        let was_there = self.crew.borrow_mut().kill(&store::name(number))?;
+        let was_there = self.processes.borrow_mut().kill(&store::name(number))?;
         anyhow::ensure!(
             was_there,
             "store {number} does not run; `assay pool status` lists the stores"
@@ -157,23 +157,23 @@ impl Running {
     }
 
     fn bring_back(&self, number: u16) -> Result<()> {
-        let mut crew = self.crew.borrow_mut();
-        crew.dismiss_ended();
+        let mut processes = self.processes.borrow_mut();
+        processes.dismiss_ended();
         let name = store::name(number);
-        anyhow::ensure!(!crew.has(&name), "store {number} runs already");
+        anyhow::ensure!(!processes.has(&name), "store {number} runs already");
         let is_known = self.layout.data_of(&name).is_dir();
         anyhow::ensure!(
             is_known,
             "there is no store {number}; `assay pool status` lists the stores"
         );
-        start_store(number, &self.layout, &self.programs, &mut crew)?;
+        start_store(number, &self.layout, &self.programs, &mut processes)?;
         log::info!("started store {number} again");
         Ok(())
     }
 
     /// Nothing that it keeps is kept: killed is quickest.
     fn take_down(self) -> Result<()> {
-        drop(self.crew);
+        drop(self.processes);
         self.made.remove()
     }
 }

@@ -1,4 +1,4 @@
-//! The processes of a cluster: children of the one that runs it, each in the ledger for as long as it lives.
+//! The processes of a cluster (monitor, manager, stores): children of its daemon, each in the ledger for as long as it lives.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -12,7 +12,7 @@ use assay_system::resource::Resource;
 
 /// All that run. Dropped, they are killed, the last started first.
 #[derive(Debug)]
-pub(crate) struct Crew {
+pub(crate) struct Processes {
     ledger: Arc<Ledger>,
     members: Vec<Member>,
 }
@@ -25,10 +25,10 @@ struct Member {
     _made: Made,
 }
 
-impl Crew {
-    /// Nobody yet.
-    pub(crate) fn new(ledger: &Arc<Ledger>) -> Crew {
-        Crew { ledger: Arc::clone(ledger), members: Vec::new() }
+impl Processes {
+    /// None yet.
+    pub(crate) fn new(ledger: &Arc<Ledger>) -> Processes {
+        Processes { ledger: Arc::clone(ledger), members: Vec::new() }
     }
 
     /// Starts `command` under that name; what it says before its log is open goes to `log` as well.
@@ -82,7 +82,7 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
+impl Drop for Processes {
     fn drop(&mut self) {
         while let Some(last) = self.members.pop() {
             drop(last);
