@@ -7,7 +7,7 @@ use crate::common::{DIRECTORY, World, has_server};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
-/// One configuration and one workload, run once with these phases.
+/// One configuration and one workload, run once with these phases; what they define beside comes with them.
 fn plan(phases: &str) -> String {
     format!(
         r#"
@@ -25,9 +25,6 @@ skip_log_bin = true
 {DIRECTORY}
 [workloads.writes]
 recipe = "oltp_write_only"
-[workloads.reads]
-recipe = "oltp_read_only"
-skip_trx = true
 [configs.on]
 {phases}
 "#
@@ -73,6 +70,9 @@ happening = "drop_page_cache"
 name = "refused"
 seconds = 1
 happening = { sql = "ALTER TABLE nowhere ADD COLUMN x INT" }
+[workloads.reads]
+recipe = "oltp_read_only"
+skip_trx = true
 "#;
 
 fn run(world: &World, phases: &str) -> Value {
@@ -82,6 +82,11 @@ fn run(world: &World, phases: &str) -> Value {
     assert_eq!(world.leftovers(), [""; 0]);
     let results = fs::read_to_string(world.path("study/results.json")).unwrap();
     let results: Value = serde_json::from_str(&results).unwrap();
+    assert_eq!(
+        results["runs"].as_array().unwrap().len(),
+        1,
+        "its series are looked up by their names alone"
+    );
     assert_eq!(results["runs"][0]["state"], "done", "{}", results["runs"][0]["reason"]);
     results
 }
