@@ -62,6 +62,7 @@ fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
         mount_point: directory.clone().into(),
         name: file.into(),
         threads: DEFAULT_THREADS,
+        answers_itself: false,
     };
     let mount = FuseMount::serve(options, disk, Vec::new(), None)?;
     // A volume guarantees no more than its sector; the kernel may join writes as it likes.
@@ -69,6 +70,7 @@ fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
     println!("{}", device.display());
     std::io::stdout().flush()?;
     std::io::stdin().read_to_end(&mut Vec::new())?;
+    loopdev::hand_over(&device)?;
     loopdev::detach(&device, mount.mount_point())?;
     mount.unmount()?;
     mount.wait()?;

@@ -111,18 +111,34 @@ pub fn attach_disk_read_only(file: &Path) -> Result<PathBuf, LoopError> {
 
 fn attach_direct(file: &Path, access: OFlags, options: &[&str]) -> Result<PathBuf, LoopError> {
     let not_direct = || LoopError::NotDirect { file: file.into() };
-    // Newer kernels answer the whole request with no more than "Invalid argument".
-    let flags = access | OFlags::DIRECT | OFlags::CLOEXEC;
-    if rustix::fs::open(file, flags, Mode::empty()).is_err_and(|errno| errno == Errno::INVAL) {
-        return Err(not_direct());
-    }
     let sector = format!("--sector-size={BLOCK_BYTES}");
-    let device = find_and_show(&[options, &["--direct-io=on", &sector]].concat(), file)?;
+    let device = match find_and_show(&[options, &["--direct-io=on", &sector]].concat(), file) {
+        // Newer kernels answer the whole request with no more than "Invalid argument".
+        Err(ProgramError::Failed { .. }) if !takes_direct_io(file, access) => {
+            return Err(not_direct());
+        }
+        other => other?,
+    };
     if is_direct(&device) {
         return Ok(device);
     }
     give_back(&device)?;
     Err(not_direct())
+}
+
+/// Asked only when something has failed: a server that opened its own file could not be killed meanwhile.
+fn takes_direct_io(file: &Path, access: OFlags) -> bool {
+    let flags = access | OFlags::DIRECT | OFlags::CLOEXEC;
+    rustix::fs::open(file, flags, Mode::empty()).err() != Some(Errno::INVAL)
+}
+
+/// Has what was written to a device handed to its file, by another process: the server of the file could not be killed while it
+/// waited for itself ([`crate::fuse::FuseOptions::answers_itself`]).
+///
+/// # Errors
+/// What `blockdev` said.
+pub fn hand_over(device: &Path) -> Result<(), LoopError> {
+    Ok(run("blockdev", ["--flushbufs".as_ref(), device.as_os_str()]).map(drop)?)
 }
 
 /// Detaches what was attached just now, of which nobody else knows yet.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use assay_disk::{Disk, MemoryDisk};
-use assay_ports::fuse::{FuseError, Resize};
+use assay_ports::fuse::{FuseError, FuseMount, FuseOptions, Resize};
 use assay_ports::loopdev::{self, LoopError};
 use assay_ports::media::{Access, FileMedia};
 use common::testing::{TestMount, has_fuse, is_root, run, skip};
@@ -53,6 +53,33 @@ impl Drop for Looped {
     fn drop(&mut self) {
         let _ = loopdev::detach(&self.device, self.served.mount.mount_point());
     }
+}
+
+/// One that waits for its own threads could not be killed meanwhile.
+#[test]
+fn a_server_comes_up_and_gives_its_device_back_without_asking_itself() {
+    if !has_fuse("a_server_comes_up_and_gives_its_device_back_without_asking_itself") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let options = FuseOptions { answers_itself: false, ..common::options(directory.path()) };
+    let disk = Arc::new(MemoryDisk::new(16 * MIB).unwrap());
+    let mount = FuseMount::serve(options, disk.clone(), vec![], None).unwrap();
+    let refused = fs::File::open(mount.disk_path()).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::Deadlock, "{refused}");
+    let device = loopdev::attach_disk(&mount.disk_path(), MIB).unwrap();
+    let wanted = pattern(MIB);
+    // Open, so that it is not handed over by closing it.
+    let opened = open(&device, 0);
+    opened.write_all_at(wanted.as_ref(), 0).unwrap();
+    loopdev::hand_over(&device).unwrap();
+    let mut found = pattern(MIB);
+    found.as_mut().fill(0);
+    disk.read(0, found.as_mut()).unwrap();
+    assert!(found.as_ref() == wanted.as_ref(), "what was not synced is handed over");
+    drop(opened);
+    loopdev::detach(&device, mount.mount_point()).unwrap();
+    mount.unmount().unwrap();
 }
 
 #[test]

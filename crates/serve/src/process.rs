@@ -213,6 +213,7 @@ fn show(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<A
         mount_point: job.mount_point.clone(),
         name: job.media.display().to_string(),
         threads: usize::from(job.options.threads),
+        answers_itself: false,
     };
     let texts = vec![Source::text(Arc::clone(&source))];
     let mount = FuseMount::serve(options, opened.disk(), texts, opened.resize())?;
@@ -299,6 +300,10 @@ impl Shown {
     fn take_away(&self) -> Result<()> {
         let devices = self.source.devices()?;
         devices.iter().try_for_each(|device| ensure_unused_now(device))?;
+        for device in &devices {
+            // What media do not take any more is lost, but does not keep the drive from being taken away.
+            loopdev::hand_over(device).unwrap_or_else(|error| log::warn!("{error}"));
+        }
         let place = self.mount.mount_point();
         devices.iter().try_for_each(|device| loopdev::detach(device, place))?;
         Ok(self.mount.unmount()?)

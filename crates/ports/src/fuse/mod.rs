@@ -15,6 +15,7 @@ mod mounting;
 mod server;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +29,7 @@ use self::bytes::Bytes;
 use self::mounting::NewMount;
 pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount, check_there, unmount};
 use self::server::Server;
+use crate::program::{self, ProgramError};
 use crate::survival::stay_out_of_write_back;
 
 /// The name of the disk's file in the mount.
@@ -38,6 +40,9 @@ pub const DISK_FILE: &str = "disk";
 /// by 2, 4 and 16 threads, and no more by 32. One in memory lost nothing that could be told from noise: 130 to 170
 /// thousand by 1 to 16 threads, through a loop device at depth 32.
 pub const DEFAULT_THREADS: usize = 16;
+
+/// How long the threads may take to say why they have ended.
+const SAY_PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long the threads may take to end once nothing is mounted any more.
 const END_PATIENCE: Duration = Duration::from_secs(10);
@@ -51,6 +56,10 @@ pub struct FuseOptions {
     pub name: String,
     /// How many threads answer the kernel, and so how many commands the disk has in flight; [`DEFAULT_THREADS`].
     pub threads: usize,
+    /// Whether this process may use its own mount. One that is killed while it waits for its own threads never ends: they are
+    /// gone at once, and the connection, which would end its waiting, goes only with the whole process. So a server that may be killed
+    /// leaves its mount to others; its lookups and opens are refused with `EDEADLK`.
+    pub answers_itself: bool,
 }
 
 /// A small text beside the disk.
@@ -168,17 +177,23 @@ impl FuseMount {
             mounting::mount(&options.mount_point, &options.name)?;
         // From here on dropping this unmounts.
         let mount = FuseMount { mount_point, device_number, end: Arc::new(End::come()) };
-        let server = Server::new(Bytes::new(disk), texts, resize);
+        let server = Server::new(Bytes::new(disk), texts, resize, options.answers_itself);
         let session = Session::from_fd(server, connection, SessionACL::Owner, config(&options));
         mount.run(session.map_err(failed)?).map_err(failed)?;
-        // The first answer shows that the threads are there. Without them the connection ends, and they say why.
-        match std::fs::metadata(mount.disk_path()) {
-            Ok(_) => Ok(mount),
-            Err(error) if error.kind() == io::ErrorKind::NotConnected => {
-                mount.wait().and(Err(failed(error)))
+        match mount.is_answered() {
+            Ok(()) => Ok(mount),
+            // Without its threads the connection ends, and they say why.
+            Err(error) if mount.ends_within(SAY_PATIENCE) => {
+                mount.wait().and(Err(failed(io::Error::other(error))))
             }
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(failed(io::Error::other(error))),
         }
+    }
+
+    /// The first answer shows that the threads are there. Another process asks ([`FuseOptions::answers_itself`]).
+    fn is_answered(&self) -> Result<(), ProgramError> {
+        let disk = self.disk_path();
+        program::run("stat", [OsStr::new("--terse"), disk.as_os_str()]).map(drop)
     }
 
     fn run(&self, session: Session<Server>) -> io::Result<()> {

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -40,6 +41,7 @@ pub(super) struct Server {
     disk: Bytes,
     texts: Vec<TextFile>,
     resize: Option<Resize>,
+    answers_itself: bool,
     failures: Failures,
     opened: Mutex<HashMap<u64, Vec<u8>>>,
     last_handle: AtomicU64,
@@ -47,16 +49,29 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(disk: Bytes, texts: Vec<TextFile>, resize: Option<Resize>) -> Server {
+    pub(super) fn new(
+        disk: Bytes,
+        texts: Vec<TextFile>,
+        resize: Option<Resize>,
+        answers_itself: bool,
+    ) -> Server {
         Server {
             disk,
             texts,
             resize,
+            answers_itself,
             failures: Failures::default(),
             opened: Mutex::default(),
             last_handle: AtomicU64::new(0),
             began: SystemTime::now(),
         }
+    }
+
+    /// Whether a thread of this process asks, which it must not. The kernel tells the thread's number (`linux/fuse.h`,
+    /// `fuse_in_header`), or 0 for one that this process cannot see.
+    fn refuses(&self, request: &Request) -> bool {
+        let is_ours = |thread| Path::new(&format!("/proc/self/task/{thread}")).exists();
+        !self.answers_itself && request.pid() != 0 && is_ours(request.pid())
     }
 
     fn inode(&self, name: &OsStr) -> Option<INodeNo> {
@@ -178,7 +193,10 @@ impl Filesystem for Server {
         Ok(())
     }
 
-    fn lookup(&self, _req: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+    fn lookup(&self, req: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if self.refuses(req) {
+            return reply.error(Errno::EDEADLK);
+        }
         let inode = (parent == INodeNo::ROOT).then(|| self.inode(name)).flatten();
         match inode.and_then(|inode| self.attributes(inode)) {
             Some(attributes) => reply.entry(&NEVER_KEPT, &attributes, Generation(0)),
@@ -220,7 +238,10 @@ impl Filesystem for Server {
         }
     }
 
-    fn open(&self, _req: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+    fn open(&self, req: &Request, ino: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
+        if self.refuses(req) {
+            return reply.error(Errno::EDEADLK);
+        }
         let past_the_cache = FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_NOFLUSH;
         match self.text(ino) {
             _ if ino == DISK => {

@@ -144,7 +144,12 @@ impl Served {
 }
 
 pub fn options(mount_point: &Path) -> FuseOptions {
-    FuseOptions { mount_point: mount_point.into(), name: "test, \\ disk".into(), threads: 4 }
+    FuseOptions {
+        mount_point: mount_point.into(),
+        name: "test, \\ disk".into(),
+        threads: 4,
+        answers_itself: true,
+    }
 }
 
 /// Opens for reading and writing with more flags of `open(2)`.
