@@ -4,7 +4,7 @@
 //! what they kept is in its ledger.
 
 use std::fs::{DirBuilder, File};
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_base::text::on_one_line;
+use assay_system::daemon::answer;
 use assay_system::interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
@@ -72,13 +73,6 @@ fn begin_session() -> Result<()> {
         Ok(_) | Err(rustix::io::Errno::PERM) => Ok(()),
         Err(error) => Err(error).context("cannot begin a session"),
     }
-}
-
-fn answer(answer: &Answer) -> Result<()> {
-    let line = serde_json::to_string(answer)? + "\n";
-    let mut out = std::io::stdout().lock();
-    out.write_all(line.as_bytes())?;
-    Ok(out.flush()?)
 }
 
 /// A cluster at work.

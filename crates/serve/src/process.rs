@@ -4,7 +4,7 @@
 //! over its standard output.
 
 use std::fs::{DirBuilder, File};
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -28,6 +28,7 @@ use super::powered::Powered;
 use super::source::{Source, Survival};
 use super::{asked, log as lasting, port, text, writer};
 use assay_base::text::on_one_line;
+use assay_system::daemon::answer;
 use assay_system::interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::ensure_unused_now;
@@ -114,13 +115,6 @@ fn cut_when_told(powered: Arc<Powered>) -> Result<()> {
     };
     std::thread::Builder::new().name("told".into()).spawn(wait)?;
     Ok(())
-}
-
-fn answer(answer: &Answer) -> Result<()> {
-    let line = serde_json::to_string(answer)? + "\n";
-    let mut out = std::io::stdout().lock();
-    out.write_all(line.as_bytes())?;
-    Ok(out.flush()?)
 }
 
 /// A drive that is served. Dropped from the top: what shows it, its background work, what is on the machine.

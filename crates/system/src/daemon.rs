@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use assay_ports::child;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::ledger::state_directory;
@@ -69,4 +70,15 @@ impl Line {
         self.hear.read_line(&mut answer)?;
         if answer.is_empty() { Ok(None) } else { Ok(Some(serde_json::from_str(&answer)?)) }
     }
+}
+
+/// Answers whoever started this process, which [`Line::hear`]s it.
+///
+/// # Errors
+/// Nobody hears it any more.
+pub fn answer<A: Serialize>(answer: &A) -> Result<()> {
+    let line = serde_json::to_string(answer)? + "\n";
+    let mut out = std::io::stdout().lock();
+    out.write_all(line.as_bytes())?;
+    Ok(out.flush()?)
 }
