@@ -19,7 +19,7 @@ use super::capacity;
 use super::flagged;
 use super::format::{figure, list, plural, threads};
 use super::leading::{
-    self, answers, by_threads, capital, hangs_on_threads, has_parts, is_aa_run, is_told, named,
+    self, answers, by_threads, capital, hangs_on_threads, has_figure, has_parts, is_aa_run, named,
     questions, sides,
 };
 
@@ -55,7 +55,7 @@ fn verdict(study: &Study, judged: &Judgement) -> String {
         [] if judged.trials.is_empty() && !study.power_cuts.is_empty() => after_power_cuts(study),
         [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
-        [only] if is_untold(only) && !is_told(judged, only) => {
+        [only] if is_untold(only) && !has_figure(judged, only) => {
             nothing_told(study, judged, all.as_slice())
         }
         [only] => single(study, judged, only, study.workloads.len() > 1),
@@ -316,7 +316,7 @@ fn nothing_told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> Strin
         [first, rest @ ..] if rest.iter().all(|one| one == first) => named(first),
         _ => "its baseline".to_owned(),
     };
-    let is_made = |one: &&&Comparison| is_told(judged, one);
+    let is_made = |one: &&&Comparison| has_figure(judged, one);
     let made = all.iter().filter(is_made).count();
     let spoilt = spoilt_runs(study);
     if made == 0 {

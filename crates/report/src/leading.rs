@@ -19,7 +19,7 @@ pub(super) fn metric(study: &Study, judged: &Judgement) -> Metric {
     let differs = |one: &&Comparison| {
         matches!(one.verdict.word, Word::Better | Word::Worse) || hangs_on_threads(judged, one)
     };
-    let has_times = whole(judged, Metric::P99).iter().any(|one| is_told(judged, one));
+    let has_times = whole(judged, Metric::P99).iter().any(|one| has_figure(judged, one));
     match !done.is_empty() && done.iter().all(is_paced) && !done.iter().any(differs) && has_times {
         true => Metric::P99,
         false => Metric::Throughput,
@@ -57,7 +57,7 @@ pub(super) fn rows<'a>(judged: &'a Judgement, metric: Metric) -> Vec<&'a Compari
 }
 
 /// Whether there is a figure: over all thread counts, or at some.
-pub(super) fn is_told(judged: &Judgement, one: &Comparison) -> bool {
+pub(super) fn has_figure(judged: &Judgement, one: &Comparison) -> bool {
     one.difference.is_some() || has_parts(judged, one)
 }
 
@@ -82,7 +82,7 @@ pub(super) fn leading<'a>(
     its()
         .find(is_known)
         .or_else(|| its().find(is_made))
-        .or_else(|| its().find(|one| is_told(judged, one)))
+        .or_else(|| its().find(|one| has_figure(judged, one)))
         .or_else(|| its().next())
 }
 
