@@ -226,8 +226,7 @@ fn a_restart_is_timed_and_neither_load_nor_monitor_ends_with_it() {
     let done = &happened["done"]["restart"];
     let took = happened["ended_s"].as_f64().unwrap() - happened["began_s"].as_f64().unwrap();
     let parts = done["stop_s"].as_f64().unwrap() + done["answer_s"].as_f64().unwrap();
-    // Its two parts, and what a busy machine lets pass between them: neither a part twice nor much besides.
-    assert!(parts > 0.2 && (parts * 0.999..parts * 2.0).contains(&took), "{happened}");
+    assert!(parts > 0.2 && (0.0..1.0).contains(&(took - parts)), "{happened}");
     assert_eq!(done["is_orderly"], true);
     if let Some(warm_s) = phase["warm_s"].as_f64() {
         assert!(warm_s >= took, "no throughput before it answered: {warm_s}, {took}");
