@@ -8,18 +8,24 @@ use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use assay_base::file_locks;
 use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{Access, MediaError, failed, place};
 use crate::file_id::FileId;
-use crate::{blockdev, loopdev};
+use crate::{blockdev, child, loopdev};
+
+/// How long is waited for a lock of which nobody is known that lives and has it.
+const INHERITED_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A file or device that is held until this is dropped.
 ///
 /// A lock belongs to what was opened, not to who opened it: a child that was started meanwhile has it as well until it runs
-/// its own program. So it is given back in so many words, and not by closing alone (flock(2)).
+/// its own program. So it is given back in so many words, and not by closing alone (flock(2)). Whoever was killed could not do
+/// that, see [`lock`].
 #[derive(Debug)]
 pub(super) struct Held(File);
 
@@ -81,12 +87,36 @@ pub(super) fn open(path: &Path, access: Access) -> Result<Held, MediaError> {
     Ok(Held::new(file))
 }
 
-/// Locks a file, or says that someone has it.
+/// Locks a file, or says that someone has it. A lock that a killed process has left to a child which it had just started is
+/// waited for: it goes when the child begins its own program, or ends.
 pub(super) fn lock(path: &Path, file: &File, access: Access) -> Result<(), MediaError> {
-    place::lock(file, access).map_err(|errno| match errno {
+    lock_within(INHERITED_PATIENCE, file, access).map_err(|errno| match errno {
         Errno::WOULDBLOCK => MediaError::InUse { path: path.into() },
         errno => failed(path, errno),
     })
+}
+
+/// Locks a file that nobody alive is known to hold within `patience`, any other at once or not at all.
+pub(super) fn lock_within(
+    patience: Duration,
+    file: &File,
+    access: Access,
+) -> rustix::io::Result<()> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match place::lock(file, access) {
+            Err(Errno::WOULDBLOCK) if Instant::now() < deadline && !has_living_holder(file) => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            locked => return locked,
+        }
+    }
+}
+
+/// Whether a process that lives has taken a lock on the file, as far as the kernel tells.
+fn has_living_holder(file: &File) -> bool {
+    let holders = file.metadata().and_then(|metadata| file_locks::holders(&metadata));
+    holders.unwrap_or_default().into_iter().any(|pid| child::identity(pid).is_some())
 }
 
 /// Refuses to write to what a loop device shows: whoever has that device writes there too.

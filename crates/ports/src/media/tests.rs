@@ -1,5 +1,6 @@
 use std::fs::OpenOptions;
-use std::process::Command;
+use std::io::Read;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -323,6 +324,42 @@ fn media_are_free_when_they_are_dropped_whoever_has_inherited_them() {
     drop(media);
     FileMedia::open(&path, Access::ReadWrite).unwrap();
     drop(inherited);
+}
+
+#[test]
+fn what_a_dead_process_left_to_its_child_is_waited_for_and_what_a_living_one_has_is_not() {
+    let place = directory();
+    let path = place.path().join("media");
+    drop(FileMedia::create(&path, MIB, Allocation::Sparse).unwrap());
+    let lock_within = |millis| {
+        let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let began = Instant::now();
+        let locked = hold::lock_within(Duration::from_millis(millis), &file, Access::ReadWrite);
+        (locked, began.elapsed().as_millis() as u64)
+    };
+    // The lock is of `flock`, which ends at once; the shell has it until its input ends.
+    let words = ["-c", "exec 9<>\"$0\"; flock --exclusive 9; echo locked; read line"];
+    let mut heir = Command::new("bash");
+    heir.args(words).arg(&path).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut heir = heir.spawn().unwrap();
+    let mut said = [0; 7];
+    heir.stdout.take().unwrap().read_exact(&mut said).unwrap();
+    assert_eq!(&said, b"locked\n");
+    let (locked, took_ms) = lock_within(100);
+    assert_eq!(locked, Err(Errno::WOULDBLOCK));
+    assert!(took_ms >= 100, "{took_ms} ms");
+    let opening = std::thread::spawn({
+        let path = path.clone();
+        move || FileMedia::open(&path, Access::ReadWrite)
+    });
+    drop(heir.stdin.take());
+    let media = opening.join().unwrap().unwrap();
+    heir.wait().unwrap();
+    let (locked, took_ms) = lock_within(60_000);
+    assert_eq!(locked, Err(Errno::WOULDBLOCK));
+    assert!(took_ms < 60_000, "{took_ms} ms");
+    drop(media);
+    assert_eq!(lock_within(60_000).0, Ok(()));
 }
 
 #[test]

@@ -198,8 +198,10 @@ impl Bench {
         let mut attach = self.drives.command(&["drive", "attach", "vol.img"]);
         let mut attach = attach.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let deadline = Instant::now() + PATIENCE;
+        // A program that the server is just starting shows the same command line, but another parent.
+        let is_server = |(pid, _): &(u32, String)| parent(*pid) == Some(attach.id());
         let pid = loop {
-            if let Some((pid, _)) = self.drives.servers().into_iter().next() {
+            if let Some((pid, _)) = self.drives.servers().into_iter().find(is_server) {
                 break pid;
             }
             assert!(Instant::now() < deadline, "nothing serves the drive");
@@ -242,6 +244,12 @@ impl Bench {
         self.lanes.iter_mut().zip(found).for_each(|(lane, found)| lane.go_on(found));
         Ok(lost)
     }
+}
+
+/// The process that started this one (`proc(5)`, field 4 of `stat`); the command's name before it may hold spaces.
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Whether that is one superblock of two that the next write mends.

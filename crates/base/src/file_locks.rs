@@ -1,0 +1,59 @@
+//! Who holds a lock on a file, as the kernel lists it: `/proc/locks`, with kind, process, device and inode (`proc(5)`).
+
+use std::fs::Metadata;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+/// The processes that took a lock of any kind on the file with these metadata and have not given it back. One of them may have
+/// ended: a lock of `flock(2)` goes on with whoever inherited the open file.
+///
+/// Left out is what the kernel does not tell: locks of open files (`F_OFD_SETLK`) have no process, those of other containers no
+/// number here, and some file systems (btrfs, overlayfs) show a file under other numbers than they list it.
+///
+/// # Errors
+/// `/proc/locks` cannot be read.
+pub fn holders(file: &Metadata) -> io::Result<Vec<u32>> {
+    let (major, minor) = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
+    let place = format!("{major:02x}:{minor:02x}:{}", file.ino());
+    Ok(holders_in(&std::fs::read_to_string("/proc/locks")?, &place))
+}
+
+/// Of what lies at `place` (major:minor:inode): `1: POSIX  ADVISORY  WRITE 123 fd:01:456 0 EOF`.
+fn holders_in(locks: &str, place: &str) -> Vec<u32> {
+    let pid = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let at = words.iter().position(|word| *word == place)?;
+        words.get(at.checked_sub(1)?)?.parse().ok()
+    };
+    // Who waits for a lock (`->`) does not hold it.
+    locks.lines().filter(|line| !line.contains("->")).filter_map(pid).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holders_are_those_that_have_a_lock_and_not_those_that_wait() {
+        let locks = "1: POSIX  ADVISORY  READ 7 fd:01:456 1073741826 1073742335\n\
+                     2: FLOCK  ADVISORY  WRITE 8 fd:01:999 0 EOF\n\
+                     3: -> POSIX  ADVISORY  WRITE 9 fd:01:456 1073741824 1073741825\n\
+                     4: POSIX  ADVISORY  WRITE 10 fd:01:456 1073741824 1073741825\n\
+                     5: OFDLCK ADVISORY  WRITE -1 fd:01:457 0 EOF\n";
+        assert_eq!(holders_in(locks, "fd:01:456"), [7, 10]);
+        assert_eq!(holders_in(locks, "fd:01:999"), [8]);
+        assert_eq!(holders_in(locks, "fd:02:456"), []);
+        assert_eq!(holders_in(locks, "fd:01:457"), []);
+    }
+
+    #[test]
+    fn a_lock_of_ours_is_listed_while_we_hold_it() {
+        let file = tempfile::tempfile().unwrap();
+        let holders = || holders(&file.metadata().unwrap()).unwrap();
+        assert_eq!(holders(), []);
+        file.lock().unwrap();
+        assert_eq!(holders(), [std::process::id()]);
+        file.unlock().unwrap();
+        assert_eq!(holders(), []);
+    }
+}
