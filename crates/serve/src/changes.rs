@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use assay_drive::{State, Status};
 use log::Level;
 
+use super::health_text;
 use super::source::Source;
-use super::text;
 
 /// How often it looks.
 const TICK: Duration = Duration::from_secs(1);
@@ -62,7 +62,7 @@ impl Said {
         if status.state != self.state && self.may_say(now) {
             let level = if status.state == State::Healthy { Level::Info } else { Level::Warn };
             let (state, before) = (status.state.name(), self.state.name());
-            lines.push((level, format!("{state}, was {before}: {}", text::room(status))));
+            lines.push((level, format!("{state}, was {before}: {}", health_text::room(status))));
             self.state = status.state;
         }
         for problem in &status.problems {

@@ -5,7 +5,7 @@
 //!
 //! - [`attach`] and [`attached`] start a server, for itself or for a run; [`detach`] ends one
 //! - [`process`] is the server; what it serves is a [`job`]
-//! - [`registry`] knows what is served on this machine; [`look`] and [`health`] tell how it is, [`text`] in words
+//! - [`registry`] knows what is served on this machine; [`look`] and [`health`] tell how it is, [`health_text`] in words
 //! - [`make`] and [`model_media`] make what is served; [`precondition`] brings it into the state of a used device
 
 mod answer;
@@ -16,6 +16,7 @@ mod background;
 mod changes;
 mod detach;
 pub mod health;
+pub mod health_text;
 pub mod job;
 pub mod log;
 mod look;
@@ -34,7 +35,6 @@ pub mod registry;
 mod source;
 mod stack;
 mod stall;
-pub mod text;
 mod trace_head;
 mod writer;
 

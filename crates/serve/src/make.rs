@@ -10,8 +10,8 @@ use assay_drive::{BLOCK_BYTES, Codec, Disk, Drive, Format, begins_drive};
 use assay_ports::blockdev;
 use assay_ports::media::{Access, Allocation, FileMedia, MediaError};
 
+use super::health_text::human;
 use super::open::{ensure_tellable, open_image};
-use super::text::human;
 use super::writer;
 use assay_base::Size;
 use assay_devices::Unit;

@@ -26,7 +26,7 @@ use super::job::Job;
 use super::opened::Opened;
 use super::powered::Powered;
 use super::source::{Source, Survival};
-use super::{asked, log as lasting, port, text, writer};
+use super::{asked, health_text, log as lasting, port, writer};
 use assay_base::text::on_one_line;
 use assay_system::daemon::answer;
 use assay_system::interrupt;
@@ -61,7 +61,7 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
         }
     };
     let health = served.shown.source.health();
-    text::attached(&health).iter().for_each(|line| log::info!("{line}"));
+    health_text::attached(&health).iter().for_each(|line| log::info!("{line}"));
     if answer(&Answer::Serving(Box::new(health))).is_err() {
         log::warn!("the process that attached the drive has ended; detaching it");
         served.shown.take_away_or_say();

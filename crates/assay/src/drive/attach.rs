@@ -13,8 +13,8 @@ use super::needed;
 use crate::print;
 use assay_serve::Attached;
 use assay_serve::health::Health;
+use assay_serve::health_text;
 use assay_serve::job::AttachOptions;
-use assay_serve::text;
 use assay_serve::{attach, free_media};
 use assay_system::interrupt;
 use assay_system::ledger::Ledger;
@@ -101,7 +101,7 @@ pub(crate) fn show(health: &Health, as_json: bool) -> Result<()> {
         print::line(health.to_json()?);
         return Ok(());
     }
-    text::opened(health).iter().for_each(|line| print::note(format_args!("assay: {line}")));
+    health_text::opened(health).iter().for_each(|line| print::note(format_args!("assay: {line}")));
     let attachment = &health.attachment;
     let place = attachment.device.as_ref().or(attachment.file.as_ref());
     print::line(place.context("the drive is attached, but has no device")?.display());

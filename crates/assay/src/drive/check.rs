@@ -14,8 +14,8 @@ use super::repair;
 use crate::print::{self, Living};
 use assay_base::text::counted;
 use assay_base::text::time;
+use assay_serve::health_text::human;
 use assay_serve::open::open;
-use assay_serve::text::human;
 use assay_serve::{place, registry};
 
 /// How often progress is shown on a terminal, and elsewhere.

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::print;
 use assay_serve::health::DIED;
+use assay_serve::health_text;
 use assay_serve::registry::{self, Attached};
-use assay_serve::text;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -87,7 +87,7 @@ fn look_at(attached: &Attached) -> Result<Listed> {
 fn in_words(one: &Listed) -> String {
     let place = one.device.as_ref().or(one.file.as_ref());
     let place = place.map_or_else(String::new, |place| format!(" as {}", place.display()));
-    let mounted = text::mounted_on(&one.mounted_on);
+    let mounted = health_text::mounted_on(&one.mounted_on);
     let by = one.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
     let state = match (one.state, one.server_died) {
         (_, true) => "its server has died, stale device",

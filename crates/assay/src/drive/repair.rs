@@ -11,9 +11,9 @@ use serde_json::json;
 use super::check::{LINES_MAX, Progress};
 use crate::print;
 use assay_base::text::counted;
+use assay_serve::health_text::human;
 use assay_serve::open::{in_words, open, open_media};
 use assay_serve::place;
-use assay_serve::text::human;
 
 /// Repairs the drive on `media`; exit code 1 when something is lost.
 ///

@@ -14,7 +14,7 @@ use crate::print;
 use assay_base::clock;
 use assay_serve::open::is_no_drive;
 use assay_serve::registry::{self, Attached, Drive};
-use assay_serve::{Health, health_of, look_at, look_at_left, text};
+use assay_serve::{Health, health_of, health_text, look_at, look_at_left};
 use assay_system::interrupt;
 
 /// What was typed.
@@ -124,7 +124,7 @@ fn no_drive_at_rest(error: anyhow::Error) -> anyhow::Error {
 
 /// Prints it; exit code 1 where somebody should look after it.
 fn show(health: &Health, as_json: bool) -> Result<ExitCode> {
-    print::line(if as_json { health.to_json()? } else { text::whole(health) });
+    print::line(if as_json { health.to_json()? } else { health_text::whole(health) });
     Ok(ExitCode::from(u8::from(health.needs_attention())))
 }
 
@@ -166,13 +166,13 @@ impl Watch {
         let now = Instant::now();
         let seconds = self.before.as_ref().map(|(then, _)| (now - *then).as_secs_f64());
         let before = self.before.take().map_or_else(|| health.clone(), |(_, before)| before);
-        let line = text::line(&health, &before, seconds.unwrap_or(1.0));
+        let line = health_text::line(&health, &before, seconds.unwrap_or(1.0));
         match (self.as_json, self.is_terminal) {
             (true, _) => print::line(serde_json::to_string(&health)?),
             // Home, the text, and whatever was below it cleared (ECMA-48, CUP and ED).
             (false, true) => print::drawn(format_args!(
                 "\x1b[H\x1b[2J{}\n\nlast second  {line}",
-                text::whole(&health)
+                health_text::whole(&health)
             )),
             (false, false) => print::line(format_args!("{} {line}", clock::now())),
         }

@@ -8,7 +8,7 @@
 use std::io;
 use std::path::Path;
 
-use super::device::Device;
+use super::device_of_path::Device;
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};

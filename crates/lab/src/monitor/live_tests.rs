@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
 
-use super::device::Device;
+use super::device_of_path::Device;
 use super::series::Sample;
 use super::sheet::Moment;
 use super::*;

@@ -11,7 +11,7 @@
 mod clock;
 mod cost;
 mod cpu;
-mod device;
+mod device_of_path;
 mod disk;
 mod drive;
 mod family;

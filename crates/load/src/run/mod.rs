@@ -9,8 +9,8 @@
 mod cpu;
 mod crew;
 mod serve;
-mod steady;
 mod unfinished;
+mod warm_up;
 mod watch;
 
 use std::sync::Arc;

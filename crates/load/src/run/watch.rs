@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::steady::Steady;
+use super::warm_up::Steady;
 use super::{Crew, Job, cpu, unfinished};
 use crate::mode::Mode;
 use crate::outcome::{KindLatency, Outcome, Second, SecondPhase, ThreadOutcome};

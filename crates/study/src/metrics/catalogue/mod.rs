@@ -1,7 +1,7 @@
 //! The catalogue's entries, a table for each layer.
 
 mod cpu;
-mod device;
+mod disk;
 mod drive;
 mod files;
 mod innodb;
@@ -20,9 +20,9 @@ pub(super) const TABLES: &[&[Metric]] = &[
     load::TOTALS,
     files::OPERATIONS,
     cpu::CPUS,
-    device::DISK,
-    device::BACKING,
-    device::TAKEN,
+    disk::DISK,
+    disk::BACKING,
+    disk::TAKEN,
     process::SERVER,
     process::DAEMON,
     process::LOAD,

@@ -1,4 +1,4 @@
-//! Has throughput come to rest? The last five seconds against the five before.
+//! The end of a warm-up that lasts until throughput is steady: the last five seconds against the five before.
 
 /// Seconds in each of the two spans compared.
 const SPAN: usize = 5;
