@@ -17,6 +17,7 @@ use clap::Args;
 
 use crate::plan_args::PlanArgs;
 use crate::{ask, print};
+use assay_base::text::counted;
 use assay_judge::expectation;
 use assay_lab::hosts::{self, FromHosts, Remote, Ways};
 use assay_lab::rig::existing;
@@ -173,7 +174,7 @@ fn warn_of_leftovers() {
     if let Some(first) = left.first() {
         log::warn!(
             "a run that was killed left {} behind on this machine, e.g. {first}; `assay clean` removes that",
-            if left.len() == 1 { "1 thing".into() } else { format!("{} things", left.len()) }
+            counted(left.len() as u64, "resource")
         );
     }
 }
