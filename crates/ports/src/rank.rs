@@ -65,7 +65,7 @@ mod tests {
                 assert_eq!((before[1], after), (1, [SCHED_FIFO, 2, before[2]]));
             }
             Some((before, after)) => assert_eq!((before[2], after), (MOST_FAVOURED, before)),
-            None => assay_testing::skip("a_rank_is_taken_and_handed_on", "the right to go first"),
+            None => assay_testing::skip("the right to go first"),
         }
     }
 }

@@ -8,21 +8,21 @@ use std::path::{Path, PathBuf};
 pub(crate) use assay_testing::skip;
 
 /// Whether this test may mount and attach; when not, it is skipped.
-pub(crate) fn is_root(name: &str) -> bool {
+pub(crate) fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
-        skip(name, "root");
+        skip("root");
     }
     is_root
 }
 
 /// Whether root and FUSE are there; when not, the test is skipped.
-pub(crate) fn has_fuse(name: &str) -> bool {
+pub(crate) fn has_fuse() -> bool {
     let has_fuse = Path::new("/dev/fuse").exists();
     if !has_fuse {
-        skip(name, "/dev/fuse");
+        skip("/dev/fuse");
     }
-    has_fuse && is_root(name)
+    has_fuse && is_root()
 }
 
 /// Runs a program that must succeed.

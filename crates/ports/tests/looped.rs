@@ -58,7 +58,7 @@ impl Drop for Looped {
 /// One that waits for its own threads could not be killed meanwhile.
 #[test]
 fn a_server_comes_up_and_gives_its_device_back_without_asking_itself() {
-    if !has_fuse("a_server_comes_up_and_gives_its_device_back_without_asking_itself") {
+    if !has_fuse() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -84,7 +84,7 @@ fn a_server_comes_up_and_gives_its_device_back_without_asking_itself() {
 
 #[test]
 fn a_write_of_a_quarter_mebibyte_is_one_write() {
-    if !has_fuse("a_write_of_a_quarter_mebibyte_is_one_write") {
+    if !has_fuse() {
         return;
     }
     let disk = Recorder::new(64 * MIB);
@@ -113,7 +113,7 @@ fn a_write_of_a_quarter_mebibyte_is_one_write() {
 
 #[test]
 fn discards_and_zeroes_reach_the_disk() {
-    if !has_fuse("discards_and_zeroes_reach_the_disk") {
+    if !has_fuse() {
         return;
     }
     let disk = Recorder::new(64 * MIB);
@@ -139,7 +139,7 @@ fn discards_and_zeroes_reach_the_disk() {
 
 #[test]
 fn the_device_takes_a_new_size() {
-    if !has_fuse("the_device_takes_a_new_size") {
+    if !has_fuse() {
         return;
     }
     let disk = Growing::new(8 * MIB);
@@ -160,7 +160,7 @@ fn the_device_takes_a_new_size() {
 
 #[test]
 fn a_place_without_direct_io_is_refused_and_not_attached() {
-    if !is_root("a_place_without_direct_io_is_refused_and_not_attached") {
+    if !is_root() {
         return;
     }
     let place = TestMount::new("ramfs", Path::new("ramfs"), "defaults");
@@ -181,7 +181,7 @@ fn a_place_without_direct_io_is_refused_and_not_attached() {
 
 #[test]
 fn a_device_that_shows_something_else_is_not_detached() {
-    if !is_root("a_device_that_shows_something_else_is_not_detached") {
+    if !is_root() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -213,7 +213,7 @@ fn a_device_that_shows_something_else_is_not_detached() {
 
 #[test]
 fn media_over_a_served_disk_are_as_good_as_the_disk() {
-    if !has_fuse("media_over_a_served_disk_are_as_good_as_the_disk") {
+    if !has_fuse() {
         return;
     }
     let disk = Recorder::new(4 * MIB);
@@ -233,7 +233,7 @@ fn media_over_a_served_disk_are_as_good_as_the_disk() {
 
 #[test]
 fn the_users_of_a_mount_are_named_until_they_are_detached() {
-    if !has_fuse("the_users_of_a_mount_are_named_until_they_are_detached") {
+    if !has_fuse() {
         return;
     }
     let looped = Looped::new(Recorder::new(MIB));
@@ -252,12 +252,11 @@ fn the_users_of_a_mount_are_named_until_they_are_detached() {
 
 #[test]
 fn a_file_system_keeps_what_fio_writes() {
-    const NAME: &str = "a_file_system_keeps_what_fio_writes";
-    if !has_fuse(NAME) {
+    if !has_fuse() {
         return;
     }
     if std::process::Command::new("fio").arg("--version").output().is_err() {
-        return skip(NAME, "fio");
+        return skip("fio");
     }
     let looped = Looped::new(Arc::new(MemoryDisk::new(256 * MIB).unwrap()));
     run("mkfs.ext4", &["-q", "-F", looped.text()]);
@@ -289,8 +288,7 @@ fn a_file_system_keeps_what_fio_writes() {
 /// The check above finds damage: fio fails when the disk gives other bytes back than were written.
 #[test]
 fn fio_finds_a_disk_that_lies() {
-    const NAME: &str = "fio_finds_a_disk_that_lies";
-    if !has_fuse(NAME) {
+    if !has_fuse() {
         return;
     }
     let disk = Arc::new(MemoryDisk::new(16 * MIB).unwrap());
@@ -302,7 +300,7 @@ fn fio_finds_a_disk_that_lies() {
         std::process::Command::new("fio").args(common).args(verify).args(steps).output()
     };
     let Ok(written) = fio(&["--do_verify=0"]) else {
-        return skip(NAME, "fio");
+        return skip("fio");
     };
     assert!(written.status.success());
     assert!(fio(&["--verify_only=1"]).unwrap().status.success());

@@ -25,7 +25,7 @@ fn is_mounted(path: &Path) -> bool {
 
 #[test]
 fn commands_arrive_whole() {
-    if !has_fuse("commands_arrive_whole") {
+    if !has_fuse() {
         return;
     }
     let disk = Recorder::new(16 * MIB);
@@ -58,7 +58,7 @@ fn commands_arrive_whole() {
 
 #[test]
 fn durable_writes_and_flushes_reach_the_disk() {
-    if !has_fuse("durable_writes_and_flushes_reach_the_disk") {
+    if !has_fuse() {
         return;
     }
     let disk = Recorder::new(MIB);
@@ -85,7 +85,7 @@ fn durable_writes_and_flushes_reach_the_disk() {
 
 #[test]
 fn zeroing_is_discarding_and_nothing_else_can_be_allocated() {
-    if !has_fuse("zeroing_is_discarding_and_nothing_else_can_be_allocated") {
+    if !has_fuse() {
         return;
     }
     let disk = Recorder::new(MIB);
@@ -120,7 +120,7 @@ fn zeroing_is_discarding_and_nothing_else_can_be_allocated() {
 
 #[test]
 fn parts_of_blocks_and_the_end_behave_as_a_file() {
-    if !has_fuse("parts_of_blocks_and_the_end_behave_as_a_file") {
+    if !has_fuse() {
         return;
     }
     let served = Served::new(Recorder::new(64 * KIB));
@@ -140,7 +140,7 @@ fn parts_of_blocks_and_the_end_behave_as_a_file() {
 
 #[test]
 fn the_size_changes_only_when_the_owner_agrees() {
-    if !has_fuse("the_size_changes_only_when_the_owner_agrees") {
+    if !has_fuse() {
         return;
     }
     let fixed = Served::new(Recorder::new(MIB));
@@ -165,7 +165,7 @@ fn the_size_changes_only_when_the_owner_agrees() {
 
 #[test]
 fn texts_are_written_when_they_are_opened() {
-    if !has_fuse("texts_are_written_when_they_are_opened") {
+    if !has_fuse() {
         return;
     }
     let opened = Arc::new(AtomicU64::new(0));
@@ -234,7 +234,7 @@ impl Disk for Failing {
 
 #[test]
 fn failures_have_the_numbers_that_file_systems_know() {
-    if !has_fuse("failures_have_the_numbers_that_file_systems_know") {
+    if !has_fuse() {
         return;
     }
     let cases: [(fn() -> DiskError, Errno); 5] = [
@@ -296,7 +296,7 @@ impl Disk for Meeting {
 
 #[test]
 fn writes_to_the_one_file_run_side_by_side() {
-    if !has_fuse("writes_to_the_one_file_run_side_by_side") {
+    if !has_fuse() {
         return;
     }
     let disk = Arc::new(Meeting {
@@ -318,7 +318,7 @@ fn writes_to_the_one_file_run_side_by_side() {
 
 #[test]
 fn a_mount_in_use_stays_and_is_served() {
-    if !has_fuse("a_mount_in_use_stays_and_is_served") {
+    if !has_fuse() {
         return;
     }
     let served = Served::new(Recorder::new(MIB));
@@ -339,7 +339,7 @@ fn a_mount_in_use_stays_and_is_served() {
 
 #[test]
 fn the_disk_is_free_again_after_unmounting() {
-    if !has_fuse("the_disk_is_free_again_after_unmounting") {
+    if !has_fuse() {
         return;
     }
     let disk = Recorder::new(MIB);
@@ -351,7 +351,7 @@ fn the_disk_is_free_again_after_unmounting() {
 
 #[test]
 fn somebody_else_may_unmount_and_mount_there() {
-    if !has_fuse("somebody_else_may_unmount_and_mount_there") {
+    if !has_fuse() {
         return;
     }
     let served = Served::new(Recorder::new(MIB));
@@ -372,7 +372,7 @@ fn somebody_else_may_unmount_and_mount_there() {
 
 #[test]
 fn dropping_takes_the_mount_away_from_whoever_uses_it() {
-    if !has_fuse("dropping_takes_the_mount_away_from_whoever_uses_it") {
+    if !has_fuse() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -387,7 +387,7 @@ fn dropping_takes_the_mount_away_from_whoever_uses_it() {
 
 #[test]
 fn an_ended_connection_is_unmounted_too() {
-    if !has_fuse("an_ended_connection_is_unmounted_too") {
+    if !has_fuse() {
         return;
     }
     let served = Served::new(Recorder::new(MIB));
@@ -404,7 +404,7 @@ fn an_ended_connection_is_unmounted_too() {
 
 #[test]
 fn wrong_places_and_options_are_refused_in_words() {
-    if !has_fuse("wrong_places_and_options_are_refused_in_words") {
+    if !has_fuse() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -433,7 +433,7 @@ fn wrong_places_and_options_are_refused_in_words() {
 
 #[test]
 fn only_our_own_mounts_are_taken_down_by_force() {
-    if !has_fuse("only_our_own_mounts_are_taken_down_by_force") {
+    if !has_fuse() {
         return;
     }
     let foreign = common::testing::TestMount::new("tmpfs", Path::new("tmpfs"), "size=64k");

@@ -324,9 +324,9 @@ mod tests {
     use super::*;
 
     /// A file that can be attached, in a directory that bears our mark; nothing, said aloud, where nothing can.
-    fn image(test: &str) -> Option<(tempfile::TempDir, PathBuf)> {
+    fn image() -> Option<(tempfile::TempDir, PathBuf)> {
         if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
-            assay_testing::skip(test, "root and loop devices");
+            assay_testing::skip("root and loop devices");
             return None;
         }
         let directory = tempfile::tempdir().unwrap();
@@ -350,8 +350,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_is_there_after_its_file_was_moved_or_deleted() {
-        let name = "a_loop_device_is_there_after_its_file_was_moved_or_deleted";
-        let Some((_directory, image)) = image(name) else { return };
+        let Some((_directory, image)) = image() else { return };
         let moved = image.with_file_name("moved");
         for (with_id, change) in [
             (true, (|image, moved| std::fs::rename(image, moved)) as fn(&Path, &Path) -> _),
@@ -381,8 +380,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_over_another_file_of_that_name_is_somebody_elses() {
-        let name = "a_loop_device_over_another_file_of_that_name_is_somebody_elses";
-        let Some((_directory, image)) = image(name) else { return };
+        let Some((_directory, image)) = image() else { return };
         let resource = loop_over(&image);
         // Kept, so that its number is not given to the next file.
         std::fs::rename(&image, image.with_file_name("aside")).unwrap();

@@ -1,14 +1,18 @@
-//! What tests of every crate share: skipping aloud, and free ports. Nothing but tests depends on it.
+//! Helpers that the tests of every crate share: how much of a test runs, skipping aloud, the machine's
+//! calm, free ports. Only tests depend on this crate.
 
-#![allow(clippy::panic, reason = "a test fails by panicking")]
+#![allow(
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test fails by panicking, and says what it skips"
+)]
 
+mod calm;
 mod port;
+mod scope;
+mod skip;
 
+pub use calm::calm;
 pub use port::free_port;
-
-/// Says that the test `name` is skipped because it needs `what`; with `ASSAY_REQUIRE_ALL=1` that is a failure.
-pub fn skip(name: &str, what: &str) {
-    let required = std::env::var_os("ASSAY_REQUIRE_ALL").is_some_and(|value| value == "1");
-    assert!(!required, "{name} needs {what}");
-    eprintln!("SKIPPED: {name} needs {what}");
-}
+pub use scope::{Scope, count, is_full, scope};
+pub use skip::{own_name, skip};

@@ -157,7 +157,7 @@ fn threads_and_turns_change_nothing() {
 #[test]
 fn a_block_device_is_read_like_a_file() {
     if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
-        return skip("a_block_device_is_read_like_a_file", "root and loop devices");
+        return skip("root and loop devices");
     }
     let directory = directory();
     let image = directory.path().join("image");
@@ -198,8 +198,8 @@ struct Shop {
 }
 
 impl Shop {
-    fn open(name: &str, flavour: Flavour) -> Option<Shop> {
-        let binary = binary(name, flavour)?;
+    fn open(flavour: Flavour) -> Option<Shop> {
+        let binary = binary(flavour)?;
         let directory = directory();
         let server = running(&binary, directory.path());
         server.execute("CREATE DATABASE shop").unwrap();
@@ -241,8 +241,7 @@ impl Shop {
 
 #[test]
 fn page_compression_is_estimated_as_mysql_does_it() {
-    let name = "page_compression_is_estimated_as_mysql_does_it";
-    let Some(shop) = Shop::open(name, Flavour::Mysql) else { return };
+    let Some(shop) = Shop::open(Flavour::Mysql) else { return };
     shop.load_as("plain", "");
     shop.load_as("zlib", "COMPRESSION='zlib'");
     shop.load_as("lz4", "COMPRESSION='lz4'");
@@ -281,8 +280,7 @@ fn page_compression_is_estimated_as_mysql_does_it() {
 
 #[test]
 fn what_mariadb_compressed_is_recognised() {
-    let name = "what_mariadb_compressed_is_recognised";
-    let Some(shop) = Shop::open(name, Flavour::Mariadb) else { return };
+    let Some(shop) = Shop::open(Flavour::Mariadb) else { return };
     shop.load_as("plain", "");
     shop.load_as("small", "PAGE_COMPRESSED=1");
     let estimate = shop.estimate();

@@ -162,8 +162,7 @@ fn split(audit: &Value) -> u64 {
 
 #[test]
 fn the_four_layouts_are_told_as_they_are_fresh_and_fragmented() {
-    let name = "the_four_layouts_are_told_as_they_are_fresh_and_fragmented";
-    if !has_drives(name) {
+    if !has_drives() {
         return;
     }
     // How a file system is made, whether new files are laid out in pages, and whether a file may come to lie badly.
@@ -218,8 +217,7 @@ fn the_four_layouts_are_told_as_they_are_fresh_and_fragmented() {
 
 #[test]
 fn ctrl_c_ends_a_trace_and_what_was_seen_until_then_is_told() {
-    let name = "ctrl_c_ends_a_trace_and_what_was_seen_until_then_is_told";
-    if !has_drives(name) {
+    if !has_drives() {
         return;
     }
     let mounted = Mounted::new(&["mkfs.ext4", "-q"]);
@@ -241,8 +239,7 @@ fn ctrl_c_ends_a_trace_and_what_was_seen_until_then_is_told() {
 
 #[test]
 fn a_drive_that_gives_up_writing_pages_whole_is_told_as_unsafe() {
-    let name = "a_drive_that_gives_up_writing_pages_whole_is_told_as_unsafe";
-    if !has_drives(name) {
+    if !has_drives() {
         return;
     }
     let mounted = Mounted::attached(&["mkfs.ext4", "-q"], &["--tear"]);
@@ -255,8 +252,7 @@ fn a_drive_that_gives_up_writing_pages_whole_is_told_as_unsafe() {
 
 #[test]
 fn a_file_as_a_device_is_told_with_what_lies_below_it() {
-    let name = "a_file_as_a_device_is_told_with_what_lies_below_it";
-    if !has_loop_devices(name) {
+    if !has_loop_devices() {
         return;
     }
     let world = World::new();
@@ -304,7 +300,6 @@ impl Drop for Unmounted {
 
 #[test]
 fn ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read() {
-    let name = "ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read";
     let world = World::new();
     let directory = world.path("data");
     std::fs::create_dir_all(directory.join("sbtest")).unwrap();
@@ -324,7 +319,7 @@ fn ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read() {
     File::options().write(true).open(&control).unwrap().set_times(times).unwrap();
     std::fs::read(&control).unwrap();
     if control.metadata().unwrap().atime() == 1_000_000 {
-        return skip(name, "a file system that keeps times of access");
+        return skip("a file system that keeps times of access");
     }
     let began = Instant::now();
     let (code, audit) = audit(&world, &directory, &["--writes", "direct"]);
@@ -336,13 +331,12 @@ fn ten_thousand_tables_are_audited_at_once_and_none_of_them_is_read() {
 
 #[test]
 fn a_running_server_is_asked_and_what_guarantees_nothing_is_unknown() {
-    let name = "a_running_server_is_asked_and_what_guarantees_nothing_is_unknown";
     let world = World::new();
     let elsewhere = world.path("elsewhere");
     std::fs::create_dir(&elsewhere).unwrap();
     let directories = format!("innodb_directories={}", elsewhere.display());
     let settings = ["innodb_flush_method=O_DIRECT", &directories];
-    let Some(server) = TestServer::start(name, &settings) else { return };
+    let Some(server) = TestServer::start(&settings) else { return };
     let socket = server.socket.to_str().unwrap();
     let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("root"));
     let mut root = mysql::Conn::new(opts).unwrap();

@@ -25,8 +25,7 @@ fn results(world: &World) -> serde_json::Value {
 
 #[test]
 fn a_plan_with_an_objective_searches_and_stores_what_it_tried() {
-    const NAME: &str = "a_plan_with_an_objective_searches_and_stores_what_it_tried";
-    if !has_server(NAME) {
+    if !has_server() {
         return;
     }
     let world = World::new();
@@ -51,8 +50,7 @@ fn a_plan_with_an_objective_searches_and_stores_what_it_tried() {
 
 #[test]
 fn an_objective_that_no_rate_meets_is_a_result_with_the_lowest_that_was_tried() {
-    const NAME: &str = "an_objective_that_no_rate_meets_is_a_result_with_the_lowest_that_was_tried";
-    if !has_server(NAME) {
+    if !has_server() {
         return;
     }
     let world = World::new();

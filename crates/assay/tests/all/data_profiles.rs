@@ -33,7 +33,7 @@ fn results(world: &World) -> Value {
 
 #[test]
 fn every_data_profile_has_its_own_tables_and_the_paper_stands_beside_them() {
-    if !has_server("every_data_profile_has_its_own_tables_and_the_paper_stands_beside_them") {
+    if !has_server() {
         return;
     }
     let world = World::new();

@@ -17,7 +17,7 @@ fn interrupt(process: &Child) {
 
 #[test]
 fn a_drive_stores_more_than_fits_and_keeps_it() {
-    if !has_drives("a_drive_stores_more_than_fits_and_keeps_it") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "256M", "--logical", "1G"]);
@@ -58,7 +58,7 @@ fn a_drive_stores_more_than_fits_and_keeps_it() {
 
 #[test]
 fn what_was_flushed_survives_a_killed_server() {
-    if !has_drives("what_was_flushed_survives_a_killed_server") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "256M"]);
@@ -102,7 +102,7 @@ fn what_was_flushed_survives_a_killed_server() {
 
 #[test]
 fn a_killed_server_under_load_leaves_nothing_after_clean() {
-    if !has_drives("a_killed_server_under_load_leaves_nothing_after_clean") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -152,7 +152,7 @@ fn a_killed_server_under_load_leaves_nothing_after_clean() {
 
 #[test]
 fn the_list_has_what_is_attached_and_what_is_left() {
-    if !has_drives("the_list_has_what_is_attached_and_what_is_left") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -187,7 +187,7 @@ fn the_list_has_what_is_attached_and_what_is_left() {
 
 #[test]
 fn the_status_has_every_word() {
-    if !has_drives("the_status_has_every_word") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M", "--logical", "128M"]);
@@ -246,7 +246,7 @@ fn monitor(drives: &Drives, device: &str) {
 
 #[test]
 fn damage_is_found_and_told_by_address() {
-    if !has_drives("damage_is_found_and_told_by_address") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M", "--codec", "none"]);
@@ -300,7 +300,7 @@ fn damage_is_found_and_told_by_address() {
 
 #[test]
 fn a_large_clean_drive_is_attached_at_once() {
-    if !has_drives("a_large_clean_drive_is_attached_at_once") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "200G", "--sparse"]);
@@ -319,7 +319,7 @@ fn a_large_clean_drive_is_attached_at_once() {
 
 #[test]
 fn a_drive_in_a_directory_is_a_file() {
-    if !has_drives("a_drive_in_a_directory_is_a_file") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -375,7 +375,7 @@ fn a_drive_in_a_directory_is_a_file() {
 
 #[test]
 fn a_signal_ends_a_server_that_nobody_needs() {
-    if !has_drives("a_signal_ends_a_server_that_nobody_needs") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -398,7 +398,7 @@ fn a_signal_ends_a_server_that_nobody_needs() {
 
 #[test]
 fn in_the_foreground_it_serves_until_ctrl_c() {
-    if !has_drives("in_the_foreground_it_serves_until_ctrl_c") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -436,7 +436,7 @@ fn in_the_foreground_it_serves_until_ctrl_c() {
 
 #[test]
 fn a_drive_grows_and_shrinks_as_far_as_it_is_free() {
-    if !has_drives("a_drive_grows_and_shrinks_as_far_as_it_is_free") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -477,7 +477,7 @@ fn a_drive_grows_and_shrinks_as_far_as_it_is_free() {
 
 #[test]
 fn a_read_only_drive_writes_nothing() {
-    if !has_drives("a_read_only_drive_writes_nothing") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -499,7 +499,7 @@ fn a_read_only_drive_writes_nothing() {
 
 #[test]
 fn a_block_device_is_media_when_the_command_names_it_twice() {
-    if !has_drives("a_block_device_is_media_when_the_command_names_it_twice") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();

@@ -11,11 +11,10 @@ const IN_PARTS: usize = 7;
 
 #[test]
 fn joined_writes_are_no_longer_than_what_is_atomic() {
-    let name = "joined_writes_are_no_longer_than_what_is_atomic";
     if Command::new("fio").arg("--version").output().is_err() {
-        return skip(name, "fio");
+        return skip("fio");
     }
-    if !has_drives(name) {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "256M"]);

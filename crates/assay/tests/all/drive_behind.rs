@@ -13,7 +13,7 @@ use rustix::process::Signal;
 
 #[test]
 fn a_killed_server_is_followed_at_once() {
-    if !has_drives("a_killed_server_is_followed_at_once") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -35,7 +35,7 @@ fn a_killed_server_is_followed_at_once() {
 
 #[test]
 fn of_several_that_attach_one_does() {
-    if !has_drives("of_several_that_attach_one_does") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -70,7 +70,7 @@ impl Drop for Stopped {
 
 #[test]
 fn a_stopped_server_is_named_and_not_waited_for() {
-    if !has_drives("a_stopped_server_is_named_and_not_waited_for") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&["--capacity", "64M"]);
@@ -112,7 +112,7 @@ fn stop(process: Process, pid: u32) -> Stopped {
 
 #[test]
 fn a_killed_server_is_waited_for_until_its_media_answer() {
-    if !has_drives("a_killed_server_is_waited_for_until_its_media_answer") {
+    if !has_drives() {
         return;
     }
     // A drive whose media lie on another drive, which can be stopped.
@@ -156,7 +156,7 @@ fn a_killed_server_is_waited_for_until_its_media_answer() {
 
 #[test]
 fn media_whose_place_fills_up_keeps_what_was_flushed() {
-    if !has_drives("media_whose_place_fills_up_keeps_what_was_flushed") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();

@@ -47,7 +47,7 @@ fn fill(device: &str, mut is_enough: impl FnMut(u64) -> bool) {
 
 #[test]
 fn exit_codes_and_states_tell_a_monitor_what_a_person_would_see() {
-    if !has_drives("exit_codes_and_states_tell_a_monitor_what_a_person_would_see") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&SMALL);
@@ -87,7 +87,7 @@ fn metric(text: &str, drives: &Drives, name: &str, more: &str) -> Option<f64> {
 
 #[test]
 fn metrics_are_there_for_a_collector_whatever_the_drive_is_like() {
-    if !has_drives("metrics_are_there_for_a_collector_whatever_the_drive_is_like") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&SMALL);
@@ -123,7 +123,7 @@ fn metrics_are_there_for_a_collector_whatever_the_drive_is_like() {
 
 #[test]
 fn attached_already_is_as_good_where_it_is_only_needed() {
-    if !has_drives("attached_already_is_as_good_where_it_is_only_needed") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&SMALL);
@@ -169,7 +169,7 @@ fn attached_already_is_as_good_where_it_is_only_needed() {
 
 #[test]
 fn a_server_holds_nothing_of_whoever_attached_it() {
-    if !has_drives("a_server_holds_nothing_of_whoever_attached_it") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&SMALL);
@@ -197,8 +197,7 @@ fn threads_of(pid: u64) -> Vec<(String, u64)> {
 
 #[test]
 fn every_thread_of_a_server_survives_short_memory() {
-    let name = "every_thread_of_a_server_survives_short_memory";
-    if !has_drives(name) {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&SMALL);
@@ -244,7 +243,7 @@ fn line_of(line: &str) -> (&str, &str, &str) {
 
 #[test]
 fn the_log_stays_and_says_when_what_was() {
-    if !has_drives("the_log_stays_and_says_when_what_was") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&SMALL);
@@ -279,7 +278,7 @@ fn the_log_stays_and_says_when_what_was() {
 
 #[test]
 fn what_systemd_starts_tells_the_journal_too() {
-    if !has_drives("what_systemd_starts_tells_the_journal_too") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&SMALL);
@@ -317,7 +316,7 @@ fn line_of_unit(drives: &Drives, service: &str, key: &str) -> Output {
 
 #[test]
 fn what_a_unit_runs_attaches_and_closes_a_drive_whatever_happens_in_between() {
-    if !has_drives("what_a_unit_runs_attaches_and_closes_a_drive_whatever_happens_in_between") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&SMALL);
@@ -393,12 +392,11 @@ impl Drop for Frozen<'_> {
 /// A snapshot is imitated by holding all writes while the file is copied, as nothing that takes one need be here.
 #[test]
 fn a_snapshot_from_below_is_what_a_crash_leaves_and_a_copy_at_rest_is_the_drive() {
-    let name = "a_snapshot_from_below_is_what_a_crash_leaves_and_a_copy_at_rest_is_the_drive";
-    if !has_drives(name) {
+    if !has_drives() {
         return;
     }
     if Command::new("fsfreeze").arg("--version").output().is_err() {
-        return skip(name, "fsfreeze");
+        return skip("fsfreeze");
     }
     let drives = Drives::new();
     let below = drives.path("below");
@@ -479,7 +477,7 @@ fn write_synced(path: &Path, data: &[u8]) {
 
 #[test]
 fn systemd_does_not_kill_a_server_before_it_unmounts() {
-    if !has_drives("systemd_does_not_kill_a_server_before_it_unmounts") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::with(&SMALL);

@@ -63,7 +63,7 @@ fn unreadable(drives: &Drives) -> Vec<u64> {
 
 #[test]
 fn a_repair_names_what_is_lost_and_whose_it_was() {
-    if !has_drives("a_repair_names_what_is_lost_and_whose_it_was") {
+    if !has_drives() {
         return;
     }
     let drives = damaged_drive();
@@ -106,7 +106,7 @@ fn a_repair_names_what_is_lost_and_whose_it_was() {
 
 #[test]
 fn what_is_discarded_reads_as_zeroes_and_the_json_says_the_same() {
-    if !has_drives("what_is_discarded_reads_as_zeroes_and_the_json_says_the_same") {
+    if !has_drives() {
         return;
     }
     let drives = damaged_drive();

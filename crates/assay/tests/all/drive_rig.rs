@@ -29,7 +29,7 @@ fn drive_plan(seconds: u32) -> String {
 
 #[test]
 fn a_drive_that_this_machine_cannot_have_is_refused() {
-    if !has_drives("a_drive_that_this_machine_cannot_have_is_refused") {
+    if !has_drives() {
         return;
     }
     refused(&DRIVE.replace("300M", "31T"), "no space: the run needs about");
@@ -44,7 +44,7 @@ fn a_drive_that_this_machine_cannot_have_is_refused() {
 
 #[test]
 fn without_fuse_there_is_no_drive() {
-    if !has_drives("without_fuse_there_is_no_drive") {
+    if !has_drives() {
         return;
     }
     let world = World::new();
@@ -81,8 +81,7 @@ fn image_and_drive(world: &World) -> [Value; 2] {
 
 #[test]
 fn a_config_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk() {
-    let name = "a_config_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk";
-    if !has_server(name) || !has_drives(name) {
+    if !has_server() || !has_drives() {
         return;
     }
     let world = Drives::new();
@@ -114,9 +113,7 @@ fn a_config_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk() {
 
 #[test]
 fn a_drive_on_a_device_is_made_when_the_command_says_so_and_a_full_one_says_that_it_is() {
-    let name =
-        "a_drive_on_a_device_is_made_when_the_command_says_so_and_a_full_one_says_that_it_is";
-    if !has_server(name) || !has_drives(name) {
+    if !has_server() || !has_drives() {
         return;
     }
     // A block device that is ours: another drive.
@@ -148,8 +145,7 @@ fn a_drive_on_a_device_is_made_when_the_command_says_so_and_a_full_one_says_that
 
 #[test]
 fn a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up() {
-    let name = "a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up";
-    if !has_server(name) || !has_drives(name) {
+    if !has_server() || !has_drives() {
         return;
     }
     let world = Drives::new();
@@ -172,8 +168,7 @@ fn a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up() {
 
 #[test]
 fn ctrl_c_takes_the_drive_down_with_its_rig() {
-    let name = "ctrl_c_takes_the_drive_down_with_its_rig";
-    if !has_server(name) || !has_drives(name) {
+    if !has_server() || !has_drives() {
         return;
     }
     let world = Drives::new();
@@ -188,8 +183,7 @@ fn ctrl_c_takes_the_drive_down_with_its_rig() {
 
 #[test]
 fn a_drive_whose_server_is_killed_costs_its_trial_and_no_other() {
-    let name = "a_drive_whose_server_is_killed_costs_its_run_and_no_other";
-    if !has_server(name) || !has_drives(name) {
+    if !has_server() || !has_drives() {
         return;
     }
     let world = Drives::new();

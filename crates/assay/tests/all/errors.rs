@@ -81,7 +81,7 @@ fn processors_that_are_not_there() {
 
 #[test]
 fn a_setting_that_the_server_refuses() {
-    if !has_server("a_setting_that_the_server_refuses") {
+    if !has_server() {
         return;
     }
     let plan = small_plan(DIRECTORY).replace("skip_log_bin = true", "innodb_dubblewrite = true");
@@ -90,8 +90,7 @@ fn a_setting_that_the_server_refuses() {
 
 #[test]
 fn a_mount_option_that_is_none() {
-    let name = "a_mount_option_that_is_none";
-    if !has_server(name) || !has_loop_devices(name) {
+    if !has_server() || !has_loop_devices() {
         return;
     }
     let plan = small_plan(&IMAGE.replace("noatime", "nonexistent"));
@@ -100,8 +99,7 @@ fn a_mount_option_that_is_none() {
 
 #[test]
 fn a_file_system_that_fills_up() {
-    let name = "a_file_system_that_fills_up";
-    if !has_server(name) || !has_loop_devices(name) {
+    if !has_server() || !has_loop_devices() {
         return;
     }
     // Inodes, as many as can be, take two thirds of it, which no estimate knows of.
@@ -113,7 +111,7 @@ fn a_file_system_that_fills_up() {
 
 #[test]
 fn a_server_that_dies_at_start() {
-    if !has_server("a_server_that_dies_at_start") {
+    if !has_server() {
         return;
     }
     let plan = small_plan(DIRECTORY).replace("skip_log_bin = true", "init_file = \"/nonexistent\"");
@@ -165,7 +163,7 @@ impl Drop for Loop {
 
 #[test]
 fn a_device_that_is_mounted() {
-    if !has_loop_devices("a_device_that_is_mounted") {
+    if !has_loop_devices() {
         return;
     }
     let world = World::new();
@@ -182,8 +180,7 @@ fn a_device_that_is_mounted() {
 
 #[test]
 fn a_device_is_overwritten_only_when_the_command_says_so() {
-    let name = "a_device_is_overwritten_only_when_the_command_says_so";
-    if !has_loop_devices(name) || !has_server(name) {
+    if !has_loop_devices() || !has_server() {
         return;
     }
     let world = World::new();
@@ -207,8 +204,7 @@ fn a_study_that_is_none() {
 
 #[test]
 fn another_plan_in_the_same_study() {
-    let name = "another_plan_in_the_same_study";
-    if !has_server(name) {
+    if !has_server() {
         return;
     }
     let world = World::new();
@@ -227,7 +223,7 @@ fn another_plan_in_the_same_study() {
 
 #[test]
 fn a_port_that_is_in_use() {
-    if !has_server("a_port_that_is_in_use") {
+    if !has_server() {
         return;
     }
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -240,8 +236,7 @@ fn a_port_that_is_in_use() {
 
 #[test]
 fn a_wrong_password() {
-    let name = "a_wrong_password";
-    if !has_server(name) {
+    if !has_server() {
         return;
     }
     let world = World::new();
@@ -345,7 +340,7 @@ fn server_beside_a_command(world: &World) -> (std::process::Child, u32) {
 
 #[test]
 fn a_server_that_ends_beside_its_command() {
-    if !has_server("a_server_that_ends_beside_its_command") {
+    if !has_server() {
         return;
     }
     let world = World::new();
@@ -371,7 +366,7 @@ fn a_server_that_ends_beside_its_command() {
 
 #[test]
 fn a_server_whose_command_we_are_asked_to_end() {
-    if !has_server("a_server_whose_command_we_are_asked_to_end") {
+    if !has_server() {
         return;
     }
     let world = World::new();
@@ -409,7 +404,7 @@ fn what_a_dry_run_refuses_as_the_run_would() {
     assert!(line.contains("a server takes 380 at most"), "{line}");
     let line = world.refused(&["server", "run", "--cpus", "900", "--", "true"]);
     assert!(line.contains("--cpus contains CPU 900; this machine has [0"), "{line}");
-    if has_server("what_a_dry_run_refuses_as_the_run_would") {
+    if has_server() {
         let misspelt = small_plan(DIRECTORY).replace("innodb_buffer_pool", "innodb_bufer_pool");
         world.write("misspelt.toml", &misspelt);
         let line = world.refused(&["run", "misspelt.toml", "--dry-run"]);
@@ -469,7 +464,7 @@ fn a_directory_called_like_a_shipped_plan_hides_none_but_a_file_does() {
 
 #[test]
 fn a_finished_study_lacks_nothing_and_nothing_is_made_for_it() {
-    if !has_server("a_finished_study_lacks_nothing_and_nothing_is_made_for_it") {
+    if !has_server() {
         return;
     }
     let world = World::new();

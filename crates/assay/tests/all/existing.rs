@@ -29,8 +29,8 @@ struct Theirs {
 }
 
 impl Theirs {
-    fn start(test: &str, grants: &[&str]) -> Option<Theirs> {
-        let server = TestServer::start(test, &["innodb_buffer_pool_size=64M"])?;
+    fn start(grants: &[&str]) -> Option<Theirs> {
+        let server = TestServer::start(&["innodb_buffer_pool_size=64M"])?;
         let theirs = Theirs { server };
         let user = format!("CREATE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'");
         let database = ["CREATE DATABASE theirs", "CREATE TABLE theirs.t (id INT PRIMARY KEY)"];
@@ -140,8 +140,7 @@ fn said(output: &Output) -> String {
 
 #[test]
 fn a_study_runs_on_a_server_started_by_hand_and_touches_nothing_else() {
-    let name = "a_study_runs_on_a_server_started_by_hand_and_touches_nothing_else";
-    let Some(theirs) = Theirs::start(name, &GRANTS) else { return };
+    let Some(theirs) = Theirs::start(&GRANTS) else { return };
     let world = World::new();
     let file = option_file(&world, &theirs.server);
     let endpoint = format!("option_file = \"{}\"", file.display());
@@ -176,8 +175,7 @@ fn a_study_runs_on_a_server_started_by_hand_and_touches_nothing_else() {
 
 #[test]
 fn a_study_behind_a_proxy_that_drops_connections_goes_on() {
-    let name = "a_study_behind_a_proxy_that_drops_connections_goes_on";
-    let Some(theirs) = Theirs::start(name, &GRANTS) else { return };
+    let Some(theirs) = Theirs::start(&GRANTS) else { return };
     let proxy = Proxy::to(theirs.server.port);
     let world = World::new();
     let endpoint = format!(
@@ -225,9 +223,7 @@ fn a_study_behind_a_proxy_that_drops_connections_goes_on() {
 
 #[test]
 fn what_cannot_be_is_said_in_a_line_and_leaves_nothing() {
-    let Some(theirs) =
-        Theirs::start("what_cannot_be_is_said_in_a_line_and_leaves_nothing", &GRANTS)
-    else {
+    let Some(theirs) = Theirs::start(&GRANTS) else {
         return;
     };
     let port = theirs.server.port;
@@ -330,8 +326,7 @@ fn killed_study(theirs: &Theirs) -> World {
 
 #[test]
 fn the_database_of_a_killed_study_is_cleaned() {
-    let name = "the_database_of_a_killed_study_is_cleaned";
-    let Some(theirs) = Theirs::start(name, &GRANTS) else { return };
+    let Some(theirs) = Theirs::start(&GRANTS) else { return };
     let world = killed_study(&theirs);
     // The negative control: without cleaning there is something to clean.
     assert!(theirs.databases().contains("assay"));
@@ -357,8 +352,7 @@ fn the_database_of_a_killed_study_is_cleaned() {
 
 #[test]
 fn a_database_that_took_the_name_of_ours_is_left_alone() {
-    let name = "a_database_that_took_the_name_of_ours_is_left_alone";
-    let Some(theirs) = Theirs::start(name, &GRANTS) else { return };
+    let Some(theirs) = Theirs::start(&GRANTS) else { return };
     let world = killed_study(&theirs);
     let mut root = theirs.root();
     for statement in [
@@ -376,8 +370,7 @@ fn a_database_that_took_the_name_of_ours_is_left_alone() {
 
 #[test]
 fn a_password_is_typed_at_the_terminal_and_not_shown() {
-    let name = "a_password_is_typed_at_the_terminal_and_not_shown";
-    let Some(theirs) = Theirs::start(name, &GRANTS) else { return };
+    let Some(theirs) = Theirs::start(&GRANTS) else { return };
     let world = World::new();
     let endpoint =
         format!("address = \"127.0.0.1:{}\", user = \"{USER}\", ask = true", theirs.server.port);

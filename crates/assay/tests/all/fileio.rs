@@ -52,7 +52,7 @@ fn results(db: &Connection, config: &str, workload: &str) -> impl Fn(&str) -> f6
 
 #[test]
 fn a_plan_of_files_runs_on_drives_without_a_server() {
-    if !has_drives("a_plan_of_files_runs_on_drives_without_a_server") {
+    if !has_drives() {
         return;
     }
     let world = World::new();
@@ -111,7 +111,7 @@ fn a_plan_of_files_runs_on_drives_without_a_server() {
 
 #[test]
 fn what_does_not_fit_or_cannot_be_is_said_before_anything_is_made() {
-    if !has_loop_devices("what_does_not_fit_or_cannot_be_is_said_before_anything_is_made") {
+    if !has_loop_devices() {
         return;
     }
     let image = "kind = \"image\"\nsize = \"512M\"";

@@ -8,8 +8,8 @@ use crate::runs::{run_past_the_first_trial, server_under_load, wait_for_leftover
 
 /// A run on image rigs that is in its second run and has things on the machine; nothing, said aloud, where the
 /// machine cannot do that.
-fn run_in_its_second_trial(test: &str) -> Option<(World, Child, ChildStderr)> {
-    if !has_server(test) || !has_loop_devices(test) {
+fn run_in_its_second_trial() -> Option<(World, Child, ChildStderr)> {
+    if !has_server() || !has_loop_devices() {
         return None;
     }
     let world = World::new();
@@ -21,9 +21,7 @@ fn run_in_its_second_trial(test: &str) -> Option<(World, Child, ChildStderr)> {
 
 #[test]
 fn a_killed_run_is_cleaned_up_and_goes_on() {
-    let Some((world, mut run, _said)) =
-        run_in_its_second_trial("a_killed_run_is_cleaned_up_and_goes_on")
-    else {
+    let Some((world, mut run, _said)) = run_in_its_second_trial() else {
         return;
     };
     run.kill().unwrap();
@@ -58,8 +56,8 @@ fn a_killed_run_is_cleaned_up_and_goes_on() {
 
 /// A run on image rigs in whose second run the study's directory was deleted; nothing, said aloud, where the machine
 /// cannot do that.
-fn run_without_its_study(test: &str) -> Option<(World, Child, ChildStderr)> {
-    if !has_server(test) || !has_loop_devices(test) {
+fn run_without_its_study() -> Option<(World, Child, ChildStderr)> {
+    if !has_server() || !has_loop_devices() {
         return None;
     }
     let world = World::new();
@@ -77,8 +75,7 @@ fn run_without_its_study(test: &str) -> Option<(World, Child, ChildStderr)> {
 
 #[test]
 fn a_run_whose_study_is_deleted_says_so_and_leaves_nothing() {
-    let name = "a_run_whose_study_is_deleted_says_so_and_leaves_nothing";
-    let Some((world, mut run, mut said)) = run_without_its_study(name) else { return };
+    let Some((world, mut run, mut said)) = run_without_its_study() else { return };
     let mut lines = String::new();
     said.read_to_string(&mut lines).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(2), "{lines}");
@@ -90,8 +87,7 @@ fn a_run_whose_study_is_deleted_says_so_and_leaves_nothing() {
 
 #[test]
 fn a_killed_run_whose_study_is_deleted_is_cleaned_up() {
-    let name = "a_killed_run_whose_study_is_deleted_is_cleaned_up";
-    let Some((world, mut run, _said)) = run_without_its_study(name) else { return };
+    let Some((world, mut run, _said)) = run_without_its_study() else { return };
     run.kill().unwrap();
     run.wait().unwrap();
     let clean = world.run(&["clean"]);
@@ -105,9 +101,7 @@ fn a_killed_run_whose_study_is_deleted_is_cleaned_up() {
 
 #[test]
 fn ctrl_c_takes_everything_down_and_keeps_what_is_done() {
-    let Some((world, mut run, _said)) =
-        run_in_its_second_trial("ctrl_c_takes_everything_down_and_keeps_what_is_done")
-    else {
+    let Some((world, mut run, _said)) = run_in_its_second_trial() else {
         return;
     };
     let pid = rustix::process::Pid::from_child(&run);
@@ -123,8 +117,7 @@ fn ctrl_c_takes_everything_down_and_keeps_what_is_done() {
 
 #[test]
 fn a_server_that_vanishes_costs_its_trial_and_no_other() {
-    let name = "a_server_that_vanishes_costs_its_run_and_no_other";
-    if !has_server(name) {
+    if !has_server() {
         return;
     }
     let world = World::new();

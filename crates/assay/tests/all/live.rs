@@ -18,7 +18,7 @@ fn states(world: &World) -> Vec<String> {
 
 #[test]
 fn q_ends_a_run_with_the_trial_in_hand() {
-    if !has_server("q_ends_a_run_with_the_run_in_hand") {
+    if !has_server() {
         return;
     }
     let world = world();
@@ -52,8 +52,7 @@ fn q_ends_a_run_with_the_trial_in_hand() {
 
 #[test]
 fn a_second_q_ends_the_trial_and_another_key_takes_the_first_back() {
-    let name = "a_second_q_ends_the_run_and_another_key_takes_the_first_back";
-    if !has_server(name) {
+    if !has_server() {
         return;
     }
     let world = world();
@@ -75,7 +74,7 @@ fn a_second_q_ends_the_trial_and_another_key_takes_the_first_back() {
 
 #[test]
 fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
-    if !has_server("ctrl_c_twice_leaves_the_terminal_as_it_was") {
+    if !has_server() {
         return;
     }
     let world = World::new();
@@ -99,7 +98,7 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
 
 #[test]
 fn a_paste_costs_no_trial() {
-    if !has_server("a_paste_costs_no_run") {
+    if !has_server() {
         return;
     }
     let world = world();
@@ -113,8 +112,7 @@ fn a_paste_costs_no_trial() {
 
 #[test]
 fn a_terminal_that_is_closed_has_everything_taken_down_however_often_that_is_said() {
-    let name = "a_terminal_that_is_closed_has_everything_taken_down_however_often_that_is_said";
-    if !has_server(name) || !has_loop_devices(name) {
+    if !has_server() || !has_loop_devices() {
         return;
     }
     let world = World::new();
@@ -135,7 +133,7 @@ fn a_terminal_that_is_closed_has_everything_taken_down_however_often_that_is_sai
 
 #[test]
 fn ctrl_backslash_takes_everything_down_as_ctrl_c_does() {
-    if !has_server("ctrl_backslash_takes_everything_down_as_ctrl_c_does") {
+    if !has_server() {
         return;
     }
     let world = world();
@@ -150,8 +148,7 @@ fn ctrl_backslash_takes_everything_down_as_ctrl_c_does() {
 
 #[test]
 fn a_trial_in_which_the_run_was_stopped_may_not_be_compared() {
-    let name = "a_run_in_which_the_run_was_stopped_may_not_be_compared";
-    if !has_server(name) {
+    if !has_server() {
         return;
     }
     let world = World::new();
@@ -201,7 +198,7 @@ fn wait_until_stopped(run: Pid) {
 
 #[test]
 fn a_signal_from_elsewhere_takes_the_view_down() {
-    if !has_server("a_signal_from_elsewhere_takes_the_view_down") {
+    if !has_server() {
         return;
     }
     let world = world();
@@ -216,7 +213,7 @@ fn a_signal_from_elsewhere_takes_the_view_down() {
 
 #[test]
 fn without_the_view_a_terminal_gets_lines() {
-    if !has_server("without_the_view_a_terminal_gets_lines") {
+    if !has_server() {
         return;
     }
     let world = world();

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,9 +16,9 @@ use assay_load::{
 use mysql::prelude::Queryable;
 
 /// The server of all tests; it ends when this process does and its pipe closes.
-fn server(test: &str) -> Option<&'static TestServer> {
+fn server() -> Option<&'static TestServer> {
     static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
-    SERVER.get_or_init(|| TestServer::start(test, &[])).as_ref()
+    SERVER.get_or_init(|| TestServer::start(&[])).as_ref()
 }
 
 /// A database of one test on the server, dropped at its end.
@@ -28,14 +28,15 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn open(test: &str) -> Option<Fixture> {
-        let socket = &server(test)?.socket;
+    fn open() -> Option<Fixture> {
+        let socket = &server()?.socket;
         let options = mysql::OptsBuilder::new()
             .user(Some("root"))
             .socket(socket.to_str())
             .prefer_socket(false);
         let mut control = mysql::Conn::new(options).unwrap();
-        let database = format!("assay_{test}");
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let database = format!("assay_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         control.query_drop(format!("DROP DATABASE IF EXISTS {database}")).unwrap();
         let endpoint = Endpoint {
             hides_user: false,
@@ -76,7 +77,7 @@ impl Drop for Fixture {
 
 #[test]
 fn loading_fills_every_row_the_same_whatever_the_threads() {
-    let Some(mut f) = Fixture::open("fill") else { return };
+    let Some(mut f) = Fixture::open() else { return };
     let database = f.endpoint.database.clone();
     for kind in [SchemaKind::Default, SchemaKind::Text] {
         let schema = Schema { kind, tables: 2, table_size: 5003, ..Schema::default() };
@@ -108,7 +109,7 @@ fn loading_fills_every_row_the_same_whatever_the_threads() {
 
 #[test]
 fn a_second_prepare_is_refused() {
-    let Some(f) = Fixture::open("twice") else { return };
+    let Some(f) = Fixture::open() else { return };
     let schema = Schema { table_size: 10, ..Schema::default() };
     f.prepare(&schema, 1);
     prewarm(&f.endpoint, &schema).unwrap();
@@ -120,7 +121,7 @@ fn a_second_prepare_is_refused() {
 
 #[test]
 fn every_recipe_runs_on_both_schemas_in_both_modes() {
-    let Some(f) = Fixture::open("recipes") else { return };
+    let Some(f) = Fixture::open() else { return };
     for kind in [SchemaKind::Default, SchemaKind::Text] {
         for (recipe, mode) in
             Recipe::ALL.into_iter().flat_map(|r| [(r, Mode::Compat), (r, Mode::Strict)])
@@ -173,7 +174,7 @@ impl Observer for Killer {
 
 #[test]
 fn lost_connections_end_the_run_at_once() {
-    let Some(f) = Fixture::open("lost") else { return };
+    let Some(f) = Fixture::open() else { return };
     let schema = Schema { table_size: 100, ..Schema::default() };
     f.prepare(&schema, 1);
     let schedule = Schedule { threads: 8, seconds: 600.0, ..Schedule::default() };
@@ -188,7 +189,7 @@ fn lost_connections_end_the_run_at_once() {
 
 #[test]
 fn events_in_flight_are_cut_after_their_grace() {
-    let Some(mut f) = Fixture::open("cut") else { return };
+    let Some(mut f) = Fixture::open() else { return };
     let schema = Schema { table_size: 100, ..Schema::default() };
     f.prepare(&schema, 1);
     f.control.query_drop(format!("LOCK TABLES {}.sbtest1 WRITE", f.endpoint.database)).unwrap();
@@ -209,7 +210,7 @@ fn events_in_flight_are_cut_after_their_grace() {
 
 #[test]
 fn limits_are_named_before_the_run() {
-    let Some(mut f) = Fixture::open("limits") else { return };
+    let Some(mut f) = Fixture::open() else { return };
     let schema = Schema { tables: 100, table_size: 10, ..Schema::default() };
     f.prepare(&schema, 4);
     let limit = f.number("SELECT @@GLOBAL.max_prepared_stmt_count");
@@ -236,7 +237,7 @@ fn limits_are_named_before_the_run() {
 
 #[test]
 fn tables_that_are_not_whole_are_refused_by_name() {
-    let Some(mut f) = Fixture::open("whole") else { return };
+    let Some(mut f) = Fixture::open() else { return };
     let schema = Schema { tables: 3, table_size: 300, ..Schema::default() };
     let database = f.endpoint.database.clone();
     let check = |schema: &Schema, recipe| {
@@ -292,7 +293,7 @@ fn tables_that_are_not_whole_are_refused_by_name() {
 
 #[test]
 fn users_log_in_by_password_over_socket_tcp_and_tls() {
-    let Some(mut f) = Fixture::open("login") else { return };
+    let Some(mut f) = Fixture::open() else { return };
     let schema = Schema { table_size: 10, ..Schema::default() };
     f.prepare(&schema, 1);
     let database = f.endpoint.database.clone();
@@ -371,7 +372,7 @@ fn wait_for_lock_timeout(control: &mut mysql::Conn) {
 
 #[test]
 fn a_lock_wait_timeout_is_rolled_back_in_fixed_mode() {
-    let Some(mut f) = Fixture::open("rollback") else { return };
+    let Some(mut f) = Fixture::open() else { return };
     let schema = Schema { table_size: 1, ..Schema::default() };
     f.prepare(&schema, 1);
     let database = f.endpoint.database.clone();

@@ -96,12 +96,10 @@ fn old(recipe: Recipe, mode: Mode, tables: u32) -> (Workload, Schema) {
     (Workload { recipe, mode, ..Workload::default() }, schema)
 }
 
-const NAME: &str = "old_generators_load_and_run_and_reconcile";
-
 #[test]
 fn old_generators_load_and_run_and_reconcile() {
     let settings = ["skip_log_bin=ON", "innodb_flush_log_at_trx_commit=0"];
-    let Some(server) = TestServer::start(NAME, &settings) else { return };
+    let Some(server) = TestServer::start(&settings) else { return };
     let mut bench = Bench::open(&server);
     sysbench_0_4(&mut bench);
     sysbench_0_5(&mut bench);
@@ -188,7 +186,7 @@ fn the_command_line(server: &TestServer) {
 
 #[test]
 fn a_plan_of_sysbench_0_4_ends_by_its_requests() {
-    if !has_server("a_plan_of_sysbench_0_4_ends_by_its_requests") {
+    if !has_server() {
         return;
     }
     let world = World::new();

@@ -136,7 +136,7 @@ fn seconds_without(db: &Connection, name: &str) -> i64 {
 
 #[test]
 fn a_plan_with_a_ramp_a_burst_and_an_alter_runs_to_its_end() {
-    if !has_server("a_plan_with_a_ramp_a_burst_and_an_alter_runs_to_its_end") {
+    if !has_server() {
         return;
     }
     let (world, results) = run_on_a_machine_that_does_not_stand_still();
@@ -214,7 +214,7 @@ happening = "restart"
 
 #[test]
 fn a_restart_is_timed_and_neither_load_nor_monitor_ends_with_it() {
-    if !has_server("a_restart_is_timed_and_neither_load_nor_monitor_ends_with_it") {
+    if !has_server() {
         return;
     }
     let world = World::new();

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::common::{World, has_loop_devices, has_server};
 
-fn can_cut(test: &str) -> bool {
-    let is_there = has_server(test) && has_loop_devices(test);
+fn can_cut() -> bool {
+    let is_there = has_server() && has_loop_devices();
     if is_there && !std::path::Path::new("/dev/fuse").exists() {
-        skip(test, "/dev/fuse");
+        skip("/dev/fuse");
         return false;
     }
     is_there
@@ -35,7 +35,7 @@ fn losses(told: &Value) -> Vec<String> {
 
 #[test]
 fn a_drive_that_writes_whole_commands_loses_nothing_without_the_doublewrite_buffer() {
-    if !can_cut("a_drive_that_writes_whole_commands_loses_nothing_without_the_doublewrite_buffer") {
+    if !can_cut() {
         return;
     }
     let world = World::new();
@@ -54,7 +54,7 @@ fn a_drive_that_writes_whole_commands_loses_nothing_without_the_doublewrite_buff
 
 #[test]
 fn pages_that_are_torn_are_found_and_the_doublewrite_buffer_mends_them() {
-    if !can_cut("pages_that_are_torn_are_found_and_the_doublewrite_buffer_mends_them") {
+    if !can_cut() {
         return;
     }
     let world = World::new();
@@ -76,7 +76,7 @@ fn pages_that_are_torn_are_found_and_the_doublewrite_buffer_mends_them() {
 
 #[test]
 fn commits_that_a_disk_did_not_flush_are_found_missing() {
-    if !can_cut("commits_that_a_disk_did_not_flush_are_found_missing") {
+    if !can_cut() {
         return;
     }
     let world = World::new();
@@ -119,7 +119,7 @@ log_bin = "binlog"
 
 #[test]
 fn a_semi_synchronous_replica_has_what_its_primary_acknowledged() {
-    if !can_cut("a_semi_synchronous_replica_has_what_its_primary_acknowledged") {
+    if !can_cut() {
         return;
     }
     let world = World::new();
@@ -163,7 +163,7 @@ fn what_cannot_be_cut_is_refused_in_a_line() {
 
 #[test]
 fn a_cut_that_is_interrupted_leaves_nothing_behind() {
-    if !can_cut("a_cut_that_is_interrupted_leaves_nothing_behind") {
+    if !can_cut() {
         return;
     }
     for signal in ["INT", "KILL"] {

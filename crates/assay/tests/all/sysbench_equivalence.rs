@@ -288,15 +288,13 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-const NAME: &str = "every_recipe_looks_like_sysbench_to_the_server";
-
 #[test]
 fn every_recipe_looks_like_sysbench_to_the_server() {
     if Command::new("sysbench").arg("--version").output().is_err() {
-        return skip(NAME, "sysbench 1.0");
+        return skip("sysbench 1.0");
     }
     let settings = ["skip_log_bin=ON", "innodb_flush_log_at_trx_commit=0"];
-    let Some(server) = TestServer::start(NAME, &settings) else { return };
+    let Some(server) = TestServer::start(&settings) else { return };
     let mut bench = Bench::open(server.socket.to_str().unwrap().to_owned());
     let mut failures = Vec::new();
     for case in cases() {

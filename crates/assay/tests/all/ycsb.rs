@@ -14,8 +14,8 @@ struct Bench {
 }
 
 impl Bench {
-    fn open(test: &str) -> Option<Bench> {
-        let server = TestServer::start(test, &[])?;
+    fn open() -> Option<Bench> {
+        let server = TestServer::start(&[])?;
         let options = mysql::OptsBuilder::new()
             .user(Some("root"))
             .socket(server.socket.to_str())
@@ -65,8 +65,7 @@ fn figure(lines: &str, name: &str) -> f64 {
 
 #[test]
 fn ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines() {
-    let Some(mut bench) = Bench::open("ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines")
-    else {
+    let Some(mut bench) = Bench::open() else {
         return;
     };
     let refusal = bench.world.refused(&bench.words(&["run", "-p", "operationcount=10"]));
@@ -171,7 +170,7 @@ fn ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines() {
 
 #[test]
 fn a_plan_measures_ycsb_with_percentiles_of_reads_and_updates() {
-    if !has_server("a_plan_measures_ycsb_with_percentiles_of_reads_and_updates") {
+    if !has_server() {
         return;
     }
     let world = World::new();

@@ -32,10 +32,10 @@ impl Rates {
     }
 }
 
-fn has_sysbench(test: &str) -> bool {
+fn has_sysbench() -> bool {
     let has = Command::new("sysbench").arg("--version").output().is_ok();
     if !has {
-        skip(test, "sysbench");
+        skip("sysbench");
     }
     has
 }
@@ -111,8 +111,7 @@ fn is_near(one: f64, other: f64) -> bool {
 #[test]
 fn rates_are_sysbenchs_and_the_volumes_mode_by_mode() {
     let _shared = crate::shared();
-    let test = "rates_are_sysbenchs_and_the_volumes_mode_by_mode";
-    if !has_sysbench(test) || !has_drives(test) {
+    if !has_sysbench() || !has_drives() {
         return;
     }
     let volume = Volume::new();
@@ -139,8 +138,7 @@ fn rates_are_sysbenchs_and_the_volumes_mode_by_mode() {
 #[test]
 fn counts_are_sysbenchs_to_the_last() {
     let _shared = crate::shared();
-    let test = "counts_are_sysbenchs_to_the_last";
-    if !has_sysbench(test) || !has_drives(test) {
+    if !has_sysbench() || !has_drives() {
         return;
     }
     let volume = Volume::new();
@@ -182,8 +180,7 @@ fn counts_are_sysbenchs_to_the_last() {
 #[test]
 fn files_are_each_others() {
     let _shared = crate::shared();
-    let test = "files_are_each_others";
-    if !has_sysbench(test) || !has_drives(test) {
+    if !has_sysbench() || !has_drives() {
         return;
     }
     let volume = Volume::new();

@@ -15,7 +15,7 @@ fn forget_what_the_machine_did(study: &Path) {
 #[test]
 fn one_config_runs_twice_and_shows_the_noise_floor() {
     let _alone = crate::alone();
-    if !has_server("one_config_runs_twice_and_shows_the_noise_floor") {
+    if !has_server() {
         return;
     }
     let world = World::new();

@@ -79,7 +79,7 @@ fn volume() -> String {
 #[test]
 fn a_stalling_model_stalls_200_ms_every_10_s_and_a_sound_one_does_not() {
     let _shared = crate::shared();
-    if !has_drives("a_stalling_model_stalls_200_ms_every_10_s_and_a_sound_one_does_not") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();
@@ -137,7 +137,7 @@ fn modelled_read_us(drives: &Drives, name: &str, blocks: u64) -> f64 {
 #[test]
 fn a_slower_model_is_slower_by_what_its_preset_says() {
     let _shared = crate::shared();
-    if !has_drives("a_slower_model_is_slower_by_what_its_preset_says") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();
@@ -177,7 +177,7 @@ fn is_torn(drives: &Drives, name: &str) -> bool {
 #[test]
 fn a_tearing_model_leaves_half_a_write_after_a_crash_and_a_sound_one_never() {
     let _shared = crate::shared();
-    if !has_drives("a_tearing_model_leaves_half_a_write_after_a_crash_and_a_sound_one_never") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();

@@ -17,7 +17,7 @@ const STOPPED: Duration = Duration::from_millis(1500);
 #[test]
 fn a_server_that_was_stopped_says_for_how_long() {
     let _shared = crate::shared();
-    if !has_drives("a_server_that_was_stopped_says_for_how_long") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();
@@ -48,7 +48,7 @@ fn a_server_that_was_stopped_says_for_how_long() {
 #[test]
 fn a_trace_that_finds_no_room_is_told_by_status_and_by_detach() {
     let _shared = crate::shared();
-    if !has_drives("a_trace_that_finds_no_room_is_told_by_status_and_by_detach") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();

@@ -29,7 +29,7 @@ fn measured(drives: &Drives, words: &[&str]) -> Vec<(String, f64)> {
 #[test]
 fn a_small_model_does_what_follows_from_its_numbers() {
     let _shared = crate::shared();
-    if !has_fio("a_small_model_does_what_follows_from_its_numbers") {
+    if !has_fio() {
         return;
     }
     let drives = Drives::new();
@@ -52,7 +52,7 @@ fn a_small_model_does_what_follows_from_its_numbers() {
 #[test]
 fn a_volume_lets_through_what_was_paid_for() {
     let _shared = crate::shared();
-    if !has_fio("a_volume_lets_through_what_was_paid_for") {
+    if !has_fio() {
         return;
     }
     let drives = Drives::new();
@@ -108,7 +108,7 @@ fn after_writes(
 #[test]
 fn a_model_that_is_faster_than_the_port_says_so() {
     let _shared = crate::shared();
-    if !has_fio("a_model_that_is_faster_than_the_port_says_so") {
+    if !has_fio() {
         return;
     }
     let drives = Drives::new();
@@ -122,7 +122,7 @@ fn a_model_that_is_faster_than_the_port_says_so() {
 #[test]
 fn a_model_that_this_machine_cannot_keep_up_with_says_so() {
     let _shared = crate::shared();
-    if !has_fio("a_model_that_this_machine_cannot_keep_up_with_says_so") {
+    if !has_fio() {
         return;
     }
     let drives = Drives::new();
@@ -140,7 +140,7 @@ fn a_model_that_this_machine_cannot_keep_up_with_says_so() {
 #[test]
 fn a_model_is_attached_looked_at_and_taken_away_like_a_drive() {
     let _shared = crate::shared();
-    if !has_drives("a_model_is_attached_looked_at_and_taken_away_like_a_drive") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();
@@ -186,7 +186,7 @@ fn a_model_is_attached_looked_at_and_taken_away_like_a_drive() {
 #[test]
 fn a_killed_model_leaves_nothing_after_clean() {
     let _shared = crate::shared();
-    if !has_drives("a_killed_model_leaves_nothing_after_clean") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();

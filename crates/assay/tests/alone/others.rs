@@ -59,7 +59,7 @@ fn names_busy_ones(warning: &Value) -> bool {
 #[test]
 fn a_trial_beside_a_busy_program_names_it_and_may_not_be_compared() {
     let _alone = crate::alone();
-    if !has_server("a_run_beside_a_busy_program_names_it_and_may_not_be_compared") {
+    if !has_server() {
         return;
     }
     let world = World::new();
@@ -85,7 +85,7 @@ fn a_trial_beside_a_busy_program_names_it_and_may_not_be_compared() {
 #[test]
 fn a_trial_that_the_machine_spoilt_is_repeated_and_its_cause_is_kept() {
     let _alone = crate::alone();
-    if !has_server("a_trial_that_the_machine_spoilt_is_repeated_and_its_cause_is_kept") {
+    if !has_server() {
         return;
     }
     let world = World::new();
@@ -167,8 +167,7 @@ fn wait_for_the_end_of(trial: u32, location: &Path) {
 #[test]
 fn a_trial_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not() {
     let _alone = crate::alone();
-    let name = "a_run_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not";
-    if !has_server(name) || !has_loop_devices(name) {
+    if !has_server() || !has_loop_devices() {
         return;
     }
     let world = World::new();
@@ -211,7 +210,7 @@ fn wait_for_a_ledger(world: &World) {
 #[test]
 fn a_run_beside_another_says_so_and_one_after_it_does_not() {
     let _alone = crate::alone();
-    if !has_server("a_run_beside_another_says_so_and_one_after_it_does_not") {
+    if !has_server() {
         return;
     }
     let world = World::new();

@@ -42,7 +42,7 @@ fn commands(told: &Value) -> u64 {
 #[test]
 fn a_model_that_is_asked_the_same_again_answers_the_same() {
     let _shared = crate::shared();
-    if !has_fio("a_model_that_is_asked_the_same_again_answers_the_same") {
+    if !has_fio() {
         return;
     }
     for model in ["p4610-3.2", "csd2000-3.2"] {
@@ -93,7 +93,7 @@ fn ask_others(drives: &Drives, told: &Value) {
 #[test]
 fn a_server_that_is_killed_leaves_a_trace_that_can_be_replayed() {
     let _shared = crate::shared();
-    if !has_fio("a_server_that_is_killed_leaves_a_trace_that_can_be_replayed") {
+    if !has_fio() {
         return;
     }
     let drives = Drives::new();
@@ -112,8 +112,7 @@ fn a_server_that_is_killed_leaves_a_trace_that_can_be_replayed() {
 #[test]
 fn a_plan_records_its_trials_and_tells_what_of_them_was_measured() {
     let _shared = crate::shared();
-    let test = "a_plan_records_its_runs_and_tells_what_of_them_was_measured";
-    if !has_drives(test) || !has_server(test) {
+    if !has_drives() || !has_server() {
         return;
     }
     let drives = Drives::new();
@@ -154,7 +153,7 @@ recipe = "oltp_write_only"
 #[test]
 fn what_cannot_be_replayed_is_said_in_a_line() {
     let _shared = crate::shared();
-    if !has_drives("what_cannot_be_replayed_is_said_in_a_line") {
+    if !has_drives() {
         return;
     }
     let drives = Drives::new();

@@ -20,23 +20,23 @@ use assay_testing::skip;
 pub const MIB: u64 = 1 << 20;
 
 /// Whether drives can be attached here; when not, the test is skipped.
-pub fn has_drives(test: &str) -> bool {
+pub fn has_drives() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     let is_there = |path: &str| Path::new(path).exists();
     let has = is_root && is_there("/dev/fuse") && is_there("/dev/loop-control");
     if !has {
-        skip(test, "root, FUSE and loop devices");
+        skip("root, FUSE and loop devices");
     }
     has
 }
 
 /// The same, and fio, which measures them.
-pub fn has_fio(test: &str) -> bool {
+pub fn has_fio() -> bool {
     let has = Command::new("fio").arg("--version").output().is_ok();
     if !has {
-        skip(test, "fio");
+        skip("fio");
     }
-    has && has_drives(test)
+    has && has_drives()
 }
 
 /// Words that create a small drive.

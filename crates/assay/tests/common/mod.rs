@@ -147,7 +147,7 @@ pub const IMAGE: &str =
     "kind = \"image\"\nsize = \"600M\"\nmount_options = [\"noatime\", \"data=writeback\"]";
 
 /// Whether a server can be had: installed, fetched before, or fetched now.
-pub fn has_server(test: &str) -> bool {
+pub fn has_server() -> bool {
     let listed =
         Command::new(env!("CARGO_BIN_EXE_assay")).args(["server", "list", "--json"]).output();
     let is_there =
@@ -158,17 +158,17 @@ pub fn has_server(test: &str) -> bool {
             .status()
             .is_ok_and(|status| status.success());
     if !fetched {
-        skip(test, "a MySQL server, installed or to be fetched");
+        skip("a MySQL server, installed or to be fetched");
     }
     fetched
 }
 
 /// Whether loop devices can be attached and mounted here.
-pub fn has_loop_devices(test: &str) -> bool {
+pub fn has_loop_devices() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     let has = is_root && Path::new("/dev/loop-control").exists();
     if !has {
-        skip(test, "root and loop devices");
+        skip("root and loop devices");
     }
     has
 }
@@ -184,8 +184,8 @@ pub struct TestServer {
 
 impl TestServer {
     /// Nothing, said aloud, where no server can be had.
-    pub fn start(test: &str, settings: &[&str]) -> Option<TestServer> {
-        if !has_server(test) {
+    pub fn start(settings: &[&str]) -> Option<TestServer> {
+        if !has_server() {
             return None;
         }
         let world = World::new();

@@ -30,8 +30,7 @@ fn other_build(net: &Net, number: u32) -> PathBuf {
 
 #[test]
 fn the_program_is_copied_once_and_again_when_it_or_its_copy_changed() {
-    let name = "the_program_is_copied_once_and_again_when_it_or_its_copy_changed";
-    let Some(net) = Net::bare(name, 1) else { return };
+    let Some(net) = Net::bare(1) else { return };
     let size = std::fs::metadata(env!("CARGO_BIN_EXE_assay")).unwrap().len();
     assert_eq!(check(&net, None)["copied_bytes"], size);
     assert_eq!(check(&net, None)["copied_bytes"], Value::Null, "it is there");
@@ -64,7 +63,7 @@ fn the_program_is_copied_once_and_again_when_it_or_its_copy_changed() {
 
 #[test]
 fn a_host_is_told_with_its_clock() {
-    let Some(net) = Net::start("a_host_is_told_with_its_clock", 2) else { return };
+    let Some(net) = Net::start(2) else { return };
     let found = check(&net, None);
     assert_eq!((&found["usable"], &found["facts"]["is_root"]), (&true.into(), &true.into()));
     let kernel = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();

@@ -6,7 +6,7 @@ use crate::net::Net;
 
 #[test]
 fn a_host_is_cleaned_as_this_machine_is() {
-    let Some(net) = Net::start("a_host_is_cleaned_as_this_machine_is", 2) else { return };
+    let Some(net) = Net::start(2) else { return };
     let host = net.hosts[0].name.as_str();
     let shelf = net.there().join("cache/programs");
     assert_eq!(net.told(&["clean", "--host", host]), "nothing to clean\n");

@@ -9,8 +9,7 @@ use crate::relay::relay;
 
 #[test]
 fn whatever_keeps_us_from_logging_in_is_told_in_a_line_of_its_own() {
-    let name = "whatever_keeps_us_from_logging_in_is_told_in_a_line_of_its_own";
-    let Some(net) = Net::bare(name, 1) else { return };
+    let Some(net) = Net::bare(1) else { return };
     let host = net.hosts[0].name.as_str();
     let check = |host: &str, ssh_config: &str| net.refused(&["host", "check", host], ssh_config);
     let says = |error: String, words: &[&str]| {
@@ -64,8 +63,7 @@ fn whatever_keeps_us_from_logging_in_is_told_in_a_line_of_its_own() {
 
 #[test]
 fn a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was() {
-    let name = "a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was";
-    let Some(mut net) = Net::bare(name, 1) else { return };
+    let Some(mut net) = Net::bare(1) else { return };
     let small = net.mount("small", "size=1m");
     let silent = net.mount("silent", "size=600m,noexec");
     // An sshd sees what was mounted before it began.
@@ -116,7 +114,7 @@ fn a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was() {
 
 #[test]
 fn a_clock_that_cannot_be_compared_closely_is_of_no_use() {
-    let Some(net) = Net::start("a_clock_that_cannot_be_compared_closely_is_of_no_use", 1) else {
+    let Some(net) = Net::start(1) else {
         return;
     };
     let host = &net.hosts[0];
@@ -133,7 +131,7 @@ fn a_clock_that_cannot_be_compared_closely_is_of_no_use() {
 
 #[test]
 fn who_waits_for_a_login_may_interrupt_it() {
-    let Some(net) = Net::start("who_waits_for_a_login_may_interrupt_it", 1) else { return };
+    let Some(net) = Net::start(1) else { return };
     let host = &net.hosts[0];
     // Its packets are lost on the way: the client waits.
     host.lose_all();
@@ -150,8 +148,7 @@ fn who_waits_for_a_login_may_interrupt_it() {
 
 #[test]
 fn another_version_at_the_other_end_is_refused() {
-    let name = "another_version_at_the_other_end_is_refused";
-    let Some(net) = Net::start(name, 1) else { return };
+    let Some(net) = Net::start(1) else { return };
     // What is asked of the shell is done; of what the program says its version is changed.
     let between = "#!/bin/sh\ncase $SSH_ORIGINAL_COMMAND in\n*serve*) sh -c \"$SSH_ORIGINAL_COMMAND\" | \
                    sed -u 's/\"version\":\"[^\"]*\"/\"version\":\"0.0.1\"/' ;;\n*) exec sh -c \"$SSH_ORIGINAL_COMMAND\" ;;\nesac\n";

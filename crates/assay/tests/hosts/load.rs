@@ -42,9 +42,8 @@ fn transactions(outcome: &Value) -> &Value {
 
 #[test]
 fn two_hosts_do_together_exactly_what_was_asked_and_the_server_saw() {
-    let name = "two_hosts_do_together_exactly_what_was_asked_and_the_server_saw";
-    let Some(net) = Net::start(name, 2) else { return };
-    let Some(database) = Database::start(name, &net) else { return };
+    let Some(net) = Net::start(2) else { return };
+    let Some(database) = Database::start(&net) else { return };
     database.fill(&net, &[]);
     let before = database.executed();
     let json = net.world.path("found.json");
@@ -83,9 +82,8 @@ fn two_hosts_do_together_exactly_what_was_asked_and_the_server_saw() {
 
 #[test]
 fn hosts_begin_together_share_a_rate_and_end_with_ctrl_c() {
-    let name = "hosts_begin_together_share_a_rate_and_end_with_ctrl_c";
-    let Some(net) = Net::start(name, 2) else { return };
-    let Some(database) = Database::start(name, &net) else { return };
+    let Some(net) = Net::start(2) else { return };
+    let Some(database) = Database::start(&net) else { return };
     database.fill(&net, &[]);
     let json = net.world.path("found.json");
     let words = |seconds: &'static str| {
@@ -170,9 +168,8 @@ fn holding(directory: &std::path::Path, word: &str) -> Vec<String> {
 
 #[test]
 fn what_the_server_says_no_to_is_told_with_the_host() {
-    let name = "what_the_server_says_no_to_is_told_with_the_host";
-    let Some(net) = Net::start(name, 2) else { return };
-    let Some(database) = Database::start(name, &net) else { return };
+    let Some(net) = Net::start(2) else { return };
+    let Some(database) = Database::start(&net) else { return };
     let began = std::time::Instant::now();
     // Nothing is filled.
     let output = load(&net, "oltp_point_select", &["--threads=2"]).output().unwrap();

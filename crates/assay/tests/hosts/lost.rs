@@ -22,9 +22,9 @@ struct Bench {
 }
 
 impl Bench {
-    fn start(test: &str, hosts: u32) -> Option<Bench> {
-        let net = Net::start(test, hosts)?;
-        let database = Database::start(test, &net)?;
+    fn start(hosts: u32) -> Option<Bench> {
+        let net = Net::start(hosts)?;
+        let database = Database::start(&net)?;
         let book = net.world.write("book.txt", &BOOK.repeat(1200));
         let book = format!("--text={}", book.display());
         database.fill(&net, &["--schema=text", &book]);
@@ -48,8 +48,7 @@ impl Bench {
 
 #[test]
 fn a_cut_link_ends_both_ends_and_the_other_hosts_and_leaves_nothing() {
-    let name = "a_cut_link_ends_both_ends_and_the_other_hosts_and_leaves_nothing";
-    let Some(bench) = Bench::start(name, 2) else { return };
+    let Some(bench) = Bench::start(2) else { return };
     let [cut, other] = [&bench.net.hosts[0], &bench.net.hosts[1]];
     let child = bench.load();
     assert_eq!(bench.sessions().len(), 2, "each host has the book");
@@ -69,8 +68,7 @@ fn a_cut_link_ends_both_ends_and_the_other_hosts_and_leaves_nothing() {
 
 #[test]
 fn whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had() {
-    let name = "whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had";
-    let Some(bench) = Bench::start(name, 1) else { return };
+    let Some(bench) = Bench::start(1) else { return };
     let host = &bench.net.hosts[0];
     let noticed = |began: Instant| assert!(began.elapsed() < NOTICED_WITHIN, "{began:?}");
 
@@ -117,8 +115,7 @@ fn whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had() 
 
 #[test]
 fn a_link_that_is_cut_while_the_program_is_copied_leaves_no_part_of_it() {
-    let name = "a_link_that_is_cut_while_the_program_is_copied_leaves_no_part_of_it";
-    let Some(net) = Net::bare(name, 1) else { return };
+    let Some(net) = Net::bare(1) else { return };
     let host = &net.hosts[0];
     let mut command = net.command(&["host", "check", &host.name], "ssh_config");
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());

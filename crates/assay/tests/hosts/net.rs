@@ -61,7 +61,7 @@ fn inside(namespace: &str) -> Command {
 }
 
 /// Whether there can be such a network.
-fn has_net(test: &str) -> bool {
+fn has_net() -> bool {
     let has = |words: &[&str]| {
         Command::new(words[0])
             .args(&words[1..])
@@ -69,7 +69,7 @@ fn has_net(test: &str) -> bool {
             .is_ok_and(|output| output.status.success())
     };
     if !rustix::process::geteuid().is_root() || !Path::new(SSHD).exists() {
-        skip(test, "root and openssh-server");
+        skip("root and openssh-server");
         return false;
     }
     // Asked once: tests that ask at the same time would be in each other's way.
@@ -79,7 +79,7 @@ fn has_net(test: &str) -> bool {
         has(&["ip", "netns", "add", &probe]) && has(&["ip", "netns", "del", &probe])
     });
     if !can {
-        skip(test, "iproute2 and network namespaces");
+        skip("iproute2 and network namespaces");
     }
     can
 }
@@ -125,9 +125,9 @@ fn pids(namespace: &str) -> Vec<u32> {
 
 impl Net {
     /// With so many hosts, which have the program; nothing, said aloud, where there can be none.
-    pub fn start(test: &str, hosts: u32) -> Option<Net> {
+    pub fn start(hosts: u32) -> Option<Net> {
         static DIGEST: OnceLock<String> = OnceLock::new();
-        let net = Net::bare(test, hosts)?;
+        let net = Net::bare(hosts)?;
         let program = env!("CARGO_BIN_EXE_assay");
         let digest = DIGEST.get_or_init(|| done(&["sha256sum", program])[..16].to_owned());
         let entry = net.there().join("cache/programs").join(digest);
@@ -137,9 +137,9 @@ impl Net {
     }
 
     /// The same, with hosts that have nothing yet.
-    pub fn bare(test: &str, hosts: u32) -> Option<Net> {
+    pub fn bare(hosts: u32) -> Option<Net> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        if !has_net(test) {
+        if !has_net() {
             return None;
         }
         if NUMBER.load(Ordering::Relaxed) == 0 {

@@ -21,11 +21,11 @@ struct Bench {
 
 impl Bench {
     /// The first host is to have the server, which it finds in its cache; the others load it.
-    fn start(test: &str, hosts: u32) -> Option<Bench> {
-        if !has_server(test) {
+    fn start(hosts: u32) -> Option<Bench> {
+        if !has_server() {
             return None;
         }
-        let net = Net::start(test, hosts)?;
+        let net = Net::start(hosts)?;
         let list = net.world.run(&["server", "list", "--json"]);
         let list = String::from_utf8(list.stdout).unwrap();
         let servers = servers_of(&serde_json::from_str(&list).unwrap());
@@ -149,8 +149,7 @@ fn figure(study: &Path, name: &str) -> Vec<f64> {
 
 #[test]
 fn a_study_runs_across_one_host_with_the_server_and_two_that_load_it() {
-    let name = "a_study_runs_across_one_host_with_the_server_and_two_that_load_it";
-    let Some(bench) = Bench::start(name, 3) else { return };
+    let Some(bench) = Bench::start(3) else { return };
     let keys = "repeats = 2\nseconds = 3\nwarmup_seconds = 1\nrate = 100\narrivals = \"even\"\nload_hosts = [\"a\", \"b\"]";
     bench.plan(keys, "kind = \"image\"\nsize = \"1G\"");
     let looked = bench.command(&["--dry-run"]).output().unwrap();
@@ -200,8 +199,7 @@ fn a_study_runs_across_one_host_with_the_server_and_two_that_load_it() {
 
 #[test]
 fn what_is_lost_fails_its_run_and_no_other() {
-    let name = "what_is_lost_fails_its_run_and_no_other";
-    let Some(bench) = Bench::start(name, 3) else { return };
+    let Some(bench) = Bench::start(3) else { return };
     bench.plan(
         "repeats = 4\nseconds = 6\nload_hosts = [\"a\", \"b\"]",
         "kind = \"image\"\nsize = \"1G\"",
@@ -234,8 +232,7 @@ fn what_is_lost_fails_its_run_and_no_other() {
 
 #[test]
 fn a_server_elsewhere_can_be_loaded_from_here_until_ctrl_c() {
-    let name = "a_server_elsewhere_can_be_loaded_from_here_until_ctrl_c";
-    let Some(bench) = Bench::start(name, 1) else { return };
+    let Some(bench) = Bench::start(1) else { return };
     bench.plan("repeats = 2\nseconds = 2", "kind = \"directory\"");
     let (child, lines) = begin(bench.command(&["--no-live"]));
     let said = ended(&lines, 1);
@@ -252,8 +249,7 @@ fn a_server_elsewhere_can_be_loaded_from_here_until_ctrl_c() {
 
 #[test]
 fn a_server_here_can_be_loaded_from_elsewhere() {
-    let name = "a_server_here_can_be_loaded_from_elsewhere";
-    let Some(bench) = Bench::start(name, 1) else { return };
+    let Some(bench) = Bench::start(1) else { return };
     let plan = bench.plan("repeats = 1\nseconds = 2", "kind = \"directory\"");
     let text = std::fs::read_to_string(&plan).unwrap();
     let text = text.replace("server_host = \"db\"", "load_hosts = [\"db\"]");
@@ -266,8 +262,7 @@ fn a_server_here_can_be_loaded_from_elsewhere() {
 
 #[test]
 fn what_a_host_cannot_do_is_told_with_its_name_and_leaves_nothing() {
-    let name = "what_a_host_cannot_do_is_told_with_its_name_and_leaves_nothing";
-    let Some(bench) = Bench::start(name, 1) else { return };
+    let Some(bench) = Bench::start(1) else { return };
     let host = bench.db().name.clone();
     bench.plan("repeats = 1\nseconds = 2", "kind = \"directory\"");
     let began = std::time::Instant::now();

@@ -30,10 +30,10 @@ pub struct Turn {
 }
 
 /// The cluster in turn; nothing, said aloud, where there can be none.
-pub fn cluster(test: &str) -> Option<Turn> {
+pub fn cluster() -> Option<Turn> {
     static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
     static TURN: Mutex<()> = Mutex::new(());
-    if !has_drives(test) || !has_ceph(test) {
+    if !has_drives() || !has_ceph() {
         return None;
     }
     let cluster = {
@@ -48,11 +48,11 @@ pub fn cluster(test: &str) -> Option<Turn> {
 }
 
 /// Whether Ceph is here, or can be brought into the cache.
-pub fn has_ceph(test: &str) -> bool {
+pub fn has_ceph() -> bool {
     let fetched = Command::new(env!("CARGO_BIN_EXE_assay")).args(["pool", "fetch"]).status();
     let has = fetched.is_ok_and(|status| status.success());
     if !has {
-        skip(test, "Ceph, installed or to be fetched");
+        skip("Ceph, installed or to be fetched");
     }
     has
 }

@@ -23,7 +23,7 @@ fn changed(cluster: &Cluster, name: &str, change: impl Fn(&str) -> Option<String
 
 #[test]
 fn each_error_of_a_pool_is_one_line() {
-    let Some(cluster) = cluster("each_error_of_a_pool_is_one_line") else { return };
+    let Some(cluster) = cluster() else { return };
     let real = conf(&cluster).display().to_string();
     let stranger = cluster.write(
         "stranger.keyring",
@@ -87,8 +87,7 @@ fn each_error_of_a_pool_is_one_line() {
 #[test]
 fn a_full_pool_and_one_without_overwrites_are_told_apart() {
     use std::os::unix::fs::FileExt;
-    let test = "a_full_pool_and_one_without_overwrites_are_told_apart";
-    let Some(cluster) = cluster(test) else { return };
+    let Some(cluster) = cluster() else { return };
     cluster.done(&["pool", "create", "tiny", "--protect", "2", "--quota", "16M"]);
     cluster.done(&["pool", "image", "rbd:tiny/vol", "--size", "256M"]);
     let device = cluster.done(&["pool", "attach", "rbd:tiny/vol"]);
@@ -140,7 +139,7 @@ fn without_ceph_and_without_packages_it_is_said_what_to_install() {
 
 #[test]
 fn a_data_pool_without_overwrites_is_refused() {
-    let Some(cluster) = cluster("a_data_pool_without_overwrites_is_refused") else { return };
+    let Some(cluster) = cluster() else { return };
     // None that we make is so; a cluster's own may be.
     let conf = conf(&cluster).display().to_string();
     let ceph = |words: &[&str]| {
@@ -161,8 +160,7 @@ fn a_data_pool_without_overwrites_is_refused() {
 #[test]
 #[ignore = "takes a minute of waiting for stores that do not answer"]
 fn a_pool_that_lacks_too_many_stores_is_given_up_on() {
-    let test = "a_pool_that_lacks_too_many_stores_is_given_up_on";
-    let Some(cluster) = cluster(test) else { return };
+    let Some(cluster) = cluster() else { return };
     cluster.done(&["pool", "image", "rbd:ec/waits", "--size", "16M"]);
     let stores = ["0", "2"];
     stores.iter().for_each(|store| drop(cluster.done(&["pool", "kill-store", store])));

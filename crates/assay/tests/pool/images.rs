@@ -8,8 +8,7 @@ use crate::drives::{Drives, MIB, noise, system, unmount};
 
 #[test]
 fn an_image_has_one_writer_also_where_the_other_knows_nothing_of_it() {
-    let test = "an_image_has_one_writer_also_where_the_other_knows_nothing_of_it";
-    let Some(cluster) = cluster(test) else { return };
+    let Some(cluster) = cluster() else { return };
     let image = "rbd:rep/shared";
     cluster.done(&["pool", "image", image, "--size", "64M"]);
     cluster.done(&["pool", "attach", image]);
@@ -31,8 +30,7 @@ fn an_image_has_one_writer_also_where_the_other_knows_nothing_of_it() {
 
 #[test]
 fn what_was_discarded_is_zero_and_the_rest_stays() {
-    let test = "what_was_discarded_is_zero_and_the_rest_stays";
-    let Some(cluster) = cluster(test) else { return };
+    let Some(cluster) = cluster() else { return };
     for image in ["rbd:rep/discarded", "rbd:ec/discarded"] {
         cluster.done(&["pool", "image", image, "--size", "64M"]);
         let device = cluster.done(&["pool", "attach", image]);
@@ -60,8 +58,7 @@ fn what_was_discarded_is_zero_and_the_rest_stays() {
 
 #[test]
 fn an_audit_guarantees_nothing_of_an_image() {
-    let test = "an_audit_guarantees_nothing_of_an_image";
-    let Some(cluster) = cluster(test) else { return };
+    let Some(cluster) = cluster() else { return };
     let image = "rbd:rep/audited";
     cluster.done(&["pool", "image", image, "--size", "64M"]);
     let device = cluster.done(&["pool", "attach", image]);
@@ -83,8 +80,7 @@ fn an_audit_guarantees_nothing_of_an_image() {
 
 #[test]
 fn a_pool_that_compresses_takes_less_than_is_stored() {
-    let test = "a_pool_that_compresses_takes_less_than_is_stored";
-    let Some(cluster) = cluster(test) else { return };
+    let Some(cluster) = cluster() else { return };
     let words = ["--compression", "aggressive", "--compression-algorithm", "zstd"];
     cluster.done(&[&["pool", "create", "small", "--protect", "2"][..], &words].concat());
     cluster.done(&["pool", "image", "rbd:small/vol", "--size", "64M"]);

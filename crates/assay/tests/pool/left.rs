@@ -11,7 +11,7 @@ use crate::drives::Drives;
 
 #[test]
 fn a_killed_cluster_leaves_nothing_that_clean_does_not_find() {
-    if !has_ceph("a_killed_cluster_leaves_nothing_that_clean_does_not_find") {
+    if !has_ceph() {
         return;
     }
     let world = Drives::new();

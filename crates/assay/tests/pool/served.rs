@@ -49,11 +49,10 @@ fn attach(cluster: &Cluster, image: &str) -> (String, Duration) {
 
 #[test]
 fn an_image_survives_kills_of_its_server_under_fio() {
-    let test = "an_image_survives_kills_of_its_server_under_fio";
-    if !has_fio(test) {
+    if !has_fio() {
         return;
     }
-    let Some(cluster) = cluster(test) else { return };
+    let Some(cluster) = cluster() else { return };
     let image = "rbd:rep/fio";
     cluster.done(&["pool", "image", image, "--size", "128M"]);
     let (mut device, _) = attach(&cluster, image);

@@ -149,13 +149,13 @@ fn wait_for(answers: &Receiver<()>, count: usize) {
 }
 
 /// The whole story, of an image that is attached so.
-fn survives(test: &str, image: &str, kind: &'static str) {
-    let Some(cluster) = cluster(test) else { return };
-    if !has_server(test) {
+fn survives(image: &str, kind: &'static str) {
+    let Some(cluster) = cluster() else { return };
+    if !has_server() {
         return;
     }
     let Some(mut bench) = Bench::new(&cluster, image, kind) else {
-        return skip(test, "MySQL or Percona Server");
+        return skip("MySQL or Percona Server");
     };
     bench.load_and_kill("1");
     cluster.wait_until("degraded", |figures| figures["clean"] == false);
@@ -169,18 +169,15 @@ fn survives(test: &str, image: &str, kind: &'static str) {
 
 #[test]
 fn a_store_of_two_copies_dies_under_mysql_and_no_commit_is_lost() {
-    let test = "a_store_of_two_copies_dies_under_mysql_and_no_commit_is_lost";
-    survives(test, "rbd:rep/mysql", "pool");
+    survives("rbd:rep/mysql", "pool");
 }
 
 #[test]
 fn a_store_of_an_erasure_coded_pool_dies_under_mysql_and_no_commit_is_lost() {
-    let test = "a_store_of_an_erasure_coded_pool_dies_under_mysql_and_no_commit_is_lost";
-    survives(test, "rbd:ec/mysql", "pool");
+    survives("rbd:ec/mysql", "pool");
 }
 
 #[test]
 fn a_store_dies_below_a_software_drive_and_no_commit_is_lost() {
-    let test = "a_store_dies_below_a_software_drive_and_no_commit_is_lost";
-    survives(test, "rbd:rep/drive", "drive");
+    survives("rbd:rep/drive", "drive");
 }

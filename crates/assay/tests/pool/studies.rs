@@ -37,12 +37,11 @@ fn results(study: &Connection, run: i64) -> std::collections::BTreeMap<String, f
 
 #[test]
 fn a_private_pool_loses_a_store_under_two_servers_and_the_report_tells() {
-    let name = "a_private_pool_loses_a_store_under_two_servers_and_the_report_tells";
-    if !has_server(name) {
+    if !has_server() {
         return;
     }
     // For its turn: two clusters that work at once would wait for each other.
-    let Some(_turn) = cluster(name) else { return };
+    let Some(_turn) = cluster() else { return };
     let world = World::new();
     world.write(
         "plan.toml",
@@ -121,11 +120,10 @@ fn images(cluster: &Cluster) -> Vec<String> {
 
 #[test]
 fn a_study_in_somebodys_pool_leaves_no_image_there_killed_or_not() {
-    let name = "a_study_in_somebodys_pool_leaves_no_image_there_killed_or_not";
-    if !has_server(name) {
+    if !has_server() {
         return;
     }
-    let Some(cluster) = cluster(name) else { return };
+    let Some(cluster) = cluster() else { return };
     let world = World::new();
     let plan = format!(
         r#"{HEAD}
@@ -166,8 +164,7 @@ rig = {{ kind = "pool", pool = {{ size = "1G", ceph_conf = "{}", name = "rep" }}
 
 #[test]
 fn a_plan_that_asks_too_much_of_a_pool_is_refused_in_a_line() {
-    let name = "a_plan_that_asks_too_much_of_a_pool_is_refused_in_a_line";
-    let Some(cluster) = cluster(name) else { return };
+    let Some(cluster) = cluster() else { return };
     let conf = conf(&cluster);
     let world = World::new();
     for (pool, phases, says) in [

@@ -104,7 +104,7 @@ fn scipy_agrees() {
         "quantiles": shares, "cosines": known.df as u32, "power": powers,
     });
     let Some(theirs) = scipy(&question) else {
-        return skip("scipy_agrees", "scipy (Debian's python3-scipy)");
+        return skip("scipy (Debian's python3-scipy)");
     };
     close(&t.map(|(p, df)| t_quantile(p, df)), &theirs["t"], "t quantiles");
     close(&t_p.map(|(t, df)| t_two_sided_p(t, df)), &theirs["t_p"], "p of t");

@@ -137,7 +137,7 @@ fn grown_while<const N: usize>(
 #[test]
 fn the_device_wrote_what_we_wrote() {
     let Some(directory) = directory_on_a_device() else {
-        return skip("counting a device's bytes", "a file system on a block device");
+        return skip("a file system on a block device");
     };
     let file = directory.path().join("data");
     let bytes = (16 * MIB) as f64;
@@ -191,7 +191,7 @@ fn run(program: &str, arguments: &[&str]) -> Option<String> {
 #[test]
 fn a_loop_device_is_monitored_above_and_below() {
     let Some(rig) = Loop::set_up() else {
-        return skip("monitoring under a loop device", "root, loop devices and mkfs.ext4");
+        return skip("root, loop devices and mkfs.ext4");
     };
     let mounted = rig.mount_point();
     let (monitor, origin) = start(targets(&mounted));
@@ -283,7 +283,7 @@ fn what_is_missing_is_noted_and_the_rest_goes_on() {
 
 #[test]
 fn a_real_server_is_seen_from_inside() {
-    let Some(binary) = testing::binary("monitoring a server", Flavour::Mysql) else { return };
+    let Some(binary) = testing::binary(Flavour::Mysql) else { return };
     let directory = tempfile::tempdir().unwrap();
     let server = testing::running(&binary, directory.path());
     let mut session = mysql::Conn::new(testing::opts(&server)).unwrap();

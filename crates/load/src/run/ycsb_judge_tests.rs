@@ -20,7 +20,7 @@ const RECORDS: u64 = 1000;
 const OPERATIONS: u64 = 40_000;
 
 /// The directory of YCSB's jars; nothing where Java or Maven is missing.
-fn jars(test: &str) -> Option<&'static Path> {
+fn jars() -> Option<&'static Path> {
     static JARS: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = JARS.get_or_init(|| {
         let is_there = |program: &str| {
@@ -29,7 +29,7 @@ fn jars(test: &str) -> Option<&'static Path> {
         (is_there("java") && is_there("mvn")).then(fetch)
     });
     if found.is_none() {
-        skip(test, "java and mvn (packages default-jre-headless and maven)");
+        skip("java and mvn (packages default-jre-headless and maven)");
     }
     found.as_deref()
 }
@@ -248,7 +248,7 @@ fn with(more: &[&'static str]) -> Vec<String> {
 
 #[test]
 fn operations_keys_and_bytes_are_those_of_ycsbs_own_core() {
-    let Some(jars) = jars("operations_keys_and_bytes_are_those_of_ycsbs_own_core") else { return };
+    let Some(jars) = jars() else { return };
     let scans = |more: &[&'static str]| with(&[&SCANS[..], more].concat());
     let cases = [
         ("a", with(&["readproportion=0.5", "updateproportion=0.5", "requestdistribution=zipfian"])),
@@ -308,7 +308,7 @@ fn operations_keys_and_bytes_are_those_of_ycsbs_own_core() {
 
 #[test]
 fn the_load_phase_inserts_the_same_keys_in_the_same_order() {
-    let Some(jars) = jars("the_load_phase_inserts_the_same_keys_in_the_same_order") else { return };
+    let Some(jars) = jars() else { return };
     let properties = [format!("recordcount={RECORDS}")];
     let properties: Vec<&str> = properties.iter().map(String::as_str).collect();
     let keys =
@@ -324,7 +324,7 @@ fn the_load_phase_inserts_the_same_keys_in_the_same_order() {
 /// The negative control: what is another workload is found to be one.
 #[test]
 fn the_comparison_finds_what_differs() {
-    let Some(jars) = jars("the_comparison_finds_what_differs") else { return };
+    let Some(jars) = jars() else { return };
     let properties =
         with(&["readproportion=0.5", "updateproportion=0.5", "requestdistribution=zipfian"]);
     let given =

@@ -190,8 +190,7 @@ fn ranges_off_the_disk_and_files_cut_short_are_told_apart() {
 
 #[test]
 fn a_full_file_system_is_full() {
-    const NAME: &str = "a_full_file_system_is_full";
-    if !is_root(NAME) {
+    if !is_root() {
         return;
     }
     let mount = TestMount::new("tmpfs", Path::new("tmpfs"), "size=1m");
@@ -209,8 +208,7 @@ fn a_full_file_system_is_full() {
 
 #[test]
 fn a_block_device_is_sized_held_and_given_back() {
-    const NAME: &str = "a_block_device_is_sized_held_and_given_back";
-    if !is_root(NAME) {
+    if !is_root() {
         return;
     }
     let place = directory();
@@ -237,8 +235,7 @@ fn a_block_device_is_sized_held_and_given_back() {
 
 #[test]
 fn a_mounted_block_device_is_held_until_it_is_unmounted() {
-    const NAME: &str = "a_mounted_block_device_is_held_until_it_is_unmounted";
-    if !is_root(NAME) {
+    if !is_root() {
         return;
     }
     let place = directory();
@@ -271,8 +268,7 @@ fn open_when_free(path: &Path, access: Access) -> Result<FileMedia, MediaError> 
 
 #[test]
 fn a_file_and_a_loop_device_over_it_have_one_writer() {
-    const NAME: &str = "a_file_and_a_loop_device_over_it_have_one_writer";
-    if !is_root(NAME) {
+    if !is_root() {
         return;
     }
     let place = directory();

@@ -16,7 +16,7 @@ fn open(browser: &mut Browser, report: &Report, rest: &str) {
 
 #[test]
 fn the_address_holds_what_is_switched_chosen_and_zoomed_to() {
-    let Some(mut browser) = browser::start("the address's test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     open(&mut browser, &report, "");
     let state = "[[...document.querySelectorAll('[data-switch]')].map((one) => one.getAttribute('aria-pressed')),
@@ -53,7 +53,7 @@ fn the_address_holds_what_is_switched_chosen_and_zoomed_to() {
 
 #[test]
 fn headings_are_links_and_a_link_opens_what_is_folded() {
-    let Some(mut browser) = browser::start("the headings' test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     open(&mut browser, &report, "");
     let lacking = browser.ask(
@@ -87,7 +87,7 @@ const TABLE: &str = "<div class=\"table\" tabindex=\"0\"><table id=\"sizes\" cla
 
 #[test]
 fn a_table_is_sorted_by_value_within_its_blocks() {
-    let Some(mut browser) = browser::start("the sorting's test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     let page = report.html().replacen("<main", &format!("<div>{TABLE}</div><main"), 1);
     fs::write(&report.written.html, page).unwrap();
@@ -122,7 +122,7 @@ fn size_of_png(address: &str) -> (u32, u32) {
 
 #[test]
 fn saved_pictures_carry_title_key_and_source_on_white() {
-    let Some(mut browser) = browser::start("the pictures' test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(Look { width: 1440, height: 900, is_dark: true });
     browser.open(&format!("file://{}?all", report.written.html.display()));
@@ -176,7 +176,7 @@ fn saved_pictures_carry_title_key_and_source_on_white() {
 
 #[test]
 fn the_answer_is_copied_and_where_there_is_no_clipboard_it_is_there_to_be_taken() {
-    let Some(mut browser) = browser::start("the copying's test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     open(&mut browser, &report, "");
     let sentence = browser.ask("document.querySelector('.sentence').textContent.trim()");

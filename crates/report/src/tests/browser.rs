@@ -34,14 +34,14 @@ pub(super) struct Look {
 }
 
 /// The browser to test with, or nothing, said aloud, where there is none.
-pub(super) fn start(what: &str) -> Option<Browser> {
+pub(super) fn start() -> Option<Browser> {
     let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
     let directories = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&directories)
         .flat_map(|directory| names.map(|name| directory.join(name)))
         .find(|path| path.is_file());
     let Some(program) = found else {
-        assay_testing::skip(what, "chromium on PATH; install the package chromium");
+        assay_testing::skip("chromium on PATH; install the package chromium");
         return None;
     };
     Some(Browser::launch(&program))

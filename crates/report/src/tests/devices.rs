@@ -29,7 +29,7 @@ fn touch(browser: &mut Browser) {
 
 #[test]
 fn nothing_is_wider_than_its_column_without_a_hint() {
-    let Some(mut browser) = browser::start("the widths' test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     for width in [1920, 1440, 800, 400] {
         open(&mut browser, &report, Look { width, ..DESK }, "?all");
@@ -76,7 +76,7 @@ fn swipe(browser: &mut Browser) -> f64 {
 
 #[test]
 fn a_swipe_over_a_chart_scrolls_the_page_and_buttons_zoom() {
-    let Some(mut browser) = browser::start("the swipe's test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     touch(&mut browser);
     open(&mut browser, &report, TELEPHONE, "");
@@ -97,7 +97,7 @@ fn a_swipe_over_a_chart_scrolls_the_page_and_buttons_zoom() {
 
 #[test]
 fn a_finger_finds_every_control() {
-    let Some(mut browser) = browser::start("the targets' test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     touch(&mut browser);
     open(&mut browser, &report, TELEPHONE, "?all");
@@ -111,7 +111,7 @@ fn a_finger_finds_every_control() {
 
 #[test]
 fn every_chart_has_a_key_for_what_it_draws_and_for_nothing_else() {
-    let Some(mut browser) = browser::start("the keys' test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     open(&mut browser, &report, DESK, "?all");
     assert_eq!(browser.ask(include_str!("keys.js")), json!([]));
@@ -144,7 +144,7 @@ fn pages(pdf: &[u8]) -> Vec<u64> {
 
 #[test]
 fn paper_holds_everything_in_the_light_and_afterwards_all_is_as_it_was() {
-    let Some(mut browser) = browser::start("the print's test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     open(&mut browser, &report, Look { is_dark: true, ..DESK }, "");
     let open_parts = "document.querySelectorAll('details[open]').length";
@@ -188,7 +188,7 @@ fn press(browser: &mut Browser, key: &str, code: u32) {
 
 #[test]
 fn the_keyboard_skips_to_the_results_and_stops_seldom_and_in_sight() {
-    let Some(mut browser) = browser::start("the stops' test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     open(&mut browser, &report, DESK, "");
     press(&mut browser, "Tab", 9);

@@ -33,7 +33,7 @@ const WORDS_CUT_OFF: &str = "(() => {
 
 #[test]
 fn the_verdict_and_its_numbers_are_on_the_first_screen() {
-    let Some(mut browser) = browser::start("the first screen's test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     for (width, height) in SIZES {
         open(&mut browser, &report, width, height);
@@ -87,7 +87,7 @@ const NAMES_ABOVE: &str = "(() => {
 
 #[test]
 fn on_a_telephone_names_stand_above_their_rows_and_the_chart_has_the_width() {
-    let Some(mut browser) = browser::start("the narrow chart's test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let long =
         vec!["plain, doublewrite on", "CSD, doublewrite off", "plain, zlib pages, doublewrite on"];
     for shape in [Shape::small(), Shape { configs: long, ..Shape::small() }] {
@@ -105,7 +105,7 @@ fn on_a_telephone_names_stand_above_their_rows_and_the_chart_has_the_width() {
 
 #[test]
 fn a_charts_menu_is_reached_and_left_by_keyboard_and_saves_what_is_drawn() {
-    let Some(mut browser) = browser::start("the menus' test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     open(&mut browser, &report, 1440, 900);
     // A figure of several panels has one menu, and its picture holds all of them.
@@ -140,7 +140,7 @@ fn a_charts_menu_is_reached_and_left_by_keyboard_and_saves_what_is_drawn() {
 
 #[test]
 fn a_zoom_into_seconds_holds_for_every_chart_of_seconds() {
-    let Some(mut browser) = browser::start("the zoom's test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     open(&mut browser, &report, 1440, 900);
     let ranges = "JSON.stringify([...new Set([...document.querySelectorAll('.panel .chart')]

@@ -64,7 +64,7 @@ fn click(browser: &mut Browser, selector: &str) {
 
 #[test]
 fn every_chart_draws_on_laptop_and_phone_in_light_and_dark() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     for look in LOOKS {
         browser.look(look);
@@ -90,7 +90,7 @@ const DEMO_HEIGHT_MOST: f64 = 9_000.0;
 
 #[test]
 fn a_page_of_the_demos_size_opens_in_ten_screens() {
-    let Some(mut browser) = browser::start("the page's height") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let demo = Shape {
         configs: vec!["csd", "csd-dw", "plain-dw", "plain-dw again", "plain, zlib pages"],
         threads: vec![1, 8],
@@ -110,7 +110,7 @@ fn a_page_of_the_demos_size_opens_in_ten_screens() {
 
 #[test]
 fn charts_out_of_sight_wait_until_they_are_scrolled_to() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     browser.open(&url(&report.written.html));
@@ -130,7 +130,7 @@ fn charts_out_of_sight_wait_until_they_are_scrolled_to() {
 
 #[test]
 fn a_config_is_switched_off_and_on_everywhere() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     let url = open(&mut browser, &report);
@@ -166,7 +166,7 @@ fn pairs(before: &Value, after: &Value) -> Vec<(i64, i64)> {
 
 #[test]
 fn the_chosen_trial_is_what_is_shown_on_one_scale() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     let url = open(&mut browser, &report);
@@ -208,7 +208,7 @@ fn assert_shows(browser: &mut Browser, report: &Report, config: usize, name: &st
 
 #[test]
 fn a_failed_trial_says_so_in_place_of_its_charts() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     let url = open(&mut browser, &report);
@@ -228,7 +228,7 @@ fn a_failed_trial_says_so_in_place_of_its_charts() {
 
 #[test]
 fn any_counter_any_figure_and_the_other_theme_can_be_chosen() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     let url = open(&mut browser, &report);
@@ -252,7 +252,7 @@ fn any_counter_any_figure_and_the_other_theme_can_be_chosen() {
 
 #[test]
 fn a_chart_can_be_saved_and_the_page_printed() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     browser.open(&url(&report.written.html));
@@ -272,7 +272,7 @@ fn a_chart_can_be_saved_and_the_page_printed() {
 
 #[test]
 fn a_large_report_draws_what_is_seen_and_no_more() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::large());
     browser.look(LAPTOP);
     browser.open(&url(&report.written.html));
@@ -296,7 +296,7 @@ fn a_large_report_draws_what_is_seen_and_no_more() {
 
 #[test]
 fn the_smallest_studies_are_pages_too() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     browser.look(LAPTOP);
     let one = Shape { configs: vec![HOSTILE], threads: vec![8], repeats: 1, ..Shape::small() };
     let one = report(&Shape { workloads: vec!["read_write", "b"], has_trouble: false, ..one });
@@ -315,7 +315,7 @@ fn the_smallest_studies_are_pages_too() {
 
 #[test]
 fn the_check_finds_a_chart_whose_data_are_broken() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     let whole = report.html();
@@ -330,7 +330,7 @@ fn the_check_finds_a_chart_whose_data_are_broken() {
 
 #[test]
 fn the_check_finds_what_is_too_wide_too_pale_or_thrown() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
     let worse = "<p style=\"width:3000px;color:#aaa;background:#fff\">wide</p><script>throw Error('oh')</script></body>";
@@ -343,7 +343,7 @@ fn the_check_finds_what_is_too_wide_too_pale_or_thrown() {
 
 #[test]
 fn whoever_fetches_is_caught_and_the_pages_policy_refuses_it() {
-    let Some(mut browser) = browser::start("the report's browser test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     let fetching = "<img src=\"http://127.0.0.1:9/pixel.png\"></body>";
     let page = report.html().replace("</body>", fetching);

@@ -151,7 +151,7 @@ const MARKS: &str = "assay.drawAll().then(() => { const { layout } = document.qu
 
 #[test]
 fn phases_and_what_happens_are_marked_on_the_time_axis() {
-    let Some(mut browser) = browser::start("the marks of phases") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = study();
     browser.look(Look { width: 1440, height: 900, is_dark: false });
     browser.open(&format!("file://{}?all", report.written.html.display()));

@@ -80,7 +80,7 @@ fn press(browser: &mut Browser, key: &str) -> String {
 
 #[test]
 fn the_keyboard_zooms_and_moves_every_chart_of_seconds() {
-    let Some(mut browser) = browser::start("the keyboard's test") else { return };
+    let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(Look { width: 1440, height: 900, is_dark: false });
     browser.open(&format!("file://{}?all", report.written.html.display()));

@@ -214,14 +214,13 @@ mod tests {
     /// What systemd says of our unit, of which it must find nothing wrong; what it says of others is theirs.
     #[test]
     fn systemd_finds_nothing_wrong_with_the_unit() {
-        let name = "systemd_finds_nothing_wrong_with_the_unit";
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("assay-drive@.service");
         for media in ["/srv/vol.img", "/srv/my drive-1.img", "/dev/nvme1n1"] {
             let unit = unit(media);
             fs::write(&path, unit.service()).unwrap();
             let Some((is_sound, said)) = verify(directory.path(), &unit.name()) else {
-                return skip(name, "systemd-analyze");
+                return skip("systemd-analyze");
             };
             assert!(is_sound && !said.contains("assay-drive"), "{media}: {said}");
         }
@@ -235,9 +234,8 @@ mod tests {
     /// The mount that systemd makes of our line waits for our unit, and is stopped before it.
     #[test]
     fn systemd_makes_a_mount_of_the_line_that_depends_on_the_unit() {
-        let name = "systemd_makes_a_mount_of_the_line_that_depends_on_the_unit";
         if !Path::new(GENERATOR).exists() {
-            return skip(name, "systemd-fstab-generator");
+            return skip("systemd-fstab-generator");
         }
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);

@@ -80,7 +80,7 @@ fn survives(drives: &Drives, size: &Size, mut cut: impl FnMut()) {
 
 #[test]
 fn a_large_drive_is_there_again_within_seconds_of_a_kill() {
-    if !has_fio("a_large_drive_is_there_again_within_seconds_of_a_kill") {
+    if !has_fio() {
         return;
     }
     let size = Size::wanted();
@@ -91,7 +91,7 @@ fn a_large_drive_is_there_again_within_seconds_of_a_kill() {
 
 #[test]
 fn a_large_drive_is_there_again_within_seconds_of_a_power_cut() {
-    if !has_fio("a_large_drive_is_there_again_within_seconds_of_a_power_cut") {
+    if !has_fio() {
         return;
     }
     let (size, seed) = (Size::wanted(), seed());

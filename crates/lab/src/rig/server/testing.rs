@@ -7,11 +7,11 @@ use assay_testing::skip;
 
 /// The server of that make, fetched if need be; without one the test `name` is skipped aloud, and fails where
 /// everything is required.
-pub fn binary(name: &str, flavour: Flavour) -> Option<Binary> {
+pub fn binary(flavour: Flavour) -> Option<Binary> {
     match find_or_fetch(&Wanted::Flavour(flavour), &|line| eprintln!("{line}")) {
         Ok(binary) => Some(binary),
         Err(error) => {
-            skip(name, &format!("a {flavour} server ({error:#})"));
+            skip(&format!("a {flavour} server ({error:#})"));
             None
         }
     }

@@ -23,7 +23,7 @@ fn refusal(binary: &Binary, start: &Start) -> String {
 }
 
 fn lives(flavour: Flavour) {
-    let Some(binary) = binary("a server's life", flavour) else { return };
+    let Some(binary) = binary(flavour) else { return };
     let directory = tempfile::tempdir().unwrap();
     let mut start = prepared(&binary, directory.path(), &[("max_connections", "77")]);
     start.cpus = vec![0];
@@ -79,7 +79,7 @@ fn mariadb_lives() {
 }
 
 fn settings_are_refused(flavour: Flavour) {
-    let Some(binary) = binary("a refused setting", flavour) else { return };
+    let Some(binary) = binary(flavour) else { return };
     let directory = tempfile::tempdir().unwrap();
     let mut start = prepared(&binary, directory.path(), &[]);
     for (name, value, words) in [
@@ -114,7 +114,7 @@ fn mariadb_refuses_settings_in_its_own_words() {
 
 #[test]
 fn a_server_that_dies_at_start_shows_its_log() {
-    let Some(binary) = binary("a death at start", Flavour::Mysql) else { return };
+    let Some(binary) = binary(Flavour::Mysql) else { return };
     let directory = tempfile::tempdir().unwrap();
     let start = prepared(&binary, directory.path(), &[]);
     fs::write(start.datadir.join("ibdata1"), "rubbish").unwrap();
@@ -125,7 +125,7 @@ fn a_server_that_dies_at_start_shows_its_log() {
 
 #[test]
 fn a_server_that_vanishes_says_how() {
-    let Some(binary) = binary("a vanishing server", Flavour::Mysql) else { return };
+    let Some(binary) = binary(Flavour::Mysql) else { return };
     let directory = tempfile::tempdir().unwrap();
     let mut server = running(&binary, directory.path());
     assert_eq!(server.ended().unwrap(), None);
@@ -147,7 +147,7 @@ fn a_server_that_vanishes_says_how() {
 
 #[test]
 fn what_is_in_use_is_told_at_once() {
-    let Some(binary) = binary("a second server", Flavour::Mysql) else { return };
+    let Some(binary) = binary(Flavour::Mysql) else { return };
     let directory = tempfile::tempdir().unwrap();
     let first = prepared(&binary, directory.path(), &[]);
     let _server = super::start(&binary, &first).unwrap();
@@ -167,7 +167,7 @@ fn what_is_in_use_is_told_at_once() {
 }
 
 fn tcp_is_guarded(flavour: Flavour) {
-    let Some(binary) = binary("a TCP port", flavour) else { return };
+    let Some(binary) = binary(flavour) else { return };
     let directory = tempfile::tempdir().unwrap();
     let mut start = prepared(&binary, directory.path(), &[]);
     let number = assay_testing::free_port();
@@ -205,7 +205,7 @@ fn mariadb_s_port_is_guarded() {
 
 #[test]
 fn clones_are_servers_of_their_own_and_layouts_are_kept_apart() {
-    let Some(binary) = binary("clones of a template", Flavour::Mysql) else { return };
+    let Some(binary) = binary(Flavour::Mysql) else { return };
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     let start = prepared(&binary, &at("one"), &[]);
@@ -224,7 +224,7 @@ fn clones_are_servers_of_their_own_and_layouts_are_kept_apart() {
 
 #[test]
 fn a_layout_that_the_server_refuses_is_told_in_its_words() {
-    let Some(binary) = binary("a refused layout", Flavour::Mysql) else { return };
+    let Some(binary) = binary(Flavour::Mysql) else { return };
     let directory = tempfile::tempdir().unwrap();
     let settings = Settings::from([("innodb-page-size".to_string(), "5000".to_string())]);
     let error = make_datadir(&binary, &settings, &directory.path().join("data"), &|_| {});

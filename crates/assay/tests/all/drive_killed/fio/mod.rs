@@ -49,21 +49,21 @@ fn caught(mut bench: Bench) -> Verdict {
 
 #[test]
 fn a_drive_on_a_file_survives_kills_under_fio() {
-    if has_fio("a_drive_on_a_file_survives_kills_under_fio") {
+    if has_fio() {
         survives(Bench::on_a_file(seed(), Sabotage::None));
     }
 }
 
 #[test]
 fn a_drive_survives_kills_that_cost_its_media_what_was_not_flushed() {
-    if has_fio("a_drive_survives_kills_that_cost_its_media_what_was_not_flushed") {
+    if has_fio() {
         survives(Bench::on_power(seed(), Sabotage::None));
     }
 }
 
 #[test]
 fn a_drive_that_tears_is_caught() {
-    if has_fio("a_drive_that_tears_is_caught") {
+    if has_fio() {
         let verdict = caught(Bench::on_a_file(seed(), Sabotage::Tear));
         println!("{verdict:#?}");
         assert!(verdict.contract.unwrap().contains("Torn"));
@@ -72,7 +72,7 @@ fn a_drive_that_tears_is_caught() {
 
 #[test]
 fn a_flush_that_lies_is_caught_by_both_judges() {
-    if has_fio("a_flush_that_lies_is_caught_by_both_judges") {
+    if has_fio() {
         let verdict = caught(Bench::on_power(seed(), Sabotage::LyingFlush));
         println!("{verdict:#?}");
         assert!(verdict.contract.unwrap().contains("Lost"));

@@ -21,17 +21,17 @@ const ROUNDS: u64 = 2;
 const CONTROL_ROUNDS: u64 = 12;
 
 /// The arrangement that `make` builds; nothing, said aloud, where that cannot be.
-fn bench(test: &str, make: impl FnOnce(u64) -> Option<Bench>) -> Option<Bench> {
-    if !has_drives(test) || !has_server(test) {
+fn bench(make: impl FnOnce(u64) -> Option<Bench>) -> Option<Bench> {
+    if !has_drives() || !has_server() {
         return None;
     }
     if !Path::new("/usr/sbin/mkfs.xfs").exists() {
-        skip(test, "mkfs.xfs");
+        skip("mkfs.xfs");
         return None;
     }
     let bench = make(seed());
     if bench.is_none() {
-        skip(test, "MySQL or Percona Server");
+        skip("MySQL or Percona Server");
     }
     bench
 }
@@ -55,7 +55,7 @@ fn survives(mut bench: Bench) {
 #[test]
 fn mysql_on_a_drive_on_a_file_survives_kills() {
     let make = |seed| Bench::on_a_file(seed, FileSystem::Ext4);
-    if let Some(bench) = bench("mysql_on_a_drive_on_a_file_survives_kills", make) {
+    if let Some(bench) = bench(make) {
         survives(bench);
     }
 }
@@ -63,8 +63,7 @@ fn mysql_on_a_drive_on_a_file_survives_kills() {
 #[test]
 fn mysql_survives_kills_that_cost_the_drives_media_what_was_not_flushed() {
     let make = |seed| Bench::on_power(seed, FileSystem::Xfs);
-    let name = "mysql_survives_kills_that_cost_the_drives_media_what_was_not_flushed";
-    if let Some(bench) = bench(name, make) {
+    if let Some(bench) = bench(make) {
         survives(bench);
     }
 }
@@ -72,7 +71,7 @@ fn mysql_survives_kills_that_cost_the_drives_media_what_was_not_flushed() {
 #[test]
 fn a_flush_that_lies_costs_committed_transactions() {
     let make = |seed| Bench::on_power(seed, FileSystem::Ext4);
-    if let Some(mut bench) = bench("a_flush_that_lies_costs_committed_transactions", make) {
+    if let Some(mut bench) = bench(make) {
         bench.lie();
         let problem = bench.round().unwrap_err();
         println!("{problem}");
@@ -84,7 +83,7 @@ fn a_flush_that_lies_costs_committed_transactions() {
 #[ignore = "takes minutes until a cut falls within a page; `a_flush_that_lies` is the control of every run"]
 fn torn_pages_are_noticed() {
     let make = |seed| Bench::on_power(seed, FileSystem::Ext4);
-    if let Some(mut bench) = bench("torn_pages_are_noticed", make) {
+    if let Some(mut bench) = bench(make) {
         bench.tear();
         // The first attach was as it should be.
         let problem = (0..CONTROL_ROUNDS).find_map(|_| bench.round().err());
