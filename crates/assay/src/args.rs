@@ -160,4 +160,12 @@ mod tests {
         let wrapped = clap::Command::new("control").after_help("A sentence that\ngoes on.");
         assert_eq!(broken(&wrapped), ["goes on."]);
     }
+
+    /// The launcher prints this file before anything is built.
+    #[test]
+    fn the_list_of_commands_that_needs_no_build_is_the_one_that_is_built() {
+        let help = Arguments::command().term_width(100).render_long_help().to_string();
+        let kept = include_str!("../../../docs/commands.txt");
+        assert_eq!(kept, help, "docs/commands.txt is what `assay --help` prints; write it anew");
+    }
 }

@@ -103,7 +103,7 @@ fn beside(command: Command, server: &mut Server, interrupt: &Interrupt) -> Resul
 }
 
 fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
-    let wanted = args.server.as_ref().map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
+    let wanted = Wanted::named(args.server.as_ref());
     let say = |text: &str| crate::print::note(text);
     let location = args.location.canonicalize().with_context(|| {
         format!(

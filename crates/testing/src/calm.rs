@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::skip::own_name;
+use crate::skip::{note, own_name};
 
 /// Attempts of a test whose failures all came while the machine was disturbed.
 const ATTEMPTS_MOST: u32 = 3;
@@ -39,10 +39,10 @@ fn calm_by<T>(mut test: impl FnMut() -> T, mut stolen_percent: impl FnMut() -> f
             resume_unwind(panic);
         }
         attempt += 1;
-        eprintln!(
-            "DISTURBED: the hypervisor took {stolen:.0} % of the CPU time of {}; attempt {attempt} follows",
+        note(&format!(
+            "DISTURBED: the hypervisor took {stolen:.0} % of the CPU time during {}; attempt {attempt} follows",
             own_name()
-        );
+        ));
     }
 }
 

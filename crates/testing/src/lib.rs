@@ -1,11 +1,7 @@
 //! Helpers that the tests of every crate share: how much of a test runs, skipping aloud, the machine's
 //! calm, free ports. Only tests depend on this crate.
 
-#![allow(
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "a test fails by panicking, and says what it skips"
-)]
+#![allow(clippy::panic, reason = "a test fails by panicking")]
 
 mod calm;
 mod port;

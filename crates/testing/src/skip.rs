@@ -1,18 +1,24 @@
 //! Skipping aloud: no test is left out without a line that says so.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+
 use crate::scope::{Scope, scope};
 
-/// Reports that the calling test is skipped because it needs `what`.
+/// Reports that the calling test is skipped because it needs `what`. In the scope of `./assay check`,
+/// which leaves such tests to `./assay test`, nothing is reported.
 ///
 /// The test is named by its thread, which the test harness names after it.
 ///
 /// # Panics
 /// With `ASSAY_REQUIRE_ALL=1`: then a missing need is a failure.
 pub fn skip(what: &str) {
+    if scope() == Scope::Check {
+        return;
+    }
     let required = std::env::var_os("ASSAY_REQUIRE_ALL").is_some_and(|value| value == "1");
-    let is_wanted = scope() != Scope::Check;
-    assert!(!(required && is_wanted), "{} needs {what}", own_name());
-    eprintln!("SKIPPED: {} needs {what}", own_name());
+    assert!(!required, "{} needs {what}", own_name());
+    note(&format!("SKIPPED: {} needs {what}", own_name()));
 }
 
 /// The name of the test that this thread runs, without its modules.
@@ -20,6 +26,17 @@ pub fn own_name() -> String {
     let thread = std::thread::current();
     let path = thread.name().unwrap_or("a test");
     path.rsplit("::").next().unwrap_or(path).to_owned()
+}
+
+/// Prints a line about a test, past the harness, which keeps the output of tests that pass to itself;
+/// and adds it to the file that `ASSAY_TEST_NOTES` names, where the launcher collects such lines.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+    if let Some(path) = std::env::var_os("ASSAY_TEST_NOTES")
+        && let Ok(mut file) = OpenOptions::new().create(true).append(true).open(path)
+    {
+        let _ = writeln!(file, "{line}");
+    }
 }
 
 #[cfg(test)]

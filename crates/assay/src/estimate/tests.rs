@@ -14,7 +14,7 @@ use super::tally::Shrinkage;
 use super::view::{Note, Row};
 use super::*;
 use assay_lab::rig::server::{
-    Binary, Flavour, Server, Settings, Start, Wanted, find_or_fetch, make_datadir, start,
+    Binary, Flavour, Server, Settings, Start, downloaded, make_datadir, start,
 };
 use assay_testing::skip;
 use testing::{binary, running};
@@ -279,6 +279,7 @@ fn page_compression_is_estimated_as_mysql_does_it() {
 }
 
 #[test]
+#[ignore = "in --full: downloads MariaDB"]
 fn what_mariadb_compressed_is_recognised() {
     let Some(shop) = Shop::open(Flavour::Mariadb) else { return };
     shop.load_as("plain", "");

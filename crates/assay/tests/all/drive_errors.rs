@@ -261,7 +261,7 @@ fn nobody_but_root_attaches_a_device() {
     fs::set_permissions(drives.path(""), PermissionsExt::from_mode(0o777)).unwrap();
     let program = drives.path("assay");
     // A link: a copy could still be open for writing in a process that another test forks.
-    fs::hard_link(env!("CARGO_BIN_EXE_assay"), &program).unwrap();
+    fs::hard_link(crate::common::program(), &program).unwrap();
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&program)
@@ -290,7 +290,7 @@ fn no_fuse() {
     let script =
         "mount -t tmpfs none /dev && mknod /dev/null c 1 3 && exec \"$0\" drive attach vol.img";
     let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_assay")])
+        .args(["--mount", "sh", "-c", script, crate::common::program()])
         .current_dir(drives.path(""))
         .env("ASSAY_STATE", drives.path("state"))
         .output()

@@ -27,7 +27,7 @@ fn judged(drives: &Drives, name: &str) -> (i32, serde_json::Value) {
 /// A shell with the program as `$0`, ended after 20 s.
 fn shell(drives: &Drives, script: &str) -> Output {
     let mut command = Command::new("timeout");
-    command.args(["20", "bash", "-c", script, env!("CARGO_BIN_EXE_assay")]);
+    command.args(["20", "bash", "-c", script, crate::common::program()]);
     command.current_dir(drives.path("")).env("ASSAY_STATE", drives.path("state"));
     command.output().unwrap()
 }

@@ -244,7 +244,7 @@ fn a_wrong_password() {
     let load = format!(
         "{} load oltp_read_write --mysql-host=127.0.0.1 --mysql-port=$ASSAY_PORT --mysql-user=$ASSAY_USER \
          --mysql-db=test --mysql-ssl=on",
-        env!("CARGO_BIN_EXE_assay")
+        crate::common::program()
     );
     let script = format!(
         "{load} --mysql-password=$ASSAY_PASSWORD prepare && {load} --mysql-password=wrong run"

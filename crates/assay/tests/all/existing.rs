@@ -174,6 +174,7 @@ fn a_study_runs_on_a_server_started_by_hand_and_touches_nothing_else() {
 }
 
 #[test]
+#[ignore = "in --full: the same study behind a proxy"]
 fn a_study_behind_a_proxy_that_drops_connections_goes_on() {
     let Some(theirs) = Theirs::start(&GRANTS) else { return };
     let proxy = Proxy::to(theirs.server.port);

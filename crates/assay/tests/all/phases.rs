@@ -135,6 +135,7 @@ fn seconds_without(db: &Connection, name: &str) -> i64 {
 }
 
 #[test]
+#[ignore = "in --full: takes half a minute"]
 fn a_plan_with_a_ramp_a_burst_and_an_alter_runs_to_its_end() {
     if !has_server() {
         return;
@@ -213,6 +214,7 @@ happening = "restart"
 "#;
 
 #[test]
+#[ignore = "in --full: takes half a minute"]
 fn a_restart_is_timed_and_neither_load_nor_monitor_ends_with_it() {
     if !has_server() {
         return;

@@ -44,6 +44,7 @@ fn named<'a>(list: &'a Value, key: &str, name: &str) -> &'a Value {
 }
 
 #[test]
+#[ignore = "in --full: takes a minute"]
 fn an_amplification_comes_back_as_the_kernel_counted_it() {
     if !has_server() || !has_drives() {
         return;

@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crate::drives::{Drives, has_drives};
-use assay_testing::skip;
+use assay_testing::{calm, skip};
 
 /// How far the means of both may lie apart: the machine does other things too.
 const MARGIN: f64 = 0.10;
@@ -109,86 +109,97 @@ fn is_near(one: f64, other: f64) -> bool {
 /// With 16 threads the volume's own limit is what either gets; whoever did not wait for its operations would get more, whoever
 /// wasted time between them less.
 #[test]
+#[ignore = "in --full: measures"]
 fn rates_are_sysbenchs_and_the_volumes_mode_by_mode() {
-    let _shared = crate::shared();
-    if !has_sysbench() || !has_drives() {
-        return;
-    }
-    let volume = Volume::new();
-    let more = ["--threads=16", "--time=1", "--file-fsync-freq=0"];
-    for mode in MODES {
-        let is_right = |_| {
-            let [theirs, ours] = means(&volume, mode, &more);
-            eprintln!(
-                "{mode}: sysbench {theirs:.0} /s, assay {ours:.0} /s, the volume {VOLUME_PER_S} /s"
-            );
-            is_near(ours, theirs)
-        };
-        assert!((0..TRIES).any(is_right), "{mode}");
-    }
-    // A negative control: half the volume is not the volume.
-    let theirs = volume.pair("rndrd", &more)[0].all();
-    let half = ["--threads=16", "--time=1", "--file-fsync-freq=0", "--rate=1500"];
-    let ours = volume.pair("rndrd", &half)[1].all();
-    assert!(!is_near(ours, theirs), "{ours} is told from {theirs}");
-    volume.take_down();
+    calm(|| {
+        let _shared = crate::shared();
+        if !has_sysbench() || !has_drives() {
+            return;
+        }
+        let volume = Volume::new();
+        let more = ["--threads=16", "--time=1", "--file-fsync-freq=0"];
+        for mode in MODES {
+            let is_right = |_| {
+                let [theirs, ours] = means(&volume, mode, &more);
+                eprintln!(
+                    "{mode}: sysbench {theirs:.0} /s, assay {ours:.0} /s, the volume {VOLUME_PER_S} /s"
+                );
+                is_near(ours, theirs)
+            };
+            assert!((0..TRIES).any(is_right), "{mode}");
+        }
+        // A negative control: half the volume is not the volume.
+        let theirs = volume.pair("rndrd", &more)[0].all();
+        let half = ["--threads=16", "--time=1", "--file-fsync-freq=0", "--rate=1500"];
+        let ours = volume.pair("rndrd", &half)[1].all();
+        assert!(!is_near(ours, theirs), "{ours} is told from {theirs}");
+        volume.take_down();
+    });
 }
 
 /// What does not hang on time: how many reads, writes and fsyncs a number of events is made of.
 #[test]
+#[ignore = "in --full: measures"]
 fn counts_are_sysbenchs_to_the_last() {
-    let _shared = crate::shared();
-    if !has_sysbench() || !has_drives() {
-        return;
-    }
-    let volume = Volume::new();
-    let settings: [&[&str]; 5] = [
-        &[],
-        &["--file-fsync-freq=7"],
-        &["--file-fsync-all"],
-        &["--file-fsync-end=off", "--file-rw-ratio=3"],
-        &["--file-fsync-freq=9", "--threads=3", "--file-fsync-mode=fdatasync"],
-    ];
-    for mode in MODES {
-        // Where nothing is written, nothing of fsyncs matters.
-        let settings = if mode.ends_with("rd") { &settings[..1] } else { &settings[..] };
-        for more in settings {
-            let events = ["--events=301", "--time=0"];
-            let [theirs, ours] = volume.pair(mode, &[*more, &events[..]].concat());
-            // Rates differ, what they are to each other does not: to the two digits that are printed.
-            let share = |rates: Rates| {
-                let all = rates.reads + rates.writes + rates.fsyncs;
-                [rates.reads / all, rates.writes / all, rates.fsyncs / all]
-            };
-            let off =
-                share(theirs).into_iter().zip(share(ours)).map(|(one, other)| (one - other).abs());
-            let off = off.fold(0.0, f64::max);
-            // One operation in 301 would be 0.003; with threads the order of reads and writes hangs on who is first.
-            let is_ordered = mode != "rndrw" || !more.contains(&"--threads=3");
-            let most = if is_ordered { 0.0005 } else { 0.02 };
-            assert!(off < most, "{mode} {more:?}: {theirs:?} {ours:?}");
+    calm(|| {
+        let _shared = crate::shared();
+        if !has_sysbench() || !has_drives() {
+            return;
         }
-    }
-    // A negative control: another frequency of fsyncs is seen.
-    let [theirs, _] = volume.pair("rndwr", &["--events=301", "--time=0"]);
-    let [_, ours] = volume.pair("rndwr", &["--events=301", "--time=0", "--file-fsync-freq=90"]);
-    assert!((theirs.fsyncs / theirs.writes - ours.fsyncs / ours.writes).abs() > 1e-4);
-    volume.take_down();
+        let volume = Volume::new();
+        let settings: [&[&str]; 5] = [
+            &[],
+            &["--file-fsync-freq=7"],
+            &["--file-fsync-all"],
+            &["--file-fsync-end=off", "--file-rw-ratio=3"],
+            &["--file-fsync-freq=9", "--threads=3", "--file-fsync-mode=fdatasync"],
+        ];
+        for mode in MODES {
+            // Where nothing is written, nothing of fsyncs matters.
+            let settings = if mode.ends_with("rd") { &settings[..1] } else { &settings[..] };
+            for more in settings {
+                let events = ["--events=301", "--time=0"];
+                let [theirs, ours] = volume.pair(mode, &[*more, &events[..]].concat());
+                // Rates differ, what they are to each other does not: to the two digits that are printed.
+                let share = |rates: Rates| {
+                    let all = rates.reads + rates.writes + rates.fsyncs;
+                    [rates.reads / all, rates.writes / all, rates.fsyncs / all]
+                };
+                let off = share(theirs)
+                    .into_iter()
+                    .zip(share(ours))
+                    .map(|(one, other)| (one - other).abs());
+                let off = off.fold(0.0, f64::max);
+                // One operation in 301 would be 0.003; with threads the order of reads and writes hangs on who is first.
+                let is_ordered = mode != "rndrw" || !more.contains(&"--threads=3");
+                let most = if is_ordered { 0.0005 } else { 0.02 };
+                assert!(off < most, "{mode} {more:?}: {theirs:?} {ours:?}");
+            }
+        }
+        // A negative control: another frequency of fsyncs is seen.
+        let [theirs, _] = volume.pair("rndwr", &["--events=301", "--time=0"]);
+        let [_, ours] = volume.pair("rndwr", &["--events=301", "--time=0", "--file-fsync-freq=90"]);
+        assert!((theirs.fsyncs / theirs.writes - ours.fsyncs / ours.writes).abs() > 1e-4);
+        volume.take_down();
+    });
 }
 
 /// Files of either program are taken by the other.
 #[test]
+#[ignore = "in --full: measures"]
 fn files_are_each_others() {
-    let _shared = crate::shared();
-    if !has_sysbench() || !has_drives() {
-        return;
-    }
-    let volume = Volume::new();
-    volume.sysbench(&[&FILES[..], &["--file-test-mode=rndrd", "--events=9"]].concat(), "run");
-    volume.ours(&FILES, "cleanup");
-    volume.sysbench(&FILES, "prepare");
-    volume.ours(&[&FILES[..], &["--file-test-mode=rndrd", "--events=9"]].concat(), "run");
-    volume.sysbench(&FILES, "cleanup");
-    assert_eq!(std::fs::read_dir(&volume.files).unwrap().count(), 1, "lost+found alone");
-    volume.take_down();
+    calm(|| {
+        let _shared = crate::shared();
+        if !has_sysbench() || !has_drives() {
+            return;
+        }
+        let volume = Volume::new();
+        volume.sysbench(&[&FILES[..], &["--file-test-mode=rndrd", "--events=9"]].concat(), "run");
+        volume.ours(&FILES, "cleanup");
+        volume.sysbench(&FILES, "prepare");
+        volume.ours(&[&FILES[..], &["--file-test-mode=rndrd", "--events=9"]].concat(), "run");
+        volume.sysbench(&FILES, "cleanup");
+        assert_eq!(std::fs::read_dir(&volume.files).unwrap().count(), 1, "lost+found alone");
+        volume.take_down();
+    });
 }

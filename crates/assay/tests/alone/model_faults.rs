@@ -1,5 +1,6 @@
 //! Presets with a fault, as a user attaches them: what reads and writes the device meets the fault, and a sound one has none.
 
+use assay_testing::calm;
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::time::{Duration, Instant};
@@ -77,33 +78,37 @@ fn volume() -> String {
 }
 
 #[test]
+#[ignore = "in --full: measures"]
 fn a_stalling_model_stalls_200_ms_every_10_s_and_a_sound_one_does_not() {
-    let _shared = crate::shared();
-    if !has_drives() {
-        return;
-    }
-    let drives = Drives::new();
-    write_preset(&drives, "sound", &volume(), &[]);
-    write_preset(&drives, "stalling", &volume(), &[("stall_ms", "200"), ("every_s", "10")]);
-    let is_seen = (0..TRIES).any(|_| {
-        let devices = ["sound", "stalling"].map(|name| attach(&drives, name, "4096"));
-        let [sound, stalling] = std::thread::scope(|scope| {
-            devices
-                .each_ref()
-                .map(|device| scope.spawn(|| slow_reads(device, Duration::from_secs(21))))
-                .map(|reads| reads.join().unwrap())
+    calm(|| {
+        let _shared = crate::shared();
+        if !has_drives() {
+            return;
+        }
+        let drives = Drives::new();
+        write_preset(&drives, "sound", &volume(), &[]);
+        write_preset(&drives, "stalling", &volume(), &[("stall_ms", "200"), ("every_s", "10")]);
+        let is_seen = (0..TRIES).any(|_| {
+            let devices = ["sound", "stalling"].map(|name| attach(&drives, name, "4096"));
+            let [sound, stalling] = std::thread::scope(|scope| {
+                devices
+                    .each_ref()
+                    .map(|device| scope.spawn(|| slow_reads(device, Duration::from_secs(21))))
+                    .map(|reads| reads.join().unwrap())
+            });
+            println!("sound: {sound:?}\nstalling: {stalling:?}");
+            let waited = ["sound", "stalling"].map(|name| {
+                status(&drives, name)["model"]["waited"]["fault"].as_u64().unwrap_or(0)
+            });
+            drop(devices);
+            ["sound", "stalling"].iter().for_each(|name| detach(&drives, name));
+            drives.assert_nothing_left();
+            assert_eq!(waited[0], 0, "nothing is wrong with it");
+            assert!((2..=20).contains(&waited[1]), "{waited:?}");
+            are_10_s_apart(&stalling) && !are_10_s_apart(&sound)
         });
-        println!("sound: {sound:?}\nstalling: {stalling:?}");
-        let waited = ["sound", "stalling"]
-            .map(|name| status(&drives, name)["model"]["waited"]["fault"].as_u64().unwrap_or(0));
-        drop(devices);
-        ["sound", "stalling"].iter().for_each(|name| detach(&drives, name));
-        drives.assert_nothing_left();
-        assert_eq!(waited[0], 0, "nothing is wrong with it");
-        assert!((2..=20).contains(&waited[1]), "{waited:?}");
-        are_10_s_apart(&stalling) && !are_10_s_apart(&sound)
+        assert!(is_seen);
     });
-    assert!(is_seen);
 }
 
 /// How long reads of places all over the first `blocks` should take on the mean, as the model has it.
@@ -135,18 +140,21 @@ fn modelled_read_us(drives: &Drives, name: &str, blocks: u64) -> f64 {
 }
 
 #[test]
+#[ignore = "in --full: measures"]
 fn a_slower_model_is_slower_by_what_its_preset_says() {
-    let _shared = crate::shared();
-    if !has_drives() {
-        return;
-    }
-    let drives = Drives::new();
-    write_preset(&drives, "sound", P4610, &[]);
-    write_preset(&drives, "slower", P4610, &[("slower", "1.05")]);
-    let [sound, slower] = ["sound", "slower"].map(|name| modelled_read_us(&drives, name, 512));
-    println!("{sound:.2} us and {slower:.2} us: {:.4}", slower / sound);
-    assert!((slower / sound - 1.05).abs() < 0.005, "{sound} and {slower}");
-    drives.assert_nothing_left();
+    calm(|| {
+        let _shared = crate::shared();
+        if !has_drives() {
+            return;
+        }
+        let drives = Drives::new();
+        write_preset(&drives, "sound", P4610, &[]);
+        write_preset(&drives, "slower", P4610, &[("slower", "1.05")]);
+        let [sound, slower] = ["sound", "slower"].map(|name| modelled_read_us(&drives, name, 512));
+        println!("{sound:.2} us and {slower:.2} us: {:.4}", slower / sound);
+        assert!((slower / sound - 1.05).abs() < 0.005, "{sound} and {slower}");
+        drives.assert_nothing_left();
+    });
 }
 
 /// Whether a page that was overwritten, not flushed, is half there after its server was killed. The page begins at an odd
@@ -175,27 +183,36 @@ fn is_torn(drives: &Drives, name: &str) -> bool {
 }
 
 #[test]
+#[ignore = "in --full: measures"]
 fn a_tearing_model_leaves_half_a_write_after_a_crash_and_a_sound_one_never() {
-    let _shared = crate::shared();
-    if !has_drives() {
-        return;
-    }
-    let drives = Drives::new();
-    write_preset(&drives, "sound", P4610, &[]);
-    write_preset(&drives, "tearing", P4610, &[("tears", "true")]);
-    assert!((0..TRIES).all(|_| !is_torn(&drives, "sound")));
-    assert!((0..TRIES).any(|_| is_torn(&drives, "tearing")));
-    drives.assert_nothing_left();
+    calm(|| {
+        let _shared = crate::shared();
+        if !has_drives() {
+            return;
+        }
+        let drives = Drives::new();
+        write_preset(&drives, "sound", P4610, &[]);
+        write_preset(&drives, "tearing", P4610, &[("tears", "true")]);
+        assert!((0..TRIES).all(|_| !is_torn(&drives, "sound")));
+        assert!((0..TRIES).any(|_| is_torn(&drives, "tearing")));
+        drives.assert_nothing_left();
+    });
 }
 
 #[test]
+#[ignore = "in --full: measures"]
 fn a_fault_is_told_where_the_device_is() {
-    let _shared = crate::shared();
-    let drives = Drives::new();
-    write_preset(&drives, "stalling", GP3, &[("stall_ms", "200"), ("every_s", "10")]);
-    let told = drives.done(&["models", "./stalling.toml"]);
-    let says = "It has an injected fault: it stalls for 200 ms every 10 s.";
-    assert!(told.contains(says), "{told}");
-    assert!(told.contains("fault.stall_ms"), "{told}");
-    assert!(!drives.done(&["models", "gp3"]).contains("injected"), "nothing is wrong with that");
+    calm(|| {
+        let _shared = crate::shared();
+        let drives = Drives::new();
+        write_preset(&drives, "stalling", GP3, &[("stall_ms", "200"), ("every_s", "10")]);
+        let told = drives.done(&["models", "./stalling.toml"]);
+        let says = "It has an injected fault: it stalls for 200 ms every 10 s.";
+        assert!(told.contains(says), "{told}");
+        assert!(told.contains("fault.stall_ms"), "{told}");
+        assert!(
+            !drives.done(&["models", "gp3"]).contains("injected"),
+            "nothing is wrong with that"
+        );
+    });
 }

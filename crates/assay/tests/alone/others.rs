@@ -1,5 +1,6 @@
 //! What else goes on beside a run is told: programs that take its CPUs, what fills its disk, and other runs.
 
+use assay_testing::calm;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -57,66 +58,73 @@ fn names_busy_ones(warning: &Value) -> bool {
 }
 
 #[test]
+#[ignore = "in --full: measures"]
 fn a_trial_beside_a_busy_program_names_it_and_may_not_be_compared() {
-    let _alone = crate::alone();
-    if !has_server() {
-        return;
-    }
-    let world = World::new();
-    world.write("plan.toml", &one_trial());
-    let run = |study: &str| {
-        let output = world.run(&["run", "plan.toml", "--out", study]);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        warnings_of_others(&world, study)
-    };
-    let busy = Busy::start(&world);
-    let found = run("beside");
-    assert!(
-        found.len() == 1 && found[0]["is_too_much"] == true && names_busy_ones(&found[0]),
-        "{found:?}"
-    );
-    let report = std::fs::read_to_string(world.path("beside/report.html")).unwrap();
-    assert!(report.contains("not comparable: other programs used "), "it stands in the report");
-    drop(busy);
-    let found = run("alone");
-    assert!(!found.iter().any(names_busy_ones), "{found:?}");
+    calm(|| {
+        let _alone = crate::alone();
+        if !has_server() {
+            return;
+        }
+        let world = World::new();
+        world.write("plan.toml", &one_trial());
+        let run = |study: &str| {
+            let output = world.run(&["run", "plan.toml", "--out", study]);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            warnings_of_others(&world, study)
+        };
+        let busy = Busy::start(&world);
+        let found = run("beside");
+        assert!(
+            found.len() == 1 && found[0]["is_too_much"] == true && names_busy_ones(&found[0]),
+            "{found:?}"
+        );
+        let report = std::fs::read_to_string(world.path("beside/report.html")).unwrap();
+        assert!(report.contains("not comparable: other programs used "), "it stands in the report");
+        drop(busy);
+        let found = run("alone");
+        assert!(!found.iter().any(names_busy_ones), "{found:?}");
+    });
 }
 
 #[test]
+#[ignore = "in --full: measures"]
 fn a_trial_that_the_machine_spoilt_is_repeated_and_its_cause_is_kept() {
-    let _alone = crate::alone();
-    if !has_server() {
-        return;
-    }
-    let world = World::new();
-    // As many as a machine with other guests may need besides.
-    world.write("plan.toml", &one_trial().replace("extra_runs = 0", "extra_runs = 5"));
-    let mut busy = Some(Busy::start(&world));
-    let mut run = world.command(&["run", "plan.toml", "--out", "study"]);
-    let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let said = BufReader::new(run.stderr.take().unwrap()).lines();
-    let mut repeated = Vec::new();
-    for line in said.map(Result::unwrap) {
-        eprintln!("{line}");
-        if line.contains(": repeated later, ") {
-            drop(busy.take());
-            repeated.push(line);
+    calm(|| {
+        let _alone = crate::alone();
+        if !has_server() {
+            return;
         }
-    }
-    assert!(run.wait().unwrap().success());
-    assert!(repeated[0].contains("other programs used ") && repeated[0].contains(BUSY));
-    let json: Value =
-        serde_json::from_slice(&std::fs::read(world.path("study/results.json")).unwrap()).unwrap();
-    assert_eq!(json["runs"].as_array().unwrap().len(), 1);
-    assert_eq!(json["discarded"].as_array().unwrap().len(), repeated.len());
-    let left = warnings_of_others(&world, "study");
-    assert!(!left.iter().any(names_busy_ones), "of the run that stays: {left:?}");
-    let report = std::fs::read_to_string(world.path("study/report.html")).unwrap();
-    assert!(report.contains("discarded and run again: other programs used "));
-    let summary = world.run(&["report", "study", "--summary"]);
-    let summary = String::from_utf8(summary.stdout).unwrap();
-    assert!(summary.contains(" repeated after the machine disturbed them"), "{summary}");
-    assert_eq!(summary.lines().count(), 1);
+        let world = World::new();
+        // As many as a machine with other guests may need besides.
+        world.write("plan.toml", &one_trial().replace("extra_runs = 0", "extra_runs = 5"));
+        let mut busy = Some(Busy::start(&world));
+        let mut run = world.command(&["run", "plan.toml", "--out", "study"]);
+        let mut run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(run.stderr.take().unwrap()).lines();
+        let mut repeated = Vec::new();
+        for line in said.map(Result::unwrap) {
+            eprintln!("{line}");
+            if line.contains(": repeated later, ") {
+                drop(busy.take());
+                repeated.push(line);
+            }
+        }
+        assert!(run.wait().unwrap().success());
+        assert!(repeated[0].contains("other programs used ") && repeated[0].contains(BUSY));
+        let json: Value =
+            serde_json::from_slice(&std::fs::read(world.path("study/results.json")).unwrap())
+                .unwrap();
+        assert_eq!(json["runs"].as_array().unwrap().len(), 1);
+        assert_eq!(json["discarded"].as_array().unwrap().len(), repeated.len());
+        let left = warnings_of_others(&world, "study");
+        assert!(!left.iter().any(names_busy_ones), "of the run that stays: {left:?}");
+        let report = std::fs::read_to_string(world.path("study/report.html")).unwrap();
+        assert!(report.contains("discarded and run again: other programs used "));
+        let summary = world.run(&["report", "study", "--summary"]);
+        let summary = String::from_utf8(summary.stdout).unwrap();
+        assert!(summary.contains(" repeated after the machine disturbed them"), "{summary}");
+        assert_eq!(summary.lines().count(), 1);
+    });
 }
 
 /// A small file system in memory, unmounted when dropped.
@@ -165,31 +173,35 @@ fn wait_for_the_end_of(trial: u32, location: &Path) {
 }
 
 #[test]
+#[ignore = "in --full: measures"]
 fn a_trial_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does_not() {
-    let _alone = crate::alone();
-    if !has_server() || !has_loop_devices() {
-        return;
-    }
-    let world = World::new();
-    let small = Small::mount(&world);
-    // Without a binary log, which a server would wait to write for longer than the run is. It waits for room or says that a table is
-    // full, as it comes.
-    let plan = one_trial().replace("seconds = 2", "seconds = 5\nrepeats = 2");
-    world.write("plan.toml", &plan);
-    let location = small.0.to_str().unwrap();
-    let mut run = world.command(&["run", "plan.toml", "--out", "study", "--location", location]);
-    let mut run = run.stderr(Stdio::inherit()).stdout(Stdio::null()).spawn().unwrap();
-    server_under_load_below(&small.0, 1);
-    let filler = small.fill();
-    wait_for_the_end_of(1, &small.0);
-    std::fs::remove_file(filler).unwrap();
-    assert_eq!(run.wait().unwrap().code(), Some(2));
-    let trials = trials(&world.path("study"));
-    let states: Vec<&str> = trials.iter().map(|trial| trial.1.as_str()).collect();
-    assert_eq!(states, ["failed", "done"], "{trials:?}");
-    let reason = trials[0].2.as_deref().unwrap();
-    let is_full = "is full; free some of it or name another --location";
-    assert!(reason.contains(location) && reason.contains(is_full), "{reason}");
+    calm(|| {
+        let _alone = crate::alone();
+        if !has_server() || !has_loop_devices() {
+            return;
+        }
+        let world = World::new();
+        let small = Small::mount(&world);
+        // Without a binary log, which a server would wait to write for longer than the run is. It waits for room or says that a table is
+        // full, as it comes.
+        let plan = one_trial().replace("seconds = 2", "seconds = 5\nrepeats = 2");
+        world.write("plan.toml", &plan);
+        let location = small.0.to_str().unwrap();
+        let mut run =
+            world.command(&["run", "plan.toml", "--out", "study", "--location", location]);
+        let mut run = run.stderr(Stdio::inherit()).stdout(Stdio::null()).spawn().unwrap();
+        server_under_load_below(&small.0, 1);
+        let filler = small.fill();
+        wait_for_the_end_of(1, &small.0);
+        std::fs::remove_file(filler).unwrap();
+        assert_eq!(run.wait().unwrap().code(), Some(2));
+        let trials = trials(&world.path("study"));
+        let states: Vec<&str> = trials.iter().map(|trial| trial.1.as_str()).collect();
+        assert_eq!(states, ["failed", "done"], "{trials:?}");
+        let reason = trials[0].2.as_deref().unwrap();
+        let is_full = "is full; free some of it or name another --location";
+        assert!(reason.contains(location) && reason.contains(is_full), "{reason}");
+    });
 }
 
 /// Waits until a run has written its ledger.
@@ -208,31 +220,35 @@ fn wait_for_a_ledger(world: &World) {
 }
 
 #[test]
+#[ignore = "in --full: measures"]
 fn a_run_beside_another_says_so_and_one_after_it_does_not() {
-    let _alone = crate::alone();
-    if !has_server() {
-        return;
-    }
-    let world = World::new();
-    world.write("plan.toml", &small_plan(DIRECTORY));
-    world.write("one.toml", &one_trial());
-    let said = |study: &str| {
-        let output = world.run(&["run", "one.toml", "--out", study]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
-        said
-    };
-    let mut first = start_run(&world);
-    wait_for_a_ledger(&world);
-    let study = world.path("study").canonicalize().unwrap();
-    let line = format!("(process {}, {}): they disturb each other", first.id(), study.display());
-    let beside = said("beside");
-    assert!(beside.contains("another run is measuring on this machine"), "{beside}");
-    assert!(beside.contains(&line), "{beside}");
-    // Killed outright, so that its ledger stays.
-    first.kill().unwrap();
-    first.wait().unwrap();
-    let after = said("after");
-    assert!(!after.contains("another run"), "{after}");
-    assert!(world.run(&["clean"]).status.success());
+    calm(|| {
+        let _alone = crate::alone();
+        if !has_server() {
+            return;
+        }
+        let world = World::new();
+        world.write("plan.toml", &small_plan(DIRECTORY));
+        world.write("one.toml", &one_trial());
+        let said = |study: &str| {
+            let output = world.run(&["run", "one.toml", "--out", study]);
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{said}");
+            said
+        };
+        let mut first = start_run(&world);
+        wait_for_a_ledger(&world);
+        let study = world.path("study").canonicalize().unwrap();
+        let line =
+            format!("(process {}, {}): they disturb each other", first.id(), study.display());
+        let beside = said("beside");
+        assert!(beside.contains("another run is measuring on this machine"), "{beside}");
+        assert!(beside.contains(&line), "{beside}");
+        // Killed outright, so that its ledger stays.
+        first.kill().unwrap();
+        first.wait().unwrap();
+        let after = said("after");
+        assert!(!after.contains("another run"), "{after}");
+        assert!(world.run(&["clean"]).status.success());
+    });
 }

@@ -5,9 +5,18 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{LazyLock, OnceLock};
 
 use assay_testing::skip;
 use rusqlite::Connection;
+
+/// The program under test: the one in `ASSAY_PROGRAM`, else the one that cargo built next to the tests.
+pub fn program() -> &'static str {
+    static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("ASSAY_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_assay").to_owned())
+    });
+    &PROGRAM
+}
 
 /// A directory in which one test runs the tool; its ledgers are not those of the user.
 pub struct World {
@@ -33,9 +42,13 @@ impl World {
 
     /// `assay` with these words, not started yet.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+        let mut command = Command::new(program());
         command.args(words).current_dir(self.directory.path());
         command.env("ASSAY_STATE", self.path("state"));
+        // Only what a test that needs a server has found: a refusal must not wait for a download.
+        if let Some(Some(mysql)) = FOUND.get() {
+            command.env("ASSAY_SERVER", mysql);
+        }
         command
     }
 
@@ -146,21 +159,35 @@ pub const DIRECTORY: &str = "kind = \"directory\"";
 pub const IMAGE: &str =
     "kind = \"image\"\nsize = \"600M\"\nmount_options = [\"noatime\", \"data=writeback\"]";
 
-/// Whether a server can be had: installed, fetched before, or fetched now.
+/// Whether a line of `assay server list --json` is the MySQL that the tests use: the downloaded one,
+/// whatever is installed.
+pub fn is_ours(server: &serde_json::Value) -> bool {
+    server["usable"] == true && server["origin"] == "cache" && server["flavour"] == "mysql"
+}
+
+static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+
+/// The path of the downloaded MySQL; downloads it if there is none.
+fn mysql() -> Option<&'static Path> {
+    let listed = || {
+        let output = Command::new(program()).args(["server", "list", "--json"]).output().ok()?;
+        let servers: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).ok()?;
+        servers.iter().find(|one| is_ours(one))?["program"].as_str().map(PathBuf::from)
+    };
+    let fetch = || {
+        let fetched = Command::new(program()).args(["server", "fetch", "mysql"]).status();
+        fetched.is_ok_and(|status| status.success()).then(listed).flatten()
+    };
+    FOUND.get_or_init(|| listed().or_else(fetch)).as_deref()
+}
+
+/// Whether MySQL can be had: downloaded before, or downloaded now.
 pub fn has_server() -> bool {
-    let listed =
-        Command::new(env!("CARGO_BIN_EXE_assay")).args(["server", "list", "--json"]).output();
-    let is_there =
-        listed.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).contains("version"));
-    let fetched = is_there
-        || Command::new(env!("CARGO_BIN_EXE_assay"))
-            .args(["server", "fetch"])
-            .status()
-            .is_ok_and(|status| status.success());
-    if !fetched {
-        skip("a MySQL server, installed or to be fetched");
+    let has = mysql().is_some();
+    if !has {
+        skip("a downloaded MySQL");
     }
-    fetched
+    has
 }
 
 /// Whether loop devices can be attached and mounted here.

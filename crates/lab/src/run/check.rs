@@ -132,7 +132,7 @@ fn check_servers(plan: &Plan) -> Result<()> {
 }
 
 fn check_server(path: Option<&PathBuf>, settings: &server::Settings) -> Result<()> {
-    let wanted = path.map_or(server::Wanted::Any, |path| server::Wanted::Path(path.clone()));
+    let wanted = server::Wanted::named(path);
     let found = server::find(&wanted)?;
     found.map_or(Ok(()), |binary| server::check_settings(&binary, settings))
 }

@@ -301,7 +301,7 @@ pub fn config_setups(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<Variant
     for Variant { key, schema, rig } in plan.variants() {
         let Some(config) = plan.configs.get(&key.config) else { continue };
         let path = config.server.as_ref().or(plan.server.as_ref());
-        let wanted = path.map_or(Wanted::Any, |path| Wanted::Path(path.clone()));
+        let wanted = Wanted::named(path);
         let find = || {
             server::find_or_fetch(&wanted, say)
                 .with_context(|| format!("configuration `{}`", key.config))

@@ -39,6 +39,22 @@ pub enum Wanted {
     Path(PathBuf),
 }
 
+/// Names the server where neither the plan nor the command line does, in the words of [`Wanted`].
+const VARIABLE: &str = "ASSAY_SERVER";
+
+impl Wanted {
+    /// The program or directory that a plan or a command line names, else what `ASSAY_SERVER` names,
+    /// else any server.
+    #[must_use]
+    pub fn named(path: Option<&PathBuf>) -> Wanted {
+        let by_environment = || match env::var(VARIABLE) {
+            Ok(text) => text.parse().unwrap_or_else(|never: Infallible| match never {}),
+            Err(_) => Wanted::Any,
+        };
+        path.map_or_else(by_environment, |path| Wanted::Path(path.clone()))
+    }
+}
+
 impl FromStr for Wanted {
     type Err = Infallible;
 
@@ -77,6 +93,15 @@ pub fn find(wanted: &Wanted) -> Result<Option<Binary>> {
         Wanted::Any | Wanted::Path(_) => true,
     };
     // A server of no use (too old, broken) is passed over: `list` tells why, and a fetched one can stand in.
+    Ok(list()?.into_iter().filter_map(|found| found.server.ok()).find(fits))
+}
+
+/// The newest usable server of a make that was downloaded into the cache, whatever is installed.
+///
+/// # Errors
+/// The environment names no directory for the cache.
+pub fn downloaded(flavour: Flavour) -> Result<Option<Binary>> {
+    let fits = |binary: &Binary| binary.origin == Origin::Cache && binary.flavour == flavour;
     Ok(list()?.into_iter().filter_map(|found| found.server.ok()).find(fits))
 }
 

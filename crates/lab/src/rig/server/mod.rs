@@ -82,3 +82,15 @@ pub fn find_or_fetch(wanted: &Wanted, progress: &dyn Fn(&str)) -> Result<Binary>
     };
     fetch::fetch_unless(|| find(wanted), flavour, progress)
 }
+
+/// The newest server of a make in the cache, downloaded now if there is none, whatever is installed.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn downloaded(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
+    let find = || find::downloaded(flavour);
+    match find()? {
+        Some(binary) => Ok(binary),
+        None => fetch::fetch_unless(find, flavour, progress),
+    }
+}

@@ -2,13 +2,17 @@
 
 use std::path::Path;
 
-use super::{Binary, Flavour, Server, Settings, Start, Wanted, find_or_fetch, make_datadir, start};
-use assay_testing::skip;
+use super::{Binary, Flavour, Server, Settings, Start, downloaded, make_datadir, start};
+use assay_testing::{Scope, scope, skip};
 
-/// The server of that make, fetched if need be; without one the test `name` is skipped aloud, and fails where
-/// everything is required.
+/// The downloaded server of that make, whatever is installed, so that tests see one server everywhere.
+/// Without one the test is skipped aloud, and fails where everything is required.
 pub fn binary(flavour: Flavour) -> Option<Binary> {
-    match find_or_fetch(&Wanted::Flavour(flavour), &|line| eprintln!("{line}")) {
+    if scope() == Scope::Check {
+        skip(&format!("a {flavour} server"));
+        return None;
+    }
+    match downloaded(flavour, &|line| eprintln!("{line}")) {
         Ok(binary) => Some(binary),
         Err(error) => {
             skip(&format!("a {flavour} server ({error:#})"));

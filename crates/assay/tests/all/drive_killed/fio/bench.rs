@@ -198,10 +198,11 @@ impl Bench {
         let mut attach = self.drives.command(&["drive", "attach", "vol.img"]);
         let mut attach = attach.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let deadline = Instant::now() + PATIENCE;
-        // A program that the server is just starting shows the same command line, but another parent.
-        let is_server = |(pid, _): &(u32, String)| parent(*pid) == Some(attach.id());
         let pid = loop {
-            if let Some((pid, _)) = self.drives.servers().into_iter().find(is_server) {
+            // A program that the server is just starting shows the same command line; its parent is the server.
+            let all: Vec<u32> = self.drives.servers().into_iter().map(|(pid, _)| pid).collect();
+            let is_server = |pid: &u32| parent(*pid).is_some_and(|parent| !all.contains(&parent));
+            if let Some(pid) = all.iter().copied().find(is_server) {
                 break pid;
             }
             assert!(Instant::now() < deadline, "nothing serves the drive");

@@ -14,13 +14,15 @@ use bench::{Bench, Round, Verdict};
 
 use crate::drive_killed::{Sabotage, rounds, seed};
 use crate::drives::{MIB, has_fio};
+use assay_testing::count;
 
-/// Kills in a run of all tests, and in a negative control at most.
-const ROUNDS: u64 = 8;
+/// Kills in `./assay test`, in `--full`, and in a negative control at most.
+const ROUNDS_ONCE: u64 = 3;
+const ROUNDS_FULL: u64 = 12;
 const CONTROL_ROUNDS: u64 = 8;
 
 fn survives(mut bench: Bench) {
-    let rounds = rounds(ROUNDS);
+    let rounds = rounds(count(ROUNDS_ONCE, ROUNDS_FULL));
     let mut killed_again = 0;
     for round in 1..=rounds {
         let done = bench.round().unwrap_or_else(|verdict| panic!("round {round}: {verdict:#?}"));
@@ -48,6 +50,7 @@ fn caught(mut bench: Bench) -> Verdict {
 }
 
 #[test]
+#[ignore = "in --full: kills by the dozen"]
 fn a_drive_on_a_file_survives_kills_under_fio() {
     if has_fio() {
         survives(Bench::on_a_file(seed(), Sabotage::None));
@@ -62,6 +65,7 @@ fn a_drive_survives_kills_that_cost_its_media_what_was_not_flushed() {
 }
 
 #[test]
+#[ignore = "in --full: a second control of the same judge"]
 fn a_drive_that_tears_is_caught() {
     if has_fio() {
         let verdict = caught(Bench::on_a_file(seed(), Sabotage::Tear));

@@ -12,10 +12,11 @@ use bench::{Bench, FileSystem, Round};
 use crate::common::has_server;
 use crate::drive_killed::{rounds, seed};
 use crate::drives::has_drives;
-use assay_testing::skip;
+use assay_testing::{count, skip};
 
-/// Kills in a run of all tests.
-const ROUNDS: u64 = 2;
+/// Kills in `./assay test` and in `--full`.
+const ROUNDS_ONCE: u64 = 1;
+const ROUNDS_FULL: u64 = 4;
 
 /// Kills in a negative control, at most.
 const CONTROL_ROUNDS: u64 = 12;
@@ -31,13 +32,13 @@ fn bench(make: impl FnOnce(u64) -> Option<Bench>) -> Option<Bench> {
     }
     let bench = make(seed());
     if bench.is_none() {
-        skip("MySQL or Percona Server");
+        skip("a downloaded MySQL");
     }
     bench
 }
 
 fn survives(mut bench: Bench) {
-    let rounds = rounds(ROUNDS);
+    let rounds = rounds(count(ROUNDS_ONCE, ROUNDS_FULL));
     let mut all = 0;
     for round in 1..=rounds {
         let done = bench.round().unwrap_or_else(|problem| panic!("round {round}: {problem}"));
@@ -53,6 +54,7 @@ fn survives(mut bench: Bench) {
 }
 
 #[test]
+#[ignore = "in --full: kills by the dozen"]
 fn mysql_on_a_drive_on_a_file_survives_kills() {
     let make = |seed| Bench::on_a_file(seed, FileSystem::Ext4);
     if let Some(bench) = bench(make) {
@@ -69,6 +71,7 @@ fn mysql_survives_kills_that_cost_the_drives_media_what_was_not_flushed() {
 }
 
 #[test]
+#[ignore = "in --full: a flush that lies is caught by fio's judge in `./assay test`"]
 fn a_flush_that_lies_costs_committed_transactions() {
     let make = |seed| Bench::on_power(seed, FileSystem::Ext4);
     if let Some(mut bench) = bench(make) {
@@ -80,7 +83,7 @@ fn a_flush_that_lies_costs_committed_transactions() {
 }
 
 #[test]
-#[ignore = "takes minutes until a cut falls within a page; `a_flush_that_lies` is the control of every run"]
+#[ignore = "in --full: takes minutes until a cut falls within a page"]
 fn torn_pages_are_noticed() {
     let make = |seed| Bench::on_power(seed, FileSystem::Ext4);
     if let Some(mut bench) = bench(make) {

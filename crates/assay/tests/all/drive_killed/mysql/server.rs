@@ -46,11 +46,10 @@ pub struct Server {
 }
 
 impl Program {
-    /// The first that `assay server list` tells of and that is no MariaDB, which starts in another way.
+    /// The MySQL that the tests downloaded, in what `assay server list --json` prints.
     pub fn find(list: &str, datadir: &Path) -> Option<Program> {
         let servers: Vec<Value> = serde_json::from_str(list).unwrap();
-        let found =
-            servers.iter().find(|one| one["usable"] == true && one["flavour"] != "mariadb")?;
+        let found = servers.iter().find(|one| crate::common::is_ours(one))?;
         let path = |name: &str| found[name].as_str().map(PathBuf::from);
         Some(Program {
             loader: path("loader"),
