@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod circles;
+mod guarantees;
 mod map;
