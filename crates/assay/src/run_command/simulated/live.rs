@@ -97,7 +97,8 @@ fn a_paste_costs_no_run() {
     });
     let mut terminal = start(&world);
     terminal.until("run 2 of 4: ");
-    terminal.press("qq\nquit\nq");
+    // More than the view reads at once, so that a second piece follows the first.
+    terminal.press(&format!("qq\nquit\n{}", "q".repeat(100)));
     terminal.until("stopping after this run");
     world.open("gate");
     assert_eq!(terminal.ended().code(), Some(2));
