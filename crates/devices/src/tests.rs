@@ -123,6 +123,18 @@ fn what_no_device_can_be_is_said_with_its_number() {
         ),
         (
             "p4610-3.2",
+            "dies_per_channel = { value = 6,",
+            "dies_per_channel = { value = 0,",
+            "flash.dies_per_channel is 0; a device has at least one",
+        ),
+        (
+            "p4610-3.2",
+            "[guarantees]",
+            "[fault]\nslower = { value = 2, mark = \"fitted\", source = \"put \\u001b[2J there\" }\n[guarantees]",
+            "fault.slower.source has a control character",
+        ),
+        (
+            "p4610-3.2",
             "pcie_generation = { value = 3,",
             "pcie_generation = { value = 9,",
             "host.pcie_generation is 9",

@@ -6,7 +6,11 @@
 
 mod count;
 mod live;
+mod machines;
 mod progress;
+
+#[cfg(test)]
+mod simulated;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,15 +23,16 @@ use crate::plan_args::PlanArgs;
 use crate::{ask, print};
 use assay_base::text::counted;
 use assay_judge::expectation;
-use assay_lab::hosts::{self, FromHosts, Remote, Ways};
+use assay_lab::hosts::Ways;
 use assay_lab::rig::existing;
-use assay_lab::run::loads::{FromHere, Loads};
-use assay_lab::run::{self, Lock, Making, Retry, Setup, Site};
+use assay_lab::run::loads::FromHere;
+use assay_lab::run::{self, Lock, Making, Retry};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
 use assay_report::words::calibration;
 use assay_study::{Calibration, State, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
+use machines::{Machines, OfPlan};
 use progress::ProgressView;
 
 /// Run a plan, or resume it
@@ -95,7 +100,7 @@ struct CommonArgs {
 pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
     let plan = Plan::demo()?;
     let study = args.common.over.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
-    run_plan(plan, &study, &args.common)
+    run_plan(&OfPlan, plan, &study, &args.common)
 }
 
 /// Runs a plan from a file.
@@ -103,13 +108,22 @@ pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
 /// # Errors
 /// Whatever keeps the run from beginning, or from storing its results. A run that fails is not an error here.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
+    run_on(&OfPlan, args)
+}
+
+fn run_on(machines: &impl Machines, args: &RunArgs) -> Result<ExitCode> {
     let form = if args.quick { Form::Quick } else { Form::Full };
     let plan = Plan::read(&args.plan, form)?;
     let study = args.common.over.study(&args.plan, args.quick);
-    run_plan(plan, &study, &args.common)
+    run_plan(machines, plan, &study, &args.common)
 }
 
-fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitCode> {
+fn run_plan(
+    machines: &impl Machines,
+    mut read: ReadPlan,
+    study: &Path,
+    args: &CommonArgs,
+) -> Result<ExitCode> {
     args.over.put_into(&mut read.plan);
     let plan = &read.plan;
     let planned = trials(plan);
@@ -130,31 +144,20 @@ fn run_plan(mut read: ReadPlan, study: &Path, args: &CommonArgs) -> Result<ExitC
     let (study, erase, interrupt) = (study, args.erase.as_slice(), &interrupt);
     let making = Making { plan, study, erase, interrupt, ledger, loads: &FromHere };
     if args.dry_run {
-        return dry_run(&making, &ways, planned.len(), &missing);
+        return dry_run(machines, (&making, &ways), planned.len(), &missing);
     }
-    let from_hosts = from_hosts(plan, &ways)?;
-    let loads = from_hosts.as_ref().map_or(making.loads, |hosts| hosts as &dyn Loads);
-    let making = Making { loads, ..making };
-    let mut site: Box<dyn Site> = match plan.server_host() {
-        Some(host) => Box::new(Remote::begin(host, making, ways)?),
-        None => Box::new(Setup::make(making, &say)?),
-    };
-    let described = site.described()?;
-    tell_calibration(plan, &described.calibration);
-    let mut store = run::open_store(study, &read, &planned, &described)?;
-    let progress = ProgressView::new(plan, missing.len(), !args.no_live, interrupt);
-    let about = (plan, &described.calibration);
-    let left = run::trials(&mut *site, about, &mut store, &missing, interrupt, &progress)?;
-    site.take_down()?;
-    from_hosts.map_or(Ok(()), FromHosts::end)?;
+    let (store, progress, left) = machines.on_site(making, ways, |site| {
+        let described = site.described()?;
+        tell_calibration(plan, &described.calibration);
+        let mut store = run::open_store(study, &read, &planned, &described)?;
+        let progress = ProgressView::new(plan, missing.len(), !args.no_live, interrupt);
+        let about = (plan, &described.calibration);
+        let left = run::trials(site, about, &mut store, &missing, interrupt, &progress)?;
+        Ok((store, progress, left))
+    })?;
+    // The view stays until the site is taken down.
     drop(progress);
     conclude(&store, study, interrupt.is_set().then_some(left))
-}
-
-/// Who runs the load, where the plan says that it is not this machine.
-fn from_hosts<'a>(plan: &Plan, ways: &Ways<'a>) -> Result<Option<FromHosts<'a>>> {
-    let specs: Vec<_> = plan.load_hosts().into_iter().cloned().collect();
-    (!specs.is_empty()).then(|| FromHosts::connect(specs, ways.clone())).transpose()
 }
 
 /// A figure beside power cuts is not one of the pair that stood them.
@@ -197,8 +200,8 @@ fn tell_calibration(plan: &Plan, found: &Calibration) {
 
 /// Says what would be run and whether it can be; changes nothing.
 fn dry_run(
-    making: &Making<'_>,
-    ways: &Ways<'_>,
+    machines: &impl Machines,
+    (making, ways): (&Making<'_>, &Ways<'_>),
     planned: usize,
     missing: &[&PlannedTrial],
 ) -> Result<ExitCode> {
@@ -206,25 +209,9 @@ fn dry_run(
     progress::dry_run(plan, planned, missing);
     Lock::check(study)?;
     if !missing.is_empty() {
-        check(making, ways).context("this plan cannot be run")?;
+        machines.check(making, ways).context("this plan cannot be run")?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Checks the machines that are to have the server and the load, and tells where the files will lie.
-fn check(making: &Making<'_>, ways: &Ways<'_>) -> Result<()> {
-    let Making { plan, study, erase, .. } = *making;
-    from_hosts(plan, ways)?.map_or(Ok(()), FromHosts::end)?;
-    if let Some(host) = plan.server_host() {
-        hosts::check(host, making, ways)?;
-        let location = plan.location.as_deref().unwrap_or(study);
-        print::line(format_args!("files lie in {} on {}", location.display(), host.ssh));
-        return Ok(());
-    }
-    let location = run::location_of(plan, study)?;
-    run::check::check(plan, &location, erase)?;
-    progress::tell_location(&location);
-    Ok(())
 }
 
 /// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it now.

@@ -1,5 +1,5 @@
-//! A plan with data profiles and a paper, in its quick profile, on a real server: each run meets its own data profile's
-//! tables, what is done is not done again, and the full form is another study.
+//! A plan with data profiles and a paper, in its quick profile, on a real server: each run meets
+//! the tables of its own data profile.
 
 use std::fs;
 
@@ -65,22 +65,4 @@ fn every_data_profile_has_its_own_tables_and_the_paper_stands_beside_them() {
     );
     assert!(rows[0]["measured"]["mean_percent"].is_f64());
     assert_eq!(rows[1]["remarks"][0], "only on runs on it");
-
-    let again = world.run(&["run", "plan.toml", "--quick", "--out", "study"]);
-    assert!(again.status.success());
-    assert_eq!(results(&world)["runs"], json["runs"], "nothing was run again");
-    let full = world.refused(&["run", "plan.toml", "--out", "study"]);
-    assert!(full.contains("--quick: give the same again, or another --out"), "{full}");
-}
-
-#[test]
-fn more_data_than_the_logical_drive() {
-    let model = "kind = \"model\"\nmodel = { preset = \"p4610-3.2\", capacity_scale = 4000 }";
-    let world = World::new();
-    let text = small_plan(model) + "[data_profiles.huge]\nfill = 1.47\n";
-    world.write("plan.toml", &text);
-    let line = world.refused(&["run", "plan.toml", "--out", "study"]);
-    let says = "configuration `on` on data profile `huge`: model: fill is 1.47: more data than the logical size";
-    assert!(line.contains(says), "{line}");
-    assert_eq!(world.listing(), ["plan.toml"]);
 }

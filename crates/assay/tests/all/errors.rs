@@ -45,9 +45,9 @@ fn a_load_that_fails_leaves_the_file_of_its_results_as_it_was() {
 }
 
 #[test]
-fn a_misspelt_workload() {
-    let plan = small_plan(DIRECTORY).replace("oltp_write_only", "oltp_wirte_only");
-    refused(&plan, &["oltp_wirte_only", "oltp_write_only"]);
+fn a_workload_of_another_sysbench_than_its_tables() {
+    let plan = small_plan(DIRECTORY).replace("[data]", "[data]\ngenerator = \"sysbench-0.4\"");
+    refused(&plan, &["workload `write_only`: `oltp_write_only` is a recipe"]);
 }
 
 #[test]
@@ -200,25 +200,6 @@ fn a_device_is_overwritten_only_when_the_command_says_so() {
 fn a_study_that_is_none() {
     let line = World::new().refused(&["report", "nowhere"]);
     assert!(line.contains("nowhere holds no study"), "{line}");
-}
-
-#[test]
-fn another_plan_in_the_same_study() {
-    if !has_server() {
-        return;
-    }
-    let world = World::new();
-    let plan = small_plan(DIRECTORY).replace("threads = [1, 2]", "threads = [1]");
-    world.write("plan.toml", &plan);
-    assert!(world.run(&["run", "plan.toml", "--out", "study"]).status.success());
-    world.write("plan.toml", &plan.replace("seconds = 2", "seconds = 3"));
-    let line = world.refused(&["run", "plan.toml", "--out", "study"]);
-    assert!(line.contains("give another --out"), "{line}");
-    // More of the same is no other plan.
-    world.write("plan.toml", &plan.replace("threads = [1]", "threads = [1, 4]"));
-    let output = world.run(&["run", "plan.toml", "--out", "study"]);
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(trials(&world.path("study")).len(), 4);
 }
 
 #[test]
@@ -415,7 +396,8 @@ fn what_a_dry_run_refuses_as_the_run_would() {
 #[test]
 fn output_that_cannot_be_written_ends_in_an_error() {
     let world = World::new();
-    for words in [&["drive", "list"][..], &["claims"], &["estimate", "/proc/self/exe"]] {
+    world.write("data", &"some text, ".repeat(10_000));
+    for words in [&["drive", "list"][..], &["claims"], &["estimate", "data"]] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let output = world.command(words).stdout(full).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
@@ -460,43 +442,4 @@ fn a_directory_called_like_a_shipped_plan_hides_none_but_a_file_does() {
     }
     assert!(world.refused(&["run", "disk", "--dry-run"]).contains("unknown key `colour`"));
     assert!(would_run(&["demo", "--out", "study", "--dry-run"]).contains(" runs, "));
-}
-
-#[test]
-fn a_finished_study_lacks_nothing_and_nothing_is_made_for_it() {
-    if !has_server() {
-        return;
-    }
-    let world = World::new();
-    let plan = small_plan(DIRECTORY).replace("threads = [1, 2]", "threads = [1]");
-    world.write("plan.toml", &plan);
-    let run = ["run", "plan.toml", "--out", "study"];
-    let dry = ["run", "plan.toml", "--out", "study", "--dry-run"];
-    assert!(world.run(&run).status.success());
-    let store = || std::fs::read(world.path("study/study.sqlite")).unwrap();
-    let before = store();
-    let said = String::from_utf8(world.run(&dry).stdout).unwrap();
-    assert_eq!(said, "nothing to do: none of the 2 runs is missing\n");
-
-    world.write("plan.toml", &plan.replace("threads = [1]", "threads = [1, 2]"));
-    let said = String::from_utf8(world.run(&dry).stdout).unwrap();
-    assert!(said.contains("\n2 of 4 runs, ") && !said.contains("/1 "), "{said}");
-    world.write("plan.toml", &plan.replace("seconds = 2", "seconds = 3"));
-    assert!(world.refused(&dry).contains("the plan differs from the one that"));
-    assert_eq!(store(), before, "a dry run changes nothing");
-
-    // Where no ledger can be opened nothing can be made; the negative control wants to.
-    let without_ledger = |plan: &str| {
-        world.write("plan.toml", plan);
-        world.command(&run).env("ASSAY_STATE", "/dev/null/nowhere").output().unwrap()
-    };
-    std::fs::remove_file(world.path("study/report.html")).unwrap();
-    let again = without_ledger(&plan.replace("title = \"small\"", "title = \"said anew\""));
-    assert!(again.status.success(), "{again:?}");
-    let said = String::from_utf8(again.stdout).unwrap();
-    assert!(said.starts_with("nothing to do\n"), "{said}");
-    let report = std::fs::read_to_string(world.path("study/report.html")).unwrap();
-    assert!(report.contains("said anew"), "the report is written again");
-    let more = without_ledger(&plan.replace("threads = [1]", "threads = [1, 2]"));
-    assert_eq!(more.status.code(), Some(2), "{more:?}");
 }

@@ -380,7 +380,7 @@ fn a_password_is_typed_at_the_terminal_and_not_shown() {
         [(format!("{PASSWORD}x\u{7f}\r"), 0, "4. "), ("wrong\r".to_owned(), 2, "refuses the login")]
     {
         let words = ["run", "plan.toml", "--out", "study", "--dry-run"];
-        let mut terminal = OnTerminal::start(&world, &words, &[]);
+        let mut terminal = OnTerminal::start(&world.command(&words), &[]);
         terminal.until("password of labuser7f3a@127.0.0.1");
         terminal.press(&typed);
         let status = terminal.ended();

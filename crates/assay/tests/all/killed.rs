@@ -74,6 +74,7 @@ fn run_without_its_study() -> Option<(World, Child, ChildStderr)> {
 }
 
 #[test]
+#[ignore = "in --full: mounts of a deleted study; `run_command::simulated` has the rest"]
 fn a_run_whose_study_is_deleted_says_so_and_leaves_nothing() {
     let Some((world, mut run, mut said)) = run_without_its_study() else { return };
     let mut lines = String::new();
@@ -86,6 +87,7 @@ fn a_run_whose_study_is_deleted_says_so_and_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "in --full: a deleted image; another test cleans up after a killed run"]
 fn a_killed_run_whose_study_is_deleted_is_cleaned_up() {
     let Some((world, mut run, _said)) = run_without_its_study() else { return };
     run.kill().unwrap();
@@ -116,6 +118,7 @@ fn ctrl_c_takes_everything_down_and_keeps_what_is_done() {
 }
 
 #[test]
+#[ignore = "in --full: a killed server; `run_command::simulated` has the failed run"]
 fn a_server_that_vanishes_costs_its_trial_and_no_other() {
     if !has_server() {
         return;

@@ -12,12 +12,10 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-use crate::common::World;
-
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Longer than what counts as a burst.
-const BETWEEN_KEYS: Duration = Duration::from_secs(1);
+/// Longer than what counts as a burst, of keys (300 ms) and of signals (200 ms).
+const BETWEEN_KEYS: Duration = Duration::from_millis(500);
 
 /// A run of `assay` on a terminal of its own.
 pub struct OnTerminal {
@@ -29,8 +27,9 @@ pub struct OnTerminal {
 }
 
 impl OnTerminal {
-    /// Starts `assay` with these words in a session that this terminal controls.
-    pub fn start(world: &World, words: &[&str], environment: &[(&str, &str)]) -> OnTerminal {
+    /// Starts the command in a session that this terminal controls. `TERM` is `xterm` unless
+    /// `environment` has another.
+    pub fn start(assay: &Command, environment: &[(&str, &str)]) -> OnTerminal {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&keyboard).unwrap();
         unlockpt(&keyboard).unwrap();
@@ -42,12 +41,12 @@ impl OnTerminal {
         let size = Winsize { ws_col: 100, ws_row: 24, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal, size).unwrap();
 
-        let assay = world.command(words);
         let mut command = Command::new("setsid");
         // Whoever runs the tests may ignore what a terminal sends (`nohup`).
         command.args(["--ctty", "env", "--default-signal=HUP,INT,QUIT,TSTP"]);
         command.arg(assay.get_program()).args(assay.get_args());
-        command.current_dir(world.path("")).env("ASSAY_STATE", world.path("state"));
+        command.current_dir(assay.get_current_dir().unwrap());
+        command.envs(assay.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.env("TERM", "xterm").env_remove("NO_COLOR").envs(environment.iter().copied());
         let end = || Stdio::from(terminal.try_clone().unwrap());
         let run = command.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
@@ -87,15 +86,20 @@ impl OnTerminal {
 
     /// Waits until `text` was shown.
     pub fn until(&self, text: &str) {
-        self.until_one_of(&[text]);
+        self.until_one_of(0, &[text]);
     }
 
-    /// Waits until one of the texts was shown.
-    pub fn until_one_of(&self, texts: &[&str]) {
+    /// Waits until `text` was shown after the first `before` bytes.
+    pub fn until_after(&self, before: usize, text: &str) {
+        self.until_one_of(before, &[text]);
+    }
+
+    /// Waits until one of the texts was shown after the first `before` bytes.
+    pub fn until_one_of(&self, before: usize, texts: &[&str]) {
         let (shown, more) = &*self.shown;
         let deadline = Instant::now() + PATIENCE;
         let mut shown = shown.lock().unwrap();
-        while !texts.iter().any(|text| shown.contains(text)) {
+        while !texts.iter().any(|text| shown[before..].contains(text)) {
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "{texts:?} was not shown: {shown}");
             shown = more.wait_timeout(shown, left).unwrap().0;
@@ -106,6 +110,16 @@ impl OnTerminal {
     pub fn takes_lines(&self) -> bool {
         let modes = tcgetattr(&self.terminal).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO)
+    }
+
+    /// Waits until the run is stopped (`proc(5)`, state `T`).
+    pub fn until_stopped(&self) {
+        let stat = format!("/proc/{}/stat", self.run.id());
+        let deadline = Instant::now() + PATIENCE;
+        while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
+            assert!(Instant::now() < deadline, "it is not stopped: {}", self.shown());
+            std::thread::yield_now();
+        }
     }
 
     /// Waits for the run's end, and until everything it said is shown.

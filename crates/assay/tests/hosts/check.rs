@@ -29,6 +29,7 @@ fn other_build(net: &Net, number: u32) -> PathBuf {
 }
 
 #[test]
+#[ignore = "in --full: hosts are shown once, by other tests"]
 fn the_program_is_copied_once_and_again_when_it_or_its_copy_changed() {
     let Some(net) = Net::bare(1) else { return };
     let size = std::fs::metadata(env!("CARGO_BIN_EXE_assay")).unwrap().len();
@@ -62,6 +63,7 @@ fn the_program_is_copied_once_and_again_when_it_or_its_copy_changed() {
 }
 
 #[test]
+#[ignore = "in --full: hosts are shown once, by other tests"]
 fn a_host_is_told_with_its_clock() {
     let Some(net) = Net::start(2) else { return };
     let found = check(&net, None);

@@ -81,6 +81,7 @@ fn two_hosts_do_together_exactly_what_was_asked_and_the_server_saw() {
 }
 
 #[test]
+#[ignore = "in --full: a load from two hosts is shown once, by another test"]
 fn hosts_begin_together_share_a_rate_and_end_with_ctrl_c() {
     let Some(net) = Net::start(2) else { return };
     let Some(database) = Database::start(&net) else { return };
@@ -167,6 +168,7 @@ fn holding(directory: &std::path::Path, word: &str) -> Vec<String> {
 }
 
 #[test]
+#[ignore = "in --full: a load from two hosts is shown once, by another test"]
 fn what_the_server_says_no_to_is_told_with_the_host() {
     let Some(net) = Net::start(2) else { return };
     let Some(database) = Database::start(&net) else { return };

@@ -67,6 +67,7 @@ fn a_cut_link_ends_both_ends_and_the_other_hosts_and_leaves_nothing() {
 }
 
 #[test]
+#[ignore = "in --full: a cut link is shown once, by another test"]
 fn whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had() {
     let Some(bench) = Bench::start(1) else { return };
     let host = &bench.net.hosts[0];
@@ -114,6 +115,7 @@ fn whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had() 
 }
 
 #[test]
+#[ignore = "in --full: a cut link is shown once, by another test"]
 fn a_link_that_is_cut_while_the_program_is_copied_leaves_no_part_of_it() {
     let Some(net) = Net::bare(1) else { return };
     let host = &net.hosts[0];

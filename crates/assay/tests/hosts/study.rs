@@ -198,6 +198,7 @@ fn a_study_runs_across_one_host_with_the_server_and_two_that_load_it() {
 }
 
 #[test]
+#[ignore = "in --full: a study across hosts is shown once, by another test"]
 fn what_is_lost_fails_its_run_and_no_other() {
     let Some(bench) = Bench::start(3) else { return };
     bench.plan(
@@ -231,6 +232,7 @@ fn what_is_lost_fails_its_run_and_no_other() {
 }
 
 #[test]
+#[ignore = "in --full: a study across hosts is shown once, by another test"]
 fn a_server_elsewhere_can_be_loaded_from_here_until_ctrl_c() {
     let Some(bench) = Bench::start(1) else { return };
     bench.plan("repeats = 2\nseconds = 2", "kind = \"directory\"");
@@ -248,6 +250,7 @@ fn a_server_elsewhere_can_be_loaded_from_here_until_ctrl_c() {
 }
 
 #[test]
+#[ignore = "in --full: a study across hosts is shown once, by another test"]
 fn a_server_here_can_be_loaded_from_elsewhere() {
     let Some(bench) = Bench::start(1) else { return };
     let plan = bench.plan("repeats = 1\nseconds = 2", "kind = \"directory\"");
@@ -261,6 +264,7 @@ fn a_server_here_can_be_loaded_from_elsewhere() {
 }
 
 #[test]
+#[ignore = "in --full: a study across hosts is shown once, by another test"]
 fn what_a_host_cannot_do_is_told_with_its_name_and_leaves_nothing() {
     let Some(bench) = Bench::start(1) else { return };
     let host = bench.db().name.clone();

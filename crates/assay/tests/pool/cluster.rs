@@ -29,10 +29,15 @@ pub struct Turn {
     cluster: Arc<Cluster>,
 }
 
+/// Waits until no other test uses a cluster, and keeps others waiting.
+pub fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock()
+}
+
 /// The cluster in turn; nothing, said aloud, where there can be none.
 pub fn cluster() -> Option<Turn> {
     static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
-    static TURN: Mutex<()> = Mutex::new(());
     if !has_drives() || !has_ceph() {
         return None;
     }
@@ -44,7 +49,7 @@ pub fn cluster() -> Option<Turn> {
             cluster
         })
     };
-    Some(Turn { _turn: TURN.lock(), cluster })
+    Some(Turn { _turn: turn(), cluster })
 }
 
 /// Whether Ceph is here, or can be brought into the cache.

@@ -7,6 +7,7 @@ use crate::cluster::cluster;
 use crate::drives::{Drives, MIB, noise, system, unmount};
 
 #[test]
+#[ignore = "in --full: takes the shared cluster"]
 fn an_image_has_one_writer_also_where_the_other_knows_nothing_of_it() {
     let Some(cluster) = cluster() else { return };
     let image = "rbd:rep/shared";
@@ -29,6 +30,7 @@ fn an_image_has_one_writer_also_where_the_other_knows_nothing_of_it() {
 }
 
 #[test]
+#[ignore = "in --full: takes the shared cluster"]
 fn what_was_discarded_is_zero_and_the_rest_stays() {
     let Some(cluster) = cluster() else { return };
     for image in ["rbd:rep/discarded", "rbd:ec/discarded"] {
@@ -57,6 +59,7 @@ fn what_was_discarded_is_zero_and_the_rest_stays() {
 }
 
 #[test]
+#[ignore = "in --full: takes the shared cluster"]
 fn an_audit_guarantees_nothing_of_an_image() {
     let Some(cluster) = cluster() else { return };
     let image = "rbd:rep/audited";
@@ -79,6 +82,7 @@ fn an_audit_guarantees_nothing_of_an_image() {
 }
 
 #[test]
+#[ignore = "in --full: takes the shared cluster"]
 fn a_pool_that_compresses_takes_less_than_is_stored() {
     let Some(cluster) = cluster() else { return };
     let words = ["--compression", "aggressive", "--compression-algorithm", "zstd"];

@@ -10,6 +10,7 @@ use crate::cluster::{PATIENCE, has_ceph};
 use crate::drives::Drives;
 
 #[test]
+#[ignore = "in --full: takes a cluster of its own"]
 fn a_killed_cluster_leaves_nothing_that_clean_does_not_find() {
     if !has_ceph() {
         return;

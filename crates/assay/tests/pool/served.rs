@@ -48,6 +48,7 @@ fn attach(cluster: &Cluster, image: &str) -> (String, Duration) {
 }
 
 #[test]
+#[ignore = "in --full: takes the shared cluster, and kills"]
 fn an_image_survives_kills_of_its_server_under_fio() {
     if !has_fio() {
         return;

@@ -168,16 +168,19 @@ fn survives(image: &str, kind: &'static str) {
 }
 
 #[test]
+#[ignore = "in --full: takes the shared cluster"]
 fn a_store_of_two_copies_dies_under_mysql_and_no_commit_is_lost() {
     survives("rbd:rep/mysql", "pool");
 }
 
 #[test]
+#[ignore = "in --full: takes the shared cluster"]
 fn a_store_of_an_erasure_coded_pool_dies_under_mysql_and_no_commit_is_lost() {
     survives("rbd:ec/mysql", "pool");
 }
 
 #[test]
+#[ignore = "in --full: takes the shared cluster"]
 fn a_store_dies_below_a_software_drive_and_no_commit_is_lost() {
     survives("rbd:rep/drive", "drive");
 }
