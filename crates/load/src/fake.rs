@@ -15,11 +15,20 @@ type Held = dyn Fn(usize) -> bool + Send + Sync;
 /// How often a statement that is held asks whether it still is.
 const HELD_FOR: Duration = Duration::from_micros(200);
 
+/// Everything that a fake server was asked.
+#[derive(Default)]
+struct Log {
+    texts: Vec<String>,
+    connections: usize,
+    /// Statements executed: neither connections nor preparations.
+    statements: usize,
+}
+
 /// A fake server. Clones are the same server.
 #[derive(Clone)]
 pub(crate) struct FakeServer {
     service: Duration,
-    log: Arc<Mutex<Vec<String>>>,
+    log: Arc<Mutex<Log>>,
     failure: Arc<Failure>,
     held: Arc<Held>,
     connections_max: usize,
@@ -67,13 +76,27 @@ impl FakeServer {
 
     /// All statements so far, `connect` and `prepare …` among them.
     pub(crate) fn log(&self) -> Vec<String> {
-        self.log.lock().clone()
+        self.log.lock().texts.clone()
     }
 
-    fn note(&self, text: String) -> usize {
+    /// Logs a connection and returns its number, from 0.
+    fn note_connection(&self) -> usize {
         let mut log = self.log.lock();
-        log.push(text);
-        log.iter().filter(|text| !text.starts_with("prepare ") && *text != "connect").count()
+        log.texts.push("connect".into());
+        log.connections += 1;
+        log.connections - 1
+    }
+
+    fn note_prepared(&self, sql: &str) {
+        self.log.lock().texts.push(format!("prepare {sql}"));
+    }
+
+    /// Logs a statement and returns its number, from 1.
+    fn note_statement(&self, text: String) -> usize {
+        let mut log = self.log.lock();
+        log.texts.push(text);
+        log.statements += 1;
+        log.statements
     }
 }
 
@@ -85,9 +108,8 @@ impl Connect for FakeServer {
     type Session = FakeSession;
 
     async fn connect_on(&self, events: &Handle) -> Result<FakeSession, SessionError> {
-        self.note("connect".into());
-        let connections = self.log().iter().filter(|text| *text == "connect").count();
-        if connections > self.connections_max || self.away_for.contains(&(connections - 1)) {
+        let number = self.note_connection();
+        if number >= self.connections_max || self.away_for.contains(&number) {
             return Err(SessionError::Connect("nobody listens".into()));
         }
         let (server, events) = (self.clone(), events.clone());
@@ -107,7 +129,7 @@ impl Session for FakeSession {
         if sql == "BEGIN" {
             return Err(refusal(1295));
         }
-        self.server.note(format!("prepare {sql}"));
+        self.server.note_prepared(sql);
         self.statements.push(sql.into());
         Ok(StatementId(self.statements.len() - 1))
     }
@@ -126,7 +148,7 @@ impl Session for FakeSession {
         // Also of a server that takes no time: others have their turn.
         self.events.sleep(self.server.service.max(Duration::from_nanos(1))).await;
         let text = String::from_utf8_lossy(&self.asked).into_owned();
-        let number = self.server.note(text.clone());
+        let number = self.server.note_statement(text.clone());
         while (self.server.held)(number) {
             self.events.sleep(HELD_FOR).await;
         }

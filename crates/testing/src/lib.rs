@@ -5,10 +5,12 @@
 
 mod calm;
 mod port;
+mod recording;
 mod scope;
 mod skip;
 
 pub use calm::calm;
 pub use port::free_port;
+pub use recording::{is_recording, record};
 pub use scope::{Scope, count, is_full, scope};
 pub use skip::{own_name, skip};

@@ -1,11 +1,16 @@
-//! Where a method leaves nothing to chance, scipy gets the same figures.
+//! Where a method leaves nothing to chance, scipy computes the same figures.
+//!
+//! `crates/judge/judge/scipy.json` holds scipy's figures, as `crates/judge/judge/record` recorded
+//! them. With `--full` scipy computes them again, and both this crate and the recording are
+//! compared with those.
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::*;
-use assay_testing::skip;
+use assay_testing::{is_recording, record, skip};
 
 const ORACLE: &str = r#"
 import json, sys
@@ -53,8 +58,8 @@ json.dump({
 }, sys.stdout)
 "#;
 
-/// What scipy says, or nothing where it is not installed. The system's interpreter first: distribution packages are for
-/// that one.
+/// Scipy's figures; `None` if it is not installed. Tries the system's interpreter first:
+/// distribution packages are for that one.
 fn scipy(question: &Value) -> Option<Value> {
     let python = ["/usr/bin/python3", "python3"].into_iter().find(|python| {
         Command::new(python)
@@ -74,58 +79,109 @@ fn scipy(question: &Value) -> Option<Value> {
     Some(serde_json::from_slice(&ran.stdout).unwrap())
 }
 
-fn close(ours: &[f64], theirs: &Value, what: &str) {
-    let theirs: Vec<f64> = match theirs.as_array() {
+/// The recorded figures, by name.
+fn recorded() -> Value {
+    serde_json::from_str(include_str!("../../judge/scipy.json")).unwrap()
+}
+
+fn figures(value: &Value) -> Vec<f64> {
+    match value.as_array() {
         Some(all) => all.iter().map(|one| one.as_f64().unwrap()).collect(),
-        None => vec![theirs.as_f64().unwrap()],
-    };
-    assert_eq!(ours.len(), theirs.len(), "{what}");
-    for (ours, theirs) in ours.iter().zip(&theirs) {
-        let off = (ours - theirs).abs() / theirs.abs().max(1.0);
-        assert!(off < 1e-6, "{what}: {ours}, scipy says {theirs}");
+        None => vec![value.as_f64().unwrap()],
     }
 }
 
-#[test]
-fn scipy_agrees() {
-    let a = [101.0, 98.5, 103.2, 99.9, 97.1];
-    let b = [104.2, 101.0, 108.8, 100.3, 103.7, 99.0];
-    let mut noise = simulated::Noise::new(11);
-    let series = simulated::autoregression(&mut noise, 50, 100.0, 0.1, 0.4);
-    let p = [0.04, 0.001, 0.03, 0.2, 0.03];
-    let t = [(0.975, 1.0), (0.975, 2.7), (0.9, 11.0), (0.02, 4.0), (0.995, 300.5)];
-    let t_p = [(2.1, 3.0), (-0.4, 1.5), (7.0, 40.0)];
-    let normal = [-3.0, -0.2, 0.0, 1.96];
-    let shares = [0.0, 0.05, 0.5, 0.95, 0.999];
-    let powers = [(0.05, 0.03, 5), (0.02, 0.03, 2), (0.1, 0.03, 3)];
-    let known = mean_variance(&series).unwrap();
-    let question = json!({
-        "a": a, "b": b, "series": series, "p": p, "t": t, "t_p": t_p, "normal": normal,
-        "quantiles": shares, "cosines": known.df as u32, "power": powers,
-    });
-    let Some(theirs) = scipy(&question) else {
-        return skip("scipy (Debian's python3-scipy)");
-    };
-    close(&t.map(|(p, df)| t_quantile(p, df)), &theirs["t"], "t quantiles");
-    close(&t_p.map(|(t, df)| t_two_sided_p(t, df)), &theirs["t_p"], "p of t");
-    close(&normal.map(normal_cdf), &theirs["normal"], "normal");
-    close(&shares.map(|share| quantile(&series, share)), &theirs["quantiles"], "quantiles");
+fn close(ours: &[f64], theirs: &Value, what: &str) {
+    let theirs = figures(theirs);
+    assert_eq!(ours.len(), theirs.len(), "{what}");
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        let off = (ours - theirs).abs() / theirs.abs().max(1.0);
+        assert!(off < 1e-6, "{what}: {ours}, scipy computes {theirs}");
+    }
+}
+
+const A: [f64; 5] = [101.0, 98.5, 103.2, 99.9, 97.1];
+const B: [f64; 6] = [104.2, 101.0, 108.8, 100.3, 103.7, 99.0];
+const P: [f64; 5] = [0.04, 0.001, 0.03, 0.2, 0.03];
+const T: [(f64, f64); 5] = [(0.975, 1.0), (0.975, 2.7), (0.9, 11.0), (0.02, 4.0), (0.995, 300.5)];
+const T_P: [(f64, f64); 3] = [(2.1, 3.0), (-0.4, 1.5), (7.0, 40.0)];
+const NORMAL: [f64; 4] = [-3.0, -0.2, 0.0, 1.96];
+const SHARES: [f64; 5] = [0.0, 0.05, 0.5, 0.95, 0.999];
+const POWERS: [(f64, f64, u32); 3] = [(0.05, 0.03, 5), (0.02, 0.03, 2), (0.1, 0.03, 3)];
+
+fn series() -> Vec<f64> {
+    simulated::autoregression(&mut simulated::Noise::new(11), 50, 100.0, 0.1, 0.4)
+}
+
+/// Compares this crate's figures with scipy's.
+fn compare(theirs: &Value) {
+    let series = series();
+    close(&T.map(|(p, df)| t_quantile(p, df)), &theirs["t"], "t quantiles");
+    close(&T_P.map(|(t, df)| t_two_sided_p(t, df)), &theirs["t_p"], "p of t");
+    close(&NORMAL.map(normal_cdf), &theirs["normal"], "normal");
+    close(&SHARES.map(|share| quantile(&series, share)), &theirs["quantiles"], "quantiles");
     close(&[median_deviation(&series)], &theirs["mad"], "median deviation");
     close(&[standard_deviation(&series)], &theirs["sd"], "standard deviation");
-    close(&holm(&p), &theirs["holm"], "Holm");
-    let welch = unpaired(&a, &b).unwrap();
+    close(&holm(&P), &theirs["holm"], "Holm");
+    let welch = unpaired(&A, &B).unwrap();
     let (low, high) = welch.interval(0.95);
     close(&[welch.p(), welch.df, low, high], &theirs["welch"], "Welch");
-    let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b - a).collect();
+    let differences: Vec<f64> = A.iter().zip(&B).map(|(a, b)| b - a).collect();
     let pairs = paired(&differences).unwrap();
     let (low, high) = pairs.interval(0.95);
     close(&[pairs.p(), low, high], &theirs["paired"], "paired t");
     close(&[flip_signs(&differences, 1).unwrap().p], &theirs["flips"], "flipped signs");
-    close(&[exchange(&a, &b, 1).unwrap().p], &theirs["exchange"], "exchanged values");
+    close(&[exchange(&A, &B, 1).unwrap().p], &theirs["exchange"], "exchanged values");
     close(&[line(&series, 0.95).unwrap().slope], &theirs["slope"], "slope");
     let lags = [1, 2, 5].map(|lag| autocorrelation(&series, lag));
     close(&lags, &theirs["acf"], "autocorrelation");
+    let known = mean_variance(&series).unwrap();
     close(&[known.variance], &theirs["variance"], "variance of the mean");
-    let ours = powers.map(|(effect, deviation, repeats)| power(effect, deviation, repeats, 0.95));
+    let ours = POWERS.map(|(effect, deviation, repeats)| power(effect, deviation, repeats, 0.95));
     close(&ours, &theirs["power"], "power");
+}
+
+#[test]
+fn the_figures_are_those_recorded_of_scipy() {
+    compare(&recorded());
+}
+
+#[test]
+#[ignore = "in --full: runs scipy"]
+fn scipy_agrees_with_ours_and_with_its_recording() {
+    let known = mean_variance(&series()).unwrap();
+    let question = json!({
+        "a": A, "b": B, "series": series(), "p": P, "t": T, "t_p": T_P, "normal": NORMAL,
+        "quantiles": SHARES, "cosines": known.df as u32, "power": POWERS,
+    });
+    let Some(theirs) = scipy(&question) else {
+        return skip("scipy (Debian's python3-scipy)");
+    };
+    let theirs = theirs.as_object().unwrap();
+    if is_recording() {
+        let answers: Vec<_> =
+            theirs.iter().map(|(name, figures)| (name.clone(), figures.to_string())).collect();
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("judge/scipy.json");
+        return record(&file, &answers);
+    }
+    compare(&Value::Object(theirs.clone()));
+    let recorded = recorded();
+    assert!(recorded.as_object().unwrap().keys().eq(theirs.keys()), "the recording's names");
+    for (name, figure) in theirs {
+        close(&figures(&recorded[name]), figure, name);
+    }
+}
+
+/// The negative control: figures that are a little off are found to be off.
+#[test]
+fn the_comparison_finds_a_figure_that_is_off() {
+    for name in recorded().as_object().unwrap().keys() {
+        let mut theirs = recorded();
+        let figure = match &mut theirs[name] {
+            Value::Array(all) => all.last_mut().unwrap(),
+            one => one,
+        };
+        *figure = (figure.as_f64().unwrap() + 1e-3).into();
+        assert!(std::panic::catch_unwind(|| compare(&theirs)).is_err(), "{name}");
+    }
 }
