@@ -158,7 +158,7 @@ fn a_data_pool_without_overwrites_is_refused() {
 }
 
 #[test]
-#[ignore = "takes a minute of waiting for stores that do not answer"]
+#[ignore = "in --full: waits a minute for stores that do not answer"]
 fn a_pool_that_lacks_too_many_stores_is_given_up_on() {
     let Some(cluster) = cluster() else { return };
     cluster.done(&["pool", "image", "rbd:ec/waits", "--size", "16M"]);

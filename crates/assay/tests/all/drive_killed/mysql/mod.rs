@@ -80,7 +80,7 @@ fn a_flush_that_lies_costs_committed_transactions() {
 }
 
 #[test]
-#[ignore = "takes minutes until a cut falls within a page; `a_flush_that_lies` is the control of every run"]
+#[ignore = "in --full: takes minutes until a cut falls within a page; once, a flush that lies is the control"]
 fn torn_pages_are_noticed() {
     let make = |seed| Bench::on_power(seed, FileSystem::Ext4);
     if let Some(mut bench) = bench(make) {
