@@ -120,9 +120,10 @@ mod tests {
         let began = Instant::now();
         let mut said = Said::new(&status(State::Healthy, &[]), began);
         let mut lines = 0;
+        let statuses = [State::LowSpace, State::Full].map(|state| status(state, &[]));
         for second in 0..3600 {
-            let state = if second % 2 == 0 { State::LowSpace } else { State::Full };
-            lines += said.lines(&status(state, &[]), began + Duration::from_secs(second)).len();
+            let status = &statuses[second as usize % 2];
+            lines += said.lines(status, began + Duration::from_secs(second)).len();
         }
         assert!((60..=80).contains(&lines), "{lines}");
         // It ends with how it is.

@@ -33,8 +33,13 @@ impl Coverage {
         self
     }
 
-    /// Those of which none may be missing.
+    /// The rarest of what may not be missing.
     pub fn least(&self) -> u64 {
+        self.least_of_few().min(self.troubles).min(self.unreadable)
+    }
+
+    /// The same over few seeds, which do not come to faults of the media.
+    pub fn least_of_few(&self) -> u64 {
         let all = [
             self.gc_segments,
             self.checkpoints,
@@ -44,8 +49,6 @@ impl Coverage {
             self.replayed,
             self.torn,
             self.closed,
-            self.troubles,
-            self.unreadable,
         ];
         all.into_iter().min().unwrap_or(0)
     }

@@ -21,17 +21,21 @@ mod world;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assay_drive::{RULES, Rule, break_rule};
+use assay_testing::{count, is_full};
 use common::seeds;
 
-/// Seeds that run where nobody says how many: as many as a minute has time for. More of them are for a night, by `ASSAY_SEEDS`.
-const SEEDS_USUAL: u64 = 1000;
+/// Seeds that run unless `ASSAY_SEEDS` is set: as many as three seconds have time for, and a minute in the
+/// full scope. More of them are for a night.
+const SEEDS_ONCE: u64 = 60;
+const SEEDS_FULL: u64 = 1000;
 
-/// Seeds within which a broken rule must be noticed.
+/// Seeds within which a broken rule must be noticed, and those that are tried once.
 const SEEDS_TO_NOTICE: u64 = 2000;
+const SEEDS_TO_NOTICE_ONCE: u64 = 50;
 
 #[test]
 fn any_interleaving_keeps_what_was_guaranteed() {
-    let seeds = seeds::wanted(SEEDS_USUAL);
+    let seeds = seeds::wanted(SEEDS_ONCE, SEEDS_FULL);
     let began = std::time::Instant::now();
     let coverage = seeds::run_all(
         &seeds,
@@ -41,8 +45,9 @@ fn any_interleaving_keeps_what_was_guaranteed() {
     );
     let seeds = seeds.end - seeds.start;
     println!("{seeds} seeds in {:.0} s: {coverage:?}", began.elapsed().as_secs_f64());
-    if seeds >= 400 {
-        assert!(coverage.least() >= 4, "the schedules missed what they are for: {coverage:?}");
+    if seeds >= SEEDS_ONCE {
+        let least = if seeds >= 400 { coverage.least() } else { coverage.least_of_few() };
+        assert!(least >= 4, "the schedules missed what they are for: {coverage:?}");
     }
 }
 
@@ -56,7 +61,7 @@ fn notice(rule: Rule, first: u64) -> Option<(u64, String)> {
 /// Two threads look, so that what is found is the first but for what the other looks at meanwhile.
 fn search(rule: Rule, first: u64) -> Option<(u64, String)> {
     let next = AtomicU64::new(first);
-    let end = first + SEEDS_TO_NOTICE;
+    let end = first + count(SEEDS_TO_NOTICE_ONCE, SEEDS_TO_NOTICE);
     let look = || {
         let found = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed))
             .take_while(|seed| *seed < end)
@@ -96,13 +101,27 @@ fn every_broken_rule_is_noticed() {
     let first = std::env::var("ASSAY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
     let wanted = std::env::var("ASSAY_RULE").ok();
     let is_wanted = |rule: &&Rule| wanted.as_ref().is_none_or(|name| *name == format!("{rule:?}"));
-    let mut unnoticed = Vec::new();
+    let (mut unnoticed, mut noticed) = (Vec::new(), 0);
     for rule in RULES.iter().filter(is_wanted) {
         match notice(*rule, first) {
-            Some((seed, problem)) => println!("{rule:?}: seed {seed}: {problem:.200}"),
+            Some((seed, problem)) => {
+                println!("{rule:?}: seed {seed}: {problem:.200}");
+                noticed += 1;
+            }
             None => unnoticed.push(*rule),
         }
     }
     break_rule(None);
+    if !is_full() && wanted.is_none() && !unnoticed.is_empty() {
+        // A change of the drive makes the known seeds seeds like others.
+        eprintln!(
+            "SKIPPED: {} of {} broken rules, unnoticed within {SEEDS_TO_NOTICE_ONCE} seeds and left to \
+             --full: {unnoticed:?}",
+            unnoticed.len(),
+            RULES.len()
+        );
+        assert!(noticed > RULES.len() / 2, "only {noticed} broken rules were noticed");
+        return;
+    }
     assert!(unnoticed.is_empty(), "nothing noticed that these were broken: {unnoticed:?}");
 }

@@ -3,19 +3,24 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use assay_testing::count;
+
 /// Seeds after which a long run says how far it is.
 const TOLD_EVERY: u64 = 5000;
 
-/// The seeds to run: `ASSAY_SEEDS` many, or as many as `usual`, from `ASSAY_SEED` on.
-pub fn wanted(usual: u64) -> Range<u64> {
-    let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", usual));
+/// The seeds to run, from `ASSAY_SEED` on: `ASSAY_SEEDS` of them if it is set, else `full` in the full scope
+/// and `once` in the others.
+pub fn wanted(once: u64, full: u64) -> Range<u64> {
+    let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", count(once, full)));
     first..first + seeds
 }
 
-/// What to say of a seed that failed; `test` as in `--test full any_seed`.
+/// Returns the report of a seed that failed. `test` names the executable and the test, as in
+/// `--test proofs full::seeds`.
 pub fn failure(seed: u64, problem: &str, test: &str) -> String {
     format!(
-        "seed {seed}: {problem}\nrepeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 cargo test --release -p {} --test {test}",
+        "seed {seed}: {problem}\n\
+         repeat it with: ASSAY_SEED={seed} ASSAY_SEEDS=1 cargo test -p {} --test {test}",
         env!("CARGO_PKG_NAME")
     )
 }

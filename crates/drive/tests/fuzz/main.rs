@@ -1,7 +1,8 @@
 //! Mutated images: opening, checking and using one never panics, never goes on for ever, never takes memory without
 //! end, and never gives data that nobody wrote, unless a checksum was forged on purpose.
 //!
-//! Each seed is one case. `ASSAY_SEEDS` sets how many run (2 000), `ASSAY_SEED` the first. Where the process itself
+//! Each seed is one case. `ASSAY_SEEDS` sets how many run (2 000 in the full scope), `ASSAY_SEED` the
+//! first. Where the process itself
 //! dies, the seeds that were running lie in `fuzz-*.seed` in the build's directory for temporary files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
@@ -33,6 +34,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 const MEMORY_BYTES: u64 = 256 << 20;
 
 const THREADS: u64 = 2;
+
+const SEEDS_ONCE: u64 = 100;
+const SEEDS_FULL: u64 = 2000;
 
 /// How often each outcome came.
 #[derive(Debug, Default)]
@@ -100,7 +104,7 @@ fn run_seed(donors: &[Donor], seed: u64) -> Result<(Outcome, bool), String> {
 
 #[test]
 fn any_image_is_refused_or_opened_and_never_more() {
-    let seeds = seeds::wanted(2000);
+    let seeds = seeds::wanted(SEEDS_ONCE, SEEDS_FULL);
     let donors = Arc::new(donors());
     let next = Arc::new(AtomicU64::new(seeds.start));
     let (done, results) = mpsc::channel();
@@ -134,12 +138,13 @@ fn any_image_is_refused_or_opened_and_never_more() {
     }
     println!("{counts:?}");
     assert!(problems.is_empty(), "{} failed:\n{}", problems.len(), problems.join("\n"));
-    if seeds.end - seeds.start >= 2000 {
+    if seeds.end - seeds.start >= SEEDS_ONCE {
+        let is_all = seeds.end - seeds.start >= SEEDS_FULL;
         let Counts { forged, refused, read_only, rebuilt, corrupt, worked, .. } = counts;
         let rarest = [forged, refused, rebuilt, corrupt, worked].into_iter().min();
         // It takes two bad places in a row to end a log that is known to go on.
         assert!(
-            rarest >= Some(10) && read_only > 0,
+            rarest >= Some(if is_all { 10 } else { 1 }) && (read_only > 0 || !is_all),
             "the mutations missed what they are for: {counts:?}"
         );
     }

@@ -3,12 +3,10 @@
 use assay_devices::{Device, Preset, Scale};
 use assay_load::Result;
 use assay_load::capacity::{Capacity, Found, Objective, Prober, Purpose, Search, Tried};
+use assay_testing::count;
 
 use super::device::{Asked, Loaded, searched};
 
-/// Of so many searches so many must end with a rate.
-const SEEDS: u64 = 5;
-const SETTLED_MIN: u64 = 4;
 /// What is reported may lie so far above what the drive then keeps.
 const ABOVE_MOST: f64 = 1.1;
 /// And so far below, as a share of it.
@@ -46,7 +44,7 @@ fn reports_too_much(found: Found, kept: f64) -> bool {
 
 /// What the drive keeps in the state in which it is.
 fn kept(drive: &mut Loaded) -> f64 {
-    drive.truth([800.0, 3200.0], 10)
+    drive.truth([800.0, 3200.0], count(4, 10))
 }
 
 /// A search that halves its bracket and believes what it saw: no run holds what was found, and nothing is forgotten.
@@ -97,8 +95,10 @@ fn the_rate_of_a_fresh_flash_drive_is_not_reported_once_its_garbage_collection_h
     println!("worn {worn:.0}, of the fresh drive {fresh:.0?}");
     // A search that believes what it sees first reports what the worn drive does not keep,
     assert!(reports_too_much(fresh, worn), "{fresh:?} of {worn}");
+    // Number of searches, and how many of them must end with a rate.
+    let (seeds, settled_min) = count((1, 0), (5, 4));
     let mut settled = 0;
-    for seed in 0..SEEDS {
+    for seed in 0..seeds {
         let mut drive = Loaded::new(asked(false), seed);
         let capacity = searched(&mut drive, &asked(false), &OPTIONS);
         let kept = kept(&mut drive);
@@ -112,7 +112,7 @@ fn the_rate_of_a_fresh_flash_drive_is_not_reported_once_its_garbage_collection_h
         let (media, host) = drive.written();
         assert!(media as f64 > 1.3 * host as f64, "{media} of {host}");
     }
-    assert!(settled >= SETTLED_MIN, "{settled} of {SEEDS}");
+    assert!(settled >= settled_min, "{settled} of {seeds}");
     // and so does ours on a prober that hides what became of the drive.
     let mut lies = AlwaysFresh { drive: Loaded::new(asked(false), 0), runs: 0 };
     let lied = searched(&mut lies, &asked(false), &OPTIONS);

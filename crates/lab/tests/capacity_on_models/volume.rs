@@ -3,16 +3,21 @@
 use assay_devices::{Preset, Scale};
 use assay_load::Result;
 use assay_load::capacity::{Found, Objective, Prober, Purpose, Search, Tried};
+use assay_testing::count;
 
 use super::device::{Asked, Loaded, searched};
 
-const SEEDS: u64 = 20;
+/// Number of seeds, how many of them must be near, and how many 90 % intervals must hold the truth: fewer than
+/// one study in forty would have fewer by chance.
+fn seeds() -> (u64, usize, usize) {
+    count((5, 4, 3), (20, 19, 15))
+}
+
 /// Of a load that lies, fewer tell.
-const LIED_SEEDS: u64 = 5;
-/// Of 20 seeds so many must be near, and so many 90 % intervals must hold the truth: fewer than one study in forty would have
-/// fewer by chance.
-const NEAR_MIN: usize = 19;
-const COVERED_MIN: usize = 15;
+fn lied_seeds() -> u64 {
+    count(1, 5)
+}
+
 const NEAR: f64 = 0.03;
 
 /// Pages of 16 KiB, read: fewer bytes than the volume carries, so that its operations are what limits it.
@@ -68,23 +73,25 @@ impl Prober for Lies {
 #[test]
 fn the_provisioned_rate_of_a_cloud_volume_is_found_within_three_percent_in_nineteen_of_twenty_seeds()
  {
-    let truth = Loaded::new(ASKED, 1000).truth([2500.0, 3500.0], 60);
-    let found = rates(SEEDS, |seed| Box::new(Loaded::new(ASKED, seed)));
+    let (seeds, near_min, covered_min) = seeds();
+    let truth = Loaded::new(ASKED, 1000).truth([2500.0, 3500.0], count(20, 60));
+    let found = rates(seeds, |seed| Box::new(Loaded::new(ASKED, seed)));
     let (near_it, covered) = (near(&found, provisioned()), covering(&found, truth));
     println!(
-        "{} operations/s provisioned, half of all runs meet the objective at {truth:.0}: near {near_it}, covered {covered} of {SEEDS}",
+        "{} operations/s provisioned, half of all runs meet the objective at {truth:.0}: \
+         near {near_it}, covered {covered} of {seeds}",
         provisioned()
     );
-    assert!(near_it >= NEAR_MIN, "near {near_it}: {found:.0?}");
-    assert!(covered >= COVERED_MIN, "covered {covered} of {truth:.0}: {found:.0?}");
+    assert!(near_it >= near_min, "near {near_it}: {found:.0?}");
+    assert!(covered >= covered_min, "covered {covered} of {truth:.0}: {found:.0?}");
     // The counts can fail: intervals a fifth as wide do not hold the truth so often,
     let narrowed = |[low, rate, high]: &[f64; 3]| {
         [rate + (low - rate) / 5.0, *rate, rate + (high - rate) / 5.0]
     };
     let narrowed: Rates = found.iter().map(narrowed).collect();
-    assert!(covering(&narrowed, truth) < COVERED_MIN, "{narrowed:.0?}");
+    assert!(covering(&narrowed, truth) < covered_min, "{narrowed:.0?}");
     // and a load that does less than it says finds more than there is.
-    let lied = rates(LIED_SEEDS, |seed| Box::new(Lies(Loaded::new(ASKED, seed), 0.93)));
+    let lied = rates(lied_seeds(), |seed| Box::new(Lies(Loaded::new(ASKED, seed), 0.93)));
     assert!(!lied.is_empty(), "a lie is believed");
     assert_eq!((near(&lied, provisioned()), covering(&lied, truth)), (0, 0), "{lied:.0?}");
 }

@@ -28,7 +28,8 @@ fn cases() -> Vec<Case> {
             }
         }
     }
-    cases
+    // Five shares no factor with the number of values of any kind, so every value remains.
+    cases.into_iter().step_by(count(5, 1)).collect()
 }
 
 impl Case {

@@ -1,0 +1,6 @@
+//! The drive under real threads.
+
+mod failure;
+mod history;
+mod isolation;
+mod upkeep;
