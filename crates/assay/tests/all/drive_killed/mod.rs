@@ -6,9 +6,9 @@
 //! `ASSAY_ROUNDS` sets how many kills there are, `ASSAY_SEED` what is drawn; when things happen is the kernel's, so a
 //! seed does not repeat a run.
 
-mod fio;
+pub mod fio;
 mod large;
-mod mysql;
+pub mod mysql;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

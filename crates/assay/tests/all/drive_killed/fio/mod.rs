@@ -7,7 +7,7 @@
 mod bench;
 mod blocks;
 mod history;
-mod job;
+pub mod job;
 mod writers;
 
 use bench::{Bench, Round, Verdict};

@@ -2,8 +2,8 @@
 //! recovers, no committed transaction is lost, every table and every page is whole.
 
 mod bench;
-mod ledger;
-mod server;
+pub mod ledger;
+pub mod server;
 
 use std::path::Path;
 

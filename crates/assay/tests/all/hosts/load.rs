@@ -5,8 +5,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-use crate::database::{Database, PASSWORD};
-use crate::net::{Net, PATIENCE, wait_until};
+use crate::hosts::database::{Database, PASSWORD};
+use crate::hosts::net::{Net, PATIENCE, wait_until};
 
 /// A load of these words from all hosts, not started yet.
 pub fn load(net: &Net, workload: &str, more: &[&str]) -> Command {
@@ -175,18 +175,18 @@ fn what_the_server_says_no_to_is_told_with_the_host() {
     let began = std::time::Instant::now();
     // Nothing is filled.
     let output = load(&net, "oltp_point_select", &["--threads=2"]).output().unwrap();
-    let error = crate::net::error_of(&output);
+    let error = crate::hosts::net::error_of(&output);
     // Both are told no at about the same time.
     let is_of_host =
         |error: &str| net.hosts.iter().any(|host| error.contains(&format!("{}: ", host.name)));
     assert!(is_of_host(&error) && error.contains("run `prepare` first"), "{error}");
     let mut command = load(&net, "oltp_point_select", &["--threads=2"]);
-    let error = crate::net::error_of(&command.env("MYSQL_PWD", "wrong").output().unwrap());
+    let error = crate::hosts::net::error_of(&command.env("MYSQL_PWD", "wrong").output().unwrap());
     assert!(is_of_host(&error) && error.contains("may not log in"), "{error}");
     assert!(began.elapsed() < PATIENCE);
     drop(database);
     let output = load(&net, "oltp_point_select", &["--threads=2"]).output().unwrap();
-    let error = crate::net::error_of(&output);
+    let error = crate::hosts::net::error_of(&output);
     assert!(error.contains("cannot connect to"), "{error}");
     net.assert_nothing_left();
 }

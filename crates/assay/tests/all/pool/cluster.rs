@@ -54,7 +54,7 @@ pub fn cluster() -> Option<Turn> {
 
 /// Whether Ceph is here, or can be brought into the cache.
 pub fn has_ceph() -> bool {
-    let fetched = Command::new(env!("CARGO_BIN_EXE_assay")).args(["pool", "fetch"]).status();
+    let fetched = Command::new(crate::common::program()).args(["pool", "fetch"]).status();
     let has = fetched.is_ok_and(|status| status.success());
     if !has {
         skip("Ceph, installed or to be fetched");

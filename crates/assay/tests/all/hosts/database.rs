@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, Weak};
 use mysql::prelude::Queryable;
 
 use crate::common::{World, has_server};
-use crate::net::Net;
-use crate::server::{Program, Server};
+use crate::drive_killed::mysql::server::{Program, Server};
+use crate::hosts::net::Net;
 
 pub const USER: &str = "loader5c0e";
 pub const PASSWORD: &str = "pw-31f7a9c2-hx";

@@ -8,9 +8,9 @@ use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::cluster::{Cluster, PATIENCE, cluster, has_ceph, turn};
 use crate::common::{World, has_server};
 use crate::drives::has_drives;
+use crate::pool::cluster::{Cluster, PATIENCE, cluster, has_ceph, turn};
 use crate::runs::{server_under_load, start_run};
 
 /// What plans here have in common.

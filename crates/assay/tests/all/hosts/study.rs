@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::common::{has_server, trials};
-use crate::net::{Net, NetHost, PATIENCE, kill, wait_until};
+use crate::hosts::net::{Net, NetHost, PATIENCE, kill, wait_until};
 
 /// What loading tables, or making a data directory for the first time, takes on a busy machine.
 const LONG: Duration = Duration::from_secs(180);

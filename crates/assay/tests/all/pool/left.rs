@@ -6,8 +6,8 @@ use assay_ports::child::Process;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::cluster::{PATIENCE, has_ceph};
 use crate::drives::Drives;
+use crate::pool::cluster::{PATIENCE, has_ceph};
 
 #[test]
 #[ignore = "in --full: takes a cluster of its own"]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::{Duration, Instant};
 
-use crate::database::Database;
-use crate::load::{begin, load};
-use crate::net::{Net, error_of, kill, wait_until};
+use crate::hosts::database::Database;
+use crate::hosts::load::{begin, load};
+use crate::hosts::net::{Net, error_of, kill, wait_until};
 
 /// After how long both ends must have noticed: ten seconds of patience and five for events in hand, and what a busy machine adds.
 const NOTICED_WITHIN: Duration = Duration::from_secs(25);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::net::Net;
+use crate::hosts::net::Net;
 
 fn check(net: &Net, program: Option<&PathBuf>) -> Value {
     let words = ["host", "check", &net.hosts[0].name, "--json"];
@@ -22,7 +22,7 @@ fn check(net: &Net, program: Option<&PathBuf>) -> Value {
 /// The program as another build would be: a few bytes longer, and as good.
 fn other_build(net: &Net, number: u32) -> PathBuf {
     let path = net.world.path(&format!("assay-{number}"));
-    std::fs::copy(env!("CARGO_BIN_EXE_assay"), &path).unwrap();
+    std::fs::copy(crate::common::program(), &path).unwrap();
     let mut file = std::fs::File::options().append(true).open(&path).unwrap();
     file.write_all(format!("build {number}").as_bytes()).unwrap();
     path
@@ -32,7 +32,7 @@ fn other_build(net: &Net, number: u32) -> PathBuf {
 #[ignore = "in --full: hosts are shown once, by other tests"]
 fn the_program_is_copied_once_and_again_when_it_or_its_copy_changed() {
     let Some(net) = Net::bare(1) else { return };
-    let size = std::fs::metadata(env!("CARGO_BIN_EXE_assay")).unwrap().len();
+    let size = std::fs::metadata(crate::common::program()).unwrap().len();
     assert_eq!(check(&net, None)["copied_bytes"], size);
     assert_eq!(check(&net, None)["copied_bytes"], Value::Null, "it is there");
     let other = other_build(&net, 1);

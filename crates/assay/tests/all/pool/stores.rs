@@ -10,11 +10,11 @@ use assay_ports::child::Process;
 use assay_testing::skip;
 use rustix::process::Signal;
 
-use crate::cluster::{Cluster, PATIENCE, cluster};
 use crate::common::has_server;
+use crate::drive_killed::mysql::ledger::{self, Committed};
+use crate::drive_killed::mysql::server::{Program, Server};
 use crate::drives::system;
-use crate::ledger::{self, Committed};
-use crate::server::{Program, Server};
+use crate::pool::cluster::{Cluster, PATIENCE, cluster};
 
 /// Transactions before the kill, and after it.
 const BEFORE: usize = 60;

@@ -3,8 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 
-use crate::cluster::cluster;
 use crate::drives::{Drives, MIB, noise, system, unmount};
+use crate::pool::cluster::cluster;
 
 #[test]
 #[ignore = "in --full: takes the shared cluster"]

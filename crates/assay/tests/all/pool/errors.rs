@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use assay_testing::free_port;
 
-use crate::cluster::{Cluster, cluster};
 use crate::drives::{Drives, MIB};
+use crate::pool::cluster::{Cluster, cluster};
 
 /// The configuration file of the cluster.
 fn conf(cluster: &Cluster) -> PathBuf {

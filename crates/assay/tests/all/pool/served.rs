@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use assay_ports::child::Process;
 use rustix::process::Signal;
 
-use crate::cluster::{Cluster, PATIENCE, cluster};
+use crate::drive_killed::fio::job::Job;
 use crate::drives::{MIB, has_fio};
-use crate::job::Job;
+use crate::pool::cluster::{Cluster, PATIENCE, cluster};
 
 /// Kills in a run of all tests.
 const ROUNDS: u64 = 3;

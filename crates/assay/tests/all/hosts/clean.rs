@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::net::Net;
+use crate::hosts::net::Net;
 
 #[test]
 fn a_host_is_cleaned_as_this_machine_is() {

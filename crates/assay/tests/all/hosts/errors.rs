@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::net::{Net, error_of, wait_until};
-use crate::relay::relay;
+use crate::hosts::net::{Net, error_of, wait_until};
+use crate::hosts::relay::relay;
 
 #[test]
 #[ignore = "in --full: hosts are shown once, by other tests"]
@@ -72,7 +72,7 @@ fn a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was() {
     let _sshd = net.sshd(0, 2023, "");
     let host = format!("ssh://root@{}:2023", net.hosts[0].address);
     let check_at = |net: &Net, directory: &Path, host: &str| {
-        let program = Path::new(env!("CARGO_BIN_EXE_assay"));
+        let program = Path::new(crate::common::program());
         let words = ["host", "check", host];
         error_of(&net.command_at(program, &words, "ssh_config", directory).output().unwrap())
     };

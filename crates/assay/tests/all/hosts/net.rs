@@ -128,7 +128,7 @@ impl Net {
     pub fn start(hosts: u32) -> Option<Net> {
         static DIGEST: OnceLock<String> = OnceLock::new();
         let net = Net::bare(hosts)?;
-        let program = env!("CARGO_BIN_EXE_assay");
+        let program = crate::common::program();
         let digest = DIGEST.get_or_init(|| done(&["sha256sum", program])[..16].to_owned());
         let entry = net.there().join("cache/programs").join(digest);
         std::fs::create_dir_all(&entry).unwrap();
@@ -240,7 +240,7 @@ impl Net {
 
     /// `assay` with these words and how hosts are reached, by the configuration of that name.
     pub fn command(&self, words: &[&str], ssh_config: &str) -> Command {
-        self.command_of(env!("CARGO_BIN_EXE_assay").as_ref(), words, ssh_config)
+        self.command_of(crate::common::program().as_ref(), words, ssh_config)
     }
 
     /// The same of another program.

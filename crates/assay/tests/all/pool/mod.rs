@@ -1,0 +1,12 @@
+//! Ceph pools: a private cluster of real monitors, managers and stores, which the tests start, kill in parts and judge by
+//! what MySQL and fio find afterwards.
+//!
+//! The tests share one cluster and take turns at it. `ASSAY_ROUNDS` sets how often a serving process is killed.
+
+mod cluster;
+mod errors;
+mod images;
+mod left;
+mod served;
+mod stores;
+mod studies;
