@@ -18,16 +18,22 @@ const STEAL_PERCENT_MOST: f64 = 3.0;
 /// As `test` does.
 pub fn calm<T>(test: impl FnMut() -> T) -> T {
     let mut before = CpuTimes::now();
-    calm_by(test, || {
+    let stolen_percent = || {
         let now = CpuTimes::now();
         let stolen = now.stolen_percent_since(&before);
         before = now;
         stolen
-    })
+    };
+    calm_by(test, stolen_percent, note)
 }
 
-/// As [`calm`]; `stolen_percent` returns the share that the hypervisor took since it was last called.
-fn calm_by<T>(mut test: impl FnMut() -> T, mut stolen_percent: impl FnMut() -> f64) -> T {
+/// As [`calm`]; `stolen_percent` returns the share that the hypervisor took since it was last called, and
+/// `report` gets a line about each attempt that is repeated.
+fn calm_by<T>(
+    mut test: impl FnMut() -> T,
+    mut stolen_percent: impl FnMut() -> f64,
+    report: impl Fn(&str),
+) -> T {
     let mut attempt = 1;
     loop {
         let panic = match catch_unwind(AssertUnwindSafe(&mut test)) {
@@ -39,7 +45,7 @@ fn calm_by<T>(mut test: impl FnMut() -> T, mut stolen_percent: impl FnMut() -> f
             resume_unwind(panic);
         }
         attempt += 1;
-        note(&format!(
+        report(&format!(
             "DISTURBED: the hypervisor took {stolen:.0} % of the CPU time during {}; attempt {attempt} follows",
             own_name()
         ));
@@ -92,7 +98,8 @@ mod tests {
             attempts += 1;
             panic!("as it is")
         };
-        let failed = catch_unwind(AssertUnwindSafe(|| calm_by::<()>(test, || stolen_percent)));
+        let failed =
+            catch_unwind(AssertUnwindSafe(|| calm_by::<()>(test, || stolen_percent, |_| {})));
         assert!(failed.is_err());
         attempts
     }
@@ -113,6 +120,7 @@ mod tests {
                 runs
             },
             || 30.0,
+            |_| {},
         );
         assert_eq!(passed, 2);
     }

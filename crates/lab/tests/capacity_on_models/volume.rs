@@ -3,7 +3,7 @@
 use assay_devices::{Preset, Scale};
 use assay_load::Result;
 use assay_load::capacity::{Found, Objective, Prober, Purpose, Search, Tried};
-use assay_testing::count;
+use assay_testing::{count, is_full};
 
 use super::device::{Asked, Loaded, searched};
 
@@ -84,12 +84,13 @@ fn the_provisioned_rate_of_a_cloud_volume_is_found_within_three_percent_in_ninet
     );
     assert!(near_it >= near_min, "near {near_it}: {found:.0?}");
     assert!(covered >= covered_min, "covered {covered} of {truth:.0}: {found:.0?}");
-    // The counts can fail: intervals a fifth as wide do not hold the truth so often,
+    // The counts can fail: of many seeds, intervals a fifth as wide do not hold the truth so often,
     let narrowed = |[low, rate, high]: &[f64; 3]| {
         [rate + (low - rate) / 5.0, *rate, rate + (high - rate) / 5.0]
     };
     let narrowed: Rates = found.iter().map(narrowed).collect();
-    assert!(covering(&narrowed, truth) < covered_min, "{narrowed:.0?}");
+    let narrowed_covers = covering(&narrowed, truth);
+    assert!(!is_full() || narrowed_covers < covered_min, "{narrowed:.0?}");
     // and a load that does less than it says finds more than there is.
     let lied = rates(lied_seeds(), |seed| Box::new(Lies(Loaded::new(ASKED, seed), 0.93)));
     assert!(!lied.is_empty(), "a lie is believed");

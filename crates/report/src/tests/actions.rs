@@ -15,6 +15,7 @@ fn open(browser: &mut Browser, report: &Report, rest: &str) {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn the_address_holds_what_is_switched_chosen_and_zoomed_to() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -52,6 +53,7 @@ fn the_address_holds_what_is_switched_chosen_and_zoomed_to() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn headings_are_links_and_a_link_opens_what_is_folded() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -86,6 +88,7 @@ const TABLE: &str = "<div class=\"table\" tabindex=\"0\"><table id=\"sizes\" cla
     </table></div>";
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_table_is_sorted_by_value_within_its_blocks() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -121,6 +124,7 @@ fn size_of_png(address: &str) -> (u32, u32) {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn saved_pictures_carry_title_key_and_source_on_white() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -175,6 +179,7 @@ fn saved_pictures_carry_title_key_and_source_on_white() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn the_answer_is_copied_and_where_there_is_no_clipboard_it_is_there_to_be_taken() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());

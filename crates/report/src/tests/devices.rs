@@ -28,6 +28,7 @@ fn touch(browser: &mut Browser) {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn nothing_is_wider_than_its_column_without_a_hint() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -75,6 +76,7 @@ fn swipe(browser: &mut Browser) -> f64 {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_swipe_over_a_chart_scrolls_the_page_and_buttons_zoom() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -96,6 +98,7 @@ fn a_swipe_over_a_chart_scrolls_the_page_and_buttons_zoom() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_finger_finds_every_control() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -110,6 +113,7 @@ fn a_finger_finds_every_control() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn every_chart_has_a_key_for_what_it_draws_and_for_nothing_else() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -143,6 +147,7 @@ fn pages(pdf: &[u8]) -> Vec<u64> {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn paper_holds_everything_in_the_light_and_afterwards_all_is_as_it_was() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -187,6 +192,7 @@ fn press(browser: &mut Browser, key: &str, code: u32) {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn the_keyboard_skips_to_the_results_and_stops_seldom_and_in_sight() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());

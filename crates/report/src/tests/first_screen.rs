@@ -86,6 +86,7 @@ const NAMES_ABOVE: &str = "(() => {
 })()";
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn on_a_telephone_names_stand_above_their_rows_and_the_chart_has_the_width() {
     let Some(mut browser) = browser::start() else { return };
     let long =
@@ -104,6 +105,7 @@ fn on_a_telephone_names_stand_above_their_rows_and_the_chart_has_the_width() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_charts_menu_is_reached_and_left_by_keyboard_and_saves_what_is_drawn() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -139,6 +141,7 @@ fn a_charts_menu_is_reached_and_left_by_keyboard_and_saves_what_is_drawn() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_zoom_into_seconds_holds_for_every_chart_of_seconds() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());

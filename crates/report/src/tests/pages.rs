@@ -89,6 +89,7 @@ fn photograph(browser: &mut Browser, look: Look, report: &Report, name: &str) {
 const DEMO_HEIGHT_MOST: f64 = 9_000.0;
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_page_of_the_demos_size_opens_in_ten_screens() {
     let Some(mut browser) = browser::start() else { return };
     let demo = Shape {
@@ -109,6 +110,7 @@ fn a_page_of_the_demos_size_opens_in_ten_screens() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn charts_out_of_sight_wait_until_they_are_scrolled_to() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -129,6 +131,7 @@ fn charts_out_of_sight_wait_until_they_are_scrolled_to() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_config_is_switched_off_and_on_everywhere() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -165,6 +168,7 @@ fn pairs(before: &Value, after: &Value) -> Vec<(i64, i64)> {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn the_chosen_trial_is_what_is_shown_on_one_scale() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -207,6 +211,7 @@ fn assert_shows(browser: &mut Browser, report: &Report, config: usize, name: &st
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_failed_trial_says_so_in_place_of_its_charts() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -227,6 +232,7 @@ fn a_failed_trial_says_so_in_place_of_its_charts() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn any_counter_any_figure_and_the_other_theme_can_be_chosen() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -251,6 +257,7 @@ fn any_counter_any_figure_and_the_other_theme_can_be_chosen() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_chart_can_be_saved_and_the_page_printed() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -271,6 +278,7 @@ fn a_chart_can_be_saved_and_the_page_printed() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn a_large_report_draws_what_is_seen_and_no_more() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::large());
@@ -295,6 +303,7 @@ fn a_large_report_draws_what_is_seen_and_no_more() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn the_smallest_studies_are_pages_too() {
     let Some(mut browser) = browser::start() else { return };
     browser.look(LAPTOP);
@@ -314,6 +323,7 @@ fn the_smallest_studies_are_pages_too() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn the_check_finds_a_chart_whose_data_are_broken() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
@@ -329,6 +339,7 @@ fn the_check_finds_a_chart_whose_data_are_broken() {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn the_check_finds_what_is_too_wide_too_pale_or_thrown() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());

@@ -150,6 +150,7 @@ const MARKS: &str = "assay.drawAll().then(() => { const { layout } = document.qu
       layout.shapes.filter((one) => one.y1 < 1).map((one) => [one.x0, one.x1])]); })";
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn phases_and_what_happens_are_marked_on_the_time_axis() {
     let Some(mut browser) = browser::start() else { return };
     let report = study();

@@ -7,6 +7,7 @@ use assay_judge::durability::Class;
 use assay_study::{
     Atomic, Config, Disk, Drive, FileSystem, Media, Model, Outcome, Rig, TrialKey, Workload,
 };
+use assay_testing::count;
 
 /// What decides of the pages of a configuration.
 #[derive(Debug, Clone, Copy)]

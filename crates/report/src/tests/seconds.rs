@@ -79,6 +79,7 @@ fn press(browser: &mut Browser, key: &str) -> String {
 }
 
 #[test]
+#[ignore = "in --full: another pass of the browser"]
 fn the_keyboard_zooms_and_moves_every_chart_of_seconds() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
