@@ -99,7 +99,8 @@ impl Cluster {
             let stores = figures["stores"].as_array().unwrap();
             figures["clean"] == true && stores.iter().all(|store| store["up"] == true)
         });
-        assert!(self.is_well());
+        // Operations that waited for the stores are a problem for some seconds longer.
+        self.wait_until("well", |_| self.is_well());
     }
 }
 
