@@ -13,4 +13,4 @@ pub use calm::calm;
 pub use port::free_port;
 pub use recording::{is_recording, record};
 pub use scope::{Scope, count, is_full, scope};
-pub use skip::{own_name, skip};
+pub use skip::{note, own_name, skip};

@@ -30,7 +30,7 @@ pub fn own_name() -> String {
 
 /// Prints a line about a test, past the harness, which keeps the output of tests that pass to itself;
 /// and adds it to the file that `ASSAY_TEST_NOTES` names, where the launcher collects such lines.
-pub(crate) fn note(line: &str) {
+pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
     if let Some(path) = std::env::var_os("ASSAY_TEST_NOTES")
         && let Ok(mut file) = OpenOptions::new().create(true).append(true).open(path)

@@ -42,7 +42,8 @@ fn named(table: &str) -> Vec<(usize, &str, &str)> {
     words.filter_map(|(column, word)| word.split_once("::").map(|(a, b)| (column, a, b))).collect()
 }
 
-/// Names that are wrong in a table of guarantees: unknown, or ignored in the column of `./assay test`.
+/// Names that are wrong in a table of guarantees: unknown, or ignored in the column of
+/// `./assay test`.
 fn wrong(table: &str, tests_of_crate: impl Fn(&str) -> BTreeMap<String, bool>) -> Vec<String> {
     let problem = |(column, owner, name): (usize, &str, &str)| match tests_of_crate(owner).get(name)
     {

@@ -89,7 +89,7 @@ impl World {
         if let Ok(arguments) = std::env::var(ARGUMENTS) {
             carry_out(&arguments, script);
         }
-        // Of a closure `assay::run_command::simulated::live::a_test::{{closure}}`.
+        // The name of a closure: `assay::run_command::simulated::live::a_test::{{closure}}`.
         let name = type_name::<F>();
         let test = name.split_once("::").and_then(|(_, name)| name.split_once("::{{"));
         let (test, _) = test.expect("the script is a closure of the test itself");

@@ -1,4 +1,4 @@
-//! What a command prints, and the code with which it ends.
+//! The output of a command and its exit code.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! Other machines over ssh: network namespaces with an sshd of their own on an address of their own, as close to other hosts
-//! as one machine has. Their links are cut, their processes killed, their keys changed, and nothing may be left on either
-//! side.
+//! Other machines over ssh: network namespaces, each with an sshd on an address of its own, as close to
+//! other hosts as one machine has. Their links are cut, their processes killed, their keys changed, and
+//! nothing may be left on either side.
 
 mod check;
 mod clean;

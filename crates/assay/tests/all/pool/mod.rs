@@ -1,7 +1,8 @@
-//! Ceph pools: a private cluster of real monitors, managers and stores, which the tests start, kill in parts and judge by
-//! what MySQL and fio find afterwards.
+//! Ceph pools: a private cluster of real monitors, managers and stores, which the tests start, kill in
+//! parts and judge by what MySQL and fio find afterwards.
 //!
-//! The tests share one cluster and take turns at it. `ASSAY_ROUNDS` sets how often a serving process is killed.
+//! The tests share one cluster and take turns at it. `ASSAY_ROUNDS` sets the number of kills of a
+//! serving process.
 
 mod cluster;
 mod errors;

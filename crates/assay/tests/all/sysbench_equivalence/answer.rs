@@ -1,4 +1,4 @@
-//! What one program did to the server in a run, less what chance decides.
+//! The effect of one program on the server in a run, without what chance decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -67,7 +67,7 @@ impl Case {
         };
         let common = format!("{common}{events}");
         let own = self.words.replace("--test=", &format!("--test={scripts}"));
-        // What a case sets itself comes last: both programs take the last of two.
+        // The options of a case come last: both programs take the last of two values.
         let words = common.split(' ').chain(own.split(' ')).map(str::to_owned);
         bench.words().into_iter().chain(words).collect()
     }

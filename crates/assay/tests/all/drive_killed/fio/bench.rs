@@ -199,7 +199,8 @@ impl Bench {
         let mut attach = attach.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let deadline = Instant::now() + PATIENCE;
         let pid = loop {
-            // A program that the server is just starting shows the same command line; its parent is the server.
+            // A program that the server is just starting shows the same command line, and the server
+            // is its parent.
             let all: Vec<u32> = self.drives.servers().into_iter().map(|(pid, _)| pid).collect();
             let is_server = |pid: &u32| parent(*pid).is_some_and(|parent| !all.contains(&parent));
             if let Some(pid) = all.iter().copied().find(is_server) {
