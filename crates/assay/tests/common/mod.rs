@@ -49,6 +49,10 @@ impl World {
         if let Some(Some(mysql)) = FOUND.get() {
             command.env("ASSAY_SERVER", mysql);
         }
+        if words.first() == Some(&"clean") {
+            // `clean` lists unfinished downloads, and another test may be downloading into the shared cache.
+            command.env("ASSAY_CACHE", self.path("cache"));
+        }
         command
     }
 
@@ -168,7 +172,7 @@ pub fn is_ours(server: &serde_json::Value) -> bool {
 static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
 
 /// The path of the downloaded MySQL; downloads it if there is none.
-fn mysql() -> Option<&'static Path> {
+pub fn mysql() -> Option<&'static Path> {
     let listed = || {
         let output = Command::new(program()).args(["server", "list", "--json"]).output().ok()?;
         let servers: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).ok()?;

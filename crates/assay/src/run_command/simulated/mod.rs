@@ -111,7 +111,9 @@ impl World {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([&*self.test, "--exact", "--include-ignored", "--nocapture", "--quiet"]);
         command.args(["--test-threads", "2"]).current_dir(self.directory.path());
-        command.env("ASSAY_STATE", self.path("state")).env_remove("ASSAY_LOG");
+        // A cache of its own: `clean` lists unfinished downloads in the shared one.
+        command.env("ASSAY_STATE", self.path("state")).env("ASSAY_CACHE", self.path("cache"));
+        command.env_remove("ASSAY_LOG");
         command.env(ARGUMENTS, serde_json::to_string(arguments).unwrap());
         command
     }

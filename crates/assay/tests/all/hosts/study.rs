@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::common::{has_server, trials};
+use crate::common::{has_server, mysql, trials};
 use crate::hosts::net::{Net, NetHost, PATIENCE, kill, wait_until};
 
 /// What loading tables, or making a data directory for the first time, takes on a busy machine.
@@ -49,8 +49,9 @@ impl Bench {
             )
         };
         let hosts: String = ["db", "a", "b"].into_iter().zip(&self.net.hosts).map(host).collect();
+        let server = mysql().expect("a bench has a server").display();
         let text = format!(
-            "title = \"across\"\nnoise_floor = false\nextra_runs = 0\nthreads = [4]\nserver_host = \"db\"\n{keys}\n\
+            "title = \"across\"\nserver = \"{server}\"\nnoise_floor = false\nextra_runs = 0\nthreads = [4]\nserver_host = \"db\"\n{keys}\n\
              [data]\ntables = 1\ntable_size = 2000\n[settings]\ninnodb_buffer_pool_size = \"64M\"\n\
              innodb_redo_log_capacity = \"16M\"\n[rig]\n{rig}\n[workloads.points]\nrecipe = \"oltp_point_select\"\n[configs.plain]\n{hosts}"
         );
