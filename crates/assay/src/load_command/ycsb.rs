@@ -1,10 +1,11 @@
 //! `assay load ycsb`: the same load with YCSB's command line, property files and closing lines.
 
 use std::io::{Write, stderr, stdout};
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
-use assay_load::ycsb_client::{Command, CommandLine, closing, help, parse, status};
+use anyhow::{Context, Result};
+use assay_load::ycsb_client::{Command, CommandLine, beyond, closing, help, parse, status};
 use assay_load::{Observer, PrepareOptions, Second, cleanup, prepare};
 use parking_lot::Mutex;
 
@@ -28,6 +29,7 @@ pub(super) fn run(words: &[String]) -> Result<ExitCode> {
         print::note(format_args!("{note}"));
     }
     check_json(line.reporting.json.as_deref())?;
+    check_json(line.reporting.export_file.as_deref())?;
     match line.command {
         Command::Help => write!(stdout(), "{}", help())?,
         Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
@@ -63,9 +65,19 @@ fn load(line: &CommandLine) -> Result<()> {
         &screen,
         &stop,
     )?;
-    write!(stdout(), "{}", closing(&outcome, line))?;
+    export(&closing(&outcome, line), line.reporting.export_file.as_deref())?;
+    write!(stdout(), "{}", beyond(&outcome, line))?;
     let seconds = &screen.state.lock().seconds;
     write_report(line.reporting.json.as_deref(), &line.endpoint, &outcome, seconds, &[])
+}
+
+/// Writes YCSB's closing lines to standard output, or to the file that `exportfile` names.
+fn export(closing: &str, file: Option<&Path>) -> Result<()> {
+    match file {
+        Some(file) => std::fs::write(file, closing)
+            .with_context(|| format!("cannot write exportfile {}", file.display())),
+        None => Ok(write!(stdout(), "{closing}")?),
+    }
 }
 
 /// Prints YCSB's status line to standard error, as YCSB does.

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::export::Exporter;
 use super::jdbc_url;
-use super::line::{Command, CommandLine, Interval, Reporting};
+use super::line::{Command, CommandLine, Interval, MeasurementType, Reporting};
 use super::properties::Properties;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
@@ -200,7 +201,32 @@ fn reporting(given: &Read<'_>, has_status: bool) -> Result<Reporting> {
         },
         interval: given.choice("measurement.interval", &intervals)?.unwrap_or(Interval::Op),
         percentiles,
+        measurement: given.choice("measurementtype", &TYPES)?.unwrap_or_default(),
+        histogram_buckets: given.number("histogram.buckets", 1000)?,
+        is_verbose: given.switch("measurement.histogram.verbose", false)?,
+        exporter: exporter(given)?,
+        export_file: given.0.text("exportfile").map(PathBuf::from),
         json: given.0.text("assay.json").map(PathBuf::from),
+    })
+}
+
+/// What `measurementtype` can be here; `timeseries` and the `raw` ones are not built.
+const TYPES: [(&str, MeasurementType); 3] = [
+    ("hdrhistogram", MeasurementType::Hdr),
+    ("histogram", MeasurementType::Histogram),
+    ("hdrhistogram+histogram", MeasurementType::HdrAndHistogram),
+];
+
+/// A class by its whole name, today's or that before 2018.
+fn exporter(given: &Read<'_>) -> Result<Exporter> {
+    let Some(text) = given.0.text("exporter") else { return Ok(Exporter::default()) };
+    let packages = ["site.ycsb.measurements.exporter.", "com.yahoo.ycsb.measurements.exporter."];
+    let class = packages.iter().find_map(|package| text.strip_prefix(package));
+    let found = Exporter::NAMES.iter().find(|(name, _)| class == Some(*name));
+    found.map(|(_, exporter)| *exporter).ok_or_else(|| {
+        let names: Vec<String> =
+            Exporter::NAMES.iter().map(|(name, _)| format!("{}{name}", packages[0])).collect();
+        Error::Config(format!("`exporter={text}` is none of {}", names.join(", ")))
     })
 }
 
@@ -211,7 +237,7 @@ impl Read<'_> {
     fn optional<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
         let Some(text) = self.0.text(key) else { return Ok(None) };
         let bad = |_| Error::Config(format!("`{key}={text}` is not a valid number"));
-        text.parse().map(Some).map_err(bad)
+        text.trim().parse().map(Some).map_err(bad)
     }
 
     fn number<T: FromStr>(&self, key: &str, default: T) -> Result<T> {
@@ -219,7 +245,7 @@ impl Read<'_> {
     }
 
     fn switch(&self, key: &str, default: bool) -> Result<bool> {
-        match self.0.text(key).map(str::to_ascii_lowercase).as_deref() {
+        match self.0.text(key).map(|text| text.trim().to_ascii_lowercase()).as_deref() {
             None => Ok(default),
             Some("true") => Ok(true),
             Some("false") => Ok(false),
@@ -228,7 +254,7 @@ impl Read<'_> {
     }
 
     fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>> {
-        let Some(text) = self.0.text(key) else { return Ok(None) };
+        let Some(text) = self.0.text(key).map(str::trim) else { return Ok(None) };
         let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
         found.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| {
             let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();

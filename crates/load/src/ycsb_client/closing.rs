@@ -1,8 +1,9 @@
-//! YCSB's closing lines and status line, and what it does not tell.
+//! YCSB's closing lines and status line, and what it does not measure.
 
 use std::fmt::Write;
 
-use super::line::{CommandLine, Interval};
+use super::export::{Measurement, Value};
+use super::line::{CommandLine, Interval, MeasurementType, Reporting};
 use crate::outcome::{KindLatency, Outcome, Second};
 use crate::record::Latency;
 use crate::schedule::Pace;
@@ -16,54 +17,161 @@ const OPERATIONS: [(&str, &str); 5] = [
     ("READ-MODIFY-WRITE", "read_modify_write"),
 ];
 
-/// The lines that end a run.
+/// What YCSB writes at the end of a run, to standard output or to its `exportfile`.
 #[must_use]
 pub fn closing(outcome: &Outcome, line: &CommandLine) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "[OVERALL], RunTime(ms), {:.0}", outcome.elapsed_s * 1e3);
-    let _ = writeln!(text, "[OVERALL], Throughput(ops/sec), {}", outcome.tps);
+    let mut all = Vec::new();
+    let mut add = |name: &str, value| {
+        all.push(Measurement { metric: "OVERALL".into(), name: name.into(), value });
+    };
+    add("RunTime(ms)", Value::Whole((outcome.elapsed_s * 1e3).round() as u64));
+    add("Throughput(ops/sec)", Value::Double(outcome.tps));
     let report = &line.reporting;
     // YCSB's intended start is the one before which a thread has slept; without a target there is none.
     let has_intended = line.schedule.pace != Pace::Closed;
     if report.interval != Interval::Intended || !has_intended {
-        operations(&mut text, outcome, "", &report.percentiles, |kind| &kind.service);
+        operations(&mut all, outcome, "", report, |kind| &kind.service);
     }
     if report.interval != Interval::Op && has_intended {
         let prefix = if report.interval == Interval::Both { "Intended-" } else { "" };
-        operations(&mut text, outcome, prefix, &report.percentiles, |kind| &kind.response);
+        operations(&mut all, outcome, prefix, report, |kind| &kind.response);
     }
-    beyond(&mut text, outcome, line);
-    text
+    report.exporter.write(&all)
 }
 
 fn operations(
-    text: &mut String,
+    all: &mut Vec<Measurement>,
     outcome: &Outcome,
     prefix: &str,
-    percentiles: &[f64],
+    report: &Reporting,
     time: fn(&KindLatency) -> &Latency,
 ) {
     for (name, kind) in OPERATIONS {
         let Some(found) = outcome.latency_of(kind) else { continue };
-        let (name, latency) = (format!("[{prefix}{name}]"), time(found));
-        let us = |ms: f64| (ms * 1e3).floor();
-        let _ = writeln!(text, "{name}, Operations, {}", latency.count);
-        let _ = writeln!(text, "{name}, AverageLatency(us), {}", latency.latency_ms_mean * 1e3);
-        let _ = writeln!(text, "{name}, MinLatency(us), {}", us(latency.latency_ms_min));
-        let _ = writeln!(text, "{name}, MaxLatency(us), {}", us(latency.latency_ms_max));
-        for percentile in percentiles {
-            let value = us(latency.quantile_ms(percentile / 100.0));
-            let _ =
-                writeln!(text, "{name}, {}PercentileLatency(us), {value}", ordinal(*percentile));
-        }
-        if prefix.is_empty() && kind != "read_modify_write" {
-            let _ = writeln!(text, "{name}, Return=OK, {}", latency.count);
+        let name = format!("{prefix}{name}");
+        let latency = time(found);
+        let returned = prefix.is_empty() && kind != "read_modify_write";
+        let mut one = Operation { all, name: String::new(), latency, returned };
+        match report.measurement {
+            MeasurementType::Hdr => one.hdr(name, report),
+            MeasurementType::Histogram => one.histogram(name, report),
+            // The names that YCSB gives the two; it counts what was returned under the first.
+            MeasurementType::HdrAndHistogram => {
+                one.hdr(format!("Hdr{name}"), report);
+                one.returned = false;
+                one.histogram(format!("Bucket{name}"), report);
+            }
         }
     }
     let failed: u64 = outcome.errors.values().sum();
     if prefix.is_empty() && failed > 0 {
-        let _ = writeln!(text, "[FAILED], Operations, {failed}");
+        all.push(Measurement {
+            metric: "FAILED".into(),
+            name: "Operations".into(),
+            value: Value::Whole(failed),
+        });
     }
+}
+
+/// The latencies of one operation, on their way to its measurements.
+struct Operation<'a> {
+    all: &'a mut Vec<Measurement>,
+    name: String,
+    latency: &'a Latency,
+    /// Whether the operation has counts of what was returned.
+    returned: bool,
+}
+
+fn us(ms: f64) -> Value {
+    Value::Whole((ms * 1e3).floor() as u64)
+}
+
+impl Operation<'_> {
+    fn add(&mut self, name: impl Into<String>, value: Value) {
+        self.all.push(Measurement { metric: self.name.clone(), name: name.into(), value });
+    }
+
+    fn count_and_mean(&mut self) {
+        self.add("Operations", Value::Whole(self.latency.count));
+        self.add("AverageLatency(us)", Value::Double(self.latency.latency_ms_mean * 1e3));
+    }
+
+    fn least_and_most(&mut self) {
+        self.add("MinLatency(us)", us(self.latency.latency_ms_min));
+        self.add("MaxLatency(us)", us(self.latency.latency_ms_max));
+    }
+
+    fn returned(&mut self) {
+        if self.returned {
+            self.add("Return=OK", Value::Whole(self.latency.count));
+        }
+    }
+
+    /// `OneMeasurementHdrHistogram`.
+    fn hdr(&mut self, name: String, report: &Reporting) {
+        self.name = name;
+        self.count_and_mean();
+        self.least_and_most();
+        for percentile in &report.percentiles {
+            let value = us(self.latency.quantile_ms(percentile / 100.0));
+            self.add(format!("{}PercentileLatency(us)", ordinal(*percentile)), value);
+        }
+        self.returned();
+        if report.is_verbose {
+            for (us, count) in in_units_of(1_000, &self.latency.buckets_ns) {
+                self.add(us.to_string(), Value::Double(count as f64));
+            }
+        }
+    }
+
+    /// `OneMeasurementHistogram`: buckets of a millisecond, whose lower bounds are the percentiles.
+    fn histogram(&mut self, name: String, report: &Reporting) {
+        self.name = name;
+        let milliseconds = in_units_of(1_000_000, &self.latency.buckets_ns);
+        self.count_and_mean();
+        self.add("LatencyVariance(us)", Value::Double(variance_us(self.latency)));
+        self.least_and_most();
+        for (percentile, share) in [("95th", 0.95), ("99th", 0.99)] {
+            let mut below = 0;
+            let reached = milliseconds.iter().find(|(_, count)| {
+                below += *count;
+                below as f64 / self.latency.count as f64 >= share
+            });
+            // One that lies behind all buckets is not printed.
+            if let Some((ms, _)) = reached.filter(|(ms, _)| *ms < report.histogram_buckets) {
+                self.add(format!("{percentile}PercentileLatency(us)"), Value::Whole(ms * 1000));
+            }
+        }
+        self.returned();
+        if report.is_verbose {
+            let of = |ms: u64| milliseconds.iter().find(|(at, _)| *at == ms);
+            for ms in 0..report.histogram_buckets {
+                self.add(ms.to_string(), Value::Whole(of(ms).map_or(0, |(_, count)| *count)));
+            }
+            let beyond = milliseconds.iter().filter(|(ms, _)| *ms >= report.histogram_buckets);
+            let beyond = beyond.map(|(_, count)| count).sum();
+            self.add(format!(">{}", report.histogram_buckets), Value::Whole(beyond));
+        }
+    }
+}
+
+/// Buckets by whole units of so many ns, ascending.
+fn in_units_of(unit_ns: u64, buckets_ns: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    for (ns, count) in buckets_ns {
+        match all.last_mut() {
+            Some((unit, sum)) if *unit == ns / unit_ns => *sum += count,
+            _ => all.push((ns / unit_ns, *count)),
+        }
+    }
+    all
+}
+
+/// In µs², as YCSB computes it: the mean of squares less the square of the mean.
+fn variance_us(latency: &Latency) -> f64 {
+    let square = |(ns, count): &(u64, u64)| (*ns as f64 / 1e3).powi(2) * *count as f64;
+    let squares: f64 = latency.buckets_ns.iter().map(square).sum();
+    (squares / latency.count as f64 - (latency.latency_ms_mean * 1e3).powi(2)).max(0.0)
 }
 
 /// `95th`, `91st`, `99.9`, as YCSB writes it.
@@ -82,10 +190,12 @@ fn ordinal(percentile: f64) -> String {
     format!("{whole}{suffix}")
 }
 
-/// What YCSB does not tell.
-fn beyond(text: &mut String, outcome: &Outcome, line: &CommandLine) {
+/// What YCSB does not measure, for people: no line has the form that programs read YCSB's by.
+#[must_use]
+pub fn beyond(outcome: &Outcome, line: &CommandLine) -> String {
+    let mut text = "Beyond YCSB:\n".to_owned();
     let mut add = |name: &str, value: String| {
-        let _ = writeln!(text, "[ASSAY], {name}, {value}");
+        let _ = writeln!(text, "    {name}: {value}");
     };
     let mode = match line.workload.mode {
         crate::mode::Mode::Compat => "compat",
@@ -97,7 +207,7 @@ fn beyond(text: &mut String, outcome: &Outcome, line: &CommandLine) {
         add("Target(ops/sec)", target.to_string());
         add("Achieved(%)", format!("{:.1}", 100.0 * outcome.tps / target));
     }
-    let Some(all) = outcome.latency_of("transaction") else { return };
+    let Some(all) = outcome.latency_of("transaction") else { return text };
     let times = [("Service", &all.service), ("Response", &all.response)];
     let told = if line.schedule.pace == Pace::Closed { &times[..1] } else { &times[..] };
     for (name, latency) in told {
@@ -118,6 +228,7 @@ fn beyond(text: &mut String, outcome: &Outcome, line: &CommandLine) {
     {
         add("Client CPU(us/op)", format!("{:.2}", cpu_s * 1e6 / outcome.events as f64));
     }
+    text
 }
 
 /// The line of a second under way: operations so far, those of the last interval per second, and when the run will be over.

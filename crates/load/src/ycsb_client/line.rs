@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::assemble::assemble;
+use super::export::Exporter;
 use super::properties::Properties;
 use super::published;
 use crate::error::{Error, Result};
@@ -35,6 +36,18 @@ pub enum Interval {
     Both,
 }
 
+/// How YCSB measures latencies, its property `measurementtype`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MeasurementType {
+    /// `hdrhistogram`.
+    #[default]
+    Hdr,
+    /// `histogram`: buckets of a millisecond.
+    Histogram,
+    /// `hdrhistogram+histogram`.
+    HdrAndHistogram,
+}
+
 /// What to print and write.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reporting {
@@ -44,6 +57,16 @@ pub struct Reporting {
     pub interval: Interval,
     /// Which percentiles.
     pub percentiles: Vec<f64>,
+    /// How latencies are measured.
+    pub measurement: MeasurementType,
+    /// Buckets of the histogram of milliseconds; what is longer is counted together.
+    pub histogram_buckets: u64,
+    /// Whether all buckets are printed.
+    pub is_verbose: bool,
+    /// What writes the closing lines.
+    pub exporter: Exporter,
+    /// The file for the closing lines; `None` for standard output.
+    pub export_file: Option<PathBuf>,
     /// Where to write everything.
     pub json: Option<PathBuf>,
 }
@@ -82,8 +105,10 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
         match word.as_str() {
             "-P" => given.read(&value("a property file")?)?,
             "-p" => given.set(&value("a property: -p key=value")?)?,
-            "-threads" | "--threads" => given.last.push(("threadcount", value("a number")?)),
-            "-target" | "--target" => given.last.push(("target", value("operations per second")?)),
+            "-threads" | "--threads" => given.properties.set("threadcount", &value("a number")?),
+            "-target" | "--target" => {
+                given.properties.set("target", &value("operations per second")?);
+            }
             "-s" => given.has_status = true,
             "-db" | "-cp" | "-jvm-args" | "-l" | "-label" => drop(value("a value")?),
             "-t" => given.command(Command::Run)?,
@@ -100,10 +125,6 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
     let no_command =
         || Error::Config("no command is given; known are load, run, cleanup, help".into());
     let command = given.command.ok_or_else(no_command)?;
-    // What is on the command line by its own name goes before every file.
-    for (key, value) in std::mem::take(&mut given.last) {
-        given.properties.set(key, &value);
-    }
     if command != Command::Help {
         given.properties.check()?;
     }
@@ -118,7 +139,6 @@ struct Given {
     command: Option<Command>,
     has_database: bool,
     properties: Properties,
-    last: Vec<(&'static str, String)>,
     has_status: bool,
     notes: Vec<String>,
 }

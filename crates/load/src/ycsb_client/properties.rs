@@ -1,13 +1,17 @@
 //! Property files, in Java's format, and the properties that are known.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 use assay_base::suggest;
 
-/// Properties by name, the last one given counts.
+/// Properties by name. One of the command line counts before one of a file, wherever it stands; of
+/// two of the same kind the last one counts (`Client.parseArguments` of YCSB).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Properties(BTreeMap<String, String>);
+pub(super) struct Properties {
+    files: BTreeMap<String, String>,
+    line: BTreeMap<String, String>,
+}
 
 /// What becomes of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,16 +63,16 @@ pub(super) const KNOWN: &[(&str, Use)] = &[
     ("maxexecutiontime", Use::Followed),
     ("status.interval", Use::Followed),
     ("measurement.interval", Use::Followed),
-    ("measurement.trackjvm", Use::NoEffect),
-    ("measurementtype", Use::NoEffect),
-    ("measurement.histogram.verbose", Use::NoEffect),
+    ("measurement.trackjvm", Use::Only("false")),
+    ("measurementtype", Use::Followed),
+    ("measurement.histogram.verbose", Use::Followed),
     ("hdrhistogram.percentiles", Use::Followed),
-    ("hdrhistogram.fileoutput", Use::NoEffect),
+    ("hdrhistogram.fileoutput", Use::Only("false")),
     ("hdrhistogram.output.path", Use::NoEffect),
-    ("histogram.buckets", Use::NoEffect),
+    ("histogram.buckets", Use::Followed),
     ("timeseries.granularity", Use::NoEffect),
-    ("exporter", Use::NoEffect),
-    ("exportfile", Use::NoEffect),
+    ("exporter", Use::Followed),
+    ("exportfile", Use::Followed),
     ("db", Use::NoEffect),
     ("db.driver", Use::NoEffect),
     ("db.url", Use::Followed),
@@ -88,42 +92,35 @@ pub(super) const KNOWN: &[(&str, Use)] = &[
 ];
 
 impl Properties {
-    /// Reads a property file: `key=value`, `key: value` or `key value` to a line, `#` and `!` begin comments, a backslash at
-    /// the end goes on in the next line.
+    /// Reads a property file in Java's format (`java.util.Properties.load`).
     ///
     /// # Errors
-    /// [`Error::Config`] for a line without a key.
+    /// [`Error::Config`] for a line without a key, and for a malformed `\uXXXX`.
     pub(super) fn read(&mut self, text: &str) -> Result<()> {
-        let mut lines = text.lines();
-        while let Some(line) = lines.next() {
-            let mut line = line.trim_start().to_owned();
-            if line.is_empty() || line.starts_with(['#', '!']) {
-                continue;
-            }
-            while line.ends_with('\\') {
-                line.pop();
-                line.push_str(lines.next().unwrap_or_default().trim_start());
-            }
-            let end = line.find(['=', ':', ' ', '\t']).unwrap_or(line.len());
-            let (key, rest) = line.split_at(end);
+        for line in logical_lines(text) {
+            let (key, value) = split(&line);
             if key.is_empty() {
                 return Err(Error::Config(format!(
                     "`{line}` has no property name before its value"
                 )));
             }
-            let rest = rest.trim_start();
-            let value = rest.strip_prefix(['=', ':']).unwrap_or(rest).trim();
-            self.set(key, value);
+            self.files.insert(unescaped(key)?, unescaped(value)?);
         }
         Ok(())
     }
 
+    /// Sets a property of the command line.
     pub(super) fn set(&mut self, key: &str, value: &str) {
-        self.0.insert(key.to_owned(), value.to_owned());
+        self.line.insert(key.to_owned(), value.to_owned());
     }
 
     pub(super) fn text(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str)
+        self.line.get(key).or_else(|| self.files.get(key)).map(String::as_str)
+    }
+
+    /// Names in order, each once.
+    fn keys(&self) -> BTreeSet<&String> {
+        self.files.keys().chain(self.line.keys()).collect()
     }
 
     /// Checks that all are known and that what cannot be changed is not.
@@ -132,7 +129,9 @@ impl Properties {
     /// [`Error::Config`] that names all that are not known, or the first that is not supported.
     pub(super) fn check(&self) -> Result<()> {
         let known = |key: &String| KNOWN.iter().any(|(name, _)| name == key);
-        let unknown: Vec<String> = self.0.keys().filter(|key| !known(key)).map(named).collect();
+        let keys = self.keys();
+        let unknown: Vec<String> =
+            keys.iter().filter(|key| !known(key)).map(|key| named(key)).collect();
         if !unknown.is_empty() {
             let word = if unknown.len() == 1 { "property" } else { "properties" };
             return Err(Error::Config(format!(
@@ -140,8 +139,9 @@ impl Properties {
                 unknown.join(", ")
             )));
         }
-        for (key, value) in &self.0 {
+        for key in keys {
             let used = KNOWN.iter().find(|(name, _)| name == key).map(|(_, used)| *used);
+            let value = self.text(key).unwrap_or_default();
             if let Some(Use::Only(only)) = used
                 && !is_same(value, only)
             {
@@ -154,7 +154,68 @@ impl Properties {
     }
 }
 
-fn named(key: &String) -> String {
+/// Lines that a backslash at the end continues are put together; empty ones and comments are left out.
+fn logical_lines(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut lines = text.split(['\n', '\r']);
+    while let Some(line) = lines.next() {
+        let mut line = line.trim_start().to_owned();
+        if line.is_empty() || line.starts_with(['#', '!']) {
+            continue;
+        }
+        while is_continued(&line) {
+            line.pop();
+            line.push_str(lines.next().unwrap_or_default().trim_start());
+        }
+        all.push(line);
+    }
+    all
+}
+
+/// Whether the last backslash is not itself escaped.
+fn is_continued(line: &str) -> bool {
+    line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
+}
+
+/// Key and value, both still escaped: the first `=`, `:` or white space that is not escaped ends the key.
+fn split(line: &str) -> (&str, &str) {
+    let mut is_escaped = false;
+    let ends = |(_, letter): &(usize, char)| {
+        let ends = !is_escaped && matches!(letter, '=' | ':' | ' ' | '\t' | '\x0c');
+        is_escaped = !is_escaped && *letter == '\\';
+        ends
+    };
+    let end = line.char_indices().find(ends).map_or(line.len(), |(place, _)| place);
+    let rest = line[end..].trim_start();
+    (&line[..end], rest.strip_prefix(['=', ':']).unwrap_or(rest).trim_start())
+}
+
+fn unescaped(text: &str) -> Result<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        let escaped = if letter == '\\' { letters.next() } else { Some(letter) };
+        match (letter, escaped) {
+            ('\\', Some('t')) => plain.push('\t'),
+            ('\\', Some('n')) => plain.push('\n'),
+            ('\\', Some('r')) => plain.push('\r'),
+            ('\\', Some('f')) => plain.push('\x0c'),
+            ('\\', Some('u')) => plain.push(code_unit(&mut letters, text)?),
+            (_, letter) => plain.extend(letter),
+        }
+    }
+    Ok(plain)
+}
+
+/// The letter of `\uXXXX`. Pairs of surrogates are not put together: no property has one.
+fn code_unit(letters: &mut std::str::Chars<'_>, text: &str) -> Result<char> {
+    let digits: String = letters.take(4).collect();
+    let code = u32::from_str_radix(&digits, 16).ok().filter(|_| digits.len() == 4);
+    let bad = || Error::Config(format!("`{text}` has a malformed \\uXXXX"));
+    code.and_then(char::from_u32).ok_or_else(bad)
+}
+
+fn named(key: &str) -> String {
     format!("`{key}`{}", suggest::hint(key, KNOWN.iter().map(|(name, _)| *name)))
 }
 
@@ -184,8 +245,34 @@ mod tests {
         assert_eq!(properties.text("operationcount"), Some("2000"));
         assert_eq!(properties.text("workload"), Some("site.ycsb.Core"));
         assert_eq!(properties.text("table"), Some(""));
-        assert_eq!(properties.0.len(), 4);
+        assert_eq!(properties.keys().len(), 4);
         assert!(Properties::default().read("=1").is_err());
+    }
+
+    #[test]
+    fn javas_escapes_are_undone() {
+        // As `java.util.Properties.store` writes them.
+        let text = "db.url=jdbc\\:mysql\\://127.0.0.1\\:3306/test?useSSL\\=false\r\na\\=b=c\\u0041\\t\\q\ne=\\\\\nf=\\\\\\\n  g\n";
+        let properties = read(text);
+        assert_eq!(
+            properties.text("db.url"),
+            Some("jdbc:mysql://127.0.0.1:3306/test?useSSL=false")
+        );
+        assert_eq!(properties.text("a=b"), Some("cA\tq"));
+        assert_eq!(properties.text("e"), Some("\\"));
+        assert_eq!(properties.text("f"), Some("\\g"));
+        let refusal = Properties::default().read("a=\\u12").unwrap_err().to_string();
+        assert!(refusal.contains("malformed"), "{refusal}");
+    }
+
+    #[test]
+    fn the_command_line_counts_before_files_wherever_it_stands() {
+        let mut properties = Properties::default();
+        properties.set("recordcount", "50");
+        properties.read("recordcount=1000\ntable=a").unwrap();
+        properties.read("table=b").unwrap();
+        assert_eq!(properties.text("recordcount"), Some("50"));
+        assert_eq!(properties.text("table"), Some("b"));
     }
 
     #[test]
