@@ -3,10 +3,12 @@
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use assay_ports::extents;
 use serde::{Deserialize, Serialize};
 
+use crate::ground::Ground;
 use crate::pages::Pages;
 
 /// What a file is for, by its name (MySQL's manual, "InnoDB On-Disk Structures"; MariaDB's likewise).
@@ -91,11 +93,15 @@ impl Files {
     }
 }
 
-/// Looks at all files below a data directory. `start_of` says how far behind the beginning of its disk a device begins, in bytes.
+/// Looks at all files below a data directory. `ground_of` gives the ground of a device.
 ///
 /// # Errors
 /// The directory cannot be read.
-pub fn look(directory: &Path, page_bytes: u64, start_of: &dyn Fn(u64) -> u64) -> io::Result<Files> {
+pub fn look(
+    directory: &Path,
+    page_bytes: u64,
+    ground_of: &dyn Fn(u64) -> Rc<Ground>,
+) -> io::Result<Files> {
     let mut files = Files::default();
     let mut waiting = vec![directory.to_owned()];
     while let Some(one) = waiting.pop() {
@@ -116,7 +122,7 @@ pub fn look(directory: &Path, page_bytes: u64, start_of: &dyn Fn(u64) -> u64) ->
             }
             let name = entry.file_name();
             if let Some(kind) = name.to_str().and_then(|name| FileKind::of(&of, name)) {
-                match look_at(&path, kind, page_bytes, start_of) {
+                match look_at(&path, kind, page_bytes, ground_of) {
                     Ok(looked) => files.looked.push(looked),
                     // It was dropped meanwhile.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -131,7 +137,12 @@ pub fn look(directory: &Path, page_bytes: u64, start_of: &dyn Fn(u64) -> u64) ->
 
 impl Files {
     /// Looks at more, by their names; those that were looked at are left out.
-    pub fn add(&mut self, paths: &[PathBuf], page_bytes: u64, start_of: &dyn Fn(u64) -> u64) {
+    pub fn add(
+        &mut self,
+        paths: &[PathBuf],
+        page_bytes: u64,
+        ground_of: &dyn Fn(u64) -> Rc<Ground>,
+    ) {
         for path in paths {
             let Ok(path) = path.canonicalize() else {
                 self.refused.push((path.clone(), "it is not there".into()));
@@ -144,7 +155,7 @@ impl Files {
             let directory = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let kind = FileKind::of(directory.unwrap_or_default(), name);
-            match look_at(&path, kind.unwrap_or(FileKind::Table), page_bytes, start_of) {
+            match look_at(&path, kind.unwrap_or(FileKind::Table), page_bytes, ground_of) {
                 Ok(looked) => self.looked.push(looked),
                 Err(error) => self.refused.push((path, error.to_string())),
             }
@@ -162,7 +173,7 @@ fn look_at(
     path: &Path,
     kind: FileKind,
     page_bytes: u64,
-    start_of: &dyn Fn(u64) -> u64,
+    ground_of: &dyn Fn(u64) -> Rc<Ground>,
 ) -> io::Result<Looked> {
     use std::os::unix::fs::MetadataExt;
     let file = File::open(path)?;
@@ -181,7 +192,7 @@ fn look_at(
         shared_bytes: shared.map(|one| one.length).sum(),
         extents: found.as_ref().map_or(0, |found| found.len() as u64),
         pages: found
-            .map(|found| Pages::of(&found, metadata.len(), page_bytes, start_of(metadata.dev()))),
+            .map(|found| Pages::of(&found, metadata.len(), page_bytes, &ground_of(metadata.dev()))),
     })
 }
 
@@ -230,14 +241,15 @@ mod tests {
         for name in ["ibdata1", "sbtest/t1.ibd"] {
             File::open(directory.path().join(name)).unwrap().sync_all().unwrap();
         }
-        let files = look(directory.path(), 16 << 10, &|_| 0).unwrap();
+        let files = look(directory.path(), 16 << 10, &|_| Rc::default()).unwrap();
         assert_eq!((files.looked.len(), files.refused.len()), (2, 0));
         let table = files.of(FileKind::Table).next().unwrap();
         assert_eq!((table.bytes, table.pages.unwrap().count), (64 << 10, 4));
         assert!(table.extents >= 1 && table.pages.unwrap().whole <= 4);
         assert_eq!(files.pages().count, 4 + 2, "of the system tablespace too");
         assert_eq!(page_bytes_of(&directory.path().join("ibdata1")).unwrap(), 16 << 10);
-        let missing = look(&directory.path().join("none"), 16 << 10, &|_| 0).unwrap_err();
+        let missing =
+            look(&directory.path().join("none"), 16 << 10, &|_| Rc::default()).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
     }
 }

@@ -71,6 +71,8 @@ pub struct Limits {
     pub physical_block_bytes: u64,
     /// The unit of addresses (`logical_block_size`).
     pub logical_block_bytes: u64,
+    /// The longest discard that it takes (`discard_max_bytes`).
+    pub discard_bytes_max: u64,
     /// The most that it writes whole when asked to (`atomic_write_unit_max_bytes`, since Linux 6.11).
     pub atomic_bytes_max: u64,
 }
@@ -159,6 +161,7 @@ fn limits_of(queue: &Path) -> Limits {
         chunk_bytes: of("chunk_sectors") * SECTOR_BYTES,
         physical_block_bytes: of("physical_block_size"),
         logical_block_bytes: of("logical_block_size"),
+        discard_bytes_max: of("discard_max_bytes"),
         atomic_bytes_max: of("atomic_write_unit_max_bytes"),
     }
 }

@@ -12,6 +12,7 @@
 pub mod audit;
 pub mod file_system;
 pub mod files;
+pub mod ground;
 pub mod kernel;
 pub mod layers;
 pub mod nvme;
@@ -26,4 +27,4 @@ pub mod verdict;
 pub use audit::Audit;
 pub use remedies::Remedy;
 pub use seen::{Request, Seen};
-pub use verdict::{Class, Reason, Verdict};
+pub use verdict::{Change, Class, Keeper, Reason, Verdict};

@@ -3,6 +3,8 @@
 use assay_ports::extents::Extent;
 use serde::{Deserialize, Serialize};
 
+use crate::ground::Ground;
+
 /// How the pages of files lie. A page of which nothing is allocated is not counted: where it will lie is not decided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pages {
@@ -12,6 +14,8 @@ pub struct Pages {
     pub whole: u64,
     /// Of the whole ones, those that begin at a multiple of their size on the device.
     pub aligned: u64,
+    /// Of the whole ones, those that lie in several extents of an image file below.
+    pub split_below: u64,
 }
 
 impl Pages {
@@ -28,13 +32,14 @@ impl Pages {
             count: self.count + other.count,
             whole: self.whole + other.whole,
             aligned: self.aligned + other.aligned,
+            split_below: self.split_below + other.split_below,
         }
     }
 
-    /// Of a file of `bytes` whose extents are these, in order; its device begins `start` bytes behind the beginning of the whole disk.
-    /// What lies behind the last whole page is none yet.
+    /// Counts the pages of a file of `bytes` with these extents, in order, on that ground. The rest
+    /// of the file behind its last whole page is no page yet.
     #[must_use]
-    pub fn of(extents: &[Extent], bytes: u64, page_bytes: u64, start: u64) -> Pages {
+    pub fn of(extents: &[Extent], bytes: u64, page_bytes: u64, ground: &Ground) -> Pages {
         let end = bytes - bytes % page_bytes;
         let mut pages = Pages::default();
         // The first page that no extent before had a part in.
@@ -53,10 +58,14 @@ impl Pages {
             let inside = extent.logical.div_ceil(page_bytes)..extent_end / page_bytes;
             let whole = inside.end.saturating_sub(inside.start);
             pages.whole += whole;
-            let first = start + extent.physical + inside.start * page_bytes - extent.logical;
+            let first =
+                ground.start_bytes + extent.physical + inside.start * page_bytes - extent.logical;
             if whole > 0 && first.is_multiple_of(page_bytes) {
                 pages.aligned += whole;
             }
+            let places = (0..whole).map(|page| first + page * page_bytes);
+            pages.split_below +=
+                places.filter(|place| !ground.is_one_piece(*place, page_bytes)).count() as u64;
         }
         pages
     }
@@ -76,23 +85,40 @@ mod tests {
     }
 
     fn pages(count: u64, whole: u64, aligned: u64) -> Pages {
-        Pages { count, whole, aligned }
+        Pages { count, whole, aligned, split_below: 0 }
+    }
+
+    fn at(start_bytes: u64) -> Ground {
+        Ground { start_bytes, image: None }
     }
 
     #[test]
     fn a_page_across_two_extents_is_split_and_one_beside_is_not() {
         let one = [extent(0, 1 << 20, 64 << 10)];
-        assert_eq!(Pages::of(&one, 64 << 10, PAGE, 0), pages(4, 4, 4));
-        assert_eq!(Pages::of(&one, 64 << 10, PAGE, 512), pages(4, 4, 0), "a partition at sector 1");
+        assert_eq!(Pages::of(&one, 64 << 10, PAGE, &at(0)), pages(4, 4, 4));
+        assert_eq!(
+            Pages::of(&one, 64 << 10, PAGE, &at(512)),
+            pages(4, 4, 0),
+            "a partition at sector 1"
+        );
         let two = [extent(0, 1 << 20, 20 << 10), extent(20 << 10, 9 << 20, 44 << 10)];
-        let found = Pages::of(&two, 64 << 10, PAGE, 0);
+        let found = Pages::of(&two, 64 << 10, PAGE, &at(0));
         assert_eq!((found, found.split()), (pages(4, 3, 1), 1));
         // Two ends of one page, with a hole between.
         let ends = [extent(0, 1 << 20, 4 << 10), extent(12 << 10, 2 << 20, 4 << 10)];
-        assert_eq!(Pages::of(&ends, 16 << 10, PAGE, 0), pages(1, 0, 0));
+        assert_eq!(Pages::of(&ends, 16 << 10, PAGE, &at(0)), pages(1, 0, 0));
         // A page that was cut off at the end of the file.
-        assert_eq!(Pages::of(&[extent(0, 0, 20 << 10)], 20 << 10, PAGE, 0), pages(1, 1, 1));
-        assert_eq!(Pages::of(&[], 0, PAGE, 0), Pages::default());
+        assert_eq!(Pages::of(&[extent(0, 0, 20 << 10)], 20 << 10, PAGE, &at(0)), pages(1, 1, 1));
+        assert_eq!(Pages::of(&[], 0, PAGE, &at(0)), Pages::default());
+    }
+
+    #[test]
+    fn a_page_that_an_image_file_splits_is_counted_apart() {
+        let file = [extent(0, 32 << 10, 64 << 10)];
+        let image = vec![extent(0, 0, 56 << 10), extent(56 << 10, 9 << 20, 72 << 10)];
+        let ground = Ground { start_bytes: 0, image: Some(image) };
+        let found = Pages::of(&file, 64 << 10, PAGE, &ground);
+        assert_eq!((found.whole, found.split_below), (4, 1));
     }
 
     #[test]
@@ -101,7 +127,7 @@ mod tests {
         for bits in [0x8, 0x4] {
             let flags = ExtentFlags::from_bits(bits);
             let extents = [Extent { flags, ..extent(0, 0, 64 << 10) }];
-            assert_eq!(Pages::of(&extents, 64 << 10, PAGE, 0), pages(4, 0, 0));
+            assert_eq!(Pages::of(&extents, 64 << 10, PAGE, &at(0)), pages(4, 0, 0));
         }
     }
 
@@ -137,7 +163,7 @@ mod tests {
                     wanted.aligned += u64::from(at.is_multiple_of(PAGE));
                 }
             }
-            prop_assert_eq!(Pages::of(&extents, 1 << 40, PAGE, start * BLOCK), wanted);
+            prop_assert_eq!(Pages::of(&extents, 1 << 40, PAGE, &at(start * BLOCK)), wanted);
         }
     }
 }

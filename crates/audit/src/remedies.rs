@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::file_system::Manner;
+use crate::layers::LayerKind;
 use crate::seen::Seen;
 use crate::server::Doublewrite;
-use crate::verdict::{Reason, Verdict};
+use crate::stack::Stack;
+use crate::verdict::{Change, Reason, Verdict};
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,12 +31,22 @@ pub enum Remedy {
         /// Bytes of a page.
         page_bytes: u64,
     },
-    /// Have new files laid out in units of a page.
-    HintExtents {
-        /// The directory.
-        directory: PathBuf,
-        /// Bytes of a page.
-        page_bytes: u64,
+    /// Allocate the holes of the image file.
+    AllocateImage {
+        /// The file.
+        file: PathBuf,
+        /// Its size.
+        bytes: u64,
+    },
+    /// Copy the image file, so that it shares nothing and no page of it is split.
+    CopyImage {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Have the loop device refuse discards.
+    RefuseDiscards {
+        /// The device.
+        device: String,
     },
     /// Write files anew, so that their pages come to lie together.
     RewriteFiles {
@@ -67,11 +78,10 @@ pub fn remedies(seen: &Seen, verdict: &Verdict) -> Vec<Remedy> {
         let is_off = seen.server.as_ref().is_some_and(|one| one.doublewrite != Doublewrite::On);
         all.push(if is_off { Remedy::TurnDoublewriteOn } else { Remedy::KeepDoublewriteOn });
     }
-    for reason in &verdict.reasons {
-        for remedy in of(reason, seen) {
-            if !all.contains(&remedy) {
-                all.push(remedy);
-            }
+    let now = verdict.reasons.iter().flat_map(|reason| of(reason, seen));
+    for remedy in now.chain(verdict.changes.iter().filter_map(|change| against(change, seen))) {
+        if !all.contains(&remedy) {
+            all.push(remedy);
         }
     }
     all
@@ -85,7 +95,7 @@ fn of(reason: &Reason, seen: &Seen) -> Vec<Remedy> {
             all.push(Remedy::RewriteFiles { files: *files });
             all
         }
-        Reason::MayChange => layout(seen).into_iter().collect(),
+        Reason::SplitBelow { device, .. } => copy_of(seen, device).into_iter().collect(),
         Reason::Buffered => vec![Remedy::WriteDirectly],
         Reason::FlushMethodUnknown => vec![Remedy::AskServer],
         Reason::JournalledData => seen.stacks.first().map_or_else(Vec::new, |stack| {
@@ -106,21 +116,50 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// How the file system would keep pages together.
-fn layout(seen: &Seen) -> Option<Remedy> {
-    let page_bytes = seen.page_bytes;
-    let file_system = &seen.stacks.first()?.file_system;
-    match &file_system.manner {
-        Manner::Ext { .. } => {
-            let is_own = file_system.target != Path::new("/");
-            Some(Remedy::ClusterExt {
-                device: is_own.then(|| file_system.source.clone()),
-                page_bytes,
-            })
+/// Returns what takes a change away; none where the file system below copies on write.
+fn against(change: &Change, seen: &Seen) -> Option<Remedy> {
+    match change {
+        Change::NewPages { .. } | Change::Hint { .. } => layout(seen),
+        Change::SharedFiles { .. } => {
+            let shares = seen.files.looked.iter().filter(|file| file.shared_bytes > 0);
+            Some(Remedy::RewriteFiles { files: shares.count() as u64 })
         }
-        Manner::Xfs { .. } => {
-            Some(Remedy::HintExtents { directory: seen.directory.clone(), page_bytes })
+        Change::Holes { device, .. } => {
+            let file = image(seen, device)?;
+            let bytes = std::fs::metadata(&file).ok()?.len();
+            Some(Remedy::AllocateImage { file, bytes })
         }
-        _ => None,
+        Change::Discards { device } => Some(Remedy::RefuseDiscards { device: device.clone() }),
+        Change::SharedImage { device, .. } | Change::SplitPlaces { device, .. } => {
+            copy_of(seen, device)
+        }
+        Change::CopyOnWrite { .. } => None,
     }
+}
+
+fn copy_of(seen: &Seen, device: &str) -> Option<Remedy> {
+    Some(Remedy::CopyImage { file: image(seen, device)? })
+}
+
+/// The image file of a loop device.
+fn image(seen: &Seen, device: &str) -> Option<PathBuf> {
+    fn find(stack: &Stack, device: &str) -> Option<PathBuf> {
+        let file = stack.layers.iter().find_map(|layer| match &layer.kind {
+            LayerKind::Loop { file, .. } if layer.name == device => Some(file.clone()),
+            _ => None,
+        });
+        let mut below = stack.files.iter().filter_map(|file| file.below.as_deref());
+        file.or_else(|| below.find_map(|below| find(below, device)))
+    }
+    seen.stacks.iter().find_map(|stack| find(stack, device))
+}
+
+/// A file system that keeps pages together, in place of the one here.
+fn layout(seen: &Seen) -> Option<Remedy> {
+    let file_system = &seen.stacks.first()?.file_system;
+    let is_own = file_system.target != Path::new("/");
+    Some(Remedy::ClusterExt {
+        device: is_own.then(|| file_system.source.clone()),
+        page_bytes: seen.page_bytes,
+    })
 }

@@ -4,14 +4,15 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::{Context, Result, ensure};
 use assay_mysql::Endpoint;
 use serde::{Deserialize, Serialize};
 
 use crate::files::{self, FileKind, Files};
+use crate::ground::Ground;
 use crate::kernel::Kernel;
-use crate::layers::{start_bytes, walk};
 use crate::server::Server;
 use crate::stack::Stack;
 
@@ -78,17 +79,18 @@ impl Seen {
         );
         let own = Stack::of(&directory, page_bytes)
             .with_context(|| format!("cannot look below {}", directory.display()))?;
-        let starts: RefCell<BTreeMap<u64, u64>> = RefCell::default();
-        let start_of = |device| {
-            *starts.borrow_mut().entry(device).or_insert_with(|| start_bytes(&walk(device).layers))
+        let grounds: RefCell<BTreeMap<u64, Rc<Ground>>> = RefCell::default();
+        let ground_of = |device| {
+            let mut grounds = grounds.borrow_mut();
+            grounds.entry(device).or_insert_with(|| Rc::new(Ground::of(device))).clone()
         };
-        let mut files = files::look(&directory, page_bytes, &start_of)
+        let mut files = files::look(&directory, page_bytes, &ground_of)
             .with_context(|| format!("cannot list {}", directory.display()))?;
         // A table may lie elsewhere (`DATA DIRECTORY`), and so may undo tablespaces.
         let told = server.as_ref().and_then(|server| server.files.as_ref());
         let outside = |path: &&PathBuf| !path.starts_with(&directory);
         let outside: Vec<PathBuf> = told.into_iter().flatten().filter(outside).cloned().collect();
-        files.add(&outside, page_bytes, &start_of);
+        files.add(&outside, page_bytes, &ground_of);
         let stacks = stacks(&directory, own, &files, page_bytes);
         Ok(Seen {
             kernel: Kernel::here(),

@@ -10,6 +10,7 @@ use assay_serve::health::{Health, STATUS_FILE};
 use serde::{Deserialize, Serialize};
 
 use crate::file_system::FileSystem;
+use crate::ground::Ground;
 use crate::layers::{Chain, Layer, LayerKind, start_bytes, walk};
 use crate::nvme::Nvme;
 use crate::pages::Pages;
@@ -38,6 +39,10 @@ pub struct Backing {
     pub served: Option<Served>,
     /// How its own pages lie; nothing where that is not known, or it is served.
     pub pages: Option<Pages>,
+    /// Bytes of the file in holes.
+    pub hole_bytes: u64,
+    /// Bytes that it shares with other files or snapshots.
+    pub shared_bytes: u64,
     /// All below it, where it is a file of the disk.
     pub below: Option<Box<Stack>>,
 }
@@ -138,11 +143,22 @@ impl Backing {
         let is_disks = served.is_none() && depth > 0;
         let below = is_disks.then(|| Stack::to_depth(directory, page_bytes, depth - 1).ok());
         let below = below.flatten().map(Box::new);
-        let start = below.as_ref().map_or(0, |below| below.start_bytes());
+        let start_bytes = below.as_ref().map_or(0, |below| below.start_bytes());
+        let ground = Ground { start_bytes, image: None };
         let looked =
             File::open(file).and_then(|file| Ok((extents::of(&file)?, file.metadata()?.len())));
         let looked = looked.ok().filter(|_| is_disks);
-        let pages = looked.map(|(found, bytes)| Pages::of(&found, bytes, page_bytes, start));
-        Backing { file: file.to_owned(), served, pages, below }
+        let (found, bytes) = looked.clone().unwrap_or_default();
+        let allocated: u64 =
+            found.iter().map(|one| one.logical_end().min(bytes) - one.logical.min(bytes)).sum();
+        let shared = found.iter().filter(|one| one.flags.is_shared());
+        Backing {
+            file: file.to_owned(),
+            served,
+            pages: looked.map(|(found, bytes)| Pages::of(&found, bytes, page_bytes, &ground)),
+            hole_bytes: bytes - allocated,
+            shared_bytes: shared.map(|one| one.length).sum(),
+            below,
+        }
     }
 }

@@ -1,6 +1,9 @@
-//! Whether a page can be torn, from all that was seen: a class, the reasons for it by weight, and what would raise it.
+//! Whether a page can be torn: a class, what is so now, what keeps it so, and what would change it.
 //!
-//! Guarantees: what is not known never counts for safety; a reason is a value, and sentences are made of it where it is shown.
+//! Guarantees: what is not known never counts for safety, nor does a layout that nothing keeps; reasons are values, and
+//! sentences are made of them where they are shown.
+
+mod stays;
 
 use serde::{Deserialize, Serialize};
 
@@ -11,14 +14,20 @@ use crate::nvme::Nvme;
 use crate::seen::Seen;
 use crate::stack::{Backing, Served, ServedKind, Stack};
 
+use stays::stays;
+pub use stays::{Change, Keeper};
+
 /// How safe a page write is, from the safest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// The kernel guarantees that no page is torn, and the server asks it to.
     Guaranteed,
-    /// Nothing on the way takes a page apart, and the drive says that it keeps one whole.
+    /// Nothing splits a page, something keeps it so for pages that are added later, and the drive
+    /// says that it writes a page whole.
     SafeByLayout,
+    /// The same of the pages as they lie now; nothing keeps it so.
+    SafeNow,
     /// Nothing that was seen takes a page apart, but something was not seen, or the drive says nothing.
     Unknown,
     /// A page can be torn.
@@ -128,13 +137,6 @@ pub enum Reason {
         /// So many.
         pages: u64,
     },
-    /// The file system lays files out so that no page can come to lie in two extents.
-    KeepsTogether {
-        /// In units of so many bytes.
-        bytes: u64,
-    },
-    /// Files lie well as they are, and nothing keeps pages that are new from being split.
-    MayChange,
     /// The drive says that it keeps so much whole when power goes.
     DriveKeeps {
         /// Which.
@@ -175,11 +177,9 @@ impl Reason {
             | Reason::DriveUnasked { .. }
             | Reason::FilesUnseen { .. }
             | Reason::FlushMethodUnknown => Points::Unknown,
-            Reason::AllWhole { .. }
-            | Reason::KeepsTogether { .. }
-            | Reason::MayChange
-            | Reason::DriveKeeps { .. }
-            | Reason::OwnDrive { .. } => Points::Safe,
+            Reason::AllWhole { .. } | Reason::DriveKeeps { .. } | Reason::OwnDrive { .. } => {
+                Points::Safe
+            }
         }
     }
 }
@@ -189,8 +189,12 @@ impl Reason {
 pub struct Verdict {
     /// The class.
     pub class: Class,
-    /// Why, what weighs most first.
+    /// What is so now, what weighs most first.
     pub reasons: Vec<Reason>,
+    /// What keeps it so, also for pages that are added later.
+    pub kept_by: Vec<Keeper>,
+    /// What would change it.
+    pub changes: Vec<Change>,
 }
 
 /// Judges what was seen.
@@ -199,8 +203,8 @@ pub fn judge(seen: &Seen) -> Verdict {
     let mut reasons: Vec<Reason> = of_server(seen).into_iter().collect();
     reasons.extend(of_files(seen));
     for stack in &seen.stacks {
-        reasons.push(of_file_system(stack, seen.page_bytes));
-        reasons.extend(of_stack(stack, seen));
+        reasons.extend(of_file_system(stack));
+        reasons.extend(of_stack(stack, seen, Level::Top));
     }
     let mut distinct: Vec<Reason> = Vec::new();
     for reason in reasons {
@@ -209,12 +213,14 @@ pub fn judge(seen: &Seen) -> Verdict {
         }
     }
     distinct.sort_by_key(Reason::points);
+    let (kept_by, changes) = stays(seen);
     let class = match distinct.first().map(Reason::points) {
         Some(Points::Unsafe) => Class::Unsafe,
-        Some(Points::Safe) => Class::SafeByLayout,
+        Some(Points::Safe) if changes.is_empty() && !kept_by.is_empty() => Class::SafeByLayout,
+        Some(Points::Safe) => Class::SafeNow,
         Some(Points::Unknown) | None => Class::Unknown,
     };
-    Verdict { class, reasons: distinct }
+    Verdict { class, reasons: distinct, kept_by, changes }
 }
 
 fn of_server(seen: &Seen) -> Option<Reason> {
@@ -242,30 +248,28 @@ fn of_files(seen: &Seen) -> Vec<Reason> {
     reasons
 }
 
-fn of_file_system(stack: &Stack, page: u64) -> Reason {
+fn of_file_system(stack: &Stack) -> Option<Reason> {
     let name = stack.file_system.name.clone();
     match &stack.file_system.manner {
-        Manner::Ext { journals_data: true, .. } => Reason::JournalledData,
-        Manner::Ext { cluster_bytes, .. } => layout(*cluster_bytes, page),
-        Manner::Xfs { extent_bytes } => layout(extent_bytes.map(u64::from), page),
+        Manner::Ext { journals_data: true, .. } => Some(Reason::JournalledData),
+        Manner::Ext { .. } | Manner::Xfs { .. } => None,
         // What they write elsewhere may be in several pieces too, which nothing guarantees to put in place together.
         Manner::CopyOnWrite { .. }
         | Manner::Memory
         | Manner::Remote
         | Manner::Stacked
-        | Manner::Unknown => Reason::FileSystemUnknown { name },
+        | Manner::Unknown => Some(Reason::FileSystemUnknown { name }),
     }
 }
 
-/// What keeps new pages together, if anything does.
-fn layout(unit_bytes: Option<u64>, page: u64) -> Reason {
-    match unit_bytes {
-        Some(bytes) if bytes > 0 && bytes.is_multiple_of(page) => Reason::KeepsTogether { bytes },
-        _ => Reason::MayChange,
-    }
+/// Whether a stack is that of the data files, or of an image file somewhere below.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Top,
+    Below,
 }
 
-fn of_stack(stack: &Stack, seen: &Seen) -> Vec<Reason> {
+fn of_stack(stack: &Stack, seen: &Seen, level: Level) -> Vec<Reason> {
     let page = seen.page_bytes;
     let mut reasons: Vec<Reason> =
         stack.layers.iter().filter_map(|layer| of_limits(layer, seen)).collect();
@@ -280,7 +284,7 @@ fn of_stack(stack: &Stack, seen: &Seen) -> Vec<Reason> {
             LayerKind::Loop { is_direct, .. } => {
                 let Some(backing) = files.next() else { continue };
                 reasons.extend((!is_direct).then(|| Reason::BufferedFile { device: device() }));
-                reasons.extend(of_backing(&layer.name, backing, seen));
+                reasons.extend(of_backing(&layer.name, backing, seen, level));
             }
             LayerKind::Nvme => reasons.push(of_nvme(layer, stack, seen)),
             LayerKind::Scsi => reasons.push(of_kernel(layer, page)),
@@ -384,23 +388,32 @@ fn of_served(device: String, served: &Served, page: u64) -> Reason {
     }
 }
 
-fn of_backing(device: &str, backing: &Backing, seen: &Seen) -> Vec<Reason> {
+/// Whether Assay serves the file: then it decides itself where blocks lie.
+fn of_served_file(backing: &Backing) -> bool {
+    backing.served.is_some()
+}
+
+fn of_backing(device: &str, backing: &Backing, seen: &Seen, level: Level) -> Vec<Reason> {
     let device = device.to_owned();
     if let Some(served) = &backing.served {
         return vec![of_served(device, served, seen.page_bytes)];
     }
     let Some(below) = &backing.below else { return vec![Reason::DeviceUnknown { device }] };
-    let mut reasons = of_stack(below, seen);
-    match backing.pages {
-        Some(pages) if pages.split() > 0 => {
-            reasons.push(Reason::SplitBelow { device, pages: pages.split(), of: pages.count });
+    let mut reasons = of_stack(below, seen, Level::Below);
+    let pages = seen.files.pages();
+    let split = match (level, backing.pages) {
+        (_, None) => {
+            reasons.push(Reason::DeviceUnknown { device: device.clone() });
+            None
         }
-        Some(_) => {}
-        None => reasons.push(Reason::DeviceUnknown { device }),
+        (Level::Top, Some(_)) => Some((pages.split_below, pages.count)),
+        // Where data files lie in it is not followed further down: any split place counts.
+        (Level::Below, Some(places)) => Some((places.split(), places.count)),
+    };
+    if let Some((pages, of)) = split.filter(|(pages, _)| *pages > 0) {
+        reasons.push(Reason::SplitBelow { device, pages, of });
     }
-    // Where the file lies now is what counts: it grows no more.
-    reasons.push(of_file_system(below, seen.page_bytes));
-    reasons.retain(|one| *one != Reason::MayChange && !matches!(one, Reason::KeepsTogether { .. }));
+    reasons.extend(of_file_system(below));
     reasons
 }
 

@@ -75,7 +75,7 @@ pub struct RigSpec {
     /// Options of `mount`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mount_options: Vec<String>,
-    /// XFS only: extent size hint of the data directory, e.g. `"16K"`, so that pages are not split.
+    /// XFS only: extent size hint of the data directory, e.g. `"16K"`: with aligned free space pages are not split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extsize: Option<Size>,
     /// What its media are when they lose power, for `assay powercut`; runs take no notice of it. Default: they tear at 4 KiB, under

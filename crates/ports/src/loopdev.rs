@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use assay_disk::BLOCK_BYTES;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::ioctl::{NoArg, Opcode, ioctl};
+use rustix::ioctl::{IntegerSetter, NoArg, Opcode, ioctl};
 use thiserror::Error;
 
 use crate::file_id::FileId;
@@ -146,10 +146,50 @@ fn give_back(device: &Path) -> Result<(), LoopError> {
     backing(&directory(device)).map_or(Ok(()), |backing| detach(device, &backing))
 }
 
+/// Attaches the file to a free device that takes discards if its file system does.
 fn find_and_show(options: &[&str], file: &Path) -> Result<PathBuf, ProgramError> {
     let words = ["--find", "--show"].iter().chain(options).map(AsRef::<OsStr>::as_ref);
-    run("losetup", words.chain([file.as_os_str()])).map(PathBuf::from)
+    let words: Vec<&OsStr> = words.chain([file.as_os_str()]).collect();
+    let device = PathBuf::from(run("losetup", &words)?);
+    if !refuses_discards(&device) {
+        return Ok(device);
+    }
+    // Whoever used the device before has forbidden them. The kernel keeps that for the device's
+    // number, and takes no other limit once it is zero; a device that is made anew has none.
+    run("losetup", ["--detach".as_ref(), device.as_os_str()])?;
+    if let Err(error) = renew(&device) {
+        log::warn!("{} refuses discards and cannot be made anew: {error}", device.display());
+    }
+    run("losetup", &words).map(PathBuf::from)
 }
+
+/// Whether discards are forbidden on a device that could take them.
+fn refuses_discards(device: &Path) -> bool {
+    let is_zero = |name: &str| {
+        std::fs::read_to_string(queue(device).join(name)).is_ok_and(|text| text.trim() == "0")
+    };
+    is_zero("discard_max_bytes") && !is_zero("discard_max_hw_bytes")
+}
+
+/// Removes a device that shows nothing, and with it all limits of its number.
+///
+/// # Errors
+/// What the system answered: the device is in use, or the caller is not root.
+pub fn renew(device: &Path) -> io::Result<()> {
+    let name = device.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let number = name.strip_prefix("loop").and_then(|number| number.parse::<usize>().ok());
+    let number = number.ok_or(io::ErrorKind::InvalidInput)?;
+    let control = File::options().read(true).write(true).open("/dev/loop-control")?;
+    // SAFETY: the argument is a number, which the kernel does not take for a pointer.
+    #[allow(unsafe_code)]
+    unsafe {
+        ioctl(&control, IntegerSetter::<CTL_REMOVE>::new_usize(number))?;
+    }
+    Ok(())
+}
+
+/// `LOOP_CTL_REMOVE` (`linux/loop.h`).
+const CTL_REMOVE: Opcode = 0x4C81;
 
 /// `max_sectors_kb` can be lowered below what the device could take (`Documentation/ABI/stable/sysfs-block`).
 fn limit_requests(device: &Path, bytes: u64) -> io::Result<()> {

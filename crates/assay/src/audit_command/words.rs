@@ -8,7 +8,7 @@ use assay_audit::nvme::Nvme;
 use assay_audit::server::{Doublewrite, Server};
 use assay_audit::stack::{Backing, Served, ServedKind, Stack};
 use assay_audit::trace::Traced;
-use assay_audit::{Audit, Class, Reason, Remedy, Seen};
+use assay_audit::{Audit, Change, Class, Keeper, Reason, Remedy, Seen};
 use assay_base::text::{counted, number, shell_word, size};
 
 /// The width of the first column.
@@ -18,7 +18,9 @@ const COLUMN: usize = 9;
 pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
     let mut lines = vec![verdict(audit), String::new()];
     let why = audit.verdict.reasons.iter().map(|one| reason(one, &audit.seen));
-    section(&mut lines, "why", why);
+    section(&mut lines, "now", why);
+    section(&mut lines, "kept by", audit.verdict.kept_by.iter().map(keeper));
+    section(&mut lines, "changes", audit.verdict.changes.iter().map(change));
     section(&mut lines, "to do", audit.remedies.iter().map(remedy));
     section(&mut lines, "seen", seen(&audit.seen).into_iter());
     section(&mut lines, "trace", traced.map(trace).unwrap_or_default().into_iter());
@@ -45,6 +47,9 @@ fn verdict(audit: &Audit) -> String {
         }
         Class::SafeByLayout => format!(
             "{directory}: safe by layout: nothing here splits a page of {page}, and the drive says that it writes a page whole"
+        ),
+        Class::SafeNow => format!(
+            "{directory}: safe now, but nothing keeps it so: pages that are added later may be split"
         ),
         Class::Unknown => format!(
             "{directory}: unknown: nothing that was seen splits a page of {page}, but not everything could be seen, or the drive guarantees nothing"
@@ -114,16 +119,63 @@ fn reason(reason: &Reason, seen: &Seen) -> String {
         Reason::AllWhole { pages } => {
             format!("{} lie in one extent each", counted(*pages, "page"))
         }
-        Reason::KeepsTogether { bytes } => {
-            format!("the file system allocates {} together, so no page can lie in two extents", size(*bytes as f64))
-        }
-        Reason::MayChange => "nothing keeps pages that are added later from lying in two extents".into(),
         Reason::DriveKeeps { device, bytes } => {
             format!("{device} says that it writes {} whole at power loss", size(*bytes as f64))
         }
         Reason::OwnDrive { bytes } => {
             format!("Assay's drive writes requests of up to {} whole or not at all", size(*bytes as f64))
         }
+    }
+}
+
+fn keeper(keeper: &Keeper) -> String {
+    match keeper {
+        Keeper::Clusters { bytes } => format!(
+            "the file system allocates clusters of {}: a page is never in two extents",
+            size(*bytes as f64)
+        ),
+        Keeper::ClustersBelow { device, bytes } => format!(
+            "the file system of the file below {device} allocates clusters of {}",
+            size(*bytes as f64)
+        ),
+        Keeper::AllocatedImage { device } => format!(
+            "the file below {device} is allocated as a whole, and {device} refuses discards"
+        ),
+    }
+}
+
+fn change(change: &Change) -> String {
+    match change {
+        Change::NewPages { file_system } => {
+            format!("{file_system} puts added pages wherever it finds space: it may split them")
+        }
+        Change::Hint { bytes, split, of } => format!(
+            "the extent size hint of {} is only a hint: without aligned free space, XFS splits added pages; {split} of {} here are split",
+            size(*bytes as f64),
+            counted(*of, "page")
+        ),
+        Change::SharedFiles { bytes } => format!(
+            "{} of the data files are shared with other files (reflink): the next write of such a page goes elsewhere",
+            size(*bytes as f64)
+        ),
+        Change::Holes { device, bytes } => format!(
+            "the file below {device} has {} of holes, which are filled from wherever there is space",
+            size(*bytes as f64)
+        ),
+        Change::Discards { device } => format!(
+            "{device} takes discards (fstrim, mount option discard, mkfs): each makes a hole in the file below it"
+        ),
+        Change::SharedImage { device, bytes } => format!(
+            "the file below {device} shares {} with other files (reflink): the next write of these goes elsewhere",
+            size(*bytes as f64)
+        ),
+        Change::CopyOnWrite { device, file_system } => format!(
+            "the file below {device} is on {file_system}, which writes every block elsewhere"
+        ),
+        Change::SplitPlaces { device, places, of } => format!(
+            "{places} of {} for a page in the file below {device} lie in several extents",
+            counted(*of, "place")
+        ),
     }
 }
 
@@ -142,10 +194,16 @@ fn remedy(remedy: &Remedy) -> String {
         Remedy::ClusterExt { device: None, page_bytes } => format!(
             "put the data directory on a file system of its own: mkfs.ext4 -O bigalloc -C {page_bytes} DEVICE"
         ),
-        Remedy::HintExtents { directory, page_bytes } => format!(
-            "set an extent size hint for new files: xfs_io -c 'extsize {}k' {}; then rewrite the files",
-            kib(page_bytes),
-            shell_word(&directory.to_string_lossy())
+        Remedy::AllocateImage { file, bytes } => format!(
+            "fill the holes: fallocate --length {bytes} {}; then run this once more",
+            shell_word(&file.to_string_lossy())
+        ),
+        Remedy::CopyImage { file } => format!(
+            "detach {0}, copy it with cp --reflink=never --sparse=never to where it fits in one piece, and use the copy",
+            shell_word(&file.to_string_lossy())
+        ),
+        Remedy::RefuseDiscards { device } => format!(
+            "after each losetup, and before mkfs and mount: echo 0 > /sys/block/{device}/queue/discard_max_bytes"
         ),
         Remedy::RewriteFiles { files } => format!(
             "rewrite {}: ALTER TABLE … ENGINE=InnoDB, or stop the server and copy the files (--json names them)",
@@ -158,7 +216,7 @@ fn remedy(remedy: &Remedy) -> String {
             format!("losetup --direct-io=on /dev/{device}")
         }
         Remedy::Align { page_bytes } => format!(
-            "have partitions, volumes and files begin at multiples of {} KiB (ext4: bigalloc; XFS: stripe unit and extsize)",
+            "have partitions, volumes and files begin at multiples of {} KiB (ext4: bigalloc)",
             kib(page_bytes)
         ),
     }
@@ -271,7 +329,7 @@ fn of_file_system(one: &FileSystem) -> String {
         }
         Manner::Ext { cluster_bytes: None, .. } => ", its superblock cannot be read".into(),
         Manner::Xfs { extent_bytes: Some(bytes) } => {
-            format!(", new files in units of {} (extsize)", size(f64::from(*bytes)))
+            format!(", hint for new files {} (extsize)", size(f64::from(*bytes)))
         }
         Manner::CopyOnWrite { is_off: false } => ", copy on write".into(),
         _ => String::new(),

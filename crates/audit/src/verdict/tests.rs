@@ -37,7 +37,7 @@ fn looked(count: u64, whole: u64, aligned: u64) -> Looked {
         kind: FileKind::Table,
         bytes: count * PAGE,
         device: 1,
-        pages: Some(Pages { count, whole, aligned }),
+        pages: Some(Pages { count, whole, aligned, split_below: 0 }),
         extents: 1,
         shared_bytes: 0,
     }
@@ -87,11 +87,10 @@ fn a_place_of_which_all_is_known_and_good_is_safe() {
     let verdict = with(|_| {});
     assert_eq!(verdict.class, Class::SafeByLayout);
     let drive = Reason::DriveKeeps { device: "nvme0n1".into(), bytes: 64 << 10 };
-    assert_eq!(
-        verdict.reasons,
-        [Reason::AllWhole { pages: 100 }, Reason::KeepsTogether { bytes: PAGE }, drive]
-    );
-    assert!(verdict.class.is_safe() && !Class::Unknown.is_safe());
+    assert_eq!(verdict.reasons, [Reason::AllWhole { pages: 100 }, drive]);
+    assert_eq!(verdict.kept_by, [Keeper::Clusters { bytes: PAGE }]);
+    assert_eq!(verdict.changes, []);
+    assert!(verdict.class.is_safe() && !Class::Unknown.is_safe() && !Class::SafeNow.is_safe());
 }
 
 #[test]
@@ -188,33 +187,98 @@ fn what_is_not_known_is_never_safe() {
 }
 
 #[test]
-fn a_file_as_a_device_is_judged_by_what_lies_below_it() {
-    let backing = |pages: Pages, served: Option<Served>| {
-        let below = safe().stacks.remove(0);
-        Backing { file: "/x".into(), served, pages: Some(pages), below: Some(Box::new(below)) }
+fn a_layout_that_nothing_keeps_is_safe_now_and_no_more() {
+    let now = |change: Change, seen: Verdict| {
+        assert_eq!((seen.class, seen.changes), (Class::SafeNow, vec![change]));
     };
-    let looped = |is_direct, backing: Backing| {
-        with(|seen| {
-            seen.stacks[0].layers = vec![Layer {
-                name: "loop0".into(),
-                kind: LayerKind::Loop { file: "/x".into(), is_direct },
-                limits: None,
-            }];
-            seen.stacks[0].files = vec![backing];
+    let manner = |manner| with(|seen| seen.stacks[0].file_system.manner = manner);
+    let ext = |cluster_bytes| Manner::Ext { cluster_bytes, journals_data: false };
+    let added = || Change::NewPages { file_system: "ext4".into() };
+    now(added(), manner(ext(Some(4096))));
+    now(added(), manner(ext(Some(24 << 10))));
+    now(added(), manner(ext(None)));
+    now(added(), manner(Manner::Xfs { extent_bytes: None }));
+    let hint = Change::Hint { bytes: PAGE, split: 0, of: 100 };
+    now(hint, manner(Manner::Xfs { extent_bytes: Some(PAGE as u32) }));
+    let shared = with(|seen| seen.files.looked[0].shared_bytes = PAGE);
+    now(Change::SharedFiles { bytes: PAGE }, shared);
+}
+
+/// A loop device over a file that is allocated as a whole, on ext4 without clusters.
+fn looped(change: impl FnOnce(&mut Layer, &mut Backing)) -> Verdict {
+    let mut below = safe().stacks.remove(0);
+    below.file_system.manner = Manner::Ext { cluster_bytes: Some(4096), journals_data: false };
+    let pages = Pages { count: 10, whole: 10, aligned: 10, split_below: 0 };
+    let mut backing = Backing {
+        file: "/x".into(),
+        served: None,
+        pages: Some(pages),
+        hole_bytes: 0,
+        shared_bytes: 0,
+        below: Some(Box::new(below)),
+    };
+    let mut layer = Layer {
+        name: "loop0".into(),
+        kind: LayerKind::Loop { file: "/x".into(), is_direct: true },
+        limits: Some(Limits::default()),
+    };
+    change(&mut layer, &mut backing);
+    with(|seen| {
+        seen.stacks[0].layers = vec![layer];
+        seen.stacks[0].files = vec![backing];
+    })
+}
+
+#[test]
+fn an_image_file_keeps_pages_if_it_is_allocated_and_loses_nothing_to_discards() {
+    let device = || "loop0".to_owned();
+    let whole = looped(|_, _| {});
+    assert_eq!(whole.class, Class::SafeByLayout, "{whole:?}");
+    let kept = [Keeper::Clusters { bytes: PAGE }, Keeper::AllocatedImage { device: device() }];
+    assert_eq!(whole.kept_by, kept);
+    let now = |change: Change, seen: Verdict| {
+        assert_eq!((seen.class, seen.changes), (Class::SafeNow, vec![change]));
+    };
+    let holes = looped(|_, backing| backing.hole_bytes = 4096);
+    now(Change::Holes { device: device(), bytes: 4096 }, holes);
+    let shared = looped(|_, backing| backing.shared_bytes = 4096);
+    now(Change::SharedImage { device: device(), bytes: 4096 }, shared);
+    let discards = |layer: &mut Layer| layer.limits.as_mut().unwrap().discard_bytes_max = 4096;
+    now(Change::Discards { device: device() }, looped(|layer, _| discards(layer)));
+    now(Change::Discards { device: device() }, looped(|layer, _| layer.limits = None));
+    let places = looped(|_, backing| backing.pages.as_mut().unwrap().whole = 8);
+    now(Change::SplitPlaces { device: device(), places: 2, of: 10 }, places);
+    let btrfs = looped(|_, backing| {
+        let file_system = &mut backing.below.as_mut().unwrap().file_system;
+        file_system.name = "btrfs".into();
+        file_system.manner = Manner::CopyOnWrite { is_off: false };
+    });
+    let file_system = "btrfs".to_owned();
+    assert_eq!(btrfs.class, Class::Unknown);
+    assert_eq!(btrfs.changes, [Change::CopyOnWrite { device: device(), file_system }]);
+    // Clusters below hold whatever becomes of the file.
+    let clustered = looped(|layer, backing| {
+        discards(layer);
+        backing.hole_bytes = 4096;
+        let manner = Manner::Ext { cluster_bytes: Some(PAGE), journals_data: false };
+        backing.below.as_mut().unwrap().file_system.manner = manner;
+    });
+    assert_eq!(clustered.class, Class::SafeByLayout, "{clustered:?}");
+}
+
+#[test]
+fn a_file_as_a_device_is_judged_by_what_lies_below_it() {
+    let looped = |is_direct: bool, served: Option<Served>| {
+        looped(|layer, backing| {
+            layer.kind = LayerKind::Loop { file: "/x".into(), is_direct };
+            backing.served = served;
         })
     };
-    let whole = Pages { count: 10, whole: 10, aligned: 10 };
-    assert_eq!(looped(true, backing(whole, None)).class, Class::SafeByLayout);
-    let buffered = looped(false, backing(whole, None));
+    let buffered = looped(false, None);
     assert_eq!(buffered.reasons[0], Reason::BufferedFile { device: "loop0".into() });
-    let split = looped(true, backing(Pages { whole: 8, ..whole }, None));
-    let device = "loop0".to_owned();
-    assert_eq!(split.reasons[0], Reason::SplitBelow { device, pages: 2, of: 10 });
-    assert_eq!((buffered.class, split.class), (Class::Unsafe, Class::Unsafe));
-    let served = |kind, atomic_bytes| {
-        let served = Served { kind, media: "/m".into(), atomic_bytes };
-        looped(true, backing(whole, Some(served)))
-    };
+    assert_eq!(buffered.class, Class::Unsafe);
+    let served =
+        |kind, atomic_bytes| looped(true, Some(Served { kind, media: "/m".into(), atomic_bytes }));
     let own = served(ServedKind::Drive, Some(256 << 10));
     assert!(own.reasons.contains(&Reason::OwnDrive { bytes: 256 << 10 }), "{own:?}");
     assert_eq!(own.class, Class::SafeByLayout);
@@ -228,4 +292,38 @@ fn a_file_as_a_device_is_judged_by_what_lies_below_it() {
     ] {
         assert_eq!(served(kind, atomic_bytes).class, class);
     }
+}
+
+#[test]
+fn pages_that_an_image_file_splits_are_unsafe_wherever_the_file_lies() {
+    let mut seen = safe();
+    let mut below = safe().stacks.remove(0);
+    below.file_system.manner = Manner::Ext { cluster_bytes: Some(4096), journals_data: false };
+    let image = |pages: Pages, below: Stack| Backing {
+        file: "/x".into(),
+        served: None,
+        pages: Some(pages),
+        hole_bytes: 0,
+        shared_bytes: 0,
+        below: Some(Box::new(below)),
+    };
+    let layer = |name: &str| Layer {
+        name: name.into(),
+        kind: LayerKind::Loop { file: "/x".into(), is_direct: true },
+        limits: Some(Limits::default()),
+    };
+    let whole = Pages { count: 10, whole: 10, aligned: 10, split_below: 0 };
+    seen.stacks[0].layers = vec![layer("loop0")];
+    seen.stacks[0].files = vec![image(whole, below.clone())];
+    seen.files.looked[0].pages = Some(Pages { split_below: 3, ..whole });
+    let found = judge(&seen);
+    let split = |device: &str, pages, of| Reason::SplitBelow { device: device.into(), pages, of };
+    assert_eq!((found.class, &found.reasons[0]), (Class::Unsafe, &split("loop0", 3, 10)));
+    // Two files deep, each split place counts: which pages lie there is not followed.
+    seen.files.looked[0].pages = Some(whole);
+    below.layers = vec![layer("loop1")];
+    below.files = vec![image(Pages { whole: 8, ..whole }, safe().stacks.remove(0))];
+    seen.stacks[0].files = vec![image(whole, below)];
+    let found = judge(&seen);
+    assert_eq!((found.class, &found.reasons[0]), (Class::Unsafe, &split("loop1", 2, 10)));
 }

@@ -87,8 +87,9 @@ fn cache(preset: &Preset) -> Option<Cache> {
     })
 }
 
-/// Whether the file system gives a page room in one piece, so that it comes down as one write: ext4 with clusters of a
-/// page or more (`mkfs.ext4(8)`, `-O bigalloc -C`), XFS with such an extent size hint (`xfs_io(8)`, `extsize`).
+/// Whether the file system keeps every page in one piece, also those that are added later, so that a page comes down as
+/// one write: ext4 with clusters of a page or more (`mkfs.ext4(8)`, `-O bigalloc -C`). An extent size hint of XFS keeps
+/// nothing, see `assay_audit::verdict`.
 fn keeps_pages_together(rig: &RigSpec) -> bool {
     if rig.kind == RigKind::Directory {
         return false;
@@ -99,8 +100,7 @@ fn keeps_pages_together(rig: &RigSpec) -> bool {
             // 16 blocks, 64 KiB of the usual ones, where nothing is said.
             has_clusters && cluster_bytes(&rig.mkfs_options).is_none_or(|bytes| bytes >= PAGE_BYTES)
         }
-        FileSystem::Btrfs => false,
-        FileSystem::Xfs => rig.extsize.is_some_and(|size| size.0 >= PAGE_BYTES),
+        FileSystem::Btrfs | FileSystem::Xfs => false,
     }
 }
 
@@ -205,8 +205,7 @@ mod tests {
         ] {
             assert_eq!(keeps(FileSystem::Ext4, mkfs, None), does, "{mkfs}");
         }
-        assert!(keeps(FileSystem::Xfs, "", Some(16 << 10)));
-        assert!(!keeps(FileSystem::Xfs, "", Some(8 << 10)));
+        assert!(!keeps(FileSystem::Xfs, "", Some(16 << 10)), "a hint");
         assert!(!keeps(FileSystem::Xfs, "", None));
         assert!(!keeps(FileSystem::Btrfs, "", None));
     }
