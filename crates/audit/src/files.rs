@@ -232,6 +232,19 @@ mod tests {
     }
 
     #[test]
+    fn torn_pages_matter_in_tables_the_system_tablespace_and_undo() {
+        let [table, system, undo, doublewrite, redo] = [
+            FileKind::Table,
+            FileKind::System,
+            FileKind::Undo,
+            FileKind::Doublewrite,
+            FileKind::Redo,
+        ]
+        .map(FileKind::holds_pages);
+        assert!(table && system && undo && !doublewrite && !redo);
+    }
+
+    #[test]
     fn all_files_below_are_found_and_what_is_in_them_is_not_read() {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         fs::create_dir(directory.path().join("sbtest")).unwrap();

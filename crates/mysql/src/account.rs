@@ -196,6 +196,19 @@ mod tests {
     }
 
     #[test]
+    fn an_endpoint_is_the_accounts_with_its_encryption() {
+        let login = Login::Asked { user: "kim".into() };
+        let tls = Tls::Verified { ca: "/ca.pem".into() };
+        let verified = Account { tls: tls.clone(), ..account(login) };
+        tell(&verified, "typed".into());
+        let endpoint = verified.endpoint("shop").unwrap();
+        assert_eq!((endpoint.tls, &endpoint.address), (tls, &verified.address));
+        assert_eq!((endpoint.user, endpoint.password), ("kim".into(), "typed".into()));
+        assert_eq!(endpoint.database, "shop");
+        assert!(endpoint.hides_user);
+    }
+
+    #[test]
     fn what_is_stored_of_an_account_holds_no_secret() {
         let asked = account(Login::Asked { user: "eve".into() });
         tell(&asked, "s3cret".into());

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::metrics::{Window, metric};
+use crate::prices::Prices;
 
 const WINDOW: Window = Window { from_s: 3.0, to_s: 13.0 };
 
@@ -150,6 +151,22 @@ fn what_the_plan_says_of_judging_is_kept() {
     store.write_head(&StudyHead::from(&head)).unwrap();
     store.write_head(&StudyHead::from(&head)).unwrap();
     assert_eq!(store.study().unwrap(), head);
+}
+
+#[test]
+fn what_a_plan_has_lost_is_lost_to_its_study() {
+    let (_directory, mut store) = study();
+    let before = store.study().unwrap();
+    let prices = Prices::parse("currency = \"USD\"\nyears = 3\n").unwrap();
+    let head = StudyHead::from(&before);
+    let more =
+        StudyHead { question: Some("Which?"), form: Some("quick"), prices: Some(&prices), ..head };
+    store.write_head(&more).unwrap();
+    let with = store.study().unwrap();
+    assert_eq!((with.question.as_deref(), with.form.as_deref()), (Some("Which?"), Some("quick")));
+    assert!(with.prices.is_some());
+    store.write_head(&StudyHead::from(&before)).unwrap();
+    assert_eq!(store.study().unwrap(), before);
 }
 
 #[test]

@@ -57,6 +57,8 @@ mod tests {
         let (second, verdict) = seconds_until(warming, 60.0);
         assert!(verdict && (14..=20).contains(&second), "{second}");
         assert_eq!(seconds_until(|second| 1.3f64.powi(second as i32), 30.0), (29, false));
+        let falling = |second: usize| 1e6 * 0.8f64.powi(second as i32);
+        assert_eq!(seconds_until(falling, 30.0), (29, false), "a cache that fills is no rest");
         assert_eq!(seconds_until(|_| 0.0, 20.0), (19, false), "no throughput is no rest");
     }
 }

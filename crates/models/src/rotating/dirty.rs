@@ -131,6 +131,18 @@ mod tests {
         assert_eq!(young.written_by(at(8)), 0);
     }
 
+    #[test]
+    fn what_joins_older_bytes_is_as_old_as_these() {
+        let at = Time::from_ns;
+        // Touching, overlapping, and before: a flush that waits for the old bytes waits for all.
+        for place in [BLOCK, 0, BLOCK / 2] {
+            let mut dirty = Dirty::default();
+            dirty.insert(0, BLOCK, at(1));
+            dirty.insert(place, BLOCK, at(9));
+            assert_eq!((dirty.runs(), dirty.written_by(at(1))), (1, 1), "{place}");
+        }
+    }
+
     proptest! {
         #[test]
         fn it_holds_what_was_written_and_counts_it_once(
