@@ -68,3 +68,25 @@ pub fn on_signal(tell: impl Fn() + Send + 'static) -> Result<()> {
     std::thread::Builder::new().name("signals".into()).spawn(listen)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_is_closed_is_heard_unless_the_caller_ignores_it() {
+        let (heard, hears) = mpsc::channel();
+        on_signal(move || heard.send(()).unwrap()).unwrap();
+        // Where SIGHUP is not ignored and not listened to, this ends the process.
+        signal_hook::low_level::raise(SIGHUP).unwrap();
+        match is_ignored(SIGHUP) {
+            true => assert!(hears.try_recv().is_err()),
+            false => hears.recv_timeout(Duration::from_secs(10)).unwrap(),
+        }
+        signal_hook::low_level::raise(SIGTERM).unwrap();
+        hears.recv_timeout(Duration::from_secs(10)).unwrap();
+    }
+}
