@@ -164,7 +164,7 @@ fn texts(groups: &[Group], schema: &Schema, workload: &Workload) -> Vec<Texts> {
 /// travels as text too; mode `strict` prepares on the server.
 fn is_prepared(kind: Kind, workload: &Workload, schema: &Schema) -> bool {
     let is_text = match schema.generator {
-        Generator::V05 => true,
+        Generator::V05 | Generator::Legacy => true,
         Generator::Ycsb => workload.mode == Mode::Compat,
         Generator::V04 | Generator::V10 => kind == Kind::InsertNew,
     };

@@ -32,6 +32,20 @@ pub enum Recipe {
     SelectRandomRanges,
     /// sysbench 0.5's `oltp.lua`: reads and writes in one transaction on one table.
     Oltp,
+    /// The same script as sysbench 1.0 has and runs it.
+    LegacyOltp,
+    /// sysbench 1.0's legacy `select.lua`: `pad` of one row.
+    LegacySelect,
+    /// `oltp_simple.lua`: `c` of one row.
+    LegacySimple,
+    /// `insert.lua`: one insert.
+    LegacyInsert,
+    /// `delete.lua`: one delete.
+    LegacyDelete,
+    /// `update_index.lua`: one update of the indexed column.
+    LegacyUpdateIndex,
+    /// `update_non_index.lua`: one update of a column without index.
+    LegacyUpdateNonIndex,
     /// sysbench 0.4's test mode `complex`: reads and writes in one transaction.
     OltpComplex,
     /// sysbench 0.4's test mode `simple`: one point select.
@@ -66,7 +80,7 @@ pub enum Recipe {
 
 impl Recipe {
     /// All recipes.
-    pub const ALL: [Recipe; 26] = [
+    pub const ALL: [Recipe; 33] = [
         Recipe::OltpReadOnly,
         Recipe::OltpWriteOnly,
         Recipe::OltpReadWrite,
@@ -78,6 +92,13 @@ impl Recipe {
         Recipe::SelectRandomPoints,
         Recipe::SelectRandomRanges,
         Recipe::Oltp,
+        Recipe::LegacyOltp,
+        Recipe::LegacySelect,
+        Recipe::LegacySimple,
+        Recipe::LegacyInsert,
+        Recipe::LegacyDelete,
+        Recipe::LegacyUpdateIndex,
+        Recipe::LegacyUpdateNonIndex,
         Recipe::OltpComplex,
         Recipe::OltpSimple,
         Recipe::OltpNontrxSelect,
@@ -100,6 +121,13 @@ impl Recipe {
     pub fn generator(self) -> Generator {
         match self {
             Recipe::Oltp => Generator::V05,
+            Recipe::LegacyOltp
+            | Recipe::LegacySelect
+            | Recipe::LegacySimple
+            | Recipe::LegacyInsert
+            | Recipe::LegacyDelete
+            | Recipe::LegacyUpdateIndex
+            | Recipe::LegacyUpdateNonIndex => Generator::Legacy,
             Recipe::OltpComplex
             | Recipe::OltpSimple
             | Recipe::OltpNontrxSelect
@@ -139,6 +167,13 @@ impl Recipe {
             Recipe::SelectRandomPoints => "select_random_points",
             Recipe::SelectRandomRanges => "select_random_ranges",
             Recipe::Oltp => "oltp",
+            Recipe::LegacyOltp => "legacy_oltp",
+            Recipe::LegacySelect => "legacy_select",
+            Recipe::LegacySimple => "legacy_simple",
+            Recipe::LegacyInsert => "legacy_insert",
+            Recipe::LegacyDelete => "legacy_delete",
+            Recipe::LegacyUpdateIndex => "legacy_update_index",
+            Recipe::LegacyUpdateNonIndex => "legacy_update_non_index",
             Recipe::OltpComplex => "oltp_complex",
             Recipe::OltpSimple => "oltp_simple",
             Recipe::OltpNontrxSelect => "oltp_nontrx_select",
@@ -164,11 +199,52 @@ impl Recipe {
     pub fn from_name(name: &str) -> Result<Recipe> {
         let file = name.rsplit('/').next().unwrap_or(name);
         let bare = file.strip_suffix(".lua").unwrap_or(file).replace('-', "_");
+        if let Some(recipe) = legacy(name, file) {
+            return recipe;
+        }
+        // What sysbench's scripts share; it creates and drops their tables by itself too.
+        if bare == "oltp_common" {
+            return Ok(Recipe::OltpReadWrite);
+        }
         let matches = |recipe: &Recipe| {
             recipe.name() == bare || recipe.name().strip_prefix("oltp_") == Some(&bare)
         };
         let found = Recipe::ALL.into_iter().find(matches);
         found.ok_or_else(|| Error::Config(unknown(name, &bare)))
+    }
+}
+
+/// Legacy scripts of sysbench 1.0 (`tests/include/oltp_legacy`); `None` for those that are not built.
+const LEGACY: [(&str, Option<Recipe>); 11] = [
+    ("oltp.lua", Some(Recipe::LegacyOltp)),
+    ("select.lua", Some(Recipe::LegacySelect)),
+    ("oltp_simple.lua", Some(Recipe::LegacySimple)),
+    ("insert.lua", Some(Recipe::LegacyInsert)),
+    ("delete.lua", Some(Recipe::LegacyDelete)),
+    ("update_index.lua", Some(Recipe::LegacyUpdateIndex)),
+    ("update_non_index.lua", Some(Recipe::LegacyUpdateNonIndex)),
+    // What the others share; it creates and drops their tables by itself too.
+    ("common.lua", Some(Recipe::LegacyOltp)),
+    ("bulk_insert.lua", None),
+    ("select_random_points.lua", None),
+    ("select_random_ranges.lua", None),
+];
+
+/// The recipe of a legacy script, or why there is none; nothing where it is none. Outside of their
+/// directory those count whose names 1.0 has for no script of its own. Of 0.5's directory, `tests/db`,
+/// `oltp.lua` alone is built.
+fn legacy(path: &str, file: &str) -> Option<Result<Recipe>> {
+    let directory = path.strip_suffix(file).unwrap_or_default().trim_end_matches('/');
+    let (name, recipe) = LEGACY.iter().find(|(name, _)| *name == file)?;
+    let refuse = |why: &str| Some(Err(Error::Config(format!("`{path}` is not built{why}"))));
+    let is_of_0_5 = directory.ends_with("tests/db");
+    let is_shared = recipe.is_none() || ["oltp.lua", "common.lua"].contains(name);
+    match recipe {
+        _ if is_of_0_5 && *name == "oltp.lua" => None,
+        _ if is_of_0_5 => refuse(&format!("; sysbench 1.0 has it as oltp_legacy/{name}")),
+        _ if !directory.ends_with("oltp_legacy") && is_shared => None,
+        Some(recipe) => Some(Ok(*recipe)),
+        None => refuse(""),
     }
 }
 
@@ -184,7 +260,16 @@ fn unknown(name: &str, bare: &str) -> String {
     if NO_DATABASE.contains(&bare) {
         return format!("`{name}` is not built: it loads no server; there are {}", all());
     }
-    match suggest::nearest(bare, Recipe::ALL.map(Recipe::name)) {
+    if bare == "parallel_prepare" {
+        return format!(
+            "`{name}` is not built; use `oltp.lua prepare`, which loads tables concurrently"
+        );
+    }
+    let near = suggest::nearest(bare, Recipe::ALL.map(Recipe::name));
+    if name.ends_with(".lua") && near.is_none() {
+        return format!("`{name}` is a script, and scripts are not run; there are {}", all());
+    }
+    match near {
         Some(near) => format!("unknown workload `{name}`; did you mean `{near}`?"),
         None => format!("unknown workload `{name}`; known are {}", all()),
     }

@@ -186,7 +186,7 @@ impl Schema {
         match self.generator {
             Generator::V04 => self.table_name.clone().unwrap_or_else(|| "sbtest".into()),
             Generator::Ycsb => self.table_name.clone().unwrap_or_else(|| "usertable".into()),
-            Generator::V05 | Generator::V10 => format!("sbtest{table}"),
+            Generator::V05 | Generator::Legacy | Generator::V10 => format!("sbtest{table}"),
         }
     }
 
@@ -230,7 +230,7 @@ impl Schema {
         let (name, engine) = (self.table(table), &self.mysql_storage_engine);
         let options = &self.create_table_options;
         let integer = match self.generator {
-            Generator::V04 | Generator::V05 => "INTEGER UNSIGNED",
+            Generator::V04 | Generator::V05 | Generator::Legacy => "INTEGER UNSIGNED",
             Generator::V10 => "INTEGER",
             Generator::Ycsb => {
                 let columns = self.record_definition();
@@ -278,7 +278,7 @@ impl Schema {
         let name = self.table(table);
         match self.generator {
             Generator::V04 => format!("CREATE INDEX k ON {name} (k)"),
-            Generator::V05 | Generator::V10 | Generator::Ycsb => {
+            Generator::V05 | Generator::Legacy | Generator::V10 | Generator::Ycsb => {
                 format!("CREATE INDEX k_{table} ON {name} (k)")
             }
         }

@@ -193,7 +193,7 @@ impl Workload {
                 (Mode::Strict, _) | (_, Generator::Ycsb) => Arithmetic::Exact,
                 (Mode::Compat, Generator::V04) => Arithmetic::Words04,
                 (Mode::Compat, Generator::V05) => Arithmetic::Words05,
-                (Mode::Compat, Generator::V10) => Arithmetic::Narrow,
+                (Mode::Compat, Generator::Legacy | Generator::V10) => Arithmetic::Narrow,
             },
         }
     }

@@ -40,7 +40,7 @@ impl Recipe {
             Generator::V04 => {
                 (Tables::First, &[Kind::UpdateBeforeDelete, Kind::Delete, Kind::Insert])
             }
-            Generator::V05 => (Tables::Event, &[Kind::Delete, Kind::Insert]),
+            Generator::V05 | Generator::Legacy => (Tables::Event, &[Kind::Delete, Kind::Insert]),
             Generator::V10 => (Tables::Any, &[Kind::Delete, Kind::Insert]),
             Generator::Ycsb => return operations(&workload.ycsb.mix(self)),
         };
@@ -49,7 +49,7 @@ impl Recipe {
         match self {
             Recipe::OltpReadOnly => program.transaction(Builder::reads),
             Recipe::OltpWriteOnly => program.transaction(Builder::writes),
-            Recipe::OltpReadWrite | Recipe::Oltp | Recipe::OltpComplex => {
+            Recipe::OltpReadWrite | Recipe::Oltp | Recipe::LegacyOltp | Recipe::OltpComplex => {
                 program.transaction(|program| {
                     program.reads();
                     program.writes();
@@ -64,6 +64,12 @@ impl Recipe {
             Recipe::OltpInsert => program.add(1, &[Kind::InsertNew]),
             Recipe::SelectRandomPoints => program.push(Tables::First, 1, &[Kind::RandomPoints]),
             Recipe::SelectRandomRanges => program.push(Tables::First, 1, &[Kind::RandomRanges]),
+            Recipe::LegacySelect => program.add(1, &[Kind::PadSelect]),
+            Recipe::LegacySimple => program.add(1, &[Kind::PointSelect]),
+            Recipe::LegacyInsert => program.add(1, &[Kind::InsertNew]),
+            Recipe::LegacyDelete => program.add(1, &[Kind::Delete]),
+            Recipe::LegacyUpdateIndex => program.add(1, &[Kind::IndexUpdate]),
+            Recipe::LegacyUpdateNonIndex => program.add(1, &[Kind::NonIndexUpdate]),
             Recipe::OltpNontrxSelect => program.add(1, &[Kind::PadSelect]),
             Recipe::OltpNontrxUpdateKey => program.add(1, &[Kind::IndexUpdate]),
             Recipe::OltpNontrxUpdateNokey => program.add(1, &[Kind::NonIndexUpdate]),

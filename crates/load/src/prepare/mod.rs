@@ -140,7 +140,7 @@ pub fn prepare(
     create_tables(endpoint, schema)?;
     match schema.generator {
         Generator::V04 => fill_equal(&filling, progress),
-        Generator::V05 | Generator::V10 | Generator::Ycsb => {
+        Generator::V05 | Generator::Legacy | Generator::V10 | Generator::Ycsb => {
             fill_drawn(&filling, options, progress)
         }
     }

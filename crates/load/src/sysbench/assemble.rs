@@ -233,16 +233,18 @@ fn workload(given: &Given, recipe: Option<Recipe>) -> Result<Workload> {
     ];
     let is_read_only = given.switch("oltp_read_only")?;
     let writes = |name| if is_read_only { Ok(0) } else { given.number(name) };
+    let is_write_only = given.switch("oltp_write_only")?;
+    let reads = |name| if is_write_only { Ok(0) } else { given.number(name) };
     let rand_type = given.is_given("rand_type").then(|| given.choice("rand_type", rand_types));
     Ok(Workload {
         recipe: recipe.unwrap_or(Recipe::OltpReadWrite),
         mode: given.choice("mode", [("compat", Mode::Compat), ("strict", Mode::Strict)])?,
         range_size: given.number("range_size")?,
-        point_selects: given.number("point_selects")?,
-        simple_ranges: given.number("simple_ranges")?,
-        sum_ranges: given.number("sum_ranges")?,
-        order_ranges: given.number("order_ranges")?,
-        distinct_ranges: given.number("distinct_ranges")?,
+        point_selects: reads("point_selects")?,
+        simple_ranges: reads("simple_ranges")?,
+        sum_ranges: reads("sum_ranges")?,
+        order_ranges: reads("order_ranges")?,
+        distinct_ranges: reads("distinct_ranges")?,
         index_updates: writes("index_updates")?,
         non_index_updates: writes("non_index_updates")?,
         delete_inserts: writes("delete_inserts")?,
@@ -295,7 +297,7 @@ const OLD_EVENTS: u64 = 10_000;
 pub(super) fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> {
     let limit = |name: &'static str, old: &'static str, default: u64| match generator {
         Generator::V04 | Generator::V05 => given.old_or(name, old, default),
-        Generator::V10 | Generator::Ycsb => given.renamed(name, old),
+        Generator::Legacy | Generator::V10 | Generator::Ycsb => given.renamed(name, old),
     };
     let rate: u64 = given.renamed("rate", "tx_rate")?;
     let arrivals =

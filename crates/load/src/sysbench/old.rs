@@ -4,6 +4,7 @@
 
 use super::given::Given;
 use crate::error::{Error, Result};
+use crate::generator::Generator;
 use crate::recipe::Recipe;
 
 /// Old names, and the options' names here.
@@ -15,6 +16,9 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("oltp_secondary", "secondary"),
     ("oltp_skip_trx", "skip_trx"),
     ("oltp_range_size", "range_size"),
+    ("oltp_create_secondary", "create_secondary"),
+    ("oltp_range_selects", "range_selects"),
+    ("oltp_delete_inserts", "delete_inserts"),
     ("oltp_point_selects", "point_selects"),
     ("oltp_simple_ranges", "simple_ranges"),
     ("oltp_sum_ranges", "sum_ranges"),
@@ -79,15 +83,28 @@ pub(super) fn of_test(name: &str, given: &Given) -> Result<Recipe> {
     }
 }
 
+/// The recipe as the sysbench runs it whose options are given: 1.0 runs 0.5's script too, by names of
+/// options that 0.5 has not.
+pub(super) fn run_by(recipe: Recipe, given: &Given) -> Recipe {
+    let is_1_0 = ["threads", "time", "events", "rate"].iter().any(|name| given.is_given(name));
+    if recipe == Recipe::Oltp && is_1_0 { Recipe::LegacyOltp } else { recipe }
+}
+
 /// That no option of an old test is given with a workload that does not have it.
 ///
 /// # Errors
 /// [`Error::Config`] with the option and what to give instead.
 pub(super) fn check(given: &Given, recipe: Recipe) -> Result<()> {
-    given.choice("oltp_reconnect_mode", [("session", ())])?;
+    if !matches!(recipe.generator(), Generator::V05 | Generator::Legacy) {
+        given.choice("oltp_reconnect_mode", [("session", ())])?;
+    }
     given.choice("mysql_engine_trx", [("auto", ()), ("yes", ()), ("trx=yes", ())])?;
-    let is_04 = recipe.generator() == crate::generator::Generator::V04;
-    if let Some(name) = OF_04.into_iter().find(|name| !is_04 && given.is_given(name)) {
+    let is_04 = recipe.generator() == Generator::V04;
+    // Scripts take any option, and have no use for these.
+    let is_05 = matches!(recipe.generator(), Generator::V05 | Generator::Legacy);
+    let ignores = |name: &str| is_05 && name != "table_name";
+    let is_foreign = |name: &&str| !is_04 && !ignores(name) && given.is_given(name);
+    if let Some(name) = OF_04.into_iter().find(is_foreign) {
         let name = if name == "table_name" {
             "oltp-table-name".into()
         } else {
@@ -95,7 +112,17 @@ pub(super) fn check(given: &Given, recipe: Recipe) -> Result<()> {
         };
         return refuse(&format!("`--{name}` is of sysbench 0.4's `--test=oltp`; leave it out"));
     }
-    let has_it = matches!(recipe, Recipe::Oltp | Recipe::OltpComplex);
+    let has_it = is_05 || recipe == Recipe::OltpComplex;
+    if given.switch("oltp_write_only")? {
+        if !is_05 {
+            return refuse(
+                "`--oltp-write-only` is of sysbench's legacy scripts; give the workload oltp_write_only",
+            );
+        }
+        if given.switch("oltp_read_only")? {
+            return refuse("--oltp-read-only and --oltp-write-only exclude each other; give one");
+        }
+    }
     if given.switch("oltp_read_only")? && !has_it {
         return refuse(
             "`--oltp-read-only` is of the oltp tests of sysbench 0.4 and 0.5; give the workload oltp_read_only",

@@ -422,6 +422,8 @@ pub(super) const OPTIONS: &[Opt] = &[
     ),
     opt(RANDOM, NoEffect, "rand_init", S, "off", ""),
     opt(OLD, Own, "oltp_read_only", S, "off", "no updates, deletes and inserts"),
+    opt(OLD, Own, "oltp_write_only", S, "off", "no selects (legacy scripts)"),
+    opt(OLD, NoEffect, "oltp_reconnect", S, "off", ""),
     opt(
         OLD,
         Own,

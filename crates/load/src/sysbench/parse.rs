@@ -142,8 +142,9 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
         (Some(Command::Help), _) => assemble(Command::Help, None, &given),
         (Some(command), Some(chosen)) => {
             refuse_files(&given)?;
+            let chosen = old::run_by(chosen, &given);
             old::check(&given, chosen)?;
-            assemble(command, recipe, &given)
+            assemble(command, Some(chosen), &given)
         }
         (Some(_), None) => {
             let names = Recipe::ALL.map(Recipe::name).join(", ");
@@ -153,6 +154,12 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
             "no command is given; known are prepare, prewarm, run, capacity, cleanup, help".into(),
         ),
     }
+}
+
+/// Why a script cannot be run, if the word names one that is none of sysbench's own.
+fn foreign_script(word: &str) -> Option<Error> {
+    let is_script = !word.starts_with('-') && word.ends_with(".lua");
+    is_script.then(|| Recipe::from_name(word).err()).flatten()
 }
 
 /// Options of fileio do nothing to tables.
@@ -180,9 +187,9 @@ fn refuse<T>(message: String) -> Result<T> {
     Err(Error::Config(message))
 }
 
-pub(super) fn split(words: &[String]) -> Result<(Options, Vec<String>)> {
+pub(super) fn split(all: &[String]) -> Result<(Options, Vec<String>)> {
     let (mut given, mut positional) = (Options::new(), Vec::new());
-    let mut words = words.iter().peekable();
+    let mut words = all.iter().peekable();
     while let Some(word) = words.next() {
         // Papers set dashes apart: `-- num-threads=20`.
         let word = match words.peek() {
@@ -204,6 +211,10 @@ pub(super) fn split(words: &[String]) -> Result<(Options, Vec<String>)> {
         let (name, value) =
             body.split_once('=').map_or((body, None), |(n, v)| (n, Some(v.to_owned())));
         let Some(option) = find(name) else {
+            // Options of a script of somebody's own are no slips.
+            if let Some(error) = all.iter().find_map(|word| foreign_script(word)) {
+                return Err(error);
+            }
             let names = OPTIONS.iter().map(|option| option.name);
             let hint = suggest::hint(name, names.chain(old::NAMES.iter().map(|(old, _)| *old)));
             return refuse(format!("unknown option `--{name}`{hint}; see --help"));

@@ -328,3 +328,77 @@ fn help_needs_nothing_else() {
     assert_eq!(parsed("oltp_insert --help").command, Command::Help);
     assert_eq!(parsed("--version").command, Command::Version);
 }
+
+const LEGACY: &str = "/usr/share/sysbench/tests/include/oltp_legacy";
+
+#[test]
+fn legacy_scripts_are_told_by_their_directory_and_by_names_that_1_0_has_not() {
+    let recipe = |line: &str| parsed(line).workload.recipe;
+    for (script, wanted) in [
+        ("select", Recipe::LegacySelect),
+        ("oltp_simple", Recipe::LegacySimple),
+        ("insert", Recipe::LegacyInsert),
+        ("delete", Recipe::LegacyDelete),
+        ("update_index", Recipe::LegacyUpdateIndex),
+        ("update_non_index", Recipe::LegacyUpdateNonIndex),
+    ] {
+        for directory in [LEGACY, "."] {
+            let line = format!("{directory}/{script}.lua --oltp-tables-count=2 run");
+            assert_eq!(recipe(&line), wanted, "{line}");
+        }
+        let refused = complaint(&format!("tests/db/{script}.lua run"));
+        assert!(refused.contains(&format!("1.0 has it as oltp_legacy/{script}.lua")), "{refused}");
+    }
+    assert_eq!(recipe(&format!("{LEGACY}/oltp.lua run")), Recipe::LegacyOltp);
+    assert_eq!(recipe(&format!("{LEGACY}/common.lua cleanup")), Recipe::LegacyOltp);
+    assert_eq!(recipe("tests/db/oltp.lua --num-threads=4 run"), Recipe::Oltp);
+    assert_eq!(recipe("tests/db/oltp.lua --threads=4 run"), Recipe::LegacyOltp);
+    // 1.0's own names, as they were.
+    assert_eq!(recipe("oltp_insert.lua run"), Recipe::OltpInsert);
+    assert_eq!(recipe("insert run"), Recipe::OltpInsert);
+    assert_eq!(recipe("select_random_points.lua run"), Recipe::SelectRandomPoints);
+    assert_eq!(recipe("/usr/share/sysbench/oltp_common.lua cleanup"), Recipe::OltpReadWrite);
+    let refused = complaint(&format!("{LEGACY}/select_random_points.lua run"));
+    assert!(refused.contains("is not built"), "{refused}");
+}
+
+#[test]
+fn a_legacy_script_ends_as_the_sysbench_that_runs_it() {
+    let ends = |line: &str| {
+        let schedule = parsed(line).schedule;
+        (schedule.seconds, schedule.events)
+    };
+    assert_eq!(ends("--test=tests/db/oltp.lua --num-threads=4 run"), (0.0, 10_000));
+    assert_eq!(ends("--test=tests/db/oltp.lua --max-time=6 --max-requests=0 run"), (6.0, 0));
+    assert_eq!(ends(&format!("{LEGACY}/oltp.lua run")), (10.0, 0));
+    assert_eq!(ends(&format!("{LEGACY}/oltp.lua --time=6 run")), (6.0, 0));
+    assert_eq!(ends("tests/db/oltp.lua --threads=4 run"), (10.0, 0), "an option of 1.0");
+}
+
+#[test]
+fn options_of_the_legacy_scripts_have_their_effect_or_none() {
+    let of = |options: &str| parsed(&format!("{LEGACY}/oltp.lua {options} run"));
+    let line = of("--oltp-write-only=on --oltp-create-secondary=off --oltp-delete-inserts=3");
+    let w = &line.workload;
+    assert_eq!([w.point_selects, w.simple_ranges, w.distinct_ranges], [0; 3]);
+    assert_eq!((w.index_updates, w.delete_inserts, line.schema.create_secondary), (1, 3, false));
+    assert!(!of("--oltp-range-selects=off").workload.range_selects);
+    let usual = of("").workload;
+    for none in ["--oltp-reconnect=on", "--oltp-reconnect", "--oltp-test-mode=simple"] {
+        assert_eq!(of(none).workload, usual, "{none}");
+    }
+    let both =
+        complaint(&format!("{LEGACY}/oltp.lua --oltp-read-only=on --oltp-write-only=on run"));
+    assert!(both.contains("exclude each other"), "{both}");
+    let new = complaint("oltp_read_write --oltp-write-only=on run");
+    assert!(new.contains("give the workload oltp_write_only"), "{new}");
+}
+
+#[test]
+fn a_script_that_is_not_run_is_named_before_its_options() {
+    let refused = complaint("./tpcc.lua --threads=8 --tables=1 --scale=100 --use_fk=0 prepare");
+    assert!(refused.contains("`./tpcc.lua` is a script, and scripts are not run"), "{refused}");
+    let refused = complaint(&format!("{LEGACY}/parallel_prepare.lua --oltp-tables-count=2 run"));
+    assert!(refused.contains("use `oltp.lua prepare`"), "{refused}");
+    assert!(complaint("oltp_read_write --scale=100 run").contains("unknown option `--scale`"));
+}

@@ -204,7 +204,7 @@ fn ends(kind: Kind, low: i64, program: &Program) -> (i64, i64) {
     match program.generator {
         // The server adds the rest.
         Generator::V05 => (low, low),
-        Generator::V10 | Generator::Ycsb => (low, low + size - 1),
+        Generator::Legacy | Generator::V10 | Generator::Ycsb => (low, low + size - 1),
         Generator::V04 => {
             let rows = program.table_size.cast_signed();
             let low = if low + size > rows { (rows - size).max(1) } else { low };

@@ -12,22 +12,38 @@ use super::bench::Bench;
 /// Rows of a table.
 const ROWS: u64 = 2000;
 
+/// The sysbench, and its scripts, that this program is compared with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judge {
+    /// 1.0.20.
+    V10,
+    /// 1.0.20 with its legacy scripts, which the package does not have.
+    Legacy,
+    /// 0.5.
+    V05,
+    /// 0.4.12.
+    V04,
+}
+
 /// A sysbench that can be run.
 pub struct Sysbench {
     pub program: String,
-    /// The directory of 0.5's scripts.
+    /// The directory of the scripts of 0.5, or of 1.0's legacy ones.
     pub scripts: String,
 }
 
 impl Sysbench {
     /// 1.0.20 is the installed one; the older ones are no packages any more, and environment
     /// variables name them.
-    pub fn of(generator: Generator) -> Option<Sysbench> {
+    pub fn of(judge: Judge) -> Option<Sysbench> {
         let of = |name: &str| std::env::var(name).ok();
-        let scripts = of("SYSBENCH_0_5_SCRIPTS").unwrap_or_default();
-        let program = match generator {
-            Generator::V04 => of("SYSBENCH_0_4")?,
-            Generator::V05 => of("SYSBENCH_0_5")?,
+        let scripts = match judge {
+            Judge::Legacy => of("SYSBENCH_LEGACY_SCRIPTS")?,
+            _ => of("SYSBENCH_0_5_SCRIPTS").unwrap_or_default(),
+        };
+        let program = match judge {
+            Judge::V04 => of("SYSBENCH_0_4")?,
+            Judge::V05 => of("SYSBENCH_0_5")?,
             _ => "sysbench".into(),
         };
         Some(Sysbench { program, scripts })
@@ -40,8 +56,8 @@ impl Sysbench {
 
 /// A workload.
 pub struct Case {
-    pub generator: Generator,
-    /// The workload in the generator's own words, as in a recording's names.
+    pub judge: Judge,
+    /// The workload in the judge's own words, as in a recording's names.
     pub words: &'static str,
     /// For this program: runs of one seed on the same tables would write the same texts again,
     /// which MySQL counts as no change.
@@ -58,34 +74,42 @@ impl Case {
     }
 
     fn all_words(&self, bench: &Bench, events: u64, scripts: &str) -> Vec<String> {
-        let common = match self.generator {
-            Generator::V04 => "--test=oltp --oltp-table-size=2000 --max-time=0 --max-requests=",
-            Generator::V05 => {
+        let common = match self.judge {
+            Judge::V04 => "--test=oltp --oltp-table-size=2000 --max-time=0 --max-requests=",
+            Judge::Legacy => {
+                "--oltp-table-size=2000 --oltp-tables-count=4 --rand-seed=42 --time=0 --events="
+            }
+            Judge::V05 => {
                 "--oltp-table-size=2000 --oltp-tables-count=4 --max-time=0 --max-requests="
             }
             _ => "--tables=4 --table-size=2000 --time=0 --rand-seed=42 --events=",
         };
         let common = format!("{common}{events}");
-        let own = self.words.replace("--test=", &format!("--test={scripts}"));
+        let own = match self.judge {
+            Judge::Legacy => self.words.replace("oltp_legacy/", &format!("{scripts}/")),
+            _ => self.words.replace("--test=", &format!("--test={scripts}")),
+        };
         // The options of a case come last: both programs take the last of two values.
-        let words = common.split(' ').chain(own.split(' ')).map(str::to_owned);
+        let words = common.split(' ').chain(own.split_whitespace()).map(str::to_owned);
         bench.words().into_iter().chain(words).collect()
     }
 
     /// Whether deletes hit rows by chance, and with it how many count as writes.
     pub fn is_counted_by_chance(&self) -> bool {
-        self.words == "oltp_delete"
+        matches!(self.words, "oltp_delete" | "oltp_legacy/delete.lua")
     }
 
     /// Whether a run leaves fewer rows than the next one needs.
     pub fn is_destructive(&self) -> bool {
-        ["oltp_delete", "=delete", "=insert"].iter().any(|end| self.words.ends_with(end))
+        ["oltp_delete", "=delete", "=insert", "/delete.lua"]
+            .iter()
+            .any(|end| self.words.ends_with(end))
     }
 
     /// Differences of `ours` from `theirs`.
     pub fn differences(&self, theirs: &Answer, ours: &Answer) -> Vec<String> {
-        match self.generator {
-            Generator::V10 => theirs.differences(ours),
+        match self.judge {
+            Judge::V10 => theirs.differences(ours),
             _ => theirs.as_read().differences(&ours.as_read()),
         }
     }
@@ -145,15 +169,16 @@ impl Case {
     }
 }
 
-/// Workloads of a generator, destructive ones last; the first one's tables are compared too.
-pub fn cases(generator: Generator) -> Vec<Case> {
-    let words: Vec<&'static str> = match generator {
-        Generator::V10 => Recipe::of(generator).map(Recipe::name).chain(OF_1_0).collect(),
-        Generator::V05 => OF_0_5.to_vec(),
+/// Workloads of a judge, destructive ones last; the first one's tables are compared too.
+pub fn cases(judge: Judge) -> Vec<Case> {
+    let words: Vec<&'static str> = match judge {
+        Judge::V10 => Recipe::of(Generator::V10).map(Recipe::name).chain(OF_1_0).collect(),
+        Judge::Legacy => OF_LEGACY.to_vec(),
+        Judge::V05 => OF_0_5.to_vec(),
         _ => OF_0_4.to_vec(),
     };
     let mut cases: Vec<Case> =
-        words.into_iter().zip(1..).map(|(words, seed)| Case { generator, words, seed }).collect();
+        words.into_iter().zip(1..).map(|(words, seed)| Case { judge, words, seed }).collect();
     cases.sort_by_key(Case::is_destructive);
     cases
 }
@@ -164,6 +189,18 @@ const OF_1_0: [&str; 4] = [
     "oltp_write_only --rand-type=pareto",
     "oltp_point_select --rand-type=uniform",
     "oltp_point_select --rand-type=gaussian",
+];
+
+const OF_LEGACY: [&str; 9] = [
+    "oltp_legacy/oltp.lua",
+    "oltp_legacy/oltp.lua --oltp-write-only=on",
+    "oltp_legacy/oltp.lua --oltp-range-selects=off --oltp-delete-inserts=2 --oltp-reconnect=on",
+    "oltp_legacy/oltp_simple.lua",
+    "oltp_legacy/select.lua",
+    "oltp_legacy/insert.lua",
+    "oltp_legacy/update_index.lua",
+    "oltp_legacy/update_non_index.lua",
+    "oltp_legacy/delete.lua",
 ];
 
 /// Where a table is larger than the one that is there, rows are asked for that are not: the ids of

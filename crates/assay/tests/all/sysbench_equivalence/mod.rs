@@ -5,7 +5,8 @@
 //! Both programs are given the same words and run at one thread under the server's general log.
 //! `crates/assay/judge/` holds sysbench's answers, as `crates/assay/judge/record` recorded them.
 //! With `--full` sysbench runs too, and is compared with this program and with the recording:
-//! 1.0.20 if installed, 0.4 and 0.5 where `SYSBENCH_0_4`, and `SYSBENCH_0_5` and
+//! 1.0.20 if installed, with its legacy scripts where `SYSBENCH_LEGACY_SCRIPTS` names their
+//! directory, 0.4 and 0.5 where `SYSBENCH_0_4`, and `SYSBENCH_0_5` and
 //! `SYSBENCH_0_5_SCRIPTS`, name them.
 
 mod answer;
@@ -18,13 +19,12 @@ mod tables;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_load::Generator;
 use assay_testing::{count, is_recording, record, skip};
 use serde::{Deserialize, Serialize};
 
 use self::answer::Answer;
 use self::bench::Bench;
-use self::case::{Case, Sysbench, cases};
+use self::case::{Case, Judge, Sysbench, cases};
 use self::tables::Tables;
 use crate::common::TestServer;
 
@@ -33,7 +33,7 @@ const EVENTS: u64 = 1000;
 /// Events of a run that is compared with a recording only: of one statement, and of several.
 const EVENTS_OF_ONE: u64 = 400;
 const EVENTS_OF_SEVERAL: u64 = 100;
-const GENERATORS: [Generator; 3] = [Generator::V10, Generator::V05, Generator::V04];
+const JUDGES: [Judge; 4] = [Judge::V10, Judge::Legacy, Judge::V05, Judge::V04];
 
 /// The answers of one sysbench.
 #[derive(Serialize, Deserialize)]
@@ -46,19 +46,21 @@ struct Recording {
 }
 
 impl Recording {
-    fn read(generator: Generator) -> Recording {
-        let text = match generator {
-            Generator::V04 => include_str!("../../../judge/sysbench-0.4.12.json"),
-            Generator::V05 => include_str!("../../../judge/sysbench-0.5.json"),
+    fn read(judge: Judge) -> Recording {
+        let text = match judge {
+            Judge::V04 => include_str!("../../../judge/sysbench-0.4.12.json"),
+            Judge::Legacy => include_str!("../../../judge/sysbench-1.0.20-legacy.json"),
+            Judge::V05 => include_str!("../../../judge/sysbench-0.5.json"),
             _ => include_str!("../../../judge/sysbench-1.0.20.json"),
         };
         serde_json::from_str(text).unwrap()
     }
 
-    fn write(&self, generator: Generator) {
-        let name = match generator {
-            Generator::V04 => "judge/sysbench-0.4.12.json",
-            Generator::V05 => "judge/sysbench-0.5.json",
+    fn write(&self, judge: Judge) {
+        let name = match judge {
+            Judge::V04 => "judge/sysbench-0.4.12.json",
+            Judge::Legacy => "judge/sysbench-1.0.20-legacy.json",
+            Judge::V05 => "judge/sysbench-0.5.json",
             _ => "judge/sysbench-1.0.20.json",
         };
         let mut lines = vec![("tables".to_owned(), serde_json::to_string(&self.tables).unwrap())];
@@ -85,7 +87,7 @@ impl Comparison {
     }
 
     fn note(&mut self, case: &Case, found: Vec<String>) {
-        let name = format!("{:?} {}", case.generator, case.words);
+        let name = format!("{:?} {}", case.judge, case.words);
         self.failures.extend(found.into_iter().map(|text| format!("{name}: {text}")));
     }
 
@@ -119,9 +121,9 @@ fn settled(case: &Case, traced: Result<Answer, String>) -> Answer {
 #[test]
 fn every_recipe_looks_like_the_recorded_sysbench_to_the_server() {
     let Some(mut comparison) = Comparison::start() else { return };
-    for generator in GENERATORS {
-        let recording = Recording::read(generator);
-        let cases = cases(generator);
+    for judge in JUDGES {
+        let recording = Recording::read(judge);
+        let cases = cases(judge);
         let tables = comparison.prepare(&cases[0]);
         comparison.note(&cases[0], recording.tables.differences(&tables));
         let mut is_whole = true;
@@ -136,21 +138,26 @@ fn every_recipe_looks_like_the_recorded_sysbench_to_the_server() {
             comparison.note(case, case.differences(theirs, &ours));
             is_whole = !case.is_destructive();
         }
-        comparison.control(generator, &recording);
+        comparison.control(judge, &recording);
     }
     comparison.end();
 }
 
 impl Comparison {
     /// The negative control: ids drawn evenly, or one statement more, are found to be different.
-    fn control(&mut self, generator: Generator, recording: &Recording) {
-        let (like, evenly, longer) = match generator {
-            Generator::V10 => (
+    fn control(&mut self, judge: Judge, recording: &Recording) {
+        let (like, evenly, longer) = match judge {
+            Judge::V10 => (
                 "oltp_read_write",
                 "oltp_read_write --rand-type=uniform",
                 "oltp_read_write --sum-ranges=2",
             ),
-            Generator::V05 => (
+            Judge::Legacy => (
+                "oltp_legacy/oltp.lua",
+                "oltp_legacy/oltp.lua --rand-type=uniform",
+                "oltp_legacy/oltp.lua --oltp-sum-ranges=2",
+            ),
+            Judge::V05 => (
                 "--test=oltp.lua",
                 "--test=oltp.lua --rand-type=uniform",
                 "--test=oltp.lua --oltp-sum-ranges=2",
@@ -159,7 +166,7 @@ impl Comparison {
         };
         let theirs = &recording.runs[like];
         for (words, difference) in [(evenly, "numbers at place 1:"), (longer, "statement 13:")] {
-            let case = Case { generator, words, seed: 1 };
+            let case = Case { judge, words, seed: 1 };
             let ours = self.ours(&case, EVENTS_OF_SEVERAL);
             let found = case.differences(theirs, &ours);
             assert!(found.iter().any(|text| text.starts_with(difference)), "{words}: {found:?}");
@@ -171,9 +178,9 @@ impl Comparison {
 #[ignore = "in --full: runs sysbench itself"]
 fn every_recipe_looks_like_sysbench_to_the_server() {
     let Some(mut comparison) = Comparison::start() else { return };
-    for generator in GENERATORS {
-        match Sysbench::of(generator) {
-            Some(sysbench) if sysbench.is_there() => comparison.live(generator, &sysbench),
+    for judge in JUDGES {
+        match Sysbench::of(judge) {
+            Some(sysbench) if sysbench.is_there() => comparison.live(judge, &sysbench),
             Some(sysbench) => skip(&sysbench.program),
             None => {}
         }
@@ -183,8 +190,8 @@ fn every_recipe_looks_like_sysbench_to_the_server() {
 
 impl Comparison {
     /// Compares with a sysbench that runs, and that one with its recording; or records it.
-    fn live(&mut self, generator: Generator, sysbench: &Sysbench) {
-        let cases = cases(generator);
+    fn live(&mut self, judge: Judge, sysbench: &Sysbench) {
+        let cases = cases(judge);
         self.bench.empty();
         cases[0].sysbench(sysbench, &self.bench, EVENTS, "prepare");
         let tables = self.bench.tables();
@@ -197,9 +204,9 @@ impl Comparison {
         }
         if is_recording() {
             let runs = runs.iter().map(|(words, answer)| (words.clone(), answer.thinned()));
-            return Recording { tables: tables.thinned(), runs: runs.collect() }.write(generator);
+            return Recording { tables: tables.thinned(), runs: runs.collect() }.write(judge);
         }
-        let recording = Recording::read(generator);
+        let recording = Recording::read(judge);
         self.note(&cases[0], recording.tables.differences(&tables));
         let own = self.prepare(&cases[0]);
         self.note(&cases[0], tables.differences(&own));
