@@ -212,6 +212,14 @@ mod tests {
     }
 
     #[test]
+    fn those_above_a_bucket_are_counted_without_its_own() {
+        let second = SecondLatency::of(1, &[(1_000_000, 5), (2_000_000, 3), (9_000_000, 2)]);
+        let above = |ns| second.count_above(bucket_of(ns));
+        assert_eq!([above(1_000_000), above(2_000_000), above(9_000_000)], [5, 2, 0]);
+        assert_eq!(above(1_500_000), 5);
+    }
+
+    #[test]
     fn seconds_are_read_as_they_were_added_and_take_little_room() {
         let mut all = SecondLatencies::default();
         assert!(all.is_empty());

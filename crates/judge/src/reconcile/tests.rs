@@ -50,6 +50,16 @@ fn rates_are_held_against_what_was_asked_for() {
 }
 
 #[test]
+fn what_a_device_wrote_is_what_files_and_flushes_explain() {
+    let wrote = |share: f64| holds(file_bytes(share * 40e6, 40e6, 0.0));
+    assert!(wrote(1.0) && wrote(0.9) && wrote(1.3));
+    assert!(!wrote(0.8), "less than was written to files");
+    assert!(!wrote(1.4), "more than metadata explain");
+    assert!(holds(file_bytes(60e6, 40e6, 1000.0)), "flushes explain the rest");
+    assert_eq!(file_bytes(0.0, 10.0, 0.0), None, "too little to say anything");
+}
+
+#[test]
 fn what_is_not_known_checks_nothing() {
     assert_eq!(little(20.0, f64::NAN, 735.0, 0.05), None);
     assert_eq!(of_results(&BTreeMap::new(), 8), Vec::new());
