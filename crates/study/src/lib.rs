@@ -123,7 +123,7 @@ impl Store {
             format!("cannot make the study's directory {}", directory.display())
         })?;
         let path = directory.join(FILE_NAME);
-        let is_new = !path.exists();
+        let is_new = is_empty(&path);
         let store = Store::connect(path, OpenFlags::default())?;
         if is_new {
             store.create_tables()?;
@@ -138,7 +138,7 @@ impl Store {
     /// A directory without a study, a file that is not a study, or one of another version.
     pub fn open(directory: &Path) -> Result<Store> {
         let path = directory.join(FILE_NAME);
-        if !path.is_file() {
+        if is_empty(&path) {
             bail!(
                 "{} holds no study: there is no {FILE_NAME}; make one with `assay run PLAN --out {0}`",
                 directory.display()
@@ -155,7 +155,7 @@ impl Store {
     /// A file that is not a study, or one of another version.
     pub fn look(directory: &Path) -> Result<Option<Store>> {
         let path = directory.join(FILE_NAME);
-        if !path.exists() {
+        if is_empty(&path) {
             return Ok(None);
         }
         let store = Store::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -219,6 +219,11 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// Whether there is no store, or one without a byte: a command has ended before it wrote anything.
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).map_or(true, |file| file.is_file() && file.len() == 0)
 }
 
 #[cfg(test)]

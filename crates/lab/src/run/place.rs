@@ -92,8 +92,9 @@ impl Lock {
     /// Takes the study's lock.
     ///
     /// # Errors
-    /// Another run has it.
+    /// Another run has it, or the directory is somebody's who has no study there.
     pub fn take(study: &Path) -> Result<Lock> {
+        ensure_own(study)?;
         let path = study.join("lock");
         let file =
             File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -106,7 +107,30 @@ impl Lock {
     /// # Errors
     /// Another run has it.
     pub fn check(study: &Path) -> Result<()> {
+        ensure_own(study)?;
         File::open(study.join("lock")).map_or(Ok(()), |file| lock(&file, study))
+    }
+}
+
+/// What a directory may hold that has no study yet: what a run that was killed at its beginning has
+/// left, and what mkfs makes.
+const OF_NO_STUDY: [&str; 3] = ["lock", "work", "lost+found"];
+
+/// Refuses a directory that holds files which are not a study's: the report would replace some.
+fn ensure_own(study: &Path) -> Result<()> {
+    if study.join(assay_study::FILE_NAME).exists() {
+        return Ok(());
+    }
+    let Ok(entries) = std::fs::read_dir(study) else { return Ok(()) };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let foreign = names.into_iter().find(|name| !OF_NO_STUDY.iter().any(|own| name == own));
+    match foreign {
+        None => Ok(()),
+        Some(name) => bail!(
+            "{} holds files that are not a study's ({}); give a new or empty directory as --out",
+            study.display(),
+            name.display()
+        ),
     }
 }
 

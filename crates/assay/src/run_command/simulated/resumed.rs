@@ -151,3 +151,21 @@ fn a_study_that_is_deleted_meanwhile_ends_the_command() {
     assert_eq!(world.attempts(), [1, 2], "no run is made for nothing");
     assert_eq!(world.run(&["clean"]).stdout, "nothing to clean\n");
 }
+
+#[test]
+fn a_directory_of_other_files_is_refused_and_stays_as_it_was() {
+    let world = World::playing(|_| done(90.0));
+    std::fs::create_dir(world.path("study")).unwrap();
+    world.write("study/report.html", "mine");
+    for words in [&RUN[..], &DRY] {
+        let line = world.refused(words);
+        assert!(line.contains("study holds files that are not a study's (report.html)"), "{line}");
+    }
+    assert_eq!(std::fs::read_dir(world.path("study")).unwrap().count(), 1);
+    // What a command leaves that is killed before it has written anything is none.
+    std::fs::remove_file(world.path("study/report.html")).unwrap();
+    std::fs::create_dir(world.path("study/work")).unwrap();
+    world.write("study/lock", "");
+    world.write("study/study.sqlite", "");
+    assert_eq!(world.run(&RUN).code, Some(0));
+}
