@@ -138,7 +138,15 @@ pub fn unmount(target: &Path) -> Result<(), ProgramError> {
 /// # Errors
 /// `/proc` cannot be read.
 pub fn mounts() -> std::io::Result<Vec<Mount>> {
-    Ok(parse_mounts(&std::fs::read_to_string("/proc/self/mountinfo")?))
+    mounts_of(Path::new("/proc/self"))
+}
+
+/// All mounts of the process with that directory in `/proc`.
+///
+/// # Errors
+/// The process has ended, or the caller may not look at it.
+pub fn mounts_of(process: &Path) -> std::io::Result<Vec<Mount>> {
+    Ok(parse_mounts(&std::fs::read_to_string(process.join("mountinfo"))?))
 }
 
 /// The mount that holds `path`, seen from its resolved form.

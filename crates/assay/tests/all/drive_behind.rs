@@ -194,3 +194,58 @@ fn media_whose_place_fills_up_keeps_what_was_flushed() {
     unmount(&place);
     drives.assert_nothing_left();
 }
+
+/// A program in a mount namespace of its own, as of a container or a service: it has copies of all mounts.
+struct Namespace(std::process::Child);
+
+impl Namespace {
+    fn start() -> Namespace {
+        let mut command = std::process::Command::new("unshare");
+        command.args([
+            "--mount",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            "echo in; exec sleep 600",
+        ]);
+        let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut word = [0; 3];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut word).unwrap();
+        Namespace(child)
+    }
+}
+
+impl Drop for Namespace {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_drive_whose_mount_another_namespace_has_is_detached_and_attached_again() {
+    if !has_drives() {
+        return;
+    }
+    let drives = Drives::with(&["--capacity", "64M"]);
+    let data = noise(4 * MIB as usize, 5);
+    let device = File::options().write(true).open(drives.attach(&[])).unwrap();
+    device.write_all_at(&data, MIB).unwrap();
+    device.sync_all().unwrap();
+    drop(device);
+    let namespace = Namespace::start();
+    let server = drives.server();
+    let began = Instant::now();
+    drives.detach();
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(server.wait(Some(Duration::ZERO)).unwrap(), "the server has ended");
+    let device = File::open(drives.attach(&[])).unwrap();
+    let mut read = vec![0; data.len()];
+    device.read_exact_at(&mut read, MIB).unwrap();
+    assert!(read == data, "what was flushed is there");
+    drop(device);
+    drop(namespace);
+    drives.detach();
+    drives.assert_nothing_left();
+}

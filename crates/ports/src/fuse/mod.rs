@@ -10,6 +10,7 @@
 //! [`abort_and_unmount`] removes.
 
 mod bytes;
+mod copies;
 mod failures;
 mod mounting;
 mod server;

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
-use super::FuseError;
+use super::{FuseError, copies};
 use crate::filesystem::{self, Mount};
 use crate::{child, loopdev};
 
@@ -150,11 +150,31 @@ pub(super) fn mounted(mount_point: &Path) -> Result<Option<Mount>, FuseError> {
     Ok(top.filter(|mount| mount.file_system == FILE_SYSTEM))
 }
 
-/// Unmounts what nobody uses from `mount_point`, an absolute path without links; its server sees the end and goes.
+/// Unmounts what nobody uses from `mount_point`, an absolute path without links; its server sees the end and goes,
+/// also where another mount namespace has a copy of the mount.
 ///
 /// # Errors
 /// [`FuseError::InUse`] while somebody uses it, which goes on being served; what the system answered.
 pub fn unmount(mount_point: &Path) -> Result<(), FuseError> {
+    let mount = resolved(mount_point).ok().and_then(|place| mounted(&place).ok().flatten());
+    unmount_here(mount_point)?;
+    let Some(mount) = mount else { return Ok(()) };
+    match copies::end_if_held(&mount) {
+        Ok(holders) => holders.iter().for_each(|holder| {
+            log::warn!(
+                "{holder} has a copy of the mount at {} in a mount namespace of its own; its connection was ended",
+                mount_point.display()
+            );
+        }),
+        Err(reason) => {
+            let held = FuseError::Unmount { mount_point: mount_point.into(), reason };
+            log::warn!("{held}; its server goes on until other mount namespaces have let it go");
+        }
+    }
+    Ok(())
+}
+
+fn unmount_here(mount_point: &Path) -> Result<(), FuseError> {
     let deadline = Instant::now() + BUSY_PATIENCE;
     loop {
         match take_down(mount_point, UnmountFlags::empty(), "-u") {
@@ -191,20 +211,10 @@ pub fn abort(mount_point: &Path) -> Result<(), FuseError> {
     // Unmounting by force ends the connection first, and then fails when the mount is in use (umount(2)).
     match rustix::mount::unmount(&place, UnmountFlags::FORCE | UnmountFlags::NOFOLLOW) {
         Ok(()) | Err(Errno::BUSY) => Ok(()),
-        Err(Errno::PERM) => abort_as_user(&mount).map_err(failed),
+        // Its owner may end a connection too, by its number.
+        Err(Errno::PERM) => copies::abort(&mount).map_err(failed),
         Err(errno) => Err(failed(errno.into())),
     }
-}
-
-/// Its owner may end a connection too, by its number: the minor one of the device
-/// (`Documentation/filesystems/fuse`, "Control filesystem").
-fn abort_as_user(mount: &Mount) -> io::Result<()> {
-    let minor = mount.device_number.split_once(':').map_or("", |(_, minor)| minor);
-    let connection = Path::new("/sys/fs/fuse/connections").join(minor).join("abort");
-    std::fs::write(connection, "1").map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => io::Error::other("ending it here needs root"),
-        _ => error,
-    })
 }
 
 /// Takes down whatever of ours is mounted on `mount_point`, as [`abort`] does and also when it is in use: its users

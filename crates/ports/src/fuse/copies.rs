@@ -1,0 +1,108 @@
+//! Copies of a mount in other mount namespaces, and the end of a connection that one of them holds.
+//!
+//! The kernel ends a FUSE connection with the last copy of its mount, so the server of a disk that is
+//! detached here would go on as long as any container, service or `unshare --mount` has a copy.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{MountFlags, UnmountFlags};
+
+use super::FILE_SYSTEM;
+use crate::filesystem::{self, Mount};
+
+/// A process in whose mount namespace a mount is still listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Holder {
+    /// Its number.
+    pid: u32,
+    /// Its name, as the kernel keeps it.
+    name: String,
+}
+
+impl std::fmt::Display for Holder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "process {} ({})", self.pid, self.name)
+    }
+}
+
+/// Processes in whose mount namespace the mount is listed, one of each namespace. Those that may not
+/// be looked at are left out.
+#[must_use]
+fn holders(mount: &Mount) -> Vec<Holder> {
+    let mut namespaces = BTreeSet::new();
+    let mut holders = Vec::new();
+    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let directory = entry.path();
+        let Ok(namespace) = std::fs::read_link(directory.join("ns/mnt")) else { continue };
+        if namespaces.insert(namespace) && lists(&directory, mount) {
+            let name = std::fs::read_to_string(directory.join("comm")).unwrap_or_default();
+            holders.push(Holder { pid, name: name.trim_end().to_owned() });
+        }
+    }
+    holders
+}
+
+/// Whether the process of that directory in `/proc` has the mount: the same superblock of ours.
+fn lists(process: &Path, mount: &Mount) -> bool {
+    let is_it = |one: &Mount| {
+        one.device_number == mount.device_number
+            && one.source == mount.source
+            && one.file_system == FILE_SYSTEM
+    };
+    filesystem::mounts_of(process).is_ok_and(|mounts| mounts.iter().any(is_it))
+}
+
+/// Ends the connection of a mount that was just unmounted here, if another namespace has a copy.
+/// Returns who has one.
+///
+/// # Errors
+/// What the system answered: only root may end it where the kernel's control file system is not
+/// mounted.
+pub(super) fn end_if_held(mount: &Mount) -> io::Result<Vec<Holder>> {
+    let holders = holders(mount);
+    if !holders.is_empty() {
+        abort(mount)?;
+    }
+    Ok(holders)
+}
+
+/// Where the kernel's control file system is mounted by custom
+/// (`Documentation/filesystems/fuse.rst`, "Control filesystem").
+const CONTROL: &str = "/sys/fs/fuse/connections";
+
+/// Ends a connection by its number: the minor one of the mount's device.
+pub(super) fn abort(mount: &Mount) -> io::Result<()> {
+    let minor = mount.device_number.split_once(':').map_or("", |(_, minor)| minor);
+    let by = |control: &Path| std::fs::write(control.join(minor).join("abort"), "1");
+    match by(Path::new(CONTROL)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => by(&OwnControl::mount()?.0),
+        other => other,
+    }
+}
+
+/// The control file system at a place of our own, for as long as this lives.
+struct OwnControl(PathBuf);
+
+impl OwnControl {
+    fn mount() -> io::Result<OwnControl> {
+        let place = std::env::temp_dir().join(format!("assay-fusectl-{}", std::process::id()));
+        std::fs::create_dir(&place)?;
+        let control = OwnControl(place);
+        let mounted =
+            rustix::mount::mount("fusectl", &control.0, "fusectl", MountFlags::empty(), None);
+        mounted.map_err(|_| io::Error::other("ending it here needs root"))?;
+        Ok(control)
+    }
+}
+
+impl Drop for OwnControl {
+    fn drop(&mut self) {
+        let _ = rustix::mount::unmount(&self.0, UnmountFlags::DETACH);
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
