@@ -15,6 +15,7 @@ pub mod filesystem;
 pub mod fuse;
 pub mod loopdev;
 pub mod media;
+pub mod mount_holders;
 pub mod nvme;
 pub mod program;
 pub mod rank;

@@ -17,6 +17,7 @@ use thiserror::Error;
 
 use crate::file_id::FileId;
 use crate::filesystem;
+use crate::mount_holders::{self, Holder};
 use crate::program::{ProgramError, run};
 
 /// How long a device may take to let go of its file after it was detached: whoever looks at new devices (udev)
@@ -55,11 +56,21 @@ pub enum LoopError {
     #[error("cannot read the loop devices in /sys/block: {0}")]
     Unread(io::Error),
     /// The device was told to go, and will when whoever uses it has ended.
-    #[error("{device} is still in use; unmount or close what uses it")]
+    #[error("{device} is still in use{}; unmount or close what uses it", by(.holders))]
     InUse {
         /// The device.
         device: PathBuf,
+        /// Processes that have it mounted in mount namespaces of their own.
+        holders: Vec<Holder>,
     },
+}
+
+fn by(holders: &[Holder]) -> String {
+    let names: Vec<String> = holders.iter().map(ToString::to_string).collect();
+    match names.is_empty() {
+        true => String::new(),
+        false => format!(" by {}, in a mount namespace of its own", names.join(", ")),
+    }
 }
 
 /// An attached loop device.
@@ -361,7 +372,8 @@ pub fn detach(device: &Path, backing: &Path) -> Result<(), LoopError> {
     // A device that is open goes when it is closed last, which the kernel does not announce.
     while is_meant() {
         if Instant::now() > deadline {
-            return Err(LoopError::InUse { device: device.into() });
+            let holders = mount_holders::of(|mount| mount.is_of(device));
+            return Err(LoopError::InUse { device: device.into(), holders });
         }
         std::thread::sleep(Duration::from_millis(5));
     }

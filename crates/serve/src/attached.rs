@@ -14,6 +14,7 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_models::power::Survival;
 use assay_ports::child::{self, Child, describe, identity};
 use assay_ports::file_id::FileId;
+use assay_ports::mount_holders::{self, Holder};
 
 use super::answer::Answer;
 use super::health::{Health, STATUS_FILE};
@@ -29,6 +30,9 @@ const CLOSE_PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long a server that has closed its output may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long it may take to end while others keep its device: nothing is lost that was flushed.
+const HELD_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A drive that is served for this process. Dropped, it is closed if nobody uses it, and killed otherwise.
 #[derive(Debug)]
@@ -140,11 +144,27 @@ impl Attached {
     /// # Errors
     /// The drive could not be closed; what was flushed is there all the same.
     pub fn stop(mut self) -> Result<()> {
+        let holders = self.holders();
+        if let Some(holder) = holders.first() {
+            // The server would wait for the device until they have ended.
+            self.server.stop(HELD_PATIENCE)?;
+            let removed = self.made.take().map_or(Ok(()), Made::remove);
+            let held = || format!("{holder} has its file system in a mount namespace of its own");
+            return removed.with_context(held);
+        }
         let status = self.server.stop(CLOSE_PATIENCE)?;
         self.made.take().map_or(Ok(()), Made::remove)?;
         let media = self.health.media.display();
         ensure!(status.success(), "the server of {media} ended with {}", describe(status));
         Ok(())
+    }
+}
+
+impl Attached {
+    /// Who has a file system of the drive's device mounted in another mount namespace.
+    fn holders(&self) -> Vec<Holder> {
+        let device = self.health.attachment.device.as_deref();
+        device.map_or_else(Vec::new, |device| mount_holders::of(|mount| mount.is_of(device)))
     }
 }
 

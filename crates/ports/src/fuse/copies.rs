@@ -3,58 +3,22 @@
 //! The kernel ends a FUSE connection with the last copy of its mount, so the server of a disk that is
 //! detached here would go on as long as any container, service or `unshare --mount` has a copy.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags};
 
 use super::FILE_SYSTEM;
-use crate::filesystem::{self, Mount};
+use crate::filesystem::Mount;
+use crate::mount_holders::{self, Holder};
 
-/// A process in whose mount namespace a mount is still listed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Holder {
-    /// Its number.
-    pid: u32,
-    /// Its name, as the kernel keeps it.
-    name: String,
-}
-
-impl std::fmt::Display for Holder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "process {} ({})", self.pid, self.name)
-    }
-}
-
-/// Processes in whose mount namespace the mount is listed, one of each namespace. Those that may not
-/// be looked at are left out.
-#[must_use]
+/// Processes in whose mount namespace that mount of ours is listed.
 fn holders(mount: &Mount) -> Vec<Holder> {
-    let mut namespaces = BTreeSet::new();
-    let mut holders = Vec::new();
-    for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
-        let directory = entry.path();
-        let Ok(namespace) = std::fs::read_link(directory.join("ns/mnt")) else { continue };
-        if namespaces.insert(namespace) && lists(&directory, mount) {
-            let name = std::fs::read_to_string(directory.join("comm")).unwrap_or_default();
-            holders.push(Holder { pid, name: name.trim_end().to_owned() });
-        }
-    }
-    holders
-}
-
-/// Whether the process of that directory in `/proc` has the mount: the same superblock of ours.
-fn lists(process: &Path, mount: &Mount) -> bool {
-    let is_it = |one: &Mount| {
+    mount_holders::of(|one| {
         one.device_number == mount.device_number
             && one.source == mount.source
             && one.file_system == FILE_SYSTEM
-    };
-    filesystem::mounts_of(process).is_ok_and(|mounts| mounts.iter().any(is_it))
+    })
 }
 
 /// Ends the connection of a mount that was just unmounted here, if another namespace has a copy.
