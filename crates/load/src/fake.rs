@@ -31,6 +31,8 @@ pub(crate) struct FakeServer {
     log: Arc<Mutex<Log>>,
     failure: Arc<Failure>,
     held: Arc<Held>,
+    /// Whether statements find rows.
+    finds_rows: bool,
     connections_max: usize,
     /// Connections, by their numbers from 0, that nobody answers.
     away_for: Range<usize>,
@@ -44,6 +46,7 @@ impl FakeServer {
             log: Arc::default(),
             failure: Arc::new(|_, _| None),
             held: Arc::new(|_| false),
+            finds_rows: true,
             connections_max: usize::MAX,
             away_for: 0..0,
         }
@@ -62,6 +65,11 @@ impl FakeServer {
         held: impl Fn(usize) -> bool + Send + Sync + 'static,
     ) -> FakeServer {
         FakeServer { held: Arc::new(held), ..self }
+    }
+
+    /// The same server, whose tables are empty.
+    pub(crate) fn that_finds_nothing(self) -> FakeServer {
+        FakeServer { finds_rows: false, ..self }
     }
 
     /// The same server, at which nobody listens after so many connections.
@@ -155,9 +163,10 @@ impl Session for FakeSession {
         if let Some(error) = (self.server.failure)(number, &text) {
             return Err(error);
         }
+        let found = u64::from(self.server.finds_rows);
         Ok(match text.split(' ').next() {
-            Some("SELECT") => Reply::Rows,
-            Some("UPDATE" | "DELETE" | "INSERT") => Reply::Done { affected: 1 },
+            Some("SELECT") => Reply::Rows { rows: found },
+            Some("UPDATE" | "DELETE" | "INSERT") => Reply::Done { affected: found },
             _ => Reply::Done { affected: 0 },
         })
     }

@@ -17,10 +17,13 @@ pub enum Value<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     /// A result set; its rows were drained unread.
-    Rows,
+    Rows {
+        /// How many.
+        rows: u64,
+    },
     /// No result set.
     Done {
-        /// Rows changed.
+        /// Rows changed; on a connection that counts matches, rows found.
         affected: u64,
     },
 }

@@ -53,7 +53,9 @@ fn create_table(line: &CommandLine) -> Result<()> {
 }
 
 fn load(line: &CommandLine) -> Result<()> {
-    check(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
+    if line.preflight {
+        check(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
+    }
     let stop = stop_on_signals()?;
     let screen = Screen { line, state: Mutex::new(State::default()) };
     let outcome = assay_load::run(

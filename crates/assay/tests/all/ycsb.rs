@@ -156,8 +156,31 @@ fn ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines() {
     bench.done(&inserts);
     assert_eq!(bench.number(written), RECORDS + 300);
     let (lines, _) = bench.done(&inserts);
-    assert_eq!(figure(&lines, "[FAILED], Operations"), 300.0);
-    assert_eq!(bench.number(written), RECORDS + 600);
+    assert_eq!(figure(&lines, "[INSERT], Operations"), 0.0);
+    assert_eq!(figure(&lines, "[INSERT], Return=ERROR"), 300.0);
+    assert_eq!(figure(&lines, "[INSERT-FAILED], Operations"), 300.0);
+    assert!(lines.contains("    Errors of the server (times): 1062 (300)\n"), "{lines}");
+    assert!(!lines.contains("[FAILED]"), "{lines}");
+    assert_eq!(bench.number(written), RECORDS + 300);
+
+    // Records that are gone: reads and updates that fail are operations, and a parser sees their share.
+    bench.control.query_drop("DELETE FROM ycsb.usertable WHERE YCSB_KEY LIKE 'user1%'").unwrap();
+    let halves = ["run", "-p", "operationcount=2000", "-p", "requestdistribution=uniform"];
+    let refusal = bench.world.refused(&bench.words(&halves));
+    assert!(refusal.contains("sampled records found in usertable is too low"), "{refusal}");
+    let halves = [&halves[..], &["-p", "assay.preflight=false"]].concat();
+    let (lines, _) = bench.done(&halves);
+    let of = |name: &str| figure(&lines, name);
+    let missed = of("[READ], Return=NOT_FOUND") + of("[UPDATE], Return=UNEXPECTED_STATE");
+    let found = of("[READ], Return=OK") + of("[UPDATE], Return=OK");
+    assert_eq!(found + missed, 2000.0);
+    assert_eq!(of("[READ], Operations"), of("[READ], Return=OK"));
+    assert_eq!(of("[READ-FAILED], Operations"), of("[READ], Return=NOT_FOUND"));
+    assert!(missed > 200.0, "a ninth and more of the keys begin with 1: {missed}");
+    let apart = [&halves[..], &["-p", "latencytrackederrors=NOT_FOUND"]].concat();
+    let (lines, _) = bench.done(&apart);
+    assert!(figure(&lines, "[READ-NOT_FOUND], Operations") > 0.0);
+    assert!(figure(&lines, "[UPDATE-FAILED], Operations") > 0.0);
 
     let other = ["run", "-p", "operationcount=10", "-p", "insertorder=ordered"];
     let refusal = bench.world.refused(&bench.words(&other));

@@ -26,6 +26,8 @@ use assay_mysql::Reply;
 pub(crate) enum Event {
     /// A statement that was answered.
     Statement(Kind, Outcome),
+    /// A statement of YCSB that did not do what was asked.
+    Unsuccessful(Kind, Failure),
     /// A statement that the server refused.
     Failed,
     /// A whole event that succeeded.
@@ -34,6 +36,31 @@ pub(crate) enum Event {
     Ignored,
     /// A connection made anew.
     Reconnect,
+}
+
+/// How a statement of YCSB fails, by the names of its statuses (`site.ycsb.Status`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Failure {
+    /// The server answers with an error.
+    Error,
+    /// A read finds no record.
+    NotFound,
+    /// A write does not write one record.
+    UnexpectedState,
+}
+
+impl Failure {
+    const ALL: [Failure; 3] = [Failure::Error, Failure::NotFound, Failure::UnexpectedState];
+
+    /// The name that times are stored under, behind the kind's.
+    fn name(self) -> &'static str {
+        match self {
+            Failure::Error => "error",
+            Failure::NotFound => "not_found",
+            Failure::UnexpectedState => "unexpected_state",
+        }
+    }
 }
 
 /// How sysbench counts a statement.
@@ -49,7 +76,7 @@ pub(crate) enum Outcome {
 impl From<Reply> for Outcome {
     fn from(reply: Reply) -> Outcome {
         match reply {
-            Reply::Rows => Outcome::Read,
+            Reply::Rows { .. } => Outcome::Read,
             Reply::Done { affected: 0 } => Outcome::Other,
             Reply::Done { .. } => Outcome::Write,
         }
@@ -85,6 +112,8 @@ const FAILED: u64 = Kind::COUNT as u64;
 const TRANSACTION: u64 = FAILED + 1;
 const IGNORED: u64 = FAILED + 2;
 const RECONNECT: u64 = FAILED + 3;
+/// From here on, kinds of statements that failed.
+const UNSUCCESSFUL: u64 = 64;
 
 impl Sample {
     /// A sample of `event` that ended in the second numbered `second` of the clock; `number` is ns, or an error code.
@@ -92,6 +121,7 @@ impl Sample {
     pub(crate) fn new(event: Event, time: Time, phase: Phase, second: u64, number: u64) -> Sample {
         let (event, outcome) = match event {
             Event::Statement(kind, outcome) => (kind as u64, outcome as u64),
+            Event::Unsuccessful(kind, failure) => (UNSUCCESSFUL + kind as u64, failure as u64),
             Event::Failed => (FAILED, 0),
             Event::Transaction => (TRANSACTION, 0),
             Event::Ignored => (IGNORED, 0),
@@ -127,7 +157,15 @@ impl Sample {
     }
 
     fn event(self) -> Event {
-        let outcome = match self.0 >> (NUMBER_BITS + 5) & 3 {
+        let outcome = self.0 >> (NUMBER_BITS + 5) & 3;
+        let kind_of = |number: u64| Kind::ALL.get(number as usize).copied();
+        if let Some(kind) =
+            (self.0 >> (NUMBER_BITS + 7)).checked_sub(UNSUCCESSFUL).and_then(kind_of)
+        {
+            let failure = Failure::ALL.get(outcome as usize).copied();
+            return Event::Unsuccessful(kind, failure.unwrap_or(Failure::Error));
+        }
+        let outcome = match outcome {
             0 => Outcome::Read,
             1 => Outcome::Write,
             2 => Outcome::Other,
@@ -137,9 +175,7 @@ impl Sample {
             TRANSACTION => Event::Transaction,
             IGNORED => Event::Ignored,
             RECONNECT => Event::Reconnect,
-            kind => Kind::ALL
-                .get(kind as usize)
-                .map_or(Event::Failed, |kind| Event::Statement(*kind, outcome)),
+            kind => kind_of(kind).map_or(Event::Failed, |kind| Event::Statement(kind, outcome)),
         }
     }
 }

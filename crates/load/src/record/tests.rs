@@ -6,6 +6,8 @@ fn a_sample_gives_back_what_was_put_in() {
         Event::Statement(Kind::Begin, Outcome::Other),
         Event::Statement(Kind::RandomRanges, Outcome::Read),
         Event::Statement(Kind::Delete, Outcome::Write),
+        Event::Unsuccessful(Kind::RecordRead, Failure::NotFound),
+        Event::Unsuccessful(Kind::FileFsync, Failure::UnexpectedState),
         Event::Failed,
         Event::Transaction,
         Event::Ignored,
@@ -40,7 +42,7 @@ fn known_times_give_known_percentiles() {
     collector.collect();
     let latencies = collector.measured.latencies();
     let (name, service, response) = &latencies[0];
-    assert_eq!((*name, service.count), ("point_select", 1000));
+    assert_eq!((name.as_str(), service.count), ("point_select", 1000));
     assert_eq!(service, response);
     for (found, truth) in [
         (service.latency_ms_p50, 0.5),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Latency, Outcome, Sample, Time, latency};
+use super::{Event, Failure, Latency, Outcome, Sample, Time, latency};
 use crate::oltp::Kind;
 
 /// Statements by what they did, as sysbench counts them.
@@ -96,12 +96,33 @@ pub(crate) struct Totals {
 /// The places of the two kinds of time that belong to no statement kind.
 const TRANSACTION: u8 = Kind::COUNT as u8;
 const FAILED: u8 = TRANSACTION + 1;
+/// The places behind these, of each kind as many as there are failures.
+const UNSUCCESSFUL: u8 = 64;
+
+fn place_of_failure(kind: Kind, failure: Failure) -> u8 {
+    UNSUCCESSFUL + kind as u8 * Failure::ALL.len() as u8 + failure as u8
+}
+
+fn name(place: u8) -> String {
+    let kind = |number: u8| Kind::ALL[usize::from(number)].name();
+    match (place, place.checked_sub(UNSUCCESSFUL)) {
+        (TRANSACTION, _) => "transaction".into(),
+        (FAILED, _) => "failed".into(),
+        (_, Some(place)) => {
+            let count = Failure::ALL.len() as u8;
+            let failure = Failure::ALL[usize::from(place % count)];
+            format!("{}_{}", kind(place / count), failure.name())
+        }
+        (number, None) => kind(number).into(),
+    }
+}
 
 impl Totals {
     pub(crate) fn record(&mut self, sample: Sample) {
         self.count(sample);
         let place = match sample.event() {
             Event::Statement(kind, _) => kind as u8,
+            Event::Unsuccessful(kind, failure) => place_of_failure(kind, failure),
             Event::Transaction => TRANSACTION,
             Event::Failed => FAILED,
             Event::Ignored | Event::Reconnect => return,
@@ -129,10 +150,15 @@ impl Totals {
             Event::Statement(_, outcome) if sample.time() != Time::Response => {
                 self.queries.count(outcome);
             }
+            Event::Unsuccessful(_, failure) if sample.time() != Time::Response => match failure {
+                Failure::Error => self.failed += 1,
+                Failure::NotFound => self.queries.count(Outcome::Read),
+                Failure::UnexpectedState => self.queries.count(Outcome::Other),
+            },
             Event::Failed => self.failed += 1,
             Event::Ignored => *self.ignored.entry(sample.number() as u16).or_default() += 1,
             Event::Reconnect => self.reconnects += 1,
-            Event::Statement(..) | Event::Transaction => {}
+            Event::Statement(..) | Event::Unsuccessful(..) | Event::Transaction => {}
         }
     }
 
@@ -155,15 +181,14 @@ impl Totals {
     }
 
     /// Name, service and response times of every kind that occurred: `transaction` first, then statements, then
-    /// `failed` (statements answered with an error).
-    pub(crate) fn latencies(&self) -> Vec<(&'static str, Latency, Latency)> {
+    /// `failed` (statements answered with an error), then failures of YCSB's statements by kind, e.g. `read_not_found`.
+    pub(crate) fn latencies(&self) -> Vec<(String, Latency, Latency)> {
         let named = |(place, times): (&u8, &Times)| {
-            let name = match *place {
-                TRANSACTION => "transaction",
-                FAILED => "failed",
-                kind => Kind::ALL[usize::from(kind)].name(),
-            };
-            (name, times.latency(times.service.as_ref()), times.latency(times.response.as_ref()))
+            (
+                name(*place),
+                times.latency(times.service.as_ref()),
+                times.latency(times.response.as_ref()),
+            )
         };
         let mut all: Vec<_> = self.times.iter().map(named).collect();
         all.sort_by_key(|(name, ..)| *name != "transaction");

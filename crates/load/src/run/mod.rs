@@ -21,12 +21,13 @@ use std::time::{Duration, Instant};
 
 use crate::connect::At;
 use crate::error::{Error, Result};
+use crate::generator::Generator;
 use crate::mixes::Mixes;
 use crate::outcome::{Observer, Outcome};
 use crate::pace::Pacer;
 use crate::program::Program;
 use crate::record::Collector;
-use crate::schedule::{SECOND_NS, Schedule};
+use crate::schedule::{Pace, SECOND_NS, Schedule};
 use crate::schema::Schema;
 use crate::start::{Rendezvous, Start};
 use crate::worker::{Clock, Shared, Statements, Task, Window};
@@ -90,6 +91,10 @@ fn run_from(
 ) -> Result<Outcome> {
     let connect =
         ClientConnect::new(endpoint).map_err(|e| e.at(&endpoint.to_string(), "connect"))?;
+    let connect = match schema.generator {
+        Generator::Ycsb => connect.that_counts_matches(),
+        _ => connect,
+    };
     run_on(&connect, &endpoint.to_string(), schema, workload, schedule, start, observer, stop)
 }
 
@@ -134,6 +139,8 @@ pub(crate) fn carry_out<T: Task>(
         unfinished: (0..deal.own()).map(|_| AtomicU64::new(u64::MAX)).collect(),
         in_flight: AtomicU32::new(0),
         events_max: deal.below(schedule.events),
+        // In open loop the next start is any worker's.
+        deals_events_out: task.deals_events_out() && !matches!(schedule.pace, Pace::Rate { .. }),
         deal,
     };
     let job = Job { shared: &shared, schedule, start, observer, stop };

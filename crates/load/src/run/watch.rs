@@ -201,11 +201,7 @@ impl<'a, T: Task> Watch<'a, T> {
             errors: totals.ignored.clone(),
             reconnects: totals.reconnects,
             latency: latencies
-                .map(|(kind, service, response)| KindLatency {
-                    kind: kind.into(),
-                    service,
-                    response,
-                })
+                .map(|(kind, service, response)| KindLatency { kind, service, response })
                 .collect(),
             latency_ms_sum: totals.response_ns_sum as f64 / 1e6,
             threads: collector

@@ -157,20 +157,103 @@ fn scans_are_as_long_as_the_workload_says() {
     assert!((mean - 50.5).abs() < 2.0, "{mean}");
 }
 
+fn going_on(workload: Workload) -> Workload {
+    let every = crate::workload::IgnoreErrors::Every(crate::workload::AllWord::All);
+    Workload { mysql_ignore_errors: every, ..workload }
+}
+
+/// The third statement is refused.
+fn refusing(code: u16) -> FakeServer {
+    FakeServer::failing(move |number: usize, _: &str| (number == 3).then(|| refusal(code)))
+}
+
+/// Keys of the inserts that were sent.
+fn inserted(server: &FakeServer) -> Vec<String> {
+    let inserts = sent(server, "INSERT");
+    inserts.iter().filter_map(|text| text.split('\'').nth(1).map(str::to_owned)).collect()
+}
+
 #[test]
-fn an_insert_that_is_tried_again_takes_the_next_record() {
-    let once = |number: usize, _: &str| (number == 3).then(|| refusal(1062));
-    let server = FakeServer::failing(once);
-    let workload = Workload {
-        mysql_ignore_errors: crate::workload::IgnoreErrors::Listed(vec![1062]),
-        ..of(Recipe::YcsbLoad, Mode::Compat)
-    };
+fn what_fails_is_an_operation_with_its_status_and_is_not_tried_again() {
+    for code in [1062, 1213, 1114] {
+        let server = refusing(code);
+        let inserts = YcsbOptions {
+            mix: Some(Mix { insert: 1.0, ..Mix::default() }),
+            ..YcsbOptions::default()
+        };
+        let workload = Workload { ycsb: inserts, ..of(Recipe::Ycsb, Mode::Compat) };
+        let outcome = go(&server, &going_on(workload), 1, 10).unwrap();
+        let counts = counts(&outcome);
+        assert_eq!((outcome.events, inserted(&server).len()), (10, 10), "{code}");
+        assert_eq!((counts["insert"], counts["insert_error"]), (9, 1), "{code}");
+        assert_eq!((counts["transaction"], outcome.errors.get(&code)), (10, Some(&1)), "{code}");
+        assert!(!counts.contains_key("failed"), "{counts:?}");
+    }
+}
+
+#[test]
+fn what_is_not_found_has_a_status_of_its_own_and_an_update_follows_it() {
+    let server = FakeServer::new(Duration::ZERO).that_finds_nothing();
+    let outcome = go(&server, &of(Recipe::YcsbF, Mode::Compat), 1, 100).unwrap();
+    let counts = counts(&outcome);
+    let both = counts["read_modify_write"];
+    assert_eq!(counts["read_not_found"], 100);
+    assert_eq!(counts["update_unexpected_state"], both);
+    assert!(!counts.contains_key("read") && !counts.contains_key("update"), "{counts:?}");
+    assert_eq!((outcome.events, outcome.queries.read, outcome.queries.other), (100, 100, both));
+}
+
+#[test]
+fn strict_tries_again_what_a_deadlock_took_with_the_next_record() {
+    let server = refusing(1213);
+    let workload = going_on(of(Recipe::YcsbLoad, Mode::Strict));
     let outcome = go(&server, &workload, 1, 10).unwrap();
-    assert_eq!((outcome.events, outcome.errors.get(&1062)), (10, Some(&1)));
-    let keys: Vec<String> = sent(&server, "INSERT")
-        .iter()
-        .filter_map(|text| text.split('\'').nth(1).map(str::to_owned))
-        .collect();
+    assert_eq!((outcome.events, outcome.errors.get(&1213)), (10, Some(&1)));
+    let keys = inserted(&server);
     let distinct: std::collections::BTreeSet<&String> = keys.iter().collect();
     assert_eq!((keys.len(), distinct.len()), (11, 11));
+}
+
+#[test]
+fn a_load_ends_the_thread_whose_insert_fails_and_nobody_does_its_share() {
+    let server = refusing(1062);
+    let outcome = go(&server, &going_on(of(Recipe::YcsbLoad, Mode::Compat)), 2, 20).unwrap();
+    let done = outcome.events;
+    assert!((10..=12).contains(&done), "one thread's ten, and up to two before the third: {done}");
+    assert_eq!(inserted(&server).len() as u64, done + 1);
+    assert!(outcome.threads.iter().any(|thread| thread.events == 10), "{:?}", outcome.threads);
+}
+
+#[test]
+fn a_load_tries_the_same_record_again_up_to_the_limit() {
+    let server = refusing(1062);
+    let ycsb = YcsbOptions {
+        insertion_retry_limit: 1,
+        insertion_retry_interval: 0.0,
+        ..YcsbOptions::default()
+    };
+    let workload = Workload { ycsb, ..of(Recipe::YcsbLoad, Mode::Compat) };
+    let outcome = go(&server, &going_on(workload), 1, 10).unwrap();
+    assert_eq!((outcome.events, counts(&outcome)["insert_error"]), (10, 1));
+    let texts = sent(&server, "INSERT");
+    assert_eq!((texts.len(), &texts[2]), (11, &texts[3]));
+}
+
+#[test]
+fn a_thread_does_its_own_share_where_ycsb_is_followed_and_any_where_it_is_not() {
+    // The first statement takes long: meanwhile the other thread has time for more than its share.
+    let slow = || {
+        let begun = std::time::Instant::now();
+        let held = move |number| number == 1 && begun.elapsed() < Duration::from_millis(300);
+        FakeServer::new(Duration::ZERO).that_holds(held)
+    };
+    let events = |mode| {
+        let outcome = go(&slow(), &of(Recipe::YcsbC, mode), 2, 101).unwrap();
+        let mut each: Vec<u64> = outcome.threads.iter().map(|thread| thread.events).collect();
+        each.sort_unstable();
+        each
+    };
+    assert_eq!(events(Mode::Compat), [50, 51]);
+    let shared = events(Mode::Strict);
+    assert!(shared[0] < 50 && shared[0] + shared[1] == 101, "{shared:?}");
 }

@@ -33,7 +33,7 @@ use crate::part::Deal;
 use crate::program::Program;
 use crate::random::Rng;
 use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
-use assay_mysql::{Connect, LOST_IN_QUERY, Session, SessionError};
+use assay_mysql::{Connect, LOST_IN_QUERY, Reply, Session, SessionError};
 use statement::Slots;
 use task::Kit;
 
@@ -52,6 +52,8 @@ pub(crate) struct Shared<'a, T> {
     /// Events begun in the window so far, and the number to stop at.
     pub(crate) begun: AtomicU64,
     pub(crate) events_max: u64,
+    /// Each worker has a share of the events, which no other does for it.
+    pub(crate) deals_events_out: bool,
     /// What of the load is run here.
     pub(crate) deal: Deal,
     /// The planned start of the first event that each worker had not ended when the window did; `u64::MAX` if none.
@@ -60,8 +62,19 @@ pub(crate) struct Shared<'a, T> {
     pub(crate) in_flight: AtomicU32,
 }
 
+impl<T> Shared<'_, T> {
+    /// The share of one worker, the first ones with one more where it does not come out even.
+    fn events_of(&self, thread: u32) -> Option<u64> {
+        let (workers, place) = (u64::from(self.deal.own()), u64::from(self.deal.place_of(thread)));
+        let share = self.events_max / workers + u64::from(place < self.events_max % workers);
+        self.deals_events_out.then_some(share)
+    }
+}
+
 /// Why an attempt at an event did not succeed.
 enum Setback {
+    /// Events of this worker are over; this one does not count.
+    GiveUp,
     /// Run it again.
     Again { code: u16 },
     /// Connect anew, then run it again.
@@ -88,6 +101,10 @@ pub(crate) struct Worker<'a, T: Task> {
     pub(crate) now: u64,
     /// How long after its planned start this event began, until its first statement has told.
     lateness: u64,
+    /// Events of its own that it has not begun; `None` where all workers take from one number.
+    left: Option<u64>,
+    /// It does not go on after an insert that failed.
+    gave_up: bool,
 }
 
 impl<'a, T: Task> Worker<'a, T> {
@@ -110,6 +127,8 @@ impl<'a, T: Task> Worker<'a, T> {
             clock: Clock::starting_now(),
             now: 0,
             lateness: 0,
+            left: shared.events_of(thread),
+            gave_up: false,
         })
     }
 
@@ -169,13 +188,19 @@ impl<'a, T: Task> Worker<'a, T> {
         self.shared.stop.load(Ordering::Relaxed)
     }
 
-    fn finished(&self) -> bool {
+    fn finished(&mut self) -> bool {
         let shared = self.shared;
-        if self.stopped() || self.now >= shared.window.stop() {
+        if self.gave_up || self.stopped() || self.now >= shared.window.stop() {
             return true;
         }
-        let counts = shared.events_max > 0 && self.now >= shared.window.start();
-        counts && shared.begun.fetch_add(1, Ordering::Relaxed) >= shared.events_max
+        if shared.events_max == 0 || self.now < shared.window.start() {
+            return false;
+        }
+        if let Some(left) = &mut self.left {
+            let Some(one_less) = left.checked_sub(1) else { return true };
+            *left = one_less;
+        }
+        shared.begun.fetch_add(1, Ordering::Relaxed) >= shared.events_max
     }
 
     async fn event(&mut self, planned: u64) -> Result<()> {
@@ -230,6 +255,10 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
                     self.note_event(planned, began);
                     return Ok(());
                 }
+                Err(Setback::GiveUp) => {
+                    self.gave_up = true;
+                    return Ok(());
+                }
                 Err(setback) => self.recover(setback, attempt).await?,
             }
             attempt += 1;
@@ -281,12 +310,7 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         if self.thinks_before(kind) {
             self.think().await;
         }
-        let answer = match self.put(kind, table) {
-            Ok(()) => self.hand.session.exchange().await,
-            Err(error) => Err(error),
-        };
-        let sent = std::mem::replace(&mut self.now, self.clock.now());
-        let service = self.now - sent;
+        let (answer, service) = self.ask(kind, table).await;
         match answer {
             Ok(reply) => {
                 let event = Event::Statement(kind, Outcome::from(reply));
@@ -298,6 +322,16 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
                 Err(self.setback(error, kind, table))
             }
         }
+    }
+
+    /// Sends a statement; gives the answer, and the time that it took in ns.
+    async fn ask(&mut self, kind: Kind, table: usize) -> (Result<Reply, SessionError>, u64) {
+        let answer = match self.put(kind, table) {
+            Ok(()) => self.hand.session.exchange().await,
+            Err(error) => Err(error),
+        };
+        let sent = std::mem::replace(&mut self.now, self.clock.now());
+        (answer, self.now - sent)
     }
 
     /// Draws the values of a statement and puts it together.
@@ -334,7 +368,7 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
             return Setback::AwaitServer { code: code.unwrap_or(LOST_IN_QUERY) };
         }
         let is_ridden_out = rides_out.changed_tables && is_of_changed_table(&error);
-        let ignored = code.filter(|code| {
+        let ignored = code.filter(|_| !self.never_reconnects(&error)).filter(|code| {
             is_ridden_out || self.program().workload.mysql_ignore_errors.covers(*code)
         });
         match (ignored, &error) {
@@ -349,6 +383,7 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
 
     async fn recover(&mut self, setback: Setback, attempt: u32) -> Result<()> {
         match setback {
+            Setback::GiveUp => {}
             Setback::Fatal(error) => return Err(error),
             Setback::Again { code } => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));

@@ -1,12 +1,33 @@
 //! One operation of YCSB: a statement, or a read and an update of the same record.
+//!
+//! What fails is an operation all the same, noted by the status that YCSB's JDBC binding gives it, and the next one follows. Two
+//! exceptions: in mode `strict` what a deadlock or a lock took is tried again, and a load ends the thread whose insert fails.
+//! Source: `CoreWorkload`, `DBWrapper`, `ClientThread` and `JdbcDBClient` of YCSB 0.17.0.
 
-use assay_mysql::Connect;
+use assay_mysql::{Connect, Reply, SessionError};
 
 use super::{Setback, Statements, Worker};
+use crate::mode::Mode;
 use crate::oltp::Kind;
 use crate::operations::Operations;
-use crate::record::{Event, Outcome};
+use crate::recipe::Recipe;
+use crate::record::{Event, Failure, Outcome, Time};
+use crate::workload::IgnoreErrors;
 use crate::ycsb::Operation;
+
+/// Deadlock, record changed, lock wait time-out: of an attempt that had bad luck.
+const TRANSIENT: [u16; 3] = [1213, 1020, 1205];
+
+/// The status of an answer; `None` for OK. A scan is OK whatever it finds.
+fn failure_of(kind: Kind, reply: Reply) -> Option<Failure> {
+    match (kind, reply) {
+        (Kind::RecordRead, Reply::Rows { rows: 0 }) => Some(Failure::NotFound),
+        (Kind::RecordUpdate | Kind::RecordInsert, Reply::Done { affected }) if affected != 1 => {
+            Some(Failure::UnexpectedState)
+        }
+        _ => None,
+    }
+}
 
 impl<C: Connect> Worker<'_, Statements<'_, C>> {
     /// Draws the next operation and does it.
@@ -17,11 +38,14 @@ impl<C: Connect> Worker<'_, Statements<'_, C>> {
         let operation = drawn.draw(operations, again, &mut self.rng);
         let field = drawn.field() as usize;
         match operation {
-            Operation::Read => self.step(Kind::RecordRead, 0).await,
-            Operation::Update => self.step(Kind::RecordUpdate, field).await,
-            Operation::Scan => self.step(Kind::RecordScan, 0).await,
+            Operation::Read => self.ask_for_record(Kind::RecordRead, 0).await.map(drop),
+            Operation::Update => self.ask_for_record(Kind::RecordUpdate, field).await.map(drop),
+            Operation::Scan => self.ask_for_record(Kind::RecordScan, 0).await.map(drop),
+            Operation::Insert if self.program().workload.recipe == Recipe::YcsbLoad => {
+                self.load_record(operations).await
+            }
             Operation::Insert => {
-                self.step(Kind::RecordInsert, 0).await?;
+                self.ask_for_record(Kind::RecordInsert, 0).await?;
                 self.acknowledge(operations);
                 Ok(())
             }
@@ -35,14 +59,79 @@ impl<C: Connect> Worker<'_, Statements<'_, C>> {
         }
     }
 
-    /// Counted as its two statements, and timed as a whole besides.
+    /// Inserts a record of the load, the same one as often as the limit of retries lets it.
+    async fn load_record(&mut self, operations: &Operations) -> Result<(), Setback> {
+        let retries = self.program().workload.ycsb.insertion_retry_limit;
+        let values_from = self.rng.clone();
+        let mut attempts = 0;
+        while !self.ask_for_record(Kind::RecordInsert, 0).await? {
+            attempts += 1;
+            if attempts > retries || self.stopped() {
+                return Err(Setback::GiveUp);
+            }
+            self.wait_to_retry().await;
+            self.rng = values_from.clone();
+        }
+        self.acknowledge(operations);
+        Ok(())
+    }
+
+    /// Waits 0.8 to 1.2 times the interval of retries.
+    async fn wait_to_retry(&mut self) {
+        let seconds = self.program().workload.ycsb.insertion_retry_interval;
+        let wait_ns = seconds * 1e9 * (0.8 + 0.4 * self.rng.unit());
+        self.wait_until(self.now + wait_ns as u64).await;
+        self.now = self.clock.now();
+    }
+
+    /// Counted as its two statements, and timed as a whole besides. The update is sent whatever the read finds.
     async fn read_modify_write(&mut self, field: usize) -> Result<(), Setback> {
         let (began, lateness) = (self.now, self.lateness);
-        self.step(Kind::RecordRead, 0).await?;
-        self.step(Kind::RecordUpdate, field).await?;
+        self.ask_for_record(Kind::RecordRead, 0).await?;
+        self.ask_for_record(Kind::RecordUpdate, field).await?;
         self.lateness = lateness;
         let event = Event::Statement(Kind::ReadModifyWrite, Outcome::Together);
         self.note_statement(event, self.now - began);
         Ok(())
+    }
+
+    /// Sends a statement and notes it by its status; says whether that is OK.
+    async fn ask_for_record(&mut self, kind: Kind, table: usize) -> Result<bool, Setback> {
+        let (answer, service) = self.ask(kind, table).await;
+        let (failure, outcome) = match &answer {
+            Ok(reply) => (failure_of(kind, *reply), Outcome::from(*reply)),
+            Err(_) => (Some(Failure::Error), Outcome::Other),
+        };
+        let event = match failure {
+            Some(failure) => Event::Unsuccessful(kind, failure),
+            None => Event::Statement(kind, outcome),
+        };
+        self.note_statement(event, service);
+        match answer {
+            Ok(_) => Ok(failure.is_none()),
+            Err(error) => self.go_on_after(error, kind, table),
+        }
+    }
+
+    fn go_on_after(&self, error: SessionError, kind: Kind, table: usize) -> Result<bool, Setback> {
+        match self.setback(error, kind, table) {
+            Setback::Again { code } if !self.tries_again_after(code) => {
+                self.note(Event::Ignored, Time::Both, u64::from(code));
+                Ok(false)
+            }
+            setback => Err(setback),
+        }
+    }
+
+    fn tries_again_after(&self, code: u16) -> bool {
+        self.program().workload.mode == Mode::Strict && TRANSIENT.contains(&code)
+    }
+
+    /// As YCSB's JDBC binding where every error is to be ignored: without its connection a thread would do nothing but fail.
+    pub(super) fn never_reconnects(&self, error: &SessionError) -> bool {
+        let program = self.program();
+        matches!(error, SessionError::Lost { .. })
+            && program.operations.is_some()
+            && matches!(program.workload.mysql_ignore_errors, IgnoreErrors::Every(_))
     }
 }

@@ -5,6 +5,7 @@ use assay_event_loop::Handle;
 use super::Worker;
 use crate::connect::At;
 use crate::error::Result;
+use crate::generator::Generator;
 use crate::keys::Keys;
 use crate::mixes::Mixes;
 use crate::mode::Mode;
@@ -34,6 +35,11 @@ pub(crate) trait Task: Sized + Sync {
     /// Of each of the load's phases the number of its mix; those that are not named have the load's own.
     fn mixes_of_phases(&self) -> &[usize] {
         &[]
+    }
+
+    /// Whether each worker has a share of the load's events, so that a slow one ends after the others.
+    fn deals_events_out(&self) -> bool {
+        false
     }
 
     /// Gets a worker ready.
@@ -89,6 +95,11 @@ impl<C: Connect> Task for Statements<'_, C> {
 
     fn mixes_of_phases(&self) -> &[usize] {
         self.mixes.of_phases()
+    }
+
+    /// As YCSB does (`Client.initDb`).
+    fn deals_events_out(&self) -> bool {
+        self.mode() == Mode::Compat && self.schema.generator == Generator::Ycsb
     }
 
     async fn hand(&self, thread: u32, events: &Handle) -> Result<Connected<C>> {

@@ -29,6 +29,25 @@ pub struct YcsbOptions {
     /// Operations that the run is expected to do (`operationcount`): scrambled zipfian draws from twice the records that
     /// inserts will add, too.
     pub operation_count: u64,
+    /// How often a load tries an insert again that failed, before its thread ends (`core_workload_insertion_retry_limit`).
+    #[serde(skip_serializing_if = "is_default")]
+    pub insertion_retry_limit: u32,
+    /// Seconds between these tries, of which 0.8 to 1.2 are waited (`core_workload_insertion_retry_interval`).
+    #[serde(skip_serializing_if = "is_interval")]
+    pub insertion_retry_interval: f64,
+}
+
+/// YCSB's own, in seconds.
+const RETRY_INTERVAL_S: f64 = 3.0;
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_default(number: &u32) -> bool {
+    *number == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_interval(seconds: &f64) -> bool {
+    *seconds == RETRY_INTERVAL_S
 }
 
 impl Default for YcsbOptions {
@@ -41,6 +60,8 @@ impl Default for YcsbOptions {
             scan_length_distribution: ScanLengths::default(),
             write_all_fields: false,
             operation_count: 0,
+            insertion_retry_limit: 0,
+            insertion_retry_interval: RETRY_INTERVAL_S,
         }
     }
 }
@@ -125,6 +146,12 @@ impl YcsbOptions {
             return refuse(format!(
                 "`zipfian_exp` is {}, but YCSB's is fixed at {THETA}; leave it out, or set mode to strict",
                 self.zipfian_exp
+            ));
+        }
+        if !(0.0..=1e6).contains(&self.insertion_retry_interval) {
+            return refuse(format!(
+                "`insertion_retry_interval` is {}; give 0 or more seconds",
+                self.insertion_retry_interval
             ));
         }
         if !(1..=1_000_000).contains(&self.max_scan_length(recipe)) {

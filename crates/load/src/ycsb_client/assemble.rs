@@ -14,7 +14,7 @@ use crate::mode::Mode;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{InsertOrder, Schema};
-use crate::workload::{IgnoreErrors, Workload};
+use crate::workload::{AllWord, IgnoreErrors, Workload};
 use crate::ycsb::{Mix, RequestDistribution, ScanLengths, YcsbOptions};
 use assay_base::suggest;
 use assay_mysql::{Address, Endpoint, Tls};
@@ -24,8 +24,6 @@ const STATUS_INTERVAL_S: u64 = 10;
 const PERCENTILES: &str = "95,99";
 /// Where a server is looked for if no `db.url` is given.
 const URL: &str = "jdbc:mysql://127.0.0.1:3306/ycsb";
-/// A record of this key is there already: YCSB counts the failure and goes on with the next.
-const DUPLICATE_ENTRY: u16 = 1062;
 /// The names of YCSB's one workload class, today and before 2018.
 const CORE_WORKLOADS: [&str; 2] =
     ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload"];
@@ -56,6 +54,7 @@ pub(super) fn assemble(
         workload: workload(command, &given)?,
         schedule: schedule(command, &given)?,
         reporting: reporting(&given, has_status)?,
+        preflight: given.switch("assay.preflight", true)?,
         notes: Vec::new(),
     };
     line.notes.extend(read_fields(&given)?);
@@ -125,7 +124,8 @@ fn workload(command: Command, given: &Read<'_>) -> Result<Workload> {
         mode: given.choice("assay.mode", &modes)?.unwrap_or(Mode::Compat),
         rand_hot_fraction: given.number("hotspotdatafraction", 0.2)?,
         rand_hot_share: given.number("hotspotopnfraction", 0.8)?,
-        mysql_ignore_errors: IgnoreErrors::Listed(vec![1213, 1020, 1205, DUPLICATE_ENTRY]),
+        // YCSB counts a failure, whatever the server's reason, and goes on.
+        mysql_ignore_errors: IgnoreErrors::Every(AllWord::All),
         ycsb: YcsbOptions {
             mix: (!is_load).then_some(mix),
             request_distribution: given.choice("requestdistribution", &distributions)?,
@@ -135,6 +135,9 @@ fn workload(command: Command, given: &Read<'_>) -> Result<Workload> {
                 .unwrap_or_default(),
             write_all_fields: given.switch("writeallfields", false)?,
             operation_count: given.number("operationcount", 0)?,
+            insertion_retry_limit: given.number("core_workload_insertion_retry_limit", 0)?,
+            insertion_retry_interval: given
+                .number("core_workload_insertion_retry_interval", 3.0)?,
             ..YcsbOptions::default()
         },
         ..Workload::default()
@@ -204,10 +207,16 @@ fn reporting(given: &Read<'_>, has_status: bool) -> Result<Reporting> {
         measurement: given.choice("measurementtype", &TYPES)?.unwrap_or_default(),
         histogram_buckets: given.number("histogram.buckets", 1000)?,
         is_verbose: given.switch("measurement.histogram.verbose", false)?,
+        each_error: given.switch("reportlatencyforeacherror", false)?,
+        tracked_errors: list(given.0.text("latencytrackederrors")),
         exporter: exporter(given)?,
         export_file: given.0.text("exportfile").map(PathBuf::from),
         json: given.0.text("assay.json").map(PathBuf::from),
     })
+}
+
+fn list(text: Option<&str>) -> Vec<String> {
+    text.into_iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
 }
 
 /// What `measurementtype` can be here; `timeseries` and the `raw` ones are not built.

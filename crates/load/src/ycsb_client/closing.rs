@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::export::{Measurement, Value};
-use super::line::{CommandLine, Interval, MeasurementType, Reporting};
+use super::line::{Command, CommandLine, Interval, MeasurementType, Reporting};
 use crate::outcome::{KindLatency, Outcome, Second};
 use crate::record::Latency;
 use crate::schedule::Pace;
@@ -39,6 +39,10 @@ pub fn closing(outcome: &Outcome, line: &CommandLine) -> String {
     report.exporter.write(&all)
 }
 
+/// YCSB's statuses of what failed (`site.ycsb.Status`), and ours.
+const FAILURES: [(&str, &str); 3] =
+    [("ERROR", "error"), ("NOT_FOUND", "not_found"), ("UNEXPECTED_STATE", "unexpected_state")];
+
 fn operations(
     all: &mut Vec<Measurement>,
     outcome: &Outcome,
@@ -47,30 +51,48 @@ fn operations(
     time: fn(&KindLatency) -> &Latency,
 ) {
     for (name, kind) in OPERATIONS {
-        let Some(found) = outcome.latency_of(kind) else { continue };
+        let of = |kind: &str| outcome.latency_of(kind).map(time);
+        let succeeded = of(kind);
+        let failed: Vec<(&str, &Latency)> = FAILURES
+            .iter()
+            .filter_map(|(status, failure)| Some((*status, of(&format!("{kind}_{failure}"))?)))
+            .collect();
+        // Statuses are counted once, under the operation, also where none succeeded.
+        let is_counted = prefix.is_empty() && kind != "read_modify_write";
+        let mut returned = Vec::new();
+        if is_counted {
+            returned.extend(succeeded.map(|latency| ("OK", latency.count)));
+            returned.extend(failed.iter().map(|(status, latency)| (*status, latency.count)));
+        }
         let name = format!("{prefix}{name}");
-        let latency = time(found);
-        let returned = prefix.is_empty() && kind != "read_modify_write";
-        let mut one = Operation { all, name: String::new(), latency, returned };
-        match report.measurement {
-            MeasurementType::Hdr => one.hdr(name, report),
-            MeasurementType::Histogram => one.histogram(name, report),
-            // The names that YCSB gives the two; it counts what was returned under the first.
-            MeasurementType::HdrAndHistogram => {
-                one.hdr(format!("Hdr{name}"), report);
-                one.returned = false;
-                one.histogram(format!("Bucket{name}"), report);
-            }
+        if succeeded.is_some() || !returned.is_empty() {
+            let none = Latency::default();
+            let latency = succeeded.unwrap_or(&none);
+            Operation { all, name: String::new(), latency, returned }.measure(&name, report);
+        }
+        for (status, latency) in apart(&failed, report) {
+            let name = format!("{name}-{status}");
+            let latency = &latency;
+            Operation { all, name: String::new(), latency, returned: Vec::new() }
+                .measure(&name, report);
         }
     }
-    let failed: u64 = outcome.errors.values().sum();
-    if prefix.is_empty() && failed > 0 {
-        all.push(Measurement {
-            metric: "FAILED".into(),
-            name: "Operations".into(),
-            value: Value::Whole(failed),
-        });
+}
+
+/// Times of what failed by the names that YCSB gives them: `FAILED` but for statuses that are told apart
+/// (`reportlatencyforeacherror`, `latencytrackederrors`).
+fn apart<'a>(failed: &[(&'a str, &Latency)], report: &Reporting) -> Vec<(&'a str, Latency)> {
+    let is_apart = |status: &str| {
+        report.each_error || report.tracked_errors.iter().any(|tracked| tracked == status)
+    };
+    let (apart, together): (Vec<_>, Vec<_>) =
+        failed.iter().copied().partition(|(status, _)| is_apart(status));
+    let mut all: Vec<(&str, Latency)> =
+        apart.into_iter().map(|(status, latency)| (status, latency.clone())).collect();
+    if !together.is_empty() {
+        all.push(("FAILED", Latency::sum(together.into_iter().map(|(_, latency)| latency))));
     }
+    all
 }
 
 /// The latencies of one operation, on their way to its measurements.
@@ -78,8 +100,8 @@ struct Operation<'a> {
     all: &'a mut Vec<Measurement>,
     name: String,
     latency: &'a Latency,
-    /// Whether the operation has counts of what was returned.
-    returned: bool,
+    /// Statuses and how often each was returned.
+    returned: Vec<(&'static str, u64)>,
 }
 
 fn us(ms: f64) -> Value {
@@ -87,31 +109,54 @@ fn us(ms: f64) -> Value {
 }
 
 impl Operation<'_> {
+    fn measure(&mut self, name: &str, report: &Reporting) {
+        match report.measurement {
+            MeasurementType::Hdr => self.hdr(name.into(), report),
+            MeasurementType::Histogram => self.histogram(name.into(), report),
+            // The names that YCSB gives the two; it counts what was returned under the first.
+            MeasurementType::HdrAndHistogram => {
+                self.hdr(format!("Hdr{name}"), report);
+                self.histogram(format!("Bucket{name}"), report);
+            }
+        }
+    }
+
     fn add(&mut self, name: impl Into<String>, value: Value) {
         self.all.push(Measurement { metric: self.name.clone(), name: name.into(), value });
     }
 
-    fn count_and_mean(&mut self) {
-        self.add("Operations", Value::Whole(self.latency.count));
-        self.add("AverageLatency(us)", Value::Double(self.latency.latency_ms_mean * 1e3));
+    fn is_empty(&self) -> bool {
+        self.latency.count == 0
     }
 
-    fn least_and_most(&mut self) {
+    fn count_and_mean(&mut self) {
+        let mean = if self.is_empty() { f64::NAN } else { self.latency.latency_ms_mean * 1e3 };
+        self.add("Operations", Value::Whole(self.latency.count));
+        self.add("AverageLatency(us)", Value::Double(mean));
+    }
+
+    /// `of_none` are YCSB's extremes of an operation that never succeeded.
+    fn least_and_most(&mut self, of_none: (Value, Value)) {
+        if self.is_empty() {
+            self.add("MinLatency(us)", of_none.0);
+            self.add("MaxLatency(us)", of_none.1);
+            return;
+        }
         self.add("MinLatency(us)", us(self.latency.latency_ms_min));
         self.add("MaxLatency(us)", us(self.latency.latency_ms_max));
     }
 
     fn returned(&mut self) {
-        if self.returned {
-            self.add("Return=OK", Value::Whole(self.latency.count));
+        for (status, count) in std::mem::take(&mut self.returned) {
+            self.add(format!("Return={status}"), Value::Whole(count));
         }
     }
 
-    /// `OneMeasurementHdrHistogram`.
+    /// `OneMeasurementHdrHistogram`. A histogram of `HdrHistogram` without a value has Java's longest number as its least.
     fn hdr(&mut self, name: String, report: &Reporting) {
         self.name = name;
         self.count_and_mean();
-        self.least_and_most();
+        self.least_and_most((Value::Whole(i64::MAX.cast_unsigned()), Value::Whole(0)));
         for percentile in &report.percentiles {
             let value = us(self.latency.quantile_ms(percentile / 100.0));
             self.add(format!("{}PercentileLatency(us)", ordinal(*percentile)), value);
@@ -130,7 +175,7 @@ impl Operation<'_> {
         let milliseconds = in_units_of(1_000_000, &self.latency.buckets_ns);
         self.count_and_mean();
         self.add("LatencyVariance(us)", Value::Double(variance_us(self.latency)));
-        self.least_and_most();
+        self.least_and_most((Value::MinusOne, Value::MinusOne));
         for (percentile, share) in [("95th", 0.95), ("99th", 0.99)] {
             let mut below = 0;
             let reached = milliseconds.iter().find(|(_, count)| {
@@ -171,7 +216,8 @@ fn in_units_of(unit_ns: u64, buckets_ns: &[(u64, u64)]) -> Vec<(u64, u64)> {
 fn variance_us(latency: &Latency) -> f64 {
     let square = |(ns, count): &(u64, u64)| (*ns as f64 / 1e3).powi(2) * *count as f64;
     let squares: f64 = latency.buckets_ns.iter().map(square).sum();
-    (squares / latency.count as f64 - (latency.latency_ms_mean * 1e3).powi(2)).max(0.0)
+    let variance = squares / latency.count as f64 - (latency.latency_ms_mean * 1e3).powi(2);
+    if latency.count == 0 { f64::NAN } else { variance.max(0.0) }
 }
 
 /// `95th`, `91st`, `99.9`, as YCSB writes it.
@@ -206,6 +252,15 @@ pub fn beyond(outcome: &Outcome, line: &CommandLine) -> String {
     if let Some(target) = outcome.rate_target {
         add("Target(ops/sec)", target.to_string());
         add("Achieved(%)", format!("{:.1}", 100.0 * outcome.tps / target));
+    }
+    if !outcome.errors.is_empty() {
+        let errors: Vec<String> =
+            outcome.errors.iter().map(|(code, count)| format!("{code} ({count})")).collect();
+        add("Errors of the server (times)", errors.join(", "));
+    }
+    let left = outcome.schedule.events.saturating_sub(outcome.events);
+    if line.command == Command::Load && left > 0 && !outcome.interrupted {
+        add("Inserts not done, by threads that ended at one that failed", left.to_string());
     }
     let Some(all) = outcome.latency_of("transaction") else { return text };
     let times = [("Service", &all.service), ("Response", &all.response)];

@@ -17,6 +17,8 @@ pub(super) struct Measurement {
 pub(super) enum Value {
     Whole(u64),
     Double(f64),
+    /// Java's `-1` for a number that is not known.
+    MinusOne,
 }
 
 impl std::fmt::Display for Value {
@@ -25,6 +27,7 @@ impl std::fmt::Display for Value {
             Value::Whole(value) => write!(f, "{value}"),
             // With a decimal point always, as Java's.
             Value::Double(value) => write!(f, "{value:?}"),
+            Value::MinusOne => f.write_str("-1"),
         }
     }
 }
@@ -68,13 +71,18 @@ fn text(one: &Measurement) -> String {
 /// As Jackson's default pretty printer has it.
 fn object(one: &Measurement) -> String {
     let mut text = String::new();
+    // Jackson quotes what JSON has no number for.
+    let value = match one.value {
+        Value::Double(value) if value.is_nan() => "\"NaN\"".into(),
+        value => value.to_string(),
+    };
     let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
     let _ = write!(
         text,
         "{{\n  \"metric\" : {},\n  \"measurement\" : {},\n  \"value\" : {}\n}}",
         quoted(&one.metric),
         quoted(&one.name),
-        one.value
+        value
     );
     text
 }

@@ -28,7 +28,8 @@ pub fn help() -> String {
          Ours: assay.mode=compat (as YCSB, the default) or strict (exact zipfian,\n\
          statements prepared on the server, an exact window), assay.seed=N,\n\
          assay.warmup=SECONDS, assay.arrivals=poisson|even, assay.socket=PATH,\n\
-         assay.json=FILE. docs/workloads.md tells more.\n\n",
+         assay.json=FILE, assay.preflight=false (no checks before a run).\n\
+         docs/workloads.md tells more.\n\n",
     );
     let names = |wanted: fn(Use) -> bool| {
         let of = KNOWN.iter().filter(|(_, used)| wanted(*used)).map(|(name, _)| *name);

@@ -63,6 +63,10 @@ pub struct Reporting {
     pub histogram_buckets: u64,
     /// Whether all buckets are printed.
     pub is_verbose: bool,
+    /// Whether the times of each status of what failed are told apart.
+    pub each_error: bool,
+    /// Statuses that are told apart otherwise.
+    pub tracked_errors: Vec<String>,
     /// What writes the closing lines.
     pub exporter: Exporter,
     /// The file for the closing lines; `None` for standard output.
@@ -86,6 +90,8 @@ pub struct CommandLine {
     pub schedule: Schedule,
     /// What to print and write.
     pub reporting: Reporting,
+    /// Whether to check the server's limits and the table before a run.
+    pub preflight: bool,
     /// What to say before anything is done.
     pub notes: Vec<String>,
 }

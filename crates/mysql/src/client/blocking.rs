@@ -26,7 +26,13 @@ impl ClientConnect {
         let failed = |error: std::io::Error| SessionError::Connect(error.to_string());
         let socket = Socket::connect(&self.endpoint.address, patience).map_err(failed)?;
         let stream = Stream::Plain(socket);
-        let mut wire = at_once(login::log_in(stream, Blocks, &self.endpoint, self.tls.as_ref()))?;
+        let mut wire = at_once(login::log_in(
+            stream,
+            Blocks,
+            &self.endpoint,
+            self.tls.as_ref(),
+            self.counts_matches,
+        ))?;
         wire.be_logged_in(self.patience).map_err(failed)?;
         Ok(ClientSession { talk: Talk::over(wire) })
     }

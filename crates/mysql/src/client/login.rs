@@ -15,6 +15,7 @@ use crate::endpoint::Endpoint;
 use crate::session::SessionError;
 
 const LONG_PASSWORD: u32 = 1;
+const FOUND_ROWS: u32 = 1 << 1;
 const LONG_FLAG: u32 = 1 << 2;
 const CONNECT_WITH_DB: u32 = 1 << 3;
 const PROTOCOL_41: u32 = 1 << 9;
@@ -56,12 +57,13 @@ struct Greeting {
     plugin: Vec<u8>,
 }
 
-/// Logs in over `stream`.
+/// Logs in over `stream`. With `counts_matches` the server reports rows that an update finds, whether it changes them or not.
 pub(super) async fn log_in<R: Ready>(
     stream: Stream,
     ready: R,
     endpoint: &Endpoint,
     tls: Option<&tls::Config>,
+    counts_matches: bool,
 ) -> Result<Wire<R>, SessionError> {
     let mut wire = Wire::new(stream, ready);
     let greeting = match wire.answer().await {
@@ -73,6 +75,9 @@ pub(super) async fn log_in<R: Ready>(
     let mut flags = WANTED & greeting.capabilities;
     if !endpoint.database.is_empty() {
         flags |= CONNECT_WITH_DB;
+    }
+    if counts_matches {
+        flags |= FOUND_ROWS;
     }
     if let Some(tls) = tls {
         if greeting.capabilities & SSL == 0 {

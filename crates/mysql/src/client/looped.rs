@@ -21,7 +21,8 @@ impl ClientConnect {
         let connected = Socket::connect_on(&self.endpoint.address, events).await;
         let (socket, watch) = connected.map_err(failed)?;
         let stream = Stream::Plain(socket);
-        let login = login::log_in(stream, watch, &self.endpoint, self.tls.as_ref());
+        let login =
+            login::log_in(stream, watch, &self.endpoint, self.tls.as_ref(), self.counts_matches);
         let mut wire = login.await?;
         wire.be_logged_in(None).map_err(failed)?;
         Ok(LoopSession { talk: Talk::over(wire) })

@@ -33,6 +33,7 @@ pub struct ClientConnect {
     endpoint: Endpoint,
     tls: Option<tls::Config>,
     patience: Option<Duration>,
+    counts_matches: bool,
 }
 
 impl ClientConnect {
@@ -42,7 +43,13 @@ impl ClientConnect {
     /// Its certificates cannot be used.
     pub fn new(endpoint: &Endpoint) -> Result<ClientConnect, SessionError> {
         let tls = tls::Config::new(endpoint).map_err(SessionError::Encryption)?;
-        Ok(ClientConnect { endpoint: endpoint.clone(), tls, patience: None })
+        Ok(ClientConnect { endpoint: endpoint.clone(), tls, patience: None, counts_matches: false })
+    }
+
+    /// The same, with connections on which an update counts the rows that it finds, changed or not, as Connector/J's do.
+    #[must_use]
+    pub fn that_counts_matches(self) -> ClientConnect {
+        ClientConnect { counts_matches: true, ..self }
     }
 
     /// The same, with blocking connections that give up, and are lost, when the server lets them wait for so long: to let them in, to

@@ -157,7 +157,8 @@ enum Stage {
     Head,
     /// One of so many definitions of columns, the mark at their end included.
     Definitions(u64),
-    Rows,
+    /// Of so many rows so far.
+    Rows(u64),
 }
 
 /// An answer of which some packets have come.
@@ -185,13 +186,13 @@ impl Answer {
                 }
             },
             Stage::Definitions(left) => {
-                self.stage = if left > 1 { Stage::Definitions(left - 1) } else { Stage::Rows };
+                self.stage = if left > 1 { Stage::Definitions(left - 1) } else { Stage::Rows(0) };
             }
-            Stage::Rows if wire::ends_rows(packet) => {
+            Stage::Rows(rows) if wire::ends_rows(packet) => {
                 let status = wire::status_at_end(packet, definitions_end_marked);
-                return Ok(self.end(Reply::Rows, status));
+                return Ok(self.end(Reply::Rows { rows }, status));
             }
-            Stage::Rows => {}
+            Stage::Rows(rows) => self.stage = Stage::Rows(rows + 1),
         }
         Ok(None)
     }
@@ -226,12 +227,12 @@ mod tests {
         let column: &[u8] = b"\x03def";
         assert_eq!(reply(&[DONE], false), Some((1, Reply::Done { affected: 7 })));
         let modern = [&[2][..], column, column, b"\x01a", b"\x01b", OK_AT_END];
-        assert_eq!(reply(&modern, false), Some((6, Reply::Rows)));
+        assert_eq!(reply(&modern, false), Some((6, Reply::Rows { rows: 2 })));
         let old = [&[2][..], column, column, EOF, b"\x01a", EOF];
-        assert_eq!(reply(&old, true), Some((6, Reply::Rows)));
+        assert_eq!(reply(&old, true), Some((6, Reply::Rows { rows: 1 })));
         assert_eq!(reply(&old[..5], true), None, "no end yet");
         let empty = [&[1][..], column, OK_AT_END];
-        assert_eq!(reply(&empty, false), Some((3, Reply::Rows)));
+        assert_eq!(reply(&empty, false), Some((3, Reply::Rows { rows: 0 })));
     }
 
     #[test]
@@ -242,7 +243,7 @@ mod tests {
 
     #[test]
     fn errors_end_an_answer_wherever_they_come() {
-        let mut answer = Answer { stage: Stage::Rows, first: None };
+        let mut answer = Answer { stage: Stage::Rows(0), first: None };
         let error = answer.take(b"\xff\xbd\x04#40001Deadlock found", false).unwrap_err();
         assert_eq!(error.code(), Some(1213));
         assert!(answer.take(&[], false).is_err());
