@@ -49,12 +49,24 @@ pub struct Arguments {
 /// # Errors
 /// What was not understood, in one line.
 pub fn parse() -> Result<Arguments> {
-    Arguments::try_parse().map_err(|error| match error.kind() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if let Some(command) = load(&words) {
+        return Ok(Arguments { command });
+    }
+    Arguments::try_parse_from(words).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ => anyhow!(refusal(&error)),
     })
+}
+
+/// The command `load`, whose words are sysbench's or YCSB's from the first one on: clap would take a `--` away that
+/// papers print before an option.
+fn load(words: &[OsString]) -> Option<Command> {
+    let (_program, words) = words.split_first()?;
+    let (first, words) = words.split_first()?;
+    (first == "load").then(|| Command::Load { words: words.to_vec() })
 }
 
 /// What clap has against it and what it would take, without its paragraphs, its usage, and a number parser's own words.

@@ -35,6 +35,10 @@ use assay_report::files;
 /// A command line that makes no sense, a server that says no, a file that cannot be written.
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = match words.as_slice() {
+        [dashes, ycsb, ..] if dashes == "--" && ycsb == "ycsb" => words[1..].to_vec(),
+        _ => words,
+    };
     if let Some(("ycsb", words)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
         return match ycsb::run(words) {
             Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),

@@ -16,9 +16,35 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
                 name,
             )
         })
-        .filter(|(similarity, _)| *similarity >= 0.6)
+        .filter(|(similarity, name)| *similarity >= 0.6 && !are_opposites(&typed, name))
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
+}
+
+/// Words that are near by their letters and far by their meaning.
+const OPPOSITES: [(&str, &str); 9] = [
+    ("read", "write"),
+    ("min", "max"),
+    ("insert", "delete"),
+    ("select", "delete"),
+    ("on", "off"),
+    ("attach", "detach"),
+    ("create", "cleanup"),
+    ("include", "exclude"),
+    ("enable", "disable"),
+];
+
+/// Whether one name has a word of which the other has the opposite, or a `no` or `non` more.
+fn are_opposites(typed: &str, name: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        text.to_ascii_lowercase().split(['_', '-', ' ']).map(str::to_owned).collect()
+    };
+    let (typed, name) = (words(typed), words(name));
+    let has = |words: &[String], word: &str| words.iter().any(|one| one == word);
+    let swaps =
+        |a: &str, b: &str| has(&typed, a) && !has(&typed, b) && has(&name, b) && !has(&name, a);
+    let denies = |word: &str| has(&typed, word) != has(&name, word);
+    OPPOSITES.iter().any(|(a, b)| swaps(a, b) || swaps(b, a)) || denies("no") || denies("non")
 }
 
 /// ", did you mean `x`?", or nothing where no name is near.
@@ -30,6 +56,16 @@ pub fn hint<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_opposite_is_never_meant() {
+        let options = ["oltp_read_only", "user_delay_max", "update_non_index"];
+        for typed in ["oltp-write-only", "user_delay_min", "update_index"] {
+            assert_eq!(nearest(typed, options), None, "{typed}");
+        }
+        assert_eq!(nearest("oltp_read_onyl", options), Some("oltp_read_only"));
+        assert_eq!(nearest("user_dely_max", options), Some("user_delay_max"));
+    }
 
     #[test]
     fn slips_are_found_and_strangers_are_not() {

@@ -251,14 +251,21 @@ fn legacy(path: &str, file: &str) -> Option<Result<Recipe>> {
 /// sysbench's tests that are not of databases.
 const NO_DATABASE: [&str; 4] = ["cpu", "memory", "threads", "mutex"];
 
+/// Whether it names a test of sysbench that puts no load on a database.
+pub(crate) fn is_no_database_test(name: &str) -> bool {
+    NO_DATABASE.contains(&name)
+}
+
 /// Why there is no workload of that name, and which there are.
 fn unknown(name: &str, bare: &str) -> String {
     let all = || Recipe::ALL.map(Recipe::name).join(", ");
     if bare == "bulk_insert" {
-        return format!("`{name}` is not built; did you mean `oltp_insert`?");
+        return format!("`{name}` is not built: it inserts many rows with each statement");
     }
     if NO_DATABASE.contains(&bare) {
-        return format!("`{name}` is not built: it loads no server; there are {}", all());
+        return format!(
+            "`{name}` is not built: it loads no server; `assay load help` lists workloads"
+        );
     }
     if bare == "parallel_prepare" {
         return format!(

@@ -126,11 +126,20 @@ impl Schema {
     /// [`Error::Config`] with what to change.
     pub fn check(&self) -> Result<()> {
         let refuse = |message: &str| Err(Error::Config(message.into()));
-        if self.tables == 0 {
-            return refuse("`tables` is 0; give at least 1");
-        }
         if self.table_size == 0 {
             return refuse("`table_size` is 0; give at least 1");
+        }
+        self.check_tables()
+    }
+
+    /// The same of tables that are to be made or dropped, which may be empty.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with what to change.
+    pub fn check_tables(&self) -> Result<()> {
+        let refuse = |message: &str| Err(Error::Config(message.into()));
+        if self.tables == 0 {
+            return refuse("`tables` is 0; give at least 1");
         }
         if self.table_size > i32::MAX as u64 && self.generator != Generator::Ycsb {
             return refuse("`table_size` exceeds 2147483647, the largest `id`; use more tables");

@@ -121,7 +121,7 @@ pub fn prepare(
     progress: &dyn Fn(&PrepareProgress),
     stop: &AtomicBool,
 ) -> Result<PrepareReport> {
-    schema.check()?;
+    schema.check_tables()?;
     options.workload.check()?;
     if options.threads > THREADS_MAX {
         return Err(Error::Config(format!("`threads` is above {THREADS_MAX}; give fewer")));
@@ -131,7 +131,7 @@ pub fn prepare(
     let filling = Filling {
         endpoint,
         schema,
-        keys: Keys::new(&distribution, 1, schema.table_size, scatter),
+        keys: Keys::new(&distribution, 1, schema.table_size.max(1), scatter),
         text: text_source(schema)?,
         seed: options.seed,
         rows_done: AtomicU64::new(0),
@@ -155,6 +155,7 @@ fn fill_drawn(
     let schema = filling.schema;
     let threads = options.threads.max(1);
     let stays_empty = match options.workload.recipe {
+        _ if schema.table_size == 0 => true,
         Recipe::OltpInsert => !schema.auto_inc,
         Recipe::YcsbLoad => true,
         _ => false,
@@ -189,7 +190,8 @@ fn fill_equal(filling: &Filling<'_>, progress: &dyn Fn(&PrepareProgress)) -> Res
     let index_s = began.elapsed().as_secs_f64();
     let (rows, began) = (schema.table_size, Instant::now());
     let fill = |()| equal::fill(filling);
-    in_parallel(1, vec![()], fill, |since| filling.show(rows, since, progress))?;
+    let whole = if rows == 0 { Vec::new() } else { vec![()] };
+    in_parallel(1, whole, fill, |since| filling.show(rows, since, progress))?;
     finish(filling, 1)?;
     Ok(PrepareReport { tables: 1, rows, rows_s: began.elapsed().as_secs_f64(), index_s })
 }

@@ -33,7 +33,7 @@ pub(super) fn assemble(
     refuse_unsupported(given)?;
     let workload = workload(given, recipe)?;
     let generator = workload.recipe.generator();
-    let line = CommandLine {
+    let mut line = CommandLine {
         command,
         endpoint: endpoint(given)?,
         schema: schema(given, generator)?,
@@ -45,12 +45,35 @@ pub(super) fn assemble(
         preflight: given.switch("preflight")?,
         warnings: old::warnings(given, recipe),
     };
-    line.schema.check()?;
+    match command {
+        Command::Run | Command::Capacity => check_rows(&line.schema)?,
+        _ => line.schema.check_tables()?,
+    }
     line.workload.check()?;
     line.workload.check_tables(&line.schema)?;
     line.schedule.check()?;
+    if command == Command::Run {
+        line.warnings.extend(endless(&line.schedule));
+    }
     check_hosts(&line)?;
     Ok(line)
+}
+
+/// What sysbench says of a run that nothing but a signal ends.
+pub(super) fn endless(schedule: &Schedule) -> Option<&'static str> {
+    let is_endless = schedule.events == 0 && schedule.seconds == 0.0;
+    is_endless
+        .then_some("WARNING: Both event and time limits are disabled, running an endless test")
+}
+
+/// sysbench makes empty tables, and then draws keys of which most do not fit their columns.
+fn check_rows(schema: &Schema) -> Result<()> {
+    if schema.table_size == 0 {
+        return refuse(
+            "`--table-size=0` makes empty tables with prepare; a run needs rows to draw from: give 1 or more".into(),
+        );
+    }
+    schema.check()
 }
 
 fn hosts(given: &Given) -> HostOptions {
@@ -91,11 +114,19 @@ pub(super) fn reporting(given: &Given) -> Result<Reporting> {
     if percentile > 100 {
         return refuse("`--percentile` is above 100; give 1 to 100, or 0 for none".into());
     }
+    let verbosity = given.number("verbosity")?;
+    if verbosity > 5 {
+        return refuse(format!("`--verbosity={verbosity}` is above 5; give 0 to 5"));
+    }
+    let histogram = given.switch("histogram")?;
+    if histogram && percentile == 0 {
+        return refuse("`--histogram` cannot be used with `--percentile=0`; leave one out".into());
+    }
     Ok(Reporting {
         report_interval: given.number("report_interval")?,
         percentile,
-        histogram: given.switch("histogram")?,
-        verbosity: given.number("verbosity")?,
+        histogram,
+        verbosity,
         json: given.path("json"),
         seed_given: given.number::<u64>("rand_seed")? != 0,
     })
@@ -140,7 +171,10 @@ pub(super) fn refuse_unsupported(given: &Given) -> Result<()> {
             return refuse(format!("`--{}` is not supported; leave it out", dashed(name)));
         }
     }
-    given.choice("db_driver", [("mysql", ())])
+    match given.text("db_driver") {
+        "mysql" => Ok(()),
+        other => refuse(format!("`--db-driver={other}` is not built; there is mysql alone")),
+    }
 }
 
 fn endpoint(given: &Given) -> Result<Endpoint> {
@@ -292,12 +326,16 @@ fn ignore_errors(text: &str) -> Result<IgnoreErrors> {
 }
 
 /// sysbench before 1.0 ends after this many events if not told otherwise, and has no limit of time.
-const OLD_EVENTS: u64 = 10_000;
+const OLD_EVENTS: i64 = 10_000;
 
 pub(super) fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> {
-    let limit = |name: &'static str, old: &'static str, default: u64| match generator {
-        Generator::V04 | Generator::V05 => given.old_or(name, old, default),
-        Generator::Legacy | Generator::V10 | Generator::Ycsb => given.renamed(name, old),
+    let limit = |name: &'static str, old: &'static str, default: i64| {
+        let limit: i64 = match generator {
+            Generator::V04 | Generator::V05 => given.old_or(name, old, default)?,
+            Generator::Legacy | Generator::V10 | Generator::Ycsb => given.renamed(name, old)?,
+        };
+        // What is below 0 sysbench takes for a number beyond any limit.
+        Ok::<u64, Error>(limit.max(0).cast_unsigned())
     };
     let rate: u64 = given.renamed("rate", "tx_rate")?;
     let arrivals =

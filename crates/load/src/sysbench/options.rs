@@ -448,6 +448,26 @@ pub(super) const OPTIONS: &[Opt] = &[
     opt(RANDOM, NoEffect, "init_rng", S, "off", ""),
 ];
 
+/// Options of sysbench that are not built, by how their names begin, and whose they are.
+const UNBUILT: [(&str, &str); 10] = [
+    ("cpu_", "of sysbench's test cpu"),
+    ("memory_", "of sysbench's test memory"),
+    ("thread_yields", "of sysbench's test threads"),
+    ("thread_locks", "of sysbench's test threads"),
+    ("mutex_", "of sysbench's test mutex"),
+    ("luajit_cmd", "for sysbench's interpreter"),
+    ("thread_init_timeout", "of sysbench's unreleased 1.1"),
+    ("reconnect", "of sysbench's unreleased 1.1"),
+    ("mysql_ssl_", "of sysbench's unreleased 1.1"),
+    ("oltp_sp_name", "of test mode sp of sysbench 0.4"),
+];
+
+/// Whose option it is, if it is one that is not built.
+pub(super) fn unbuilt(name: &str) -> Option<&'static str> {
+    let name = name.replace('-', "_");
+    UNBUILT.iter().find(|(start, _)| name.starts_with(start)).map(|(_, whose)| *whose)
+}
+
 /// The one option that may be given several times.
 pub(super) const HOST: &str = "host";
 

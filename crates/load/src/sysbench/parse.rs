@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use super::assemble::assemble;
 use super::given::{Given, Options, read_switch};
 use super::old;
-use super::options::{FILES, HOST, OPTIONS, Takes, find};
+use super::options::{FILES, HOST, OPTIONS, Takes, find, unbuilt};
 use crate::capacity::Objective;
 use crate::error::{Error, Result};
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, is_no_database_test};
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
@@ -142,6 +142,7 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
         (Some(Command::Help), _) => assemble(Command::Help, None, &given),
         (Some(command), Some(chosen)) => {
             refuse_files(&given)?;
+            refuse_included(command, &positional, &given)?;
             let chosen = old::run_by(chosen, &given);
             old::check(&given, chosen)?;
             assemble(command, Some(chosen), &given)
@@ -156,10 +157,28 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
     }
 }
 
-/// Why a script cannot be run, if the word names one that is none of sysbench's own.
-fn foreign_script(word: &str) -> Option<Error> {
-    let is_script = !word.starts_with('-') && word.ends_with(".lua");
-    is_script.then(|| Recipe::from_name(word).err()).flatten()
+/// Why a script or a test cannot be run, if the word names one that is not built.
+fn foreign_test(word: &str) -> Option<Error> {
+    let name = word.strip_prefix("--test=").unwrap_or(word);
+    let is_test = !name.starts_with('-') && (name.ends_with(".lua") || is_no_database_test(name));
+    is_test.then(|| Recipe::from_name(name).err()).flatten()
+}
+
+/// Scripts that others include: they prepare and clean up by themselves, and have no event.
+const INCLUDED: [&str; 2] = ["oltp_common", "common"];
+
+fn refuse_included(command: Command, words: &[String], given: &Given) -> Result<()> {
+    let script = |word: &&str| {
+        let file = word.rsplit('/').next().unwrap_or(word);
+        INCLUDED.contains(&file.strip_suffix(".lua").unwrap_or(file))
+    };
+    let named = words.iter().map(String::as_str).chain([given.text("test")]);
+    match (command, named.into_iter().find(script)) {
+        (Command::Run | Command::Capacity, Some(name)) => refuse(format!(
+            "`{name}` has no event to run: other scripts include it; give one of them, e.g. oltp_read_write"
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Options of fileio do nothing to tables.
@@ -187,15 +206,21 @@ fn refuse<T>(message: String) -> Result<T> {
     Err(Error::Config(message))
 }
 
+/// Whether the word would be an option if dashes stood before it.
+fn names_option(word: &str) -> bool {
+    word.contains('=') || find(word).is_some()
+}
+
 pub(super) fn split(all: &[String]) -> Result<(Options, Vec<String>)> {
     let (mut given, mut positional) = (Options::new(), Vec::new());
     let mut words = all.iter().peekable();
     while let Some(word) = words.next() {
-        // Papers set dashes apart: `-- num-threads=20`.
+        // Papers set dashes apart: `-- num-threads=20`. Before anything else they are a shell user's end of options.
         let word = match words.peek() {
-            Some(next) if word == "--" && next.contains('=') => {
+            Some(next) if word == "--" && names_option(next) => {
                 format!("--{}", words.next().cloned().unwrap_or_default())
             }
+            _ if word == "--" => continue,
             _ => word.clone(),
         };
         let Some(body) = word.strip_prefix("--") else {
@@ -211,9 +236,12 @@ pub(super) fn split(all: &[String]) -> Result<(Options, Vec<String>)> {
         let (name, value) =
             body.split_once('=').map_or((body, None), |(n, v)| (n, Some(v.to_owned())));
         let Some(option) = find(name) else {
-            // Options of a script of somebody's own are no slips.
-            if let Some(error) = all.iter().find_map(|word| foreign_script(word)) {
+            // Options of a script of somebody's own, or of another test, are no slips.
+            if let Some(error) = all.iter().find_map(|word| foreign_test(word)) {
                 return Err(error);
+            }
+            if let Some(whose) = unbuilt(name) {
+                return refuse(format!("`--{name}` is not built: it is {whose}; leave it out"));
             }
             let names = OPTIONS.iter().map(|option| option.name);
             let hint = suggest::hint(name, names.chain(old::NAMES.iter().map(|(old, _)| *old)));

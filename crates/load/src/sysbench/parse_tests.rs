@@ -130,6 +130,8 @@ const STEC: &str = "-- debug=off -- test=oltp -- mysql-user=mysql -- oltp-table-
 fn the_command_line_that_stec_prints_is_taken_as_it_stands() {
     for line in [
         STEC,
+        &STEC.replace("debug=off", "debug"),
+        &STEC.replace(" run", " -- run"),
         &STEC.replace("-- ", "--"),
         &STEC.replace("-- ", "--").replace("engine=t", "engine-t"),
     ] {
@@ -244,15 +246,42 @@ fn slips_get_a_hint() {
             "oltp_raed_write run",
             "unknown workload `oltp_raed_write`; did you mean `oltp_read_write`?",
         ),
-        ("bulk_insert run", "`bulk_insert` is not built; did you mean `oltp_insert`?"),
+        ("bulk_insert run", "`bulk_insert` is not built: it inserts many rows"),
         ("oltp_insert run --file-num=3", "`--file-num` is an option of fileio; leave it out"),
         ("cpu run", "`cpu` is not built: it loads no server"),
+        ("--test=cpu --cpu-max-prime=20000 run", "`cpu` is not built: it loads no server"),
+        ("memory --memory-total-size=1G run", "`memory` is not built: it loads no server"),
+        ("oltp_insert run --cpu-max-prime=3", "is of sysbench's test cpu; leave it out"),
+        ("oltp_insert run --reconnect=5", "is of sysbench's unreleased 1.1; leave it out"),
+        ("./tpcc.lua --scale=100 --use_fk=0 prepare", "`./tpcc.lua` is a script, and"),
+        ("/usr/share/sysbench/oltp_common.lua run", "has no event to run"),
+        ("oltp_legacy/common.lua run", "has no event to run"),
+        ("oltp_legacy/parallel_prepare.lua run", "use `oltp.lua prepare`"),
+        ("oltp_insert run --db-driver=pgsql", "`--db-driver=pgsql` is not built"),
+        ("oltp_insert run --table-size=0", "a run needs rows to draw from"),
+        ("oltp_insert run --histogram --percentile=0", "`--histogram` cannot be used"),
+        ("oltp_insert run --verbosity=6", "give 0 to 5"),
         ("tpcc run", "unknown workload `tpcc`; known are oltp_read_only, "),
         ("oltp_insert rnu", "`run`"),
         ("oltp_insert run --rand-type=unifrom", "`uniform`"),
     ] {
         assert!(complaint(line).contains(hint), "{line}: {}", complaint(line));
     }
+}
+
+#[test]
+fn what_sysbench_takes_for_no_limit_and_for_no_rows_is_taken() {
+    for command in ["prepare", "cleanup", "prewarm"] {
+        let line = parsed(&format!("oltp_common.lua {command} --table-size=0 --tables=3"));
+        assert_eq!((line.schema.table_size, line.schema.tables), (0, 3));
+    }
+    let line = parsed("oltp_insert run --time=-1 --events=-1");
+    assert_eq!((line.schedule.seconds, line.schedule.events), (0.0, 0));
+    assert!(line.warnings[0].contains("running an endless test"), "{:?}", line.warnings);
+    assert!(parsed("oltp_insert run --time=0 --events=9").warnings.is_empty());
+    assert!(parsed("oltp_insert prepare --time=0").warnings.is_empty());
+    let line = parsed("--test=oltp --max-requests=-1 --max-time=60 run");
+    assert_eq!((line.schedule.events, line.schedule.seconds), (0, 60.0));
 }
 
 #[test]

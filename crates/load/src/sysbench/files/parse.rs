@@ -1,6 +1,6 @@
 //! From words to what is done to which files.
 
-use super::super::assemble::{refuse_unsupported, reporting, schedule, seed};
+use super::super::assemble::{endless, refuse_unsupported, reporting, schedule, seed};
 use super::super::given::{Given, dashed};
 use super::super::old;
 use super::super::options::{FILES, RANDOM, REPORT, RUN, SERVER, find};
@@ -107,7 +107,7 @@ fn refuse_others(given: &Given) -> Result<()> {
 
 fn assemble(command: FileCommand, given: &Given) -> Result<FileCommandLine> {
     let fileio = fileio(given)?;
-    let line = FileCommandLine {
+    let mut line = FileCommandLine {
         command,
         schedule: schedule(given, seed(given)?, Generator::V10)?,
         reporting: reporting(given)?,
@@ -119,6 +119,7 @@ fn assemble(command: FileCommand, given: &Given) -> Result<FileCommandLine> {
         line.schedule.check()?;
     }
     if command == FileCommand::Run {
+        line.warnings.extend(endless(&line.schedule));
         line.fileio.test_mode()?;
     }
     Ok(line)
