@@ -43,6 +43,8 @@ pub(super) fn assemble(
     if !CORE_WORKLOADS.contains(&class) {
         return refuse(format!("`workload={class}` is not built; there is {}", CORE_WORKLOADS[0]));
     }
+    check_binding(&given)?;
+    check_phase(command, &given)?;
     let needs_records = matches!(command, Command::Load | Command::Run);
     if needs_records && given.number("recordcount", 0_u64)? == 0 {
         return refuse("`recordcount` is missing; give -P workloada or -p recordcount=1000".into());
@@ -65,6 +67,39 @@ pub(super) fn assemble(
         line.schedule.check()?;
     }
     Ok(line)
+}
+
+/// YCSB's classes for MySQL, today's and that before 2018.
+const JDBC_CLIENTS: [&str; 2] = ["site.ycsb.db.JdbcDBClient", "com.yahoo.ycsb.db.JdbcDBClient"];
+
+fn check_binding(given: &Read<'_>) -> Result<()> {
+    match given.0.text("db") {
+        Some(class) if !JDBC_CLIENTS.contains(&class) => {
+            refuse(format!("`db={class}` is not built; there is {}", JDBC_CLIENTS[0]))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Properties that would make another phase of the command, or let it ask for part of the records alone.
+fn check_phase(command: Command, given: &Read<'_>) -> Result<()> {
+    let is_run = command == Command::Run;
+    if matches!(command, Command::Load | Command::Run)
+        && given.switch("dotransactions", is_run)? != is_run
+    {
+        return refuse(format!(
+            "`dotransactions={}` is the other phase; give the command {}",
+            !is_run,
+            if is_run { "load" } else { "run" }
+        ));
+    }
+    let records: u64 = given.number("recordcount", 0)?;
+    if is_run && given.number("insertcount", records)? != records {
+        return refuse(
+            "`insertcount` other than `recordcount` is not supported in a run; leave it out".into(),
+        );
+    }
+    Ok(())
 }
 
 /// The socket goes before the host of the URL, as no URL of JDBC can name one.
@@ -197,7 +232,7 @@ fn reporting(given: &Read<'_>, has_status: bool) -> Result<Reporting> {
         .map(|one| one.trim().parse().ok().filter(|p| (0.0..=100.0).contains(p)).ok_or_else(bad))
         .collect::<Result<_>>()?;
     Ok(Reporting {
-        status_interval: if has_status {
+        status_interval: if has_status || given.switch("status", false)? {
             given.number("status.interval", STATUS_INTERVAL_S)?.max(1)
         } else {
             0

@@ -8,10 +8,11 @@ const PORT: u16 = 3306;
 
 /// The endpoint that a URL of the JDBC driver names, with this user and password.
 ///
-/// Parameters of the driver do nothing here but `useSSL=true` and `sslMode`, which encrypt.
+/// Of the driver's parameters `useSSL=true` and `sslMode` encrypt. Those that would change what is sent are refused; the others
+/// concern the driver alone.
 ///
 /// # Errors
-/// [`Error::Config`] for another database or several servers.
+/// [`Error::Config`] for another database, several servers, or a parameter that is not built.
 pub(super) fn endpoint(url: &str, user: &str, password: &str) -> Result<Endpoint> {
     let bad = || {
         Error::Config(format!(
@@ -32,6 +33,7 @@ pub(super) fn endpoint(url: &str, user: &str, password: &str) -> Result<Endpoint
         None => (server, PORT),
     };
     let host = if host.is_empty() { "localhost" } else { host };
+    refuse_unbuilt(parameters)?;
     let is_encrypted = parameters.split('&').any(|one| {
         let one = one.to_ascii_lowercase();
         one == "usessl=true" || (one.starts_with("sslmode=") && one != "sslmode=disabled")
@@ -46,6 +48,35 @@ pub(super) fn endpoint(url: &str, user: &str, password: &str) -> Result<Endpoint
     })
 }
 
+/// Parameters of Connector/J that change what is sent to the server, and what to give instead.
+const UNBUILT: [(&str, &str); 5] = [
+    (
+        "useserverprepstmts=true",
+        "leave it out, or give assay.mode=strict, which prepares on the server",
+    ),
+    ("usecompression=true", "leave it out"),
+    ("sessionvariables=", "set the server's global variables"),
+    (
+        "sslmode=verify_ca",
+        "give sslMode=REQUIRED, which encrypts without a check of the certificate",
+    ),
+    (
+        "sslmode=verify_identity",
+        "give sslMode=REQUIRED, which encrypts without a check of the certificate",
+    ),
+];
+
+fn refuse_unbuilt(parameters: &str) -> Result<()> {
+    for given in parameters.split('&') {
+        let lower = given.to_ascii_lowercase();
+        let unbuilt = UNBUILT.iter().find(|(start, _)| lower.starts_with(start));
+        if let Some((_, remedy)) = unbuilt {
+            return Err(Error::Config(format!("`{given}` in db.url is not supported; {remedy}")));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +89,11 @@ mod tests {
         let plain = endpoint("jdbc:mysql:///test", "u", "p").unwrap();
         assert_eq!(plain.address, Address::Tcp { host: "localhost".into(), port: 3306 });
         assert_eq!(plain.tls, Tls::Off);
+        for unbuilt in ["useServerPrepStmts=true", "sslMode=VERIFY_CA", "sessionVariables=a=1"] {
+            let url = format!("jdbc:mysql://db/x?a=b&{unbuilt}");
+            let refusal = endpoint(&url, "u", "p").unwrap_err().to_string();
+            assert!(refusal.starts_with(&format!("`{unbuilt}` in db.url")), "{refusal}");
+        }
         for bad in
             ["jdbc:postgresql://db/x", "jdbc:mysql://a,b/x", "jdbc:mysql://a:x/y", "jdbc:mysql://a"]
         {

@@ -116,7 +116,10 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
                 given.properties.set("target", &value("operations per second")?);
             }
             "-s" => given.has_status = true,
-            "-db" | "-cp" | "-jvm-args" | "-l" | "-label" => drop(value("a value")?),
+            "-db" => given.properties.set("db", &value("a class")?),
+            "-cp" | "-jvm-args" | "-l" | "-label" => drop(value("a value")?),
+            // The launcher of YCSB takes its own two options in this form too.
+            _ if ["-cp=", "-jvm-args="].iter().any(|option| word.starts_with(option)) => {}
             "-t" => given.command(Command::Run)?,
             "-load" => given.command(Command::Load)?,
             "-h" | "--help" | "-help" => given.command = Some(Command::Help),
