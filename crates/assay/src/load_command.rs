@@ -4,6 +4,7 @@
 //! everything as JSON if asked. `assay load ycsb` does the same with YCSB's command line, `assay load fileio` to files. The first Ctrl-C ends a run early with its results; the second one kills.
 
 pub mod capacity;
+mod ending;
 mod fileio;
 mod hosts;
 mod ycsb;
@@ -28,6 +29,7 @@ use serde::Serialize;
 
 use crate::print;
 use assay_report::files;
+use ending::{BrokenOff, Ending};
 
 /// Runs `assay load` with the words after `load`.
 ///
@@ -141,9 +143,10 @@ fn load(line: &CommandLine) -> Result<ExitCode> {
     let screen = Screen {
         printer: Mutex::new(Printer::new(stdout(), line)),
         seconds: Mutex::new(Vec::new()),
+        broken_off: Mutex::new(None),
     };
     screen.with_printer(|printer| printer.header(line))?;
-    let outcome = assay_load::run(
+    let ended = assay_load::run(
         &line.endpoint,
         &line.schema,
         &line.workload,
@@ -151,11 +154,15 @@ fn load(line: &CommandLine) -> Result<ExitCode> {
         None,
         &screen,
         &stop,
-    )?;
-    screen.with_printer(|printer| printer.outcome(&outcome))?;
+    );
+    let ending = Ending::of(ended, &screen.broken_off)?;
+    let outcome = &ending.outcome;
+    screen.with_printer(|printer| printer.outcome(outcome))?;
     let path = line.reporting.json.as_deref();
-    write_report(path, &line.endpoint, &outcome, &screen.seconds.lock(), &[])?;
-    Ok(if outcome.is_forced() { ExitCode::from(2) } else { ExitCode::SUCCESS })
+    write_report(path, &line.endpoint, outcome, &screen.seconds.lock(), &[])?;
+    let is_forced = outcome.is_forced();
+    ending.end()?;
+    Ok(if is_forced { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
 /// Writes everything about a run to the file that was asked for, if any was.
@@ -189,6 +196,7 @@ fn check(
 struct Screen {
     printer: Mutex<Printer<Stdout>>,
     seconds: Mutex<Vec<Second>>,
+    broken_off: BrokenOff,
 }
 
 impl Screen {
@@ -202,6 +210,10 @@ impl Observer for Screen {
         // A closed pipe ends the show and not the run.
         let _ = self.with_printer(|printer| printer.second(second));
         self.seconds.lock().push(second.clone());
+    }
+
+    fn broken_off(&self, outcome: &Outcome) {
+        *self.broken_off.lock() = Some(outcome.clone());
     }
 }
 

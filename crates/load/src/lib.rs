@@ -31,6 +31,7 @@ pub mod ycsb_client;
 mod arrivals;
 mod connect;
 mod course;
+mod device_bytes;
 #[cfg(test)]
 mod fake;
 mod file_options;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::device_bytes::DeviceBytes;
 use crate::file_options::Fileio;
 use crate::record::{Latency, Queries};
 use crate::schedule::Schedule;
@@ -59,6 +60,9 @@ pub trait Observer: Sync {
 
     /// Called once a second, at `origin + n` seconds, from a thread of the load: be brief.
     fn second(&self, second: &Second);
+
+    /// Called once if an error ends the run, with what was measured until then.
+    fn broken_off(&self, _outcome: &Outcome) {}
 }
 
 /// An observer that looks away.
@@ -176,7 +180,10 @@ pub struct Outcome {
     pub client_cpu_s: Option<f64>,
     /// Whether throughput held still before its cap; absent for a warm-up of fixed length.
     pub steady: Option<bool>,
-    /// Whether `stop` ended the run before its time.
+    /// What the device moved of what a load of files did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceBytes>,
+    /// Whether `stop`, or an error, ended the run before its time.
     pub interrupted: bool,
     /// What was run, and on what.
     #[serde(flatten)]

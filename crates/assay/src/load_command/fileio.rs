@@ -10,6 +10,7 @@ use assay_load::{Observer, Outcome, Second, fileio};
 use parking_lot::Mutex;
 use serde::Serialize;
 
+use super::ending::{BrokenOff, Ending};
 use super::{check_json, stop_on_signals, write_json};
 use crate::print;
 
@@ -76,10 +77,17 @@ fn load(line: &FileCommandLine) -> Result<()> {
     let screen = Screen {
         printer: Mutex::new(FilePrinter::new(stdout(), line)),
         seconds: Mutex::new(Vec::new()),
+        broken_off: Mutex::new(None),
     };
     screen.printer.lock().header(&line.fileio, &line.schedule)?;
-    let outcome = fileio::run(directory, &line.fileio, &line.schedule, None, &screen, &stop)?;
-    screen.printer.lock().outcome(&outcome)?;
+    let ended = fileio::run(directory, &line.fileio, &line.schedule, None, &screen, &stop);
+    let ending = Ending::of(ended, &screen.broken_off)?;
+    screen.printer.lock().outcome(&ending.outcome)?;
+    write_report(line, &ending.outcome, &screen.seconds.lock())?;
+    ending.end()
+}
+
+fn write_report(line: &FileCommandLine, outcome: &Outcome, seconds: &[Second]) -> Result<()> {
     let Some(path) = line.reporting.json.as_deref() else { return Ok(()) };
     let here = std::env::current_dir().context("cannot tell the current directory")?;
     write_json(
@@ -87,8 +95,8 @@ fn load(line: &FileCommandLine) -> Result<()> {
         &Report {
             version: env!("CARGO_PKG_VERSION"),
             directory: here.display().to_string(),
-            outcome: &outcome,
-            seconds: &screen.seconds.lock(),
+            outcome,
+            seconds,
         },
     )
 }
@@ -97,6 +105,7 @@ fn load(line: &FileCommandLine) -> Result<()> {
 struct Screen {
     printer: Mutex<FilePrinter<Stdout>>,
     seconds: Mutex<Vec<Second>>,
+    broken_off: BrokenOff,
 }
 
 impl Observer for Screen {
@@ -104,5 +113,9 @@ impl Observer for Screen {
         // A closed pipe ends the show and not the run.
         drop(self.printer.lock().second(second));
         self.seconds.lock().push(second.clone());
+    }
+
+    fn broken_off(&self, outcome: &Outcome) {
+        *self.broken_off.lock() = Some(outcome.clone());
     }
 }

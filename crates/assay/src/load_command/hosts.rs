@@ -37,6 +37,7 @@ pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
     let screen = Screen {
         printer: Mutex::new(Printer::new(stdout(), line)),
         seconds: Mutex::new(Vec::new()),
+        broken_off: Mutex::new(None),
     };
     screen.with_printer(|printer| printer.header(line))?;
     let found = load::run(&sessions, &task, None, &screen, interrupt.flag())?;

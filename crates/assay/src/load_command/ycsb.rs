@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use assay_load::ycsb_client::{Command, CommandLine, beyond, closing, help, parse, status};
-use assay_load::{Observer, PrepareOptions, Second, cleanup, prepare};
+use assay_load::{Observer, Outcome, PrepareOptions, Second, cleanup, prepare};
 use parking_lot::Mutex;
 
+use super::ending::{BrokenOff, Ending};
 use super::{check, check_json, stop_on_signals, write_report};
 use crate::print;
 
@@ -57,8 +58,8 @@ fn load(line: &CommandLine) -> Result<()> {
         check(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
     }
     let stop = stop_on_signals()?;
-    let screen = Screen { line, state: Mutex::new(State::default()) };
-    let outcome = assay_load::run(
+    let screen = Screen { line, state: Mutex::new(State::default()), broken_off: Mutex::new(None) };
+    let ended = assay_load::run(
         &line.endpoint,
         &line.schema,
         &line.workload,
@@ -66,11 +67,14 @@ fn load(line: &CommandLine) -> Result<()> {
         None,
         &screen,
         &stop,
-    )?;
-    export(&closing(&outcome, line), line.reporting.export_file.as_deref())?;
-    write!(stdout(), "{}", beyond(&outcome, line))?;
+    );
+    let ending = Ending::of(ended, &screen.broken_off)?;
+    let outcome = &ending.outcome;
+    export(&closing(outcome, line), line.reporting.export_file.as_deref())?;
+    write!(stdout(), "{}", beyond(outcome, line))?;
     let seconds = &screen.state.lock().seconds;
-    write_report(line.reporting.json.as_deref(), &line.endpoint, &outcome, seconds, &[])
+    write_report(line.reporting.json.as_deref(), &line.endpoint, outcome, seconds, &[])?;
+    ending.end()
 }
 
 /// Writes YCSB's closing lines to standard output, or to the file that `exportfile` names.
@@ -86,6 +90,7 @@ fn export(closing: &str, file: Option<&Path>) -> Result<()> {
 struct Screen<'a> {
     line: &'a CommandLine,
     state: Mutex<State>,
+    broken_off: BrokenOff,
 }
 
 #[derive(Default)]
@@ -116,5 +121,9 @@ impl Observer for Screen<'_> {
         (state.interval_s, state.of_interval) = (0.0, 0);
         // A closed pipe ends the show and not the run.
         let _ = writeln!(stderr(), "{line}");
+    }
+
+    fn broken_off(&self, outcome: &Outcome) {
+        *self.broken_off.lock() = Some(outcome.clone());
     }
 }

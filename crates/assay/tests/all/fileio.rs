@@ -166,8 +166,12 @@ fn files_that_are_missing_or_too_short_and_slips_are_told_in_one_line() {
     let output = world.run(&words);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && said.contains("File operations:"), "{said}");
+    // The page cache has all of these files: no device is read.
+    let share = "    read from the device:                0.0 % of ";
+    assert!(said.contains(share), "{said}");
     let json: Value =
         serde_json::from_slice(&std::fs::read(world.path("out.json")).unwrap()).unwrap();
+    assert_eq!(json["outcome"]["device"]["read_bytes_device"], 0);
     assert_eq!(json["outcome"]["events"], 50);
     assert_eq!(json["outcome"]["fileio"]["file_num"], 2);
     assert!(json["outcome"]["schema"].is_null());

@@ -43,6 +43,7 @@ mod fileio;
 mod hosts;
 mod killed;
 mod live;
+mod load_cut;
 mod load_server;
 mod model_errors;
 mod old_generators;

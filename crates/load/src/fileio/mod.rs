@@ -7,10 +7,12 @@
 //! operation that transfers less than was asked for ends the run.
 
 mod data;
+mod device;
 mod directory;
 mod requests;
 mod task;
 
+pub use crate::device_bytes::DeviceBytes;
 pub use crate::file_options::{ExtraFlag, Fileio, FsyncMode, IoMode, TestMode};
 pub use directory::{Made, Step, check, cleanup, forget, prepare};
 pub use task::run;

@@ -4,13 +4,14 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use assay_disk::BlockBuffer;
 use assay_event_loop::Handle;
 
 use super::data::Data;
+use super::device::Counts;
 use super::directory::{open, sync};
 use super::requests::{Operation, Request, Requests};
 use crate::error::{Error, Result};
@@ -46,9 +47,19 @@ pub fn run(
         requests: Requests::new(fileio)?,
         data: Data::new(fileio.data_ratio()),
         fileio,
+        read_bytes: AtomicU64::new(0),
+        write_bytes: AtomicU64::new(0),
     };
     let start = origin.map_or(Start::AtOnce, Start::OnClock);
-    carry_out(&task, schedule, start, observer, stop)
+    let before = Counts::now(directory);
+    let with_device = |outcome| {
+        let (read, written) = (&task.read_bytes, &task.write_bytes);
+        let counts = Counts::now(directory);
+        let bytes =
+            counts.since(before, read.load(Ordering::Relaxed), written.load(Ordering::Relaxed));
+        Outcome { device: Some(bytes), ..outcome }
+    };
+    carry_out(&task, schedule, start, observer, stop).map(with_device)
 }
 
 /// Operations on files that are open.
@@ -57,6 +68,9 @@ struct Operations<'a> {
     files: Vec<File>,
     requests: Requests,
     data: Option<Data>,
+    /// Moved so far.
+    read_bytes: AtomicU64,
+    write_bytes: AtomicU64,
 }
 
 /// A thread's memory: what is written or was read, and what should have been.
@@ -147,6 +161,11 @@ impl Operations<'_> {
             Operation::Fsync => sync(file, self.fileio.file_fsync_mode),
         };
         done.map_err(|error| failed(request, error))?;
+        match operation {
+            Operation::Read => self.read_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed),
+            Operation::Write => self.write_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed),
+            Operation::Fsync => 0,
+        };
         match (operation, self.data) {
             (Operation::Read, Some(data)) if self.fileio.validate => {
                 let expected = buffers.expected.first(bytes.len());

@@ -48,7 +48,8 @@ const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
 /// second of that clock. `stop` ends the run early, with what was measured until then as its outcome.
 ///
 /// # Errors
-/// Whatever the first thread to fail met; all threads end with it. [`Error::Lost`] if the server went away.
+/// Whatever the first thread to fail met; all threads end with it, and `observer` gets what was measured until then.
+/// [`Error::Lost`] if the server went away.
 pub fn run(
     endpoint: &Endpoint,
     schema: &Schema,
@@ -209,12 +210,17 @@ impl<T: Task> Job<'_, T> {
         crew.ring();
         let interrupted = watch.attend(&mut crew, &mut collector);
         let events_cut = self.end(&mut crew, interrupted);
-        if let Some(error) = crew.failure {
-            return Err(error);
-        }
         collector.collect();
         let cpu_s = crew.cpu_s + cpu::own_seconds();
-        Ok(Outcome { events_cut, ..watch.outcome(&collector, interrupted, cpu_s) })
+        let is_early = interrupted || crew.failure.is_some();
+        let outcome = Outcome { events_cut, ..watch.outcome(&collector, is_early, cpu_s) };
+        match crew.failure {
+            None => Ok(outcome),
+            Some(error) => {
+                self.observer.broken_off(&outcome);
+                Err(error)
+            }
+        }
     }
 
     /// The clock, and when the load starts on it. Where it is called off meanwhile, everybody is sent home.

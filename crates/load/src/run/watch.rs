@@ -213,6 +213,7 @@ impl<'a, T: Task> Watch<'a, T> {
             rate_target: schedule.pace.per_second().filter(|_| schedule.phases.is_none()),
             client_cpu_s: self.cpu_at_start.map(|start| cpu_s - start),
             steady: self.reached_steady,
+            device: None,
             interrupted,
             work: job.shared.task.work(),
             schedule,

@@ -297,7 +297,26 @@ fn of_files(out: &mut impl Write, outcome: &Outcome, fileio: &Fileio) -> io::Res
         Some(ratio) => format!("random, compress {ratio}:1"),
         None => "zeroes, as sysbench writes".to_owned(),
     };
-    writeln!(out, "    {:37}{data}", "data written:")
+    writeln!(out, "    {:37}{data}", "data written:")?;
+    let Some(device) = outcome.device else { return Ok(()) };
+    let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+    if let Some(percent) = device.read_percent() {
+        let read = mib(device.read_bytes);
+        let label = "read from the device:";
+        writeln!(
+            out,
+            "    {label:37}{percent:.1} % of {read:.2} MiB; the page cache gave the rest"
+        )?;
+    }
+    if let Some(percent) = device.write_percent() {
+        let written = mib(device.write_bytes);
+        let label = "written to the device:";
+        writeln!(
+            out,
+            "    {label:37}{percent:.1} % of {written:.2} MiB; the page cache has the rest"
+        )?;
+    }
+    Ok(())
 }
 
 pub(super) fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {

@@ -70,6 +70,7 @@ fn outcome(line: &CommandLine) -> Outcome {
         rate_target: None,
         client_cpu_s: Some(0.02),
         steady: None,
+        device: None,
         interrupted: false,
         work: Work::Server { workload: line.workload.clone(), schema: line.schema.clone() },
         schedule: line.schedule.clone(),

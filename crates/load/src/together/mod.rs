@@ -53,6 +53,7 @@ pub fn together(outcomes: &[Outcome]) -> Option<Outcome> {
         rate_target: outcomes.iter().map(|one| one.rate_target).sum(),
         client_cpu_s: outcomes.iter().map(|one| one.client_cpu_s).sum(),
         steady: steady(outcomes),
+        device: None,
         interrupted: outcomes.iter().any(|one| one.interrupted),
         work: first.work.clone(),
         schedule: asked::together(outcomes.iter().map(|one| &one.schedule))?,
