@@ -1,6 +1,6 @@
 //! `assay load`: the load generator by itself, with sysbench's command line.
 //!
-//! Reads the words with [`assay_load::sysbench::parse`], does what they say, prints as sysbench prints, and writes
+//! Reads the words with [`assay_load::CommandLine`], does what they say, prints as sysbench prints, and writes
 //! everything as JSON if asked. `assay load ycsb` does the same with YCSB's command line, `assay load fileio` to files. The first Ctrl-C ends a run early with its results; the second one kills.
 
 pub mod capacity;
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use assay_hosts::load::HostOutcome;
-use assay_load::sysbench::{Command, CommandLine, Printer, help, names_fileio, parse};
+use assay_load::sysbench::{Command, CommandLine, Printer, help};
 use assay_load::{
     Endpoint, Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Schedule, Schema,
     Second, Workload, cleanup, preflight, prepare, prewarm, shortage,
@@ -37,31 +37,23 @@ use ending::{BrokenOff, Ending};
 /// A command line that makes no sense, a server that says no, a file that cannot be written.
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let words = match words.as_slice() {
-        [dashes, ycsb, ..] if dashes == "--" && ycsb == "ycsb" => words[1..].to_vec(),
-        _ => words,
+    let done = match assay_load::CommandLine::read(&words)? {
+        assay_load::CommandLine::Ycsb(line) => ycsb::run(&line),
+        assay_load::CommandLine::Files(line) => fileio::run(&line),
+        assay_load::CommandLine::Sysbench(line) => of_sysbench(&line),
     };
-    if let Some(("ycsb", words)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
-        return match ycsb::run(words) {
-            Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
-            done => done,
-        };
+    match done {
+        Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
+        done => done,
     }
-    if names_fileio(&words) {
-        return match fileio::run(&words) {
-            Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
-            done => done,
-        };
-    }
-    let line = parse(&words)?;
+}
+
+fn of_sysbench(line: &CommandLine) -> Result<ExitCode> {
     for warning in &line.warnings {
         print::note(format_args!("{warning}"));
     }
     check_json(line.reporting.json.as_deref())?;
-    match carry_out(&line) {
-        Err(error) if is_closed_pipe(&error) => Ok(ExitCode::SUCCESS),
-        done => done,
-    }
+    carry_out(line)
 }
 
 fn carry_out(line: &CommandLine) -> Result<ExitCode> {

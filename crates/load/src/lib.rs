@@ -29,6 +29,7 @@ pub mod ycsb;
 pub mod ycsb_client;
 
 mod arrivals;
+mod command_line;
 mod connect;
 mod course;
 mod device_bytes;
@@ -51,6 +52,7 @@ mod together;
 mod worker;
 
 pub use assay_mysql::{Address, Endpoint, Tls};
+pub use command_line::CommandLine;
 pub use error::{Error, Result};
 pub use fileio::Fileio;
 pub use generator::Generator;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use assay_load::sysbench::{FileCommand, FileCommandLine, FilePrinter, fileio_help, parse_fileio};
+use assay_load::sysbench::{FileCommand, FileCommandLine, FilePrinter, fileio_help};
 use assay_load::{Observer, Outcome, Second, fileio};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -17,20 +17,19 @@ use crate::print;
 /// Where sysbench looks for the files, too.
 const DIRECTORY: &str = ".";
 
-/// Runs `assay load` with words that name fileio.
+/// Runs `assay load fileio`.
 ///
 /// # Errors
-/// A command line that makes no sense, files that are missing, what the system said.
-pub(super) fn run(words: &[String]) -> Result<ExitCode> {
-    let line = parse_fileio(words)?;
+/// Files that are missing, what the system said.
+pub(super) fn run(line: &FileCommandLine) -> Result<ExitCode> {
     for warning in &line.warnings {
         print::note(format_args!("{warning}"));
     }
     check_json(line.reporting.json.as_deref())?;
     match line.command {
         FileCommand::Help => write!(stdout(), "{}", fileio_help())?,
-        FileCommand::Prepare => make(&line)?,
-        FileCommand::Run => load(&line)?,
+        FileCommand::Prepare => make(line)?,
+        FileCommand::Run => load(line)?,
         FileCommand::Cleanup => {
             writeln!(stdout(), "Removing test files...")?;
             fileio::cleanup(Path::new(DIRECTORY), &line.fileio)?;

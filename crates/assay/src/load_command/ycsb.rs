@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use assay_load::ycsb_client::{Command, CommandLine, beyond, closing, help, parse, status};
+use assay_load::ycsb_client::{Command, CommandLine, beyond, closing, help, status};
 use assay_load::{Observer, Outcome, PrepareOptions, Second, cleanup, prepare};
 use parking_lot::Mutex;
 
@@ -16,16 +16,11 @@ use crate::print;
 /// The server has a table of that name (`ER_TABLE_EXISTS_ERROR`).
 const TABLE_EXISTS: u16 = 1050;
 
-/// Runs `assay load ycsb` with the words after `ycsb`.
+/// Runs `assay load ycsb`.
 ///
 /// # Errors
-/// A command line that makes no sense, a server that says no, a file that cannot be written.
-pub(super) fn run(words: &[String]) -> Result<ExitCode> {
-    if words.is_empty() {
-        write!(stdout(), "{}", help())?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let line = parse(words)?;
+/// A server that says no, a file that cannot be written.
+pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
     for note in &line.notes {
         print::note(format_args!("{note}"));
     }
@@ -35,10 +30,10 @@ pub(super) fn run(words: &[String]) -> Result<ExitCode> {
         Command::Help => write!(stdout(), "{}", help())?,
         Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
         Command::Load => {
-            create_table(&line)?;
-            load(&line)?;
+            create_table(line)?;
+            load(line)?;
         }
-        Command::Run => load(&line)?,
+        Command::Run => load(line)?,
     }
     Ok(ExitCode::SUCCESS)
 }
