@@ -70,7 +70,7 @@ pub use prepare::{
 pub use program::{queries_per_event, statements_per_event};
 pub use reach::{Shortage, shortage};
 pub use recipe::Recipe;
-pub use record::{Latency, Queries};
+pub use record::{Latency, Queries, Timed};
 pub use run::{run, run_together};
 pub use schedule::{Arrivals, Pace, RidesOut, Schedule, Warmup};
 pub use schema::{Schema, SchemaKind};

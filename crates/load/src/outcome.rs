@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device_bytes::DeviceBytes;
 use crate::file_options::Fileio;
-use crate::record::{Latency, Queries};
+use crate::record::{Latency, Queries, Timed};
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
@@ -60,6 +60,14 @@ pub trait Observer: Sync {
 
     /// Called once a second, at `origin + n` seconds, from a thread of the load: be brief.
     fn second(&self, second: &Second);
+
+    /// Whether every statement is wanted with its time, which takes 16 bytes of memory each.
+    fn wants_each(&self) -> bool {
+        false
+    }
+
+    /// Called once before the run ends, with every statement of the window in order of time, if they are wanted.
+    fn each(&self, _all: Vec<Timed>) {}
 
     /// Called once if an error ends the run, with what was measured until then.
     fn broken_off(&self, _outcome: &Outcome) {}

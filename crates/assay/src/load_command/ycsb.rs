@@ -1,12 +1,15 @@
 //! `assay load ycsb`: the same load with YCSB's command line, property files and closing lines.
 
+use std::fs::File;
 use std::io::{Write, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use assay_load::ycsb_client::{Command, CommandLine, beyond, closing, help, status};
-use assay_load::{Observer, Outcome, PrepareOptions, Second, cleanup, prepare};
+use assay_load::ycsb_client::{
+    Command, CommandLine, MeasurementType, beyond, closing, help, status,
+};
+use assay_load::{Observer, Outcome, PrepareOptions, Second, Timed, cleanup, prepare};
 use parking_lot::Mutex;
 
 use super::ending::{BrokenOff, Ending};
@@ -26,6 +29,7 @@ pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
     }
     check_json(line.reporting.json.as_deref())?;
     check_json(line.reporting.export_file.as_deref())?;
+    check_json(line.reporting.raw_file.as_deref())?;
     match line.command {
         Command::Help => write!(stdout(), "{}", help())?,
         Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
@@ -53,7 +57,12 @@ fn load(line: &CommandLine) -> Result<()> {
         check(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
     }
     let stop = stop_on_signals()?;
-    let screen = Screen { line, state: Mutex::new(State::default()), broken_off: Mutex::new(None) };
+    let screen = Screen {
+        line,
+        state: Mutex::new(State::default()),
+        each: Mutex::new(Vec::new()),
+        broken_off: Mutex::new(None),
+    };
     let ended = assay_load::run(
         &line.endpoint,
         &line.schema,
@@ -65,7 +74,9 @@ fn load(line: &CommandLine) -> Result<()> {
     );
     let ending = Ending::of(ended, &screen.broken_off)?;
     let outcome = &ending.outcome;
-    export(&closing(outcome, line), line.reporting.export_file.as_deref())?;
+    let closing = closing(outcome, line, &screen.each.lock());
+    write_raw(&closing.raw, line.reporting.raw_file.as_deref())?;
+    export(&closing.lines, line.reporting.export_file.as_deref())?;
     write!(stdout(), "{}", beyond(outcome, line))?;
     let seconds = &screen.state.lock().seconds;
     write_report(line.reporting.json.as_deref(), &line.endpoint, outcome, seconds, &[])?;
@@ -81,10 +92,20 @@ fn export(closing: &str, file: Option<&Path>) -> Result<()> {
     }
 }
 
+/// Appends raw data to the file that `measurement.raw.output_file` names, as YCSB does, or writes them to standard output.
+fn write_raw(raw: &str, file: Option<&Path>) -> Result<()> {
+    let Some(file) = file else { return Ok(write!(stdout(), "{raw}")?) };
+    let context = || format!("cannot write measurement.raw.output_file {}", file.display());
+    let mut open = File::options().create(true).append(true).open(file).with_context(context)?;
+    open.write_all(raw.as_bytes()).with_context(context)
+}
+
 /// Prints YCSB's status line to standard error, as YCSB does.
 struct Screen<'a> {
     line: &'a CommandLine,
     state: Mutex<State>,
+    /// Every operation, where the measurement takes each.
+    each: Mutex<Vec<Timed>>,
     broken_off: BrokenOff,
 }
 
@@ -116,6 +137,17 @@ impl Observer for Screen<'_> {
         (state.interval_s, state.of_interval) = (0.0, 0);
         // A closed pipe ends the show and not the run.
         let _ = writeln!(stderr(), "{line}");
+        if self.line.reporting.measurement == MeasurementType::TimeSeries {
+            let _ = writeln!(stdout(), "{line}");
+        }
+    }
+
+    fn wants_each(&self) -> bool {
+        self.line.reporting.measurement.takes_each()
+    }
+
+    fn each(&self, all: Vec<Timed>) {
+        *self.each.lock() = all;
     }
 
     fn broken_off(&self, outcome: &Outcome) {

@@ -182,6 +182,19 @@ fn ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines() {
     assert!(figure(&lines, "[READ-NOT_FOUND], Operations") > 0.0);
     assert!(figure(&lines, "[UPDATE-FAILED], Operations") > 0.0);
 
+    // Every operation with its time: a line to each in the file, and means of stretches that hold them all.
+    let type_of = |name| format!("measurementtype={name}");
+    let (raw, series) = (type_of("hdrhistogram+raw"), type_of("timeseries"));
+    let file = ["-p", "measurement.raw.output_file=raw.csv"];
+    let (lines, _) = bench.done(&[&halves[..], &["-p", &raw], &file].concat());
+    let data = std::fs::read_to_string(bench.world.path("raw.csv")).unwrap();
+    let reads = data.lines().filter(|line| line.starts_with("RawREAD,")).count();
+    assert_eq!(reads as f64, figure(&lines, "[HdrREAD], Operations"));
+    assert_eq!(reads as f64, figure(&lines, "[RawREAD], Total Operations"));
+    assert_eq!(data.lines().filter(|line| line.contains(',') && !line.contains(' ')).count(), 2000);
+    let (lines, _) = bench.done(&[&halves[..], &["-p", &series]].concat());
+    assert!(figure(&lines, "[READ], 0") >= figure(&lines, "[READ], MinLatency(us)"), "{lines}");
+
     let other = ["run", "-p", "operationcount=10", "-p", "insertorder=ordered"];
     let refusal = bench.world.refused(&bench.words(&other));
     assert!(refusal.contains("order of keys that the table was loaded with"), "{refusal}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Event, Ledger, Phase, Sample, Time, Totals};
+use super::{Event, Ledger, Phase, Sample, Time, Timed, Totals};
 
 /// What one thread did in the measuring window.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,9 +25,10 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    pub(crate) fn new(threads: usize) -> Collector {
+    /// Of ledgers that keep every sample if `is_traced`.
+    pub(crate) fn new(threads: usize, is_traced: bool) -> Collector {
         Collector {
-            ledgers: (0..threads).map(|_| Arc::new(Ledger::new())).collect(),
+            ledgers: (0..threads).map(|_| Arc::new(Ledger::new(is_traced))).collect(),
             spare: Vec::with_capacity(1024),
             seconds: [Totals::default(), Totals::default()],
             measured: Totals::default(),
@@ -51,6 +52,14 @@ impl Collector {
             }
         }
         self.spare = samples;
+    }
+
+    /// Takes the statements of all threads in order of time; the clock's zero is at `epoch_ns` of the Unix epoch.
+    pub(crate) fn take_each(&self, epoch_ns: u64) -> Vec<Timed> {
+        let traces = self.ledgers.iter().filter_map(|ledger| ledger.trace.as_ref());
+        let mut all: Vec<Timed> = traces.flat_map(|trace| trace.take(epoch_ns)).collect();
+        all.sort_by_key(|timed| timed.end_ns);
+        all
     }
 
     fn sort(&mut self, thread: usize, sample: Sample) {

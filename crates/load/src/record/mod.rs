@@ -6,10 +6,12 @@
 //! path is an uncontended lock and a store.
 
 mod collect;
+mod each;
 mod latency;
 mod totals;
 
 pub(crate) use collect::Collector;
+pub use each::Timed;
 pub use latency::Latency;
 #[cfg(test)]
 pub(crate) use latency::latency_of;
@@ -20,6 +22,7 @@ use parking_lot::Mutex;
 
 use crate::oltp::Kind;
 use assay_mysql::Reply;
+use each::Trace;
 
 /// What a sample is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,11 +187,23 @@ impl Sample {
 #[derive(Debug)]
 pub(crate) struct Ledger {
     samples: Mutex<Vec<Sample>>,
+    /// All of them, where they are wanted.
+    trace: Option<Trace>,
 }
 
 impl Ledger {
-    pub(crate) fn new() -> Ledger {
-        Ledger { samples: Mutex::new(Vec::with_capacity(1024)) }
+    pub(crate) fn new(is_traced: bool) -> Ledger {
+        let trace = is_traced.then(Trace::default);
+        Ledger { samples: Mutex::new(Vec::with_capacity(1024)), trace }
+    }
+
+    /// The same of a sample that ended at `now`, in ns of the run's clock.
+    #[inline]
+    pub(crate) fn note_at(&self, sample: Sample, now: u64) {
+        self.note(sample);
+        if let Some(trace) = &self.trace {
+            trace.note(sample, now);
+        }
     }
 
     #[inline]

@@ -35,7 +35,7 @@ fn read(ns: u64, phase: Phase, second: u64) -> Sample {
 
 #[test]
 fn known_times_give_known_percentiles() {
-    let mut collector = Collector::new(2);
+    let mut collector = Collector::new(2, false);
     for i in 1..=1000u64 {
         collector.ledger((i % 2) as usize).note(read(i * 1_000, Phase::Measure, 0));
     }
@@ -59,7 +59,7 @@ fn known_times_give_known_percentiles() {
 
 #[test]
 fn warmup_and_late_samples_stay_out_of_the_window() {
-    let mut collector = Collector::new(1);
+    let mut collector = Collector::new(1, false);
     let event = |phase| Sample::new(Event::Transaction, Time::Both, phase, 0, 5);
     for phase in [Phase::Warmup, Phase::Warmup, Phase::Measure, Phase::Late] {
         collector.ledger(0).note(event(phase));
@@ -73,7 +73,7 @@ fn warmup_and_late_samples_stay_out_of_the_window() {
 
 #[test]
 fn samples_of_the_next_second_wait_for_it() {
-    let mut collector = Collector::new(1);
+    let mut collector = Collector::new(1, false);
     for second in [4, 4, 5] {
         collector.ledger(0).note(read(7, Phase::Measure, second));
     }
@@ -85,7 +85,7 @@ fn samples_of_the_next_second_wait_for_it() {
 
 #[test]
 fn service_and_response_are_kept_apart_and_an_event_counts_once() {
-    let mut collector = Collector::new(1);
+    let mut collector = Collector::new(1, false);
     let ledger = collector.ledger(0);
     let sample = |time, ns| Sample::new(Event::Transaction, time, Phase::Measure, 0, ns);
     ledger.note(sample(Time::Both, 1_000_000));
@@ -101,7 +101,7 @@ fn service_and_response_are_kept_apart_and_an_event_counts_once() {
 
 #[test]
 fn errors_are_counted_by_code() {
-    let mut collector = Collector::new(1);
+    let mut collector = Collector::new(1, false);
     for code in [1213, 1205, 1213] {
         collector.ledger(0).note(Sample::new(Event::Ignored, Time::Both, Phase::Measure, 0, code));
     }

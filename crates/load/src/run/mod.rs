@@ -193,7 +193,8 @@ struct Job<'a, T> {
 
 impl<T: Task> Job<'_, T> {
     fn coordinate<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<Outcome> {
-        let mut collector = Collector::new(self.shared.deal.own() as usize);
+        let is_traced = self.observer.wants_each();
+        let mut collector = Collector::new(self.shared.deal.own() as usize, is_traced);
         let gate = Arc::new(Gate::default());
         let mut crew = Crew::new();
         if let Err(error) = self.assemble(scope, &mut crew, &collector, &gate) {
@@ -211,6 +212,9 @@ impl<T: Task> Job<'_, T> {
         let interrupted = watch.attend(&mut crew, &mut collector);
         let events_cut = self.end(&mut crew, interrupted);
         collector.collect();
+        if is_traced {
+            self.observer.each(collector.take_each(clock.epoch_ns()));
+        }
         let cpu_s = crew.cpu_s + cpu::own_seconds();
         let is_early = interrupted || crew.failure.is_some();
         let outcome = Outcome { events_cut, ..watch.outcome(&collector, is_early, cpu_s) };

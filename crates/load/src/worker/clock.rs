@@ -1,7 +1,7 @@
 //! The clock of a run and the window that is measured on it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::record::Phase;
 use crate::schedule::SECOND_NS;
@@ -29,6 +29,12 @@ impl Clock {
     #[inline]
     pub(crate) fn now(&self) -> u64 {
         self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// Its zero, in ns of the Unix epoch, as the system's clock has it now.
+    pub(crate) fn epoch_ns(&self) -> u64 {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (unix.as_nanos() as u64).saturating_sub(self.now())
     }
 
     /// When it is `ns`; nothing for what is never.

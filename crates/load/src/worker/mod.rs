@@ -466,7 +466,8 @@ impl<T: Task> Worker<'_, T> {
 
     fn note(&self, event: Event, time: Time, number: u64) {
         let phase = self.shared.window.phase(self.now);
-        self.ledger.note(Sample::new(event, time, phase, clock::second_of(self.now), number));
+        let sample = Sample::new(event, time, phase, clock::second_of(self.now), number);
+        self.ledger.note_at(sample, self.now);
     }
 }
 

@@ -241,6 +241,13 @@ fn reporting(given: &Read<'_>, has_status: bool) -> Result<Reporting> {
         percentiles,
         measurement: given.choice("measurementtype", &TYPES)?.unwrap_or_default(),
         histogram_buckets: given.number("histogram.buckets", 1000)?,
+        granularity_ms: granularity(given)?,
+        raw_file: given
+            .0
+            .text("measurement.raw.output_file")
+            .filter(|file| !file.is_empty())
+            .map(PathBuf::from),
+        has_no_summary: given.switch("measurement.raw.no_summary", false)?,
         is_verbose: given.switch("measurement.histogram.verbose", false)?,
         each_error: given.switch("reportlatencyforeacherror", false)?,
         tracked_errors: list(given.0.text("latencytrackederrors")),
@@ -254,11 +261,21 @@ fn list(text: Option<&str>) -> Vec<String> {
     text.into_iter().flat_map(|text| text.split(',')).map(str::to_owned).collect()
 }
 
-/// What `measurementtype` can be here; `timeseries` and the `raw` ones are not built.
-const TYPES: [(&str, MeasurementType); 3] = [
+fn granularity(given: &Read<'_>) -> Result<u64> {
+    match given.number("timeseries.granularity", 1000)? {
+        0 => refuse("`timeseries.granularity=0` is no length; give milliseconds".into()),
+        ms => Ok(ms),
+    }
+}
+
+/// What `measurementtype` can be.
+const TYPES: [(&str, MeasurementType); 6] = [
     ("hdrhistogram", MeasurementType::Hdr),
     ("histogram", MeasurementType::Histogram),
     ("hdrhistogram+histogram", MeasurementType::HdrAndHistogram),
+    ("timeseries", MeasurementType::TimeSeries),
+    ("raw", MeasurementType::Raw),
+    ("hdrhistogram+raw", MeasurementType::HdrAndRaw),
 ];
 
 /// A class by its whole name, today's or that before 2018.

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use super::each::{self, Taken};
 use super::export::{Measurement, Value};
 use super::line::{Command, CommandLine, Interval, MeasurementType, Reporting};
 use crate::outcome::{KindLatency, Outcome, Second};
-use crate::record::Latency;
+use crate::record::{Latency, Timed};
 use crate::schedule::Pace;
 
 /// YCSB's names of operations, and ours.
@@ -17,10 +18,19 @@ const OPERATIONS: [(&str, &str); 5] = [
     ("READ-MODIFY-WRITE", "read_modify_write"),
 ];
 
-/// What YCSB writes at the end of a run, to standard output or to its `exportfile`.
+/// What YCSB writes at the end of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Closing {
+    /// Measurements, to standard output or to its `exportfile`.
+    pub lines: String,
+    /// Raw data, to standard output or to `measurement.raw.output_file`; empty where none are asked for.
+    pub raw: String,
+}
+
+/// What YCSB writes at the end of a run; `each` are its operations, where the measurement takes each.
 #[must_use]
-pub fn closing(outcome: &Outcome, line: &CommandLine) -> String {
-    let mut all = Vec::new();
+pub fn closing(outcome: &Outcome, line: &CommandLine, each: &[Timed]) -> Closing {
+    let (mut all, mut raw) = (Vec::new(), String::new());
     let mut add = |name: &str, value| {
         all.push(Measurement { metric: "OVERALL".into(), name: name.into(), value });
     };
@@ -30,67 +40,96 @@ pub fn closing(outcome: &Outcome, line: &CommandLine) -> String {
     // YCSB's intended start is the one before which a thread has slept; without a target there is none.
     let has_intended = line.schedule.pace != Pace::Closed;
     if report.interval != Interval::Intended || !has_intended {
-        operations(&mut all, outcome, "", report, |kind| &kind.service);
+        let of =
+            Of { outcome, each, prefix: "", time: |kind| &kind.service, ns: |one| one.service_ns };
+        operations(&mut all, &mut raw, &of, report);
     }
     if report.interval != Interval::Op && has_intended {
         let prefix = if report.interval == Interval::Both { "Intended-" } else { "" };
-        operations(&mut all, outcome, prefix, report, |kind| &kind.response);
+        let of =
+            Of { outcome, each, prefix, time: |kind| &kind.response, ns: |one| one.response_ns };
+        operations(&mut all, &mut raw, &of, report);
     }
-    report.exporter.write(&all)
+    Closing { lines: report.exporter.write(&all), raw }
+}
+
+/// One of the two times of all operations.
+struct Of<'a> {
+    outcome: &'a Outcome,
+    each: &'a [Timed],
+    prefix: &'a str,
+    time: fn(&KindLatency) -> &Latency,
+    ns: fn(&Timed) -> Option<u64>,
+}
+
+impl Of<'_> {
+    /// Every operation of a kind that succeeded, or failed in one of these ways.
+    fn each(&self, kind: &str, failures: &[Option<&str>]) -> Vec<Taken> {
+        let its =
+            self.each.iter().filter(|one| one.kind == kind && failures.contains(&one.failure));
+        its.filter_map(|one| Some(Taken::new(one.end_ns, (self.ns)(one)?))).collect()
+    }
 }
 
 /// YCSB's statuses of what failed (`site.ycsb.Status`), and ours.
 const FAILURES: [(&str, &str); 3] =
     [("ERROR", "error"), ("NOT_FOUND", "not_found"), ("UNEXPECTED_STATE", "unexpected_state")];
 
-fn operations(
-    all: &mut Vec<Measurement>,
-    outcome: &Outcome,
-    prefix: &str,
-    report: &Reporting,
-    time: fn(&KindLatency) -> &Latency,
-) {
+fn operations(all: &mut Vec<Measurement>, raw: &mut String, of: &Of<'_>, report: &Reporting) {
     for (name, kind) in OPERATIONS {
-        let of = |kind: &str| outcome.latency_of(kind).map(time);
-        let succeeded = of(kind);
-        let failed: Vec<(&str, &Latency)> = FAILURES
+        let latency_of = |kind: &str| of.outcome.latency_of(kind).map(of.time);
+        let succeeded = latency_of(kind);
+        let failed: Vec<Failed<'_>> = FAILURES
             .iter()
-            .filter_map(|(status, failure)| Some((*status, of(&format!("{kind}_{failure}"))?)))
+            .filter_map(|(status, name)| {
+                let latency = latency_of(&format!("{kind}_{name}"))?;
+                Some(Failed { status, failures: vec![Some(name)], latency: latency.clone() })
+            })
             .collect();
         // Statuses are counted once, under the operation, also where none succeeded.
-        let is_counted = prefix.is_empty() && kind != "read_modify_write";
+        let is_counted = of.prefix.is_empty() && kind != "read_modify_write";
         let mut returned = Vec::new();
         if is_counted {
             returned.extend(succeeded.map(|latency| ("OK", latency.count)));
-            returned.extend(failed.iter().map(|(status, latency)| (*status, latency.count)));
+            returned.extend(failed.iter().map(|one| (one.status, one.latency.count)));
         }
-        let name = format!("{prefix}{name}");
+        let name = format!("{}{name}", of.prefix);
         if succeeded.is_some() || !returned.is_empty() {
             let none = Latency::default();
             let latency = succeeded.unwrap_or(&none);
-            Operation { all, name: String::new(), latency, returned }.measure(&name, report);
+            let each = of.each(kind, &[None]);
+            Operation { all, raw, name: String::new(), latency, each, returned }
+                .measure(&name, report);
         }
-        for (status, latency) in apart(&failed, report) {
-            let name = format!("{name}-{status}");
-            let latency = &latency;
-            Operation { all, name: String::new(), latency, returned: Vec::new() }
+        for one in apart(failed, report) {
+            let (name, latency) = (format!("{name}-{}", one.status), &one.latency);
+            let each = of.each(kind, &one.failures);
+            Operation { all, raw, name: String::new(), latency, each, returned: Vec::new() }
                 .measure(&name, report);
         }
     }
 }
 
-/// Times of what failed by the names that YCSB gives them: `FAILED` but for statuses that are told apart
+/// What failed in some ways, under YCSB's name for them.
+struct Failed<'a> {
+    status: &'static str,
+    failures: Vec<Option<&'a str>>,
+    latency: Latency,
+}
+
+/// What failed under the names that YCSB gives its times: `FAILED` but for statuses that are told apart
 /// (`reportlatencyforeacherror`, `latencytrackederrors`).
-fn apart<'a>(failed: &[(&'a str, &Latency)], report: &Reporting) -> Vec<(&'a str, Latency)> {
-    let is_apart = |status: &str| {
-        report.each_error || report.tracked_errors.iter().any(|tracked| tracked == status)
+fn apart<'a>(failed: Vec<Failed<'a>>, report: &Reporting) -> Vec<Failed<'a>> {
+    let is_apart = |one: &Failed<'_>| {
+        report.each_error || report.tracked_errors.iter().any(|tracked| tracked == one.status)
     };
-    let (apart, together): (Vec<_>, Vec<_>) =
-        failed.iter().copied().partition(|(status, _)| is_apart(status));
-    let mut all: Vec<(&str, Latency)> =
-        apart.into_iter().map(|(status, latency)| (status, latency.clone())).collect();
+    let (mut all, together): (Vec<_>, Vec<_>) = failed.into_iter().partition(is_apart);
     if !together.is_empty() {
-        all.push(("FAILED", Latency::sum(together.into_iter().map(|(_, latency)| latency))));
+        all.push(Failed {
+            status: "FAILED",
+            latency: Latency::sum(together.iter().map(|one| &one.latency)),
+            failures: together.into_iter().flat_map(|one| one.failures).collect(),
+        });
     }
     all
 }
@@ -98,8 +137,11 @@ fn apart<'a>(failed: &[(&'a str, &Latency)], report: &Reporting) -> Vec<(&'a str
 /// The latencies of one operation, on their way to its measurements.
 struct Operation<'a> {
     all: &'a mut Vec<Measurement>,
+    raw: &'a mut String,
     name: String,
     latency: &'a Latency,
+    /// Every one, where the measurement takes each.
+    each: Vec<Taken>,
     /// Statuses and how often each was returned.
     returned: Vec<(&'static str, u64)>,
 }
@@ -117,6 +159,12 @@ impl Operation<'_> {
             MeasurementType::HdrAndHistogram => {
                 self.hdr(format!("Hdr{name}"), report);
                 self.histogram(format!("Bucket{name}"), report);
+            }
+            MeasurementType::TimeSeries => self.time_series(name.into(), report),
+            MeasurementType::Raw => self.raw(name.into(), report),
+            MeasurementType::HdrAndRaw => {
+                self.hdr(format!("Hdr{name}"), report);
+                self.raw(format!("Raw{name}"), report);
             }
         }
     }
@@ -197,6 +245,32 @@ impl Operation<'_> {
             let beyond = beyond.map(|(_, count)| count).sum();
             self.add(format!(">{}", report.histogram_buckets), Value::Whole(beyond));
         }
+    }
+}
+
+impl Operation<'_> {
+    /// `OneMeasurementTimeSeries`.
+    fn time_series(&mut self, name: String, report: &Reporting) {
+        self.name = name;
+        self.count_and_mean();
+        self.least_and_most((Value::MinusOne, Value::MinusOne));
+        self.returned();
+        for (ms, mean_us) in each::series(&self.each, report.granularity_ms) {
+            self.add(ms.to_string(), Value::Double(mean_us));
+        }
+    }
+
+    /// `OneMeasurementRaw`.
+    fn raw(&mut self, name: String, report: &Reporting) {
+        each::write_raw(self.raw, &name, &self.each);
+        self.name = name;
+        self.add("Total Operations", Value::Whole(self.each.len() as u64));
+        if !report.has_no_summary && !self.each.is_empty() {
+            for (name, value) in each::summary(&self.each) {
+                self.add(name, value);
+            }
+        }
+        self.returned();
     }
 }
 

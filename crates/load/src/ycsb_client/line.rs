@@ -46,6 +46,23 @@ pub enum MeasurementType {
     Histogram,
     /// `hdrhistogram+histogram`.
     HdrAndHistogram,
+    /// `timeseries`: mean latencies of stretches of time.
+    TimeSeries,
+    /// `raw`: every operation.
+    Raw,
+    /// `hdrhistogram+raw`.
+    HdrAndRaw,
+}
+
+impl MeasurementType {
+    /// Whether it takes every operation with its time.
+    #[must_use]
+    pub fn takes_each(self) -> bool {
+        matches!(
+            self,
+            MeasurementType::TimeSeries | MeasurementType::Raw | MeasurementType::HdrAndRaw
+        )
+    }
 }
 
 /// What to print and write.
@@ -61,6 +78,12 @@ pub struct Reporting {
     pub measurement: MeasurementType,
     /// Buckets of the histogram of milliseconds; what is longer is counted together.
     pub histogram_buckets: u64,
+    /// Length of the stretches of a time series, in ms.
+    pub granularity_ms: u64,
+    /// The file for raw data; `None` for standard output.
+    pub raw_file: Option<PathBuf>,
+    /// Whether raw data come without a summary.
+    pub has_no_summary: bool,
     /// Whether all buckets are printed.
     pub is_verbose: bool,
     /// Whether the times of each status of what failed are told apart.

@@ -6,6 +6,7 @@
 
 mod assemble;
 mod closing;
+mod each;
 mod export;
 mod help;
 mod jdbc_url;
@@ -13,7 +14,7 @@ mod line;
 mod properties;
 mod published;
 
-pub use closing::{beyond, closing, status};
+pub use closing::{Closing, beyond, closing, status};
 pub use export::Exporter;
 pub use help::help;
 pub use line::{Command, CommandLine, Interval, MeasurementType, Reporting, parse};
