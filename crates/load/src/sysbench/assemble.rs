@@ -43,7 +43,7 @@ pub(super) fn assemble(
         capacity: capacity(given)?,
         hosts: hosts(given),
         preflight: given.switch("preflight")?,
-        warnings: old::warnings(given, recipe),
+        warnings: old::warnings(given, recipe).into_iter().map(str::to_owned).collect(),
     };
     match command {
         Command::Run | Command::Capacity => check_rows(&line.schema)?,
@@ -53,7 +53,7 @@ pub(super) fn assemble(
     line.workload.check_tables(&line.schema)?;
     line.schedule.check()?;
     if command == Command::Run {
-        line.warnings.extend(endless(&line.schedule));
+        line.warnings.extend(endless(&line.schedule).map(str::to_owned));
     }
     check_hosts(&line)?;
     Ok(line)

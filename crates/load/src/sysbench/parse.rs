@@ -104,7 +104,7 @@ pub struct CommandLine {
     /// Whether to check limits before a run.
     pub preflight: bool,
     /// What to say on standard error before anything is done.
-    pub warnings: Vec<&'static str>,
+    pub warnings: Vec<String>,
 }
 
 /// Reads the words after the program's name: options as `--name=value` or `--name value`, with dashes or underscores,
@@ -145,7 +145,10 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
             refuse_included(command, &positional, &given)?;
             let chosen = old::run_by(chosen, &given);
             old::check(&given, chosen)?;
-            assemble(command, Some(chosen), &given)
+            let mut line = assemble(command, Some(chosen), &given)?;
+            let names = positional.iter().map(String::as_str).chain([given.text("test")]);
+            line.warnings.extend(names.filter_map(|name| not_read(name, chosen)));
+            Ok(line)
         }
         (Some(_), None) => {
             let names = Recipe::ALL.map(Recipe::name).join(", ");
@@ -179,6 +182,19 @@ fn refuse_included(command: Command, words: &[String], given: &Given) -> Result<
         )),
         _ => Ok(()),
     }
+}
+
+/// Directories in which sysbench's own scripts are, by how their paths end.
+const OWN_DIRECTORIES: [&str; 4] = ["share/sysbench", "oltp_legacy", "tests/db", "src/lua"];
+
+/// That a script of somebody's own has the name of one of sysbench's, which is run in its place.
+fn not_read(name: &str, recipe: Recipe) -> Option<String> {
+    let (directory, _) = name.rsplit_once('/').unwrap_or((".", name));
+    let is_own = OWN_DIRECTORIES.iter().any(|own| directory.ends_with(own));
+    let is_script = name.ends_with(".lua") && std::path::Path::new(name).is_file();
+    (is_script && !is_own).then(|| {
+        format!("`{name}` is not read: what runs is sysbench's own script, as {}", recipe.name())
+    })
 }
 
 /// Options of fileio do nothing to tables.

@@ -285,6 +285,22 @@ fn what_sysbench_takes_for_no_limit_and_for_no_rows_is_taken() {
 }
 
 #[test]
+fn a_script_of_ones_own_by_the_name_of_sysbenchs_is_said_not_to_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = directory.path().join("oltp_read_write.lua");
+    let line = |path: &std::path::Path| parsed(&format!("{} run", path.display()));
+    assert!(line(&own).warnings.is_empty(), "there is no such file");
+    std::fs::write(&own, "").unwrap();
+    let told = line(&own).warnings;
+    assert!(told[0].contains("is not read") && told[0].contains("oltp_read_write"), "{told:?}");
+    let bundled = directory.path().join("share/sysbench");
+    std::fs::create_dir_all(&bundled).unwrap();
+    let bundled = bundled.join("oltp_read_write.lua");
+    std::fs::write(&bundled, "").unwrap();
+    assert!(line(&bundled).warnings.is_empty());
+}
+
+#[test]
 fn nonsense_is_refused_in_one_line() {
     for line in [
         "oltp_insert run --bogus=3",
