@@ -108,6 +108,16 @@ pub enum Loss {
         /// In its log's words.
         reason: String,
     },
+    /// All checks passed, the server shut down in order, and did not start on the same files afterwards.
+    NextStart {
+        /// In its log's words.
+        reason: String,
+    },
+    /// The server ended under load before the next power cut, which found it gone.
+    EndedUnderLoad {
+        /// In its log's words.
+        reason: String,
+    },
     /// `innochecksum` refuses a file.
     File {
         /// Relative to the data directory.

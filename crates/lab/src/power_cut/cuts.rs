@@ -48,6 +48,14 @@ pub(super) struct Cuts<'a> {
     directory: PathBuf,
 }
 
+/// Load and power cut, as seen from outside.
+struct Loaded {
+    survival: Survival,
+    sent: Vec<Sent>,
+    /// That the server ended before the power was cut.
+    ended: Option<Loss>,
+}
+
 /// What came up again after a cut.
 #[derive(Default)]
 struct Came {
@@ -171,7 +179,7 @@ impl<'a> Cuts<'a> {
         let is_drive = self.config.rig.kind == RigKind::Drive;
         let drawn = draw(seed, self.cutting.spec.load_ms, is_drive);
         let began = Instant::now();
-        let (survival, sent) = self.load_and_cut(&drawn)?;
+        let Loaded { survival, sent, ended } = self.load_and_cut(&drawn)?;
         let loaded_ms = began.elapsed().as_secs_f64() * 1e3;
         let mut cut = PowerCut {
             config: self.name.to_owned(),
@@ -189,19 +197,26 @@ impl<'a> Cuts<'a> {
         };
         if self.replica.is_some() {
             self.take_over(&sent)?.tell(&mut cut);
+            cut.losses.splice(0..0, ended);
         } else {
-            self.come_up_or_keep(sent, &mut cut)?;
+            self.come_up_or_keep(sent, ended, &mut cut)?;
         }
         Ok(cut)
     }
 
     /// Brings up again what lost its power; if that lost something, keeps it as the power cut left it.
-    fn come_up_or_keep(&mut self, sent: Vec<Sent>, cut: &mut PowerCut) -> Result<()> {
+    fn come_up_or_keep(
+        &mut self,
+        sent: Vec<Sent>,
+        ended: Option<Loss>,
+        cut: &mut PowerCut,
+    ) -> Result<()> {
         self.rig.clear()?;
         let image = self.directory.join("cut.img");
         self.rig.save_media(&image)?;
         let before = self.expected.clone();
         self.come_up(&sent)?.tell(cut);
+        cut.losses.splice(0..0, ended);
         if !cut.is_survived() {
             self.throw_away()?;
             let (config, number) = (self.name.to_owned(), cut.number);
@@ -294,8 +309,8 @@ impl<'a> Cuts<'a> {
     }
 
     /// Loads the server, cuts the power and kills the server; what survived, and what the writers had said by then.
-    fn load_and_cut(&mut self, drawn: &Drawn) -> Result<(Survival, Vec<Sent>)> {
-        let running = self.running.take().context("no server runs")?;
+    fn load_and_cut(&mut self, drawn: &Drawn) -> Result<Loaded> {
+        let mut running = self.running.take().context("no server runs")?;
         let order = CutOrder {
             moment: drawn.moment,
             within_ms: self.cutting.spec.load_ms / 2,
@@ -306,26 +321,28 @@ impl<'a> Cuts<'a> {
         let workload = self.workload();
         let (rig, replica) = (&mut self.rig, &mut self.replica);
         let (cutting, config) = (self.cutting, self.config);
-        let survival = std::thread::scope(|scope| {
+        let (survival, ended) = std::thread::scope(|scope| {
             let begun = writers::begin(scope, &socket, &self.expected, &said, &stop);
             if let (Ok(_), Some(workload)) = (&begun, workload) {
                 let place = endpoint(running.server.socket());
                 let stop = &stop;
                 scope.spawn(move || load_beside(cutting, config, &place, workload, stop));
             }
-            let cut = begun.and_then(|()| {
+            if begun.is_ok() {
                 std::thread::sleep(drawn.load);
-                let cut = rig.cut_power(&order);
-                replica.iter_mut().for_each(Replica::cut_off);
-                cut
-            });
+            }
+            let ended = running.ended_under_load(begun.is_err());
+            let cut = begun.or_else(|error| matches!(ended, Ok(Some(_))).then_some(()).ok_or(error));
+            let cut = cut.and_then(|()| rig.cut_power(&order));
+            replica.iter_mut().for_each(Replica::cut_off);
             // The server goes with the power, and with it all who talk to it.
             stop.store(true, Ordering::Relaxed);
             running.kill()?;
-            cut
+            anyhow::Ok((cut?, ended?))
         })?;
         self.cutting.interrupt.check()?;
-        Ok((survival, said.iter().map(Said::sent).collect()))
+        let ended = ended.map(|reason| Loss::EndedUnderLoad { reason });
+        Ok(Loaded { survival, sent: said.iter().map(Said::sent).collect(), ended })
     }
 
     /// Brings up rig and server, checks all that they have, and leaves the server running if nothing is wrong.
@@ -360,14 +377,18 @@ impl<'a> Cuts<'a> {
         Ok(came)
     }
 
-    /// Stops the server, has every page looked at, and starts it again if it `goes_on`.
+    /// Stops the server, has every page looked at, and starts it again if it `goes_on`. A start that fails then is a loss of this cut:
+    /// recovery may leave damage that no check finds.
     fn check_pages(&mut self, goes_on: bool) -> Result<Vec<Loss>> {
         if let Err(error) = self.stop_in_order() {
             return Ok(vec![Loss::ServerEnded { reason: one_line(&error) }]);
         }
         let losses = check_files(self.config, &self.rig.data_dir())?;
         if losses.is_empty() && goes_on {
-            self.running = Some(self.start()?);
+            match self.start() {
+                Ok(running) => self.running = Some(running),
+                Err(error) => return Ok(vec![Loss::NextStart { reason: one_line(&error) }]),
+            }
         }
         Ok(losses)
     }

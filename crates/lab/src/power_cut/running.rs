@@ -81,6 +81,19 @@ impl Running {
         Ok(kept.commits != durability::Commits::AtCommit)
     }
 
+    /// How the server ended by itself, in one line; `None` while it runs. If it `must_have`, because it refuses connections, it is
+    /// given time to end.
+    ///
+    /// # Errors
+    /// What `waitpid` answered.
+    pub(super) fn ended_under_load(&mut self, must_have: bool) -> Result<Option<String>> {
+        if !must_have && self.server.is_running()? {
+            return Ok(None);
+        }
+        let ended = self.server.ended_while("under load")?;
+        Ok(ended.map(|reason| assay_base::text::on_one_line(&reason)))
+    }
+
     /// Kills it, as a power cut does.
     ///
     /// # Errors

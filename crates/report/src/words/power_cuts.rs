@@ -110,6 +110,12 @@ pub fn loss(loss: &Loss) -> String {
         Loss::Server { reason } => format!("the server did not start: {reason}"),
         Loss::TakeOver { reason } => format!("the replica did not take over: {reason}"),
         Loss::ServerEnded { reason } => format!("the server ended while it was checked: {reason}"),
+        Loss::NextStart { reason } => {
+            format!("all checks passed, but the server did not start again afterwards: {reason}")
+        }
+        Loss::EndedUnderLoad { reason } => {
+            format!("the server ended before the power was cut: {reason}")
+        }
         Loss::File { file, reason } => format!("innochecksum refuses {file}: {reason}"),
         Loss::Table { table, reason } => format!("CHECK TABLE {table}: {reason}"),
         Loss::Commits { writer, acknowledged, found } => format!(
