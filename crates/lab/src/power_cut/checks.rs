@@ -1,11 +1,11 @@
 //! What is checked of a server that has come up again: every table, every row of the writers, and, once it is down, every page.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use assay_innodb::{doublewrite, tablespaces};
 use assay_load::{Endpoint, Schema};
 use assay_mysql::{ClientSession, SessionError};
 use assay_packages::command;
@@ -151,7 +151,7 @@ pub(super) fn files(binary: &Binary, data_dir: &Path, page_bytes: u64) -> Result
         bail!("{} is missing: it comes with the server's package", program.display());
     }
     let mut losses = Vec::new();
-    for file in tablespaces(data_dir)? {
+    for file in tablespaces::files(data_dir)? {
         for pages in checked_pages(&file, page_bytes)? {
             let mut command = command(&program, binary.loader.as_ref());
             command.args(pages.options()).arg(&file);
@@ -182,7 +182,7 @@ impl Pages {
 fn checked_pages(file: &Path, page_bytes: u64) -> Result<Vec<Pages>> {
     let is_system = file.file_name().is_some_and(|name| name == "ibdata1");
     let buffers =
-        if is_system { doublewrite_blocks(&File::open(file)?, page_bytes)? } else { None };
+        if is_system { doublewrite::blocks(&File::open(file)?, page_bytes)? } else { None };
     let Some(mut blocks) = buffers else { return Ok(vec![Pages(None)]) };
     blocks.sort_unstable();
     let last = file.metadata()?.len() / page_bytes - 1;
@@ -192,7 +192,7 @@ fn checked_pages(file: &Path, page_bytes: u64) -> Result<Vec<Pages>> {
         if block > from {
             ranges.push(Pages(Some((from, block - 1))));
         }
-        from = block + DOUBLEWRITE_BLOCK_PAGES;
+        from = block + doublewrite::BLOCK_PAGES;
     }
     if from <= last {
         ranges.push(Pages(Some((from, last))));
@@ -200,86 +200,9 @@ fn checked_pages(file: &Path, page_bytes: u64) -> Result<Vec<Pages>> {
     Ok(ranges)
 }
 
-/// Pages of each of the two parts of a doublewrite buffer in the system tablespace.
-const DOUBLEWRITE_BLOCK_PAGES: u64 = 64;
-
-/// Where the two parts begin, if there are any: page 5 of the system tablespace says so, 200 bytes before its end, behind the header of a
-/// segment (`trx0sys.h` of MariaDB and of MySQL before 8.0.20: `TRX_SYS_DOUBLEWRITE`, `_MAGIC` 10, `_BLOCK1` 14, `_BLOCK2` 18).
-fn doublewrite_blocks(file: &File, page_bytes: u64) -> Result<Option<[u64; 2]>> {
-    const MAGIC: u32 = 536_853_855;
-    let mut header = [0; 12];
-    file.read_exact_at(&mut header, 6 * page_bytes - 200 + 10)?;
-    let word = |at: usize| {
-        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-    };
-    Ok((word(0) == MAGIC).then(|| [word(4).into(), word(8).into()]))
-}
-
-/// System, undo and table spaces of a data directory, by their names (MySQL reference manual, "InnoDB On-Disk Structures").
-fn tablespaces(data_dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    let mut left = vec![data_dir.to_owned()];
-    while let Some(directory) = left.pop() {
-        for entry in std::fs::read_dir(&directory)? {
-            let entry = entry?;
-            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            // Those for temporary tables are made anew at each start.
-            let is_temporary = name.starts_with("ibtmp") || name.starts_with('#');
-            if entry.file_type()?.is_dir() && !is_temporary {
-                left.push(path);
-            } else if is_tablespace(&name) && !is_temporary {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-fn is_tablespace(name: &str) -> bool {
-    let is_kind = |kind: &str| Path::new(name).extension().is_some_and(|it| it == kind);
-    let has_number = |word: &str| {
-        name.strip_prefix(word).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    is_kind("ibd")
-        || is_kind("ibu")
-        || has_number("ibdata")
-        || has_number("undo_")
-        || has_number("undo")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tablespaces_are_told_from_other_files() {
-        let directory = tempfile::tempdir().unwrap();
-        let files = [
-            "ibdata1",
-            "undo_001",
-            "undo002",
-            "mysql.ibd",
-            "db/t.ibd",
-            "ibtmp1",
-            "#innodb_temp/temp_1.ibt",
-            "#ib_16384_0.dblwr",
-            "#innodb_redo/#ib_redo9",
-            "auto.cnf",
-            "db/t.frm",
-        ];
-        for file in files {
-            let path = directory.path().join(file);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, b"").unwrap();
-        }
-        let found = tablespaces(directory.path()).unwrap();
-        let names: Vec<_> = found
-            .iter()
-            .map(|path| path.strip_prefix(directory.path()).unwrap().to_str().unwrap())
-            .collect();
-        assert_eq!(names, ["db/t.ibd", "ibdata1", "mysql.ibd", "undo002", "undo_001"]);
-    }
 
     #[test]
     fn copies_of_pages_need_not_be_whole() {

@@ -332,7 +332,8 @@ impl<'a> Cuts<'a> {
                 std::thread::sleep(drawn.load);
             }
             let ended = running.ended_under_load(begun.is_err());
-            let cut = begun.or_else(|error| matches!(ended, Ok(Some(_))).then_some(()).ok_or(error));
+            let cut =
+                begun.or_else(|error| matches!(ended, Ok(Some(_))).then_some(()).ok_or(error));
             let cut = cut.and_then(|()| rig.cut_power(&order));
             replica.iter_mut().for_each(Replica::cut_off);
             // The server goes with the power, and with it all who talk to it.

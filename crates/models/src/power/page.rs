@@ -1,18 +1,10 @@
 //! InnoDB's pages, recognised by what they say of themselves.
 
-use serde::{Deserialize, Serialize};
+pub use assay_innodb::PageName;
+use assay_innodb::page::word;
 
 /// A page of the default size, in bytes.
 pub const PAGE_BYTES: usize = 16 << 10;
-
-/// A page, by the number of its tablespace and its own in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct PageName {
-    /// Number of the tablespace.
-    pub space: u32,
-    /// Number of the page in it.
-    pub page: u32,
-}
 
 /// The pages that a write is made of, with the place of each in it; nothing of what is not made of pages alone.
 ///
@@ -33,8 +25,4 @@ fn is_page(page: &[u8; PAGE_BYTES]) -> bool {
     let (high, low) = (word(page, 16), word(page, 20));
     // A server that wrote a gigabyte a second for a year would be at 2^55 bytes.
     low != 0 && high < 1 << 24 && low == word(page, PAGE_BYTES - 4)
-}
-
-fn word(page: &[u8; PAGE_BYTES], at: usize) -> u32 {
-    u32::from_be_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
 }
