@@ -115,6 +115,25 @@ fn each_page(
     Ok(())
 }
 
+/// The highest LSN of all pages.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn newest_lsn(spaces: &Tablespaces) -> Result<u64> {
+    let slots = slots(spaces, None)?;
+    let slots: HashSet<(&Path, u64)> =
+        slots.iter().map(|slot| (&*slot.file, slot.offset)).collect();
+    let mut newest = 0;
+    for file in &spaces.files {
+        each_page(file, spaces.page_bytes, |_, offset, page| {
+            if page.state == State::Whole && !slots.contains(&(&*file.path, offset)) {
+                newest = newest.max(page.lsn);
+            }
+        })?;
+    }
+    Ok(newest)
+}
+
 impl Comparison {
     /// Whether the page is torn.
     #[must_use]

@@ -6,6 +6,7 @@
 //! - [`monitor`] asks every layer once a second, and declares in advance what it will tell
 //! - [`run`] brings the runs of a plan through both, one after the other
 //! - [`power_cut`] cuts the power under load, and finds out what that loses
+//! - [`torn`] tears pages by hand and says what servers make of them; helps a data directory that does not start
 //! - [`hosts`] does the same across several machines
 
 pub mod calibrate;
@@ -14,3 +15,4 @@ pub mod monitor;
 pub mod power_cut;
 pub mod rig;
 pub mod run;
+pub mod torn;

@@ -76,6 +76,8 @@ pub struct Repaired {
     pub redo_bytes: Option<u64>,
     /// Pages that it took from the doublewrite buffer.
     pub doublewrite_pages: u64,
+    /// LSN of the checkpoint from which it began.
+    pub checkpoint: Option<u64>,
 }
 
 /// Reads what recovery says: at which checkpoint it begins, how far it has scanned, which pages it takes from the doublewrite buffer.
@@ -97,7 +99,7 @@ pub(super) fn repaired(text: &str) -> Repaired {
         }
     }
     let redo_bytes = from.zip(to).map(|(from, to): (u64, u64)| to.saturating_sub(from));
-    Repaired { redo_bytes, doublewrite_pages }
+    Repaired { redo_bytes, doublewrite_pages, checkpoint: from }
 }
 
 /// The number behind the first `=`.
@@ -168,13 +170,23 @@ t 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence numbe
 t 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 19751478
 t 1 [Note] [MY-013543] [InnoDB] Recovered page [page id: space=5, page number=7] from the doublewrite buffer.
 ";
-        assert_eq!(repaired(mysql), Repaired { redo_bytes: Some(47_533), doublewrite_pages: 1 });
+        assert_eq!(
+            repaired(mysql),
+            Repaired {
+                redo_bytes: Some(47_533),
+                doublewrite_pages: 1,
+                checkpoint: Some(19_703_945)
+            }
+        );
         let mariadb = "\
 t 0 [Note] InnoDB: Starting crash recovery from checkpoint LSN=45502
 t 0 [Note] InnoDB: Recovered page [page id: space=5, page number=7] from the doublewrite buffer.
 t 0 [Note] InnoDB: End of log at LSN=46012
 ";
-        assert_eq!(repaired(mariadb), Repaired { redo_bytes: Some(510), doublewrite_pages: 1 });
+        assert_eq!(
+            repaired(mariadb),
+            Repaired { redo_bytes: Some(510), doublewrite_pages: 1, checkpoint: Some(45_502) }
+        );
         assert_eq!(repaired(MYSQL), Repaired::default());
     }
 

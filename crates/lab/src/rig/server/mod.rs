@@ -64,6 +64,19 @@ pub fn process_of(server: &Server) -> Resource {
     Resource::Process { pid, start_ticks }
 }
 
+/// Makes the directory for a server's socket and log, for the caller who wants to keep it over several starts.
+///
+/// # Errors
+/// It cannot be made, or others have access to it.
+pub fn make_run_dir(directory: &Path) -> Result<()> {
+    places::make_private(directory)
+}
+
+/// What recovery did, by the log of a server that may not have come up.
+pub fn repaired_in(log: &Path) -> Repaired {
+    error_log::repaired(&error_log::read_from(log, 0))
+}
+
 /// The server that `wanted` asks for; when none is there and none was named by path, one is fetched into the cache.
 /// `progress` gets a plain line for each step that takes time.
 ///

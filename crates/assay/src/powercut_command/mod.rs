@@ -1,5 +1,7 @@
 //! `assay powercut`: the power goes under load, everything comes up again, and every page and every committed row is checked.
 
+mod tear;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -15,7 +17,7 @@ use assay_plan::{Form, Plan};
 use assay_report::words::power_cuts as words;
 use assay_study::{PowerCut, Store};
 use assay_system::interrupt::Interrupt;
-use clap::Args;
+use clap::{Args, Subcommand};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::json;
@@ -25,6 +27,7 @@ use crate::print::{self, Living};
 
 /// Cut the power under load again and again: does a configuration lose pages or commits?
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(after_help = "\
 Examples:
   assay powercut powercut --quick              a built-in plan, in ten minutes
@@ -32,13 +35,29 @@ Examples:
   assay powercut plan.toml --config 'torn'     one of its configurations
   assay powercut plan.toml --repeat study/power-cuts/torn-3
                                                recover a kept disk once more
+  assay powercut tear                          tear pages by hand
 
 The disk is an image with a volatile cache, or a software drive on one: a power cut takes what was not flushed, in part or whole. Cuts that the study has are not repeated.
 
 Exit codes: 0 nothing was lost, 1 something was lost, 2 error.")]
 pub struct PowercutArgs {
+    #[command(subcommand)]
+    action: Option<Action>,
+    #[command(flatten)]
+    cut: CutArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Tear pages by hand, and start the server on each
+    Tear(tear::TearArgs),
+}
+
+#[derive(Debug, Args)]
+struct CutArgs {
     /// A TOML file, or the name of a built-in plan if no such file exists
-    plan: PathBuf,
+    #[arg(required = true)]
+    plan: Option<PathBuf>,
     /// Its quick profile: fewer cuts
     #[arg(long)]
     quick: bool,
@@ -69,10 +88,18 @@ pub struct PowercutArgs {
 /// # Errors
 /// What kept it from being tried.
 pub fn run(args: &PowercutArgs) -> Result<ExitCode> {
+    match &args.action {
+        Some(Action::Tear(args)) => tear::run(args),
+        None => cut(&args.cut),
+    }
+}
+
+fn cut(args: &CutArgs) -> Result<ExitCode> {
+    let plan = args.plan.as_ref().context("no plan was given")?;
     let form = if args.quick { Form::Quick } else { Form::Full };
-    let mut read = Plan::read(&args.plan, form)?;
+    let mut read = Plan::read(plan, form)?;
     args.over.put_into(&mut read.plan);
-    let study = args.over.study(&args.plan, args.quick);
+    let study = args.over.study(plan, args.quick);
     let kept = args.repeat.as_deref().map(Kept::new);
     let configs = match &kept {
         Some(kept) => vec![kept.name()?.0],
@@ -91,7 +118,7 @@ pub fn run(args: &PowercutArgs) -> Result<ExitCode> {
         keep: args.keep,
         interrupt: &interrupt,
     };
-    let progress = Progress::new(&args.plan, &study);
+    let progress = Progress::new(plan, &study);
     match kept {
         Some(kept) => repeat(&wanted, &kept, &progress),
         None => {

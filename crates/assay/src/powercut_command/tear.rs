@@ -1,0 +1,206 @@
+//! `assay powercut tear`: pages are torn by hand, and a server is started on each.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use assay_base::text::on_one_line;
+use assay_lab::rig::server::{self, Wanted as WantedServer};
+use assay_lab::torn::{self, Case, End, Experiment, Kind, Restored, Row, Target, Trial, Wanted};
+use assay_system::interrupt::Interrupt;
+use assay_system::ledger::Ledger;
+use assay_system::resource::Resource;
+use clap::{Args, ValueEnum};
+
+use crate::print;
+
+/// Tear pages by hand, with older and newest copies in the doublewrite buffer: does the server start?
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay powercut tear                            the server found or downloaded
+  assay powercut tear --server /usr/sbin/mysqld --json
+  assay powercut tear --page transaction-system --keep kept
+                                                 keep what does not start
+
+A server changes rows in three rounds and is killed, so that three versions of each page are known. Then the first 4 KiB of a page are set back to the version before, the newest copy and one from before the checkpoint are put in the doublewrite buffer, and the server starts. Nothing depends on chance.
+
+Exit codes: 0 the server restored every page from its newest copy, 1 it did not, 2 error.")]
+pub struct TearArgs {
+    /// Only pages of this kind (repeatable) [default: all]
+    #[arg(long, value_name = "KIND")]
+    page: Vec<Page>,
+    /// Server program, or a directory with one [default: the one found or downloaded]
+    #[arg(long, value_name = "PATH")]
+    server: Option<PathBuf>,
+    /// Directory for temporary data directories, some 600 MiB
+    #[arg(long, value_name = "DIRECTORY", default_value = ".")]
+    location: PathBuf,
+    /// Keep the data directories that do not come up whole in this new directory
+    #[arg(long, value_name = "DIRECTORY")]
+    keep: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Page {
+    /// Page 5 of the system tablespace
+    TransactionSystem,
+    /// Another page of the system tablespace
+    System,
+    /// Page 0 of an undo tablespace
+    UndoFirst,
+    /// A page of undo records
+    Undo,
+    /// Page 0 of mysql.ibd (MariaDB: of ibdata1)
+    DictionaryFirst,
+    /// A leaf of an index of the dictionary
+    Dictionary,
+    /// Page 0 of a table's file
+    TableFirst,
+    /// A leaf of a table
+    Table,
+}
+
+/// Tears, starts and prints.
+///
+/// # Errors
+/// What kept it from being tried.
+pub fn run(args: &TearArgs) -> Result<ExitCode> {
+    let interrupt = Interrupt::listen()?;
+    let say = |text: &str| print::note(format_args!("  {text}"));
+    let location = args.location.canonicalize().with_context(|| {
+        format!("the location {} is not a directory; give another", args.location.display())
+    })?;
+    server::check_places(&location)?;
+    let binary = server::find_or_fetch(&WantedServer::named(args.server.as_ref()), &say)?;
+    let keep = args.keep.as_deref().map(std::path::absolute).transpose()?;
+    if let Some(keep) = &keep {
+        std::fs::create_dir(keep).with_context(|| format!("cannot make {}", keep.display()))?;
+    }
+    let ledger = Ledger::open()?;
+    let directory = location.join(format!("assay-tear-{}", std::process::id()));
+    let resource = Resource::Directory { path: directory.clone() };
+    let (_made, ()) = ledger.make(resource, || {
+        std::fs::create_dir(&directory)
+            .with_context(|| format!("cannot make {}", directory.display()))
+    })?;
+    let kinds: Vec<Kind> = args.page.iter().map(|page| page.kind()).collect();
+    let found = torn::experiment(&Wanted {
+        binary: &binary,
+        directory: &directory,
+        kinds: &kinds,
+        keep: keep.as_deref(),
+        ledger: &ledger,
+        interrupt: &interrupt,
+        say: &say,
+    })?;
+    if args.json {
+        print::line(serde_json::to_string_pretty(&found)?);
+    } else {
+        lines(&found).into_iter().for_each(print::line);
+    }
+    Ok(if is_right(&found) { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+impl Page {
+    fn kind(self) -> Kind {
+        match self {
+            Page::TransactionSystem => Kind::TransactionSystem,
+            Page::System => Kind::System,
+            Page::UndoFirst => Kind::UndoFirst,
+            Page::Undo => Kind::Undo,
+            Page::DictionaryFirst => Kind::DictionaryFirst,
+            Page::Dictionary => Kind::Dictionary,
+            Page::TableFirst => Kind::TableFirst,
+            Page::Table => Kind::Table,
+        }
+    }
+}
+
+fn is_right(found: &Experiment) -> bool {
+    found.pages.iter().flat_map(|one| &one.rows).all(|row| {
+        matches!(row.trial.end, End::Whole { .. }) && row.trial.restored != Some(Restored::Older)
+    })
+}
+
+fn lines(found: &Experiment) -> Vec<String> {
+    let mut lines = vec![found.server.clone(), format!("whole pages: {}", ended(&found.control))];
+    for one in &found.pages {
+        lines.push(match &one.target {
+            None => format!("{}: not written in each round, not tried", kind_word(one.kind)),
+            Some(target) => page(one.kind, target),
+        });
+        lines.extend(one.rows.iter().flat_map(row));
+    }
+    lines
+}
+
+fn page(kind: Kind, target: &Target) -> String {
+    let [older, old, newest] = target.lsns;
+    format!(
+        "{}: page {} of tablespace {} ({}), LSN {old} at its head, {newest} at its end; newest copy {newest}, older copy {older}",
+        kind_word(kind),
+        target.name.page,
+        target.name.space,
+        target.file
+    )
+}
+
+fn row(row: &Row) -> Vec<String> {
+    let copies = match row.case {
+        Case::Newest => "newest copy alone",
+        Case::NewestThenOlder => "newest copy first, then the older",
+        Case::OlderThenNewest => "older copy first, then the newest",
+    };
+    let restored = match row.trial.restored {
+        Some(Restored::Older) => "restored from the OLDER copy; ",
+        Some(Restored::Newest) => "restored from the newest copy; ",
+        Some(Restored::Not) => "not restored; ",
+        Some(Restored::Other) => "restored, read too late to see from which copy; ",
+        None => "",
+    };
+    let mut lines = vec![format!("  {copies}: {restored}{}", ended(&row.trial))];
+    if let Some(kept) = &row.kept {
+        lines.push(format!("    kept in {}", kept.display()));
+    }
+    lines
+}
+
+/// How a server took a directory, in words.
+pub(super) fn ended(trial: &Trial) -> String {
+    match &trial.end {
+        End::Whole { tables } => format!("starts, {tables} tables and all rows whole"),
+        End::NotStarted { reason } => format!("DOES NOT START: {}", shown(reason)),
+        End::Ended { reason } => format!("ENDS after it has started: {}", shown(reason)),
+        End::Table { table, reason } => format!("starts, {table} is DAMAGED: {}", shown(reason)),
+        End::NextStart { reason } => {
+            format!("starts, everything is whole, DOES NOT START AGAIN: {}", shown(reason))
+        }
+    }
+}
+
+/// The first words of a reason: a server's log goes on for pages.
+fn shown(reason: &str) -> String {
+    const CHARACTERS: usize = 240;
+    let line = on_one_line(reason);
+    match line.char_indices().nth(CHARACTERS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn kind_word(kind: Kind) -> &'static str {
+    match kind {
+        Kind::TransactionSystem => "transaction system",
+        Kind::System => "system tablespace",
+        Kind::UndoFirst => "undo, page 0",
+        Kind::Undo => "undo",
+        Kind::DictionaryFirst => "dictionary, page 0",
+        Kind::Dictionary => "dictionary",
+        Kind::TableFirst => "table, page 0",
+        Kind::Table => "table",
+    }
+}
