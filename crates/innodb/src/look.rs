@@ -187,6 +187,14 @@ impl Look {
         self.compared.iter().filter(needs).filter_map(|one| Some((one, one.newest()?)))
     }
 
+    /// Without the whole pages. Before a server has started on them, a page with the LSN of an older copy is one that was not written
+    /// again, which redo brings up to date.
+    #[must_use]
+    pub fn torn_alone(mut self) -> Look {
+        self.compared.retain(Comparison::is_torn);
+        self
+    }
+
     /// The page of that name, if it is torn or has copies.
     #[must_use]
     pub fn of(&self, name: PageName) -> Option<&Comparison> {
@@ -262,13 +270,17 @@ mod tests {
                 one.older_first().map(|copy| (copy.seen.lsn, copy.offset)),
                 Some((50, 8192))
             );
-            let said: Vec<_> =
-                found.to_put_back().map(|(one, copy)| command(one, copy, 4096)).collect();
+            let said: Vec<_> = found
+                .to_put_back()
+                .map(|(one, copy)| {
+                    command((&copy.file, copy.offset), (&one.file, one.offset), 4096)
+                })
+                .collect();
             let base = directory.path().display();
             assert_eq!(
                 said,
                 [format!(
-                    "dd if='{base}/#ib_4096_1.dblwr' of={base}/db/t.ibd bs=4096 skip=1 seek=3 count=1 conv=notrunc"
+                    "dd if='{base}/#ib_4096_1.dblwr' of={base}/db/t.ibd bs=4096 skip=1 seek=3 count=1 conv=notrunc status=none"
                 )]
             );
             assert_eq!(put_back(&found).unwrap(), 1);

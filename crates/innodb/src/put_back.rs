@@ -2,23 +2,23 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::doublewrite::Copy;
-use crate::look::{Comparison, Look};
+use crate::look::Look;
 use crate::tablespaces::open;
 
-/// The command that puts the copy over the page, for a shell.
+/// The command that copies a page from a place in one file to a place in another, for a shell.
 #[must_use]
-pub fn command(one: &Comparison, copy: &Copy, page_bytes: u64) -> String {
-    let word = |path: &std::path::Path| assay_base::text::shell_word(&path.display().to_string());
+pub fn command(from: (&Path, u64), to: (&Path, u64), page_bytes: u64) -> String {
+    let word = |path: &Path| assay_base::text::shell_word(&path.display().to_string());
     format!(
-        "dd if={} of={} bs={page_bytes} skip={} seek={} count=1 conv=notrunc",
-        word(&copy.file),
-        word(&one.file),
-        copy.offset / page_bytes,
-        one.offset / page_bytes
+        "dd if={} of={} bs={page_bytes} skip={} seek={} count=1 conv=notrunc status=none",
+        word(from.0),
+        word(to.0),
+        from.1 / page_bytes,
+        to.1 / page_bytes
     )
 }
 

@@ -35,6 +35,57 @@ pub struct PowerCut {
     pub losses: Vec<Loss>,
     /// Where the media are kept as the power cut left them, if they are: a directory in the study's.
     pub kept_in: Option<String>,
+    /// The torn pages that the cut left, where something was lost and they could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aftermath: Option<Aftermath>,
+}
+
+/// The torn pages on a disk after a power cut that lost something, and what their newest copies are good for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aftermath {
+    /// Bytes of a page.
+    pub page_bytes: u64,
+    /// The torn pages, before any server has started.
+    pub pages: Vec<PageLeft>,
+    /// What is lost once the newest copies have been put over them; nothing if no torn page has a whole copy.
+    pub put_back: Option<Vec<Loss>>,
+}
+
+/// A page that a power cut left torn, or that a server has restored from a copy that is not the newest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageLeft {
+    /// Its name.
+    pub name: PageName,
+    /// Where it is: the file relative to the data directory, and the byte.
+    pub at: FilePlace,
+    /// Whether it is torn.
+    pub is_torn: bool,
+    /// LSN at its head.
+    pub lsn: u64,
+    /// The lower half of the LSN at its end.
+    pub lsn_tail: u32,
+    /// The newest whole copy.
+    pub newest: Option<CopyLeft>,
+    /// A whole copy that is older and that the server finds first.
+    pub older_first: Option<CopyLeft>,
+}
+
+/// A copy in a doublewrite buffer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyLeft {
+    /// Where it is.
+    pub at: FilePlace,
+    /// Its LSN.
+    pub lsn: u64,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilePlace {
+    /// The file, relative to the data directory unless it is elsewhere.
+    pub file: String,
+    /// The byte.
+    pub offset: u64,
 }
 
 impl PowerCut {

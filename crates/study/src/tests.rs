@@ -384,6 +384,7 @@ fn power_cuts_are_read_as_they_were_written() {
         recovery: Some(Recovery { redo_bytes: Some(1000), ..Recovery::default() }),
         losses,
         kept_in: None,
+        aftermath: None,
     };
     let lost = vec![Loss::RowMissing { id: 4 }, Loss::Server { reason: "gone".into() }];
     for one in [cut("on", 2, lost.clone()), cut("on", 1, vec![]), cut("off", 1, vec![])] {

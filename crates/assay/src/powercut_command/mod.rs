@@ -1,5 +1,7 @@
 //! `assay powercut`: the power goes under load, everything comes up again, and every page and every committed row is checked.
 
+mod pages;
+mod put_back;
 mod tear;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use assay_lab::rig::snapshot::LoadProgress;
 use assay_load::PrepareProgress;
 use assay_plan::{Form, Plan};
 use assay_report::words::power_cuts as words;
+use assay_study::power_cut::Aftermath;
 use assay_study::{PowerCut, Store};
 use assay_system::interrupt::Interrupt;
 use clap::{Args, Subcommand};
@@ -36,6 +39,8 @@ Examples:
   assay powercut plan.toml --repeat study/power-cuts/torn-3
                                                recover a kept disk once more
   assay powercut tear                          tear pages by hand
+  assay powercut pages /var/lib/mysql          MySQL does not start: which pages
+                                               are torn, and where are copies?
 
 The disk is an image with a volatile cache, or a software drive on one: a power cut takes what was not flushed, in part or whole. Cuts that the study has are not repeated.
 
@@ -51,6 +56,8 @@ pub struct PowercutArgs {
 enum Action {
     /// Tear pages by hand, and start the server on each
     Tear(tear::TearArgs),
+    /// Find the torn pages of a data directory that does not start, and their newest copies
+    Pages(pages::PagesArgs),
 }
 
 #[derive(Debug, Args)]
@@ -90,6 +97,7 @@ struct CutArgs {
 pub fn run(args: &PowercutArgs) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Tear(args)) => tear::run(args),
+        Some(Action::Pages(args)) => pages::run(args),
         None => cut(&args.cut),
     }
 }
@@ -100,9 +108,8 @@ fn cut(args: &CutArgs) -> Result<ExitCode> {
     let mut read = Plan::read(plan, form)?;
     args.over.put_into(&mut read.plan);
     let study = args.over.study(plan, args.quick);
-    let kept = args.repeat.as_deref().map(Kept::new);
-    let configs = match &kept {
-        Some(kept) => vec![kept.name()?.0],
+    let configs = match &args.repeat {
+        Some(kept) => vec![Kept::new(kept).name()?.0],
         None if args.config.is_empty() => read.plan.power_cut_configs().cloned().collect(),
         None => args.config.clone(),
     };
@@ -119,8 +126,8 @@ fn cut(args: &CutArgs) -> Result<ExitCode> {
         interrupt: &interrupt,
     };
     let progress = Progress::new(plan, &study);
-    match kept {
-        Some(kept) => repeat(&wanted, &kept, &progress),
+    match &args.repeat {
+        Some(kept) => repeat(&wanted, kept, &progress),
         None => {
             let left = power_cut::cut(&wanted, &progress)?;
             progress.line.end();
@@ -131,19 +138,43 @@ fn cut(args: &CutArgs) -> Result<ExitCode> {
     }
 }
 
-fn repeat(wanted: &Wanted<'_>, kept: &Kept, progress: &Progress) -> Result<ExitCode> {
-    let (commits, losses) = power_cut::repeat(wanted, kept, progress)?;
+fn repeat(wanted: &Wanted<'_>, kept: &Path, progress: &Progress) -> Result<ExitCode> {
+    let disk = Kept::new(kept);
+    let found = power_cut::repeat(wanted, &disk, progress)?;
     progress.line.end();
-    for loss in &losses {
+    for loss in &found.losses {
         print::line(words::loss(loss));
     }
-    if let (true, Some(commits)) = (losses.is_empty(), commits) {
+    if let Some(aftermath) = &found.aftermath {
+        tell_aftermath(aftermath);
+        let config = wanted.plan.configs.get(&disk.name()?.0).context("the plan has changed")?;
+        let kind = wanted.plan.rig_of(config).kind;
+        if let Some(commands) = put_back::of_disk(aftermath, kept, kind) {
+            print::line("to put the newest copies back, on a copy of the disk:");
+            commands.iter().for_each(|command| print::line(format_args!("  {command}")));
+        }
+    }
+    if let (true, Some(commits)) = (found.losses.is_empty(), found.commits) {
         print::line(format_args!(
             "no loss beyond what the settings allow: {} of {} acknowledged commits lost, all pages and rows intact",
             commits.lost, commits.acknowledged
         ));
     }
-    Ok(code(losses.is_empty()))
+    Ok(code(found.losses.is_empty()))
+}
+
+/// Pages that are told one by one.
+const PAGES_TOLD: usize = 20;
+
+fn tell_aftermath(aftermath: &Aftermath) {
+    for page in aftermath.pages.iter().take(PAGES_TOLD) {
+        print::line(format_args!("  {}", words::page_left(page)));
+    }
+    let more = aftermath.pages.len().saturating_sub(PAGES_TOLD);
+    if more > 0 {
+        print::line(format_args!("  and {more} more torn pages"));
+    }
+    print::line(format_args!("  {}", words::put_back(aftermath)));
 }
 
 fn code(is_survived: bool) -> ExitCode {
@@ -202,8 +233,13 @@ fn tell(wanted: &Wanted<'_>, one: &PowerCuts<'_>, recovery: Option<&Comparison>)
     }
     let Some(first) = one.first_loss else { return };
     print::line(format_args!("  first loss: {}", words::lost(first)));
-    if let Some(page) = first.survival.torn_pages.first() {
-        print::line(format_args!("  torn there: {}", words::torn_page(page)));
+    match &first.aftermath {
+        Some(aftermath) => tell_aftermath(aftermath),
+        None => {
+            if let Some(page) = first.survival.torn_pages.first() {
+                print::line(format_args!("  torn there: {}", words::torn_page(page)));
+            }
+        }
     }
     if let Some(kept) = &first.kept_in {
         let kept = wanted.study.join(kept);
@@ -272,6 +308,9 @@ impl CutProgress for Progress {
         if let Some(kept) = &cut.kept_in {
             going.with_loss += 1;
             self.line.say(format_args!("  {}", words::lost(cut)));
+            if let Some(aftermath) = &cut.aftermath {
+                self.line.say(format_args!("    {}", words::put_back(aftermath)));
+            }
             let kept = word(&self.study.join(kept));
             self.line.say(format_args!("    to recover it again: {} {kept}", self.again));
         } else if !cut.is_survived() {

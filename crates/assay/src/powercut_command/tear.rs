@@ -162,7 +162,8 @@ fn row(row: &Row) -> Vec<String> {
         Some(Restored::Other) => "restored, read too late to see from which copy; ",
         None => "",
     };
-    let mut lines = vec![format!("  {copies}: {restored}{}", ended(&row.trial))];
+    let rows = if matches!(row.trial.end, End::Whole { .. }) { ", no row is lost" } else { "" };
+    let mut lines = vec![format!("  {copies}: {restored}{}{rows}", ended(&row.trial))];
     if let Some(kept) = &row.kept {
         lines.push(format!("    kept in {}", kept.display()));
     }
@@ -172,12 +173,12 @@ fn row(row: &Row) -> Vec<String> {
 /// How a server took a directory, in words.
 pub(super) fn ended(trial: &Trial) -> String {
     match &trial.end {
-        End::Whole { tables } => format!("starts, {tables} tables and all rows whole"),
+        End::Whole { tables } => format!("starts, CHECK TABLE finds all {tables} tables whole"),
         End::NotStarted { reason } => format!("DOES NOT START: {}", shown(reason)),
         End::Ended { reason } => format!("ENDS after it has started: {}", shown(reason)),
         End::Table { table, reason } => format!("starts, {table} is DAMAGED: {}", shown(reason)),
         End::NextStart { reason } => {
-            format!("starts, everything is whole, DOES NOT START AGAIN: {}", shown(reason))
+            format!("starts, all tables are whole, DOES NOT START AGAIN: {}", shown(reason))
         }
     }
 }

@@ -130,6 +130,7 @@ mod tests {
             }),
             losses,
             kept_in: None,
+            aftermath: None,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use assay_base::Size;
@@ -12,8 +12,9 @@ use assay_load::{Endpoint, Observer, Schedule, Schema, Workload};
 use assay_models::power::{Drawn, Survival, draw};
 use assay_plan::RigKind;
 use assay_serve::CutOrder;
-use assay_study::power_cut::{Commits, Loss, PowerCut, Recovery, Replication};
+use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut, Recovery, Replication};
 
+use super::aftermath::aftermath;
 use super::checks;
 use super::expected::{Expected, Sent};
 use super::kept::{Kept, KeptCut};
@@ -21,7 +22,7 @@ use super::replica::Replica;
 use super::rows::Rows;
 use super::running::{Place, Running};
 use super::writers::{self, Said};
-use super::{Cutting, fingerprint_of};
+use super::{Cutting, Repeated, fingerprint_of};
 use crate::rig::powered::{Fallen, PoweredRig};
 use crate::rig::server;
 use crate::rig::snapshot::{Request, endpoint};
@@ -194,6 +195,7 @@ impl<'a> Cuts<'a> {
             recovery: None,
             losses: Vec::new(),
             kept_in: None,
+            aftermath: None,
         };
         if self.replica.is_some() {
             self.take_over(&sent)?.tell(&mut cut);
@@ -218,7 +220,7 @@ impl<'a> Cuts<'a> {
         self.come_up(&sent)?.tell(cut);
         cut.losses.splice(0..0, ended);
         if !cut.is_survived() {
-            self.throw_away()?;
+            cut.aftermath = self.aftermath(&image, &before, &sent)?;
             let (config, number) = (self.name.to_owned(), cut.number);
             let kept = KeptCut { config, number, expected: before, sent };
             cut.kept_in = self.cutting.kept.keep(&image, &kept)?;
@@ -227,6 +229,29 @@ impl<'a> Cuts<'a> {
             // It is kept now.
             std::io::ErrorKind::NotFound => Ok(()),
             _ => Err(error.into()),
+        })
+    }
+
+    /// Brings up the disk once more as the power cut left it, and finds out which pages are torn and whether their newest copies
+    /// bring back what was lost; nothing if there is no data directory that could be read.
+    fn aftermath(
+        &mut self,
+        image: &Path,
+        before: &Expected,
+        sent: &[Sent],
+    ) -> Result<Option<Aftermath>> {
+        self.throw_away()?;
+        self.rig.restore_media(image)?;
+        if self.rig.stand_up().is_err() {
+            return Ok(None);
+        }
+        self.expected = before.clone();
+        let data_dir = self.rig.data_dir();
+        let found = aftermath(&data_dir, || Ok(self.start_and_check(Duration::ZERO, sent)?.losses));
+        self.throw_away()?;
+        found.map(Some).or_else(|error| {
+            log::debug!("the pages could not be read: {error:#}");
+            Ok(None)
         })
     }
 
@@ -261,16 +286,17 @@ impl<'a> Cuts<'a> {
     ///
     /// # Errors
     /// What kept it from being tried.
-    pub(super) fn repeat(&mut self, kept: &Kept) -> Result<(Option<Commits>, Vec<Loss>)> {
+    pub(super) fn repeat(&mut self, kept: &Kept) -> Result<Repeated> {
         let (image, cut) = kept.read()?;
         ensure!(
             cut.expected.rows() == &self.rows,
             "the plan has changed since: writers, rows or seed"
         );
         self.rig.restore_media(&image)?;
-        self.expected = cut.expected;
+        self.expected = cut.expected.clone();
         let came = self.come_up(&cut.sent)?;
-        Ok((came.commits, came.losses))
+        let aftermath = self.aftermath(&image, &cut.expected, &cut.sent)?;
+        Ok(Repeated { commits: came.commits, losses: came.losses, aftermath })
     }
 
     /// Takes everything down.
@@ -352,6 +378,11 @@ impl<'a> Cuts<'a> {
             Ok(stood) => stood,
             Err(fallen) => return Ok(Came::lost(fallen.into_loss())),
         };
+        self.start_and_check(stood, sent)
+    }
+
+    /// Starts the server on the rig that stands, which took so long, and checks all that it has.
+    fn start_and_check(&mut self, stood: Duration, sent: &[Sent]) -> Result<Came> {
         let began = Instant::now();
         let running = match self.start() {
             Ok(running) => running,

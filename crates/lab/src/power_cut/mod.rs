@@ -7,8 +7,10 @@
 //! - [`cuts`] brings one configuration through its cuts, one after another; [`running`] is a server of it, and [`replica`] one that
 //!   keeps its power and takes over, at the end of a [`link`]
 //! - [`rows`] says what the writers write, [`writers`] writes it, [`expected`] knows what must be there, [`checks`] looks
+//! - [`aftermath`] reads the torn pages of a disk that lost something, and puts their newest copies back
 //! - [`kept`] keeps what lost something, to be looked at again
 
+mod aftermath;
 mod checks;
 mod cuts;
 mod expected;
@@ -29,10 +31,11 @@ use serde_json::json;
 
 use crate::rig::snapshot::{LoadProgress, Snapshots};
 use crate::run::{ConfigSetup, Held, config_setups, described_config, location_of};
+pub use aftermath::pages_left;
 use assay_models::power::seed_of;
 use assay_plan::{Plan, PowerCutSpec, VariantKey};
 use assay_ports::filesystem;
-use assay_study::power_cut::{Commits, Loss, PowerCut};
+use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut};
 use assay_study::{Store, StudyHead, fingerprint};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
@@ -174,15 +177,22 @@ fn cut_one(
     cuts.take_down()
 }
 
+/// What a kept disk shows when it is recovered once more.
+#[derive(Debug)]
+pub struct Repeated {
+    /// What became of the transactions; nothing where the server did not come up.
+    pub commits: Option<Commits>,
+    /// What is lost.
+    pub losses: Vec<Loss>,
+    /// The torn pages, where they could be read.
+    pub aftermath: Option<Aftermath>,
+}
+
 /// Brings up once more what was kept of a cut, and tells what is lost of it.
 ///
 /// # Errors
 /// What kept it from being tried.
-pub fn repeat(
-    wanted: &Wanted<'_>,
-    kept: &Kept,
-    progress: &dyn CutProgress,
-) -> Result<(Option<Commits>, Vec<Loss>)> {
+pub fn repeat(wanted: &Wanted<'_>, kept: &Kept, progress: &dyn CutProgress) -> Result<Repeated> {
     let loading: &dyn LoadProgress = progress;
     let cutting = Cutting::begin(wanted, loading)?;
     let setups = setups(wanted.plan, loading)?;

@@ -28,6 +28,7 @@ fn cut(config: &str, number: u32, losses: Vec<Loss>) -> PowerCut {
         recovery: Some(Recovery { server_ms: 900.0, ..Recovery::default() }),
         losses,
         kept_in: None,
+        aftermath: None,
     }
 }
 

@@ -4,7 +4,7 @@ use assay_base::text::{counted, size};
 use assay_judge::Comparison;
 use assay_judge::power_cuts::{CONFIDENCE, PowerCuts};
 use assay_study::PowerCut;
-use assay_study::power_cut::{Loss, Moment, Replication};
+use assay_study::power_cut::{Aftermath, CopyLeft, Loss, Moment, PageLeft, Replication};
 
 use super::{reason, verdict};
 
@@ -145,6 +145,47 @@ pub fn lost(cut: &PowerCut) -> String {
     format!("cut {}, {}: {first}{more}", cut.number, moment(cut))
 }
 
+/// A torn page after a loss, and what the doublewrite buffer has of it.
+#[must_use]
+pub fn page_left(page: &PageLeft) -> String {
+    let (name, high) = (page.name, page.lsn >> 32 << 32);
+    let place = format!("page {} of tablespace {} ({})", name.page, name.space, page.at.file);
+    let state = match page.lsn as u32 == page.lsn_tail {
+        _ if !page.is_torn => format!("whole, LSN {} as an older copy", page.lsn),
+        true => format!("torn, LSN {} at both ends", page.lsn),
+        false => {
+            format!(
+                "torn, LSN {} at its head, {} at its end",
+                page.lsn,
+                high + u64::from(page.lsn_tail)
+            )
+        }
+    };
+    let copy =
+        |copy: &CopyLeft| format!("LSN {} ({}, byte {})", copy.lsn, copy.at.file, copy.at.offset);
+    let copies = match (&page.newest, &page.older_first) {
+        (None, _) => "no whole copy".into(),
+        (Some(newest), None) => format!("newest copy whole, {}", copy(newest)),
+        (Some(newest), Some(older)) => format!(
+            "newest copy whole, {}; an older copy comes first, {}",
+            copy(newest),
+            copy(older)
+        ),
+    };
+    format!("{place}: {state}; {copies}")
+}
+
+/// What the newest copies are good for.
+#[must_use]
+pub fn put_back(aftermath: &Aftermath) -> String {
+    match aftermath.put_back.as_deref() {
+        None if aftermath.pages.is_empty() => "no page is torn".into(),
+        None => "no torn page has a whole copy".into(),
+        Some([]) => "with the newest copies put back, nothing is lost".into(),
+        Some([first, ..]) => format!("with the newest copies put back: {}", loss(first)),
+    }
+}
+
 /// A page of which the power cut left a part: what is new and what is old of it, drawn part by part.
 #[must_use]
 pub fn torn_page(page: &assay_study::power_cut::TornPage) -> String {
@@ -176,6 +217,7 @@ mod tests {
             recovery: None,
             losses: Vec::new(),
             kept_in: None,
+            aftermath: None,
         };
         let of = |cut| short(&PowerCuts::of_all(&[cut])[0]);
         let told = |lost| of(cut(lost));
@@ -185,6 +227,41 @@ mod tests {
             "no loss in 1 power cut with a semi-synchronous replica"
         );
         assert_eq!(told(3), "no loss in 1 power cut but 3 commits that it may lose");
+    }
+
+    #[test]
+    fn a_page_that_was_left_torn_is_told_with_its_copies() {
+        use assay_study::power_cut::{FilePlace, PageName};
+        let at = |file: &str, offset| FilePlace { file: file.into(), offset };
+        let copy = |lsn, file, offset| Some(CopyLeft { at: at(file, offset), lsn });
+        let page = PageLeft {
+            name: PageName { space: 0, page: 5 },
+            at: at("ibdata1", 81_920),
+            is_torn: true,
+            lsn: 54_753_971,
+            lsn_tail: 55_318_941,
+            newest: copy(55_318_941, "#ib_16384_1.dblwr", 1_785_856),
+            older_first: None,
+        };
+        assert_eq!(
+            page_left(&page),
+            "page 5 of tablespace 0 (ibdata1): torn, LSN 54753971 at its head, 55318941 at its end; newest copy whole, LSN 55318941 (#ib_16384_1.dblwr, byte 1785856)"
+        );
+        let older = PageLeft { older_first: copy(7, "#ib_16384_0.dblwr", 0), ..page.clone() };
+        assert!(
+            page_left(&older)
+                .ends_with("an older copy comes first, LSN 7 (#ib_16384_0.dblwr, byte 0)")
+        );
+        let none = PageLeft { newest: None, ..page.clone() };
+        assert!(page_left(&none).ends_with("; no whole copy"));
+        let after = |put_back| Aftermath { page_bytes: 16384, pages: vec![page.clone()], put_back };
+        assert_eq!(put_back(&after(None)), "no torn page has a whole copy");
+        assert_eq!(
+            put_back(&after(Some(vec![]))),
+            "with the newest copies put back, nothing is lost"
+        );
+        let still = put_back(&after(Some(vec![Loss::RowMissing { id: 1 }])));
+        assert_eq!(still, "with the newest copies put back: row 1 is gone");
     }
 
     #[test]
