@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use assay_innodb::{Recovery, recovery_of};
 use assay_mysql::{ClientSession, Endpoint};
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,14 @@ const ASKED: [&str; 14] = [
 ];
 
 impl Server {
+    /// What is known of the recovery of torn pages in its version; `None` unless pages are written twice.
+    #[must_use]
+    pub fn recovery(&self) -> Option<Recovery> {
+        let of = |name: &str| self.settings.get(name).map(String::as_str).unwrap_or_default();
+        let is_on = self.doublewrite == Doublewrite::On;
+        is_on.then(|| recovery_of(of("version"), of("version_comment")))
+    }
+
     /// Asks a server.
     ///
     /// # Errors
@@ -143,6 +152,12 @@ mod tests {
         assert_eq!(mysql.version, "MySQL Community Server - GPL 8.4.3");
         assert_eq!((mysql.page_bytes, mysql.is_direct), (16384, true));
         assert_eq!(mysql.doublewrite, Doublewrite::On);
+        assert_eq!(mysql.recovery(), Some(Recovery::NotTried));
+        let tried = server(&[("version", "9.7.4-2"), ("innodb_page_size", "16384")]);
+        assert!(matches!(tried.recovery(), Some(Recovery::Tried([_, _]))), "{tried:?}");
+        let off =
+            [("version", "9.7.4"), ("innodb_page_size", "16384"), ("innodb_doublewrite", "OFF")];
+        assert_eq!(server(&off).recovery(), None);
         let maria = server(&[
             ("innodb_page_size", "16384"),
             ("innodb_flush_method", "O_DIRECT"),

@@ -87,6 +87,8 @@ pub fn run(args: &AuditArgs) -> Result<ExitCode> {
         let mut value = serde_json::to_value(&audit)?;
         value["safe"] = json!(is_safe);
         value["trace"] = json!(traced);
+        let server = audit.seen.server.as_ref();
+        value["recovery"] = json!(server.and_then(assay_audit::server::Server::recovery));
         print::line(serde_json::to_string_pretty(&value)?);
     } else {
         words::lines(&audit, traced.as_ref()).iter().for_each(print::line);

@@ -10,9 +10,10 @@ use assay_audit::stack::{Backing, Served, ServedKind, Stack};
 use assay_audit::trace::Traced;
 use assay_audit::{Audit, Change, Class, Keeper, Reason, Remedy, Seen};
 use assay_base::text::{counted, number, shell_word, size};
+use assay_report::words::recovery::sentences;
 
 /// The width of the first column.
-const COLUMN: usize = 9;
+const COLUMN: usize = 10;
 
 /// All of it, line by line.
 pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
@@ -22,6 +23,7 @@ pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
     section(&mut lines, "kept by", audit.verdict.kept_by.iter().map(keeper));
     section(&mut lines, "changes", audit.verdict.changes.iter().map(change));
     section(&mut lines, "to do", audit.remedies.iter().map(remedy));
+    section(&mut lines, "recovery", recovery(audit).into_iter());
     section(&mut lines, "seen", seen(&audit.seen).into_iter());
     section(&mut lines, "trace", traced.map(trace).unwrap_or_default().into_iter());
     lines.push(String::new());
@@ -61,6 +63,14 @@ fn verdict(audit: &Audit) -> String {
             }
         },
     }
+}
+
+/// With the doublewrite buffer on, a torn page is as good as the server's recovery of it.
+fn recovery(audit: &Audit) -> Vec<String> {
+    let server = audit.seen.server.as_ref().filter(|_| !audit.verdict.class.is_safe());
+    let known = server.and_then(|server| Some((server, server.recovery()?)));
+    let told = known.map(|(server, recovery)| sentences(recovery, &server.version));
+    told.unwrap_or_default()
 }
 
 fn share(part: u64, whole: u64) -> String {

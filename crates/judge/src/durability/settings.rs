@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use assay_innodb::{Recovery, recovery_of};
+
 use super::{Checks, Commits, Durability, Flushes, Note, Pages};
 use assay_study::switches::{NO_BINARY_LOG, is_off};
 use assay_study::{Cache, Config, Disk, Store, Study};
@@ -82,6 +84,12 @@ impl Server<'_> {
         self.text(name)?.parse().ok()
     }
 
+    /// What is known of its recovery of torn pages.
+    fn recovery(self) -> Recovery {
+        let text = |name| self.text(name).unwrap_or_default();
+        recovery_of(&text("version"), &text("version_comment"))
+    }
+
     fn is_mariadb(self) -> bool {
         ["version", "version_comment"]
             .iter()
@@ -150,23 +158,35 @@ fn pages(
             // It is as good as the disk alone.
             written_once(server, disk).max(Pages::TwiceInVain)
         }
-        Some("FAST") => written_twice_fast(server, notes),
+        Some("FAST") => written_twice_fast(server, disk, notes),
         _ => {
             notes.extend(is_copy_at_risk(server, disk).then_some(Note::CopyNotFlushed));
-            Pages::WrittenTwice
+            written_twice(server, disk)
         }
     }
 }
 
 /// MariaDB's `fast` flushes the copies and not the data files; the log's flush then has to cover those, which it does on one
 /// device and past the page cache (MDEV-33545).
-fn written_twice_fast(server: Server<'_>, notes: &mut Vec<Note>) -> Pages {
+fn written_twice_fast(server: Server<'_>, disk: Option<&Disk>, notes: &mut Vec<Note>) -> Pages {
     if server.is_direct() {
         notes.push(Note::DataFilesNotFlushed);
-        return Pages::WrittenTwice;
+        return written_twice(server, disk);
     }
     notes.push(Note::DataFilesNotFlushedNorDirect);
     Pages::TwiceInVain
+}
+
+/// A doublewrite buffer is as good as the recovery that reads it, unless the disk tears no page.
+fn written_twice(server: Server<'_>, disk: Option<&Disk>) -> Pages {
+    match written_once(server, disk) {
+        Pages::WrittenWhole | Pages::AtomicByDevice => Pages::WrittenTwice,
+        _ => match server.recovery() {
+            Recovery::Tried([]) => Pages::WrittenTwice,
+            Recovery::Tried(_) => Pages::TwiceRestoredWrong,
+            Recovery::NotTried => Pages::TwiceNotTried,
+        },
+    }
 }
 
 fn written_once(server: Server<'_>, disk: Option<&Disk>) -> Pages {

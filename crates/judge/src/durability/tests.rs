@@ -12,7 +12,7 @@ fn names(text: &str) -> Names {
     text.split_whitespace().filter_map(pair).collect()
 }
 
-/// A MySQL that is as safe as it can be, with these variables changed.
+/// A MySQL that is as safe as it can be, of a version whose recovery was not tried, with these variables changed.
 fn mysql(changed: &str) -> Names {
     let mut all = names(
         "version=9.7.0 innodb_doublewrite=ON innodb_flush_log_at_trx_commit=1 innodb_flush_log_at_timeout=1 log_bin=ON \
@@ -25,7 +25,7 @@ fn mysql(changed: &str) -> Names {
 
 fn mariadb(changed: &str) -> Names {
     let mut all = names(
-        "version=11.8.3-MariaDB innodb_doublewrite=ON innodb_flush_log_at_trx_commit=1 log_bin=OFF sync_binlog=0 \
+        "version=10.11.19-MariaDB innodb_doublewrite=ON innodb_flush_log_at_trx_commit=1 log_bin=OFF sync_binlog=0 \
          innodb_flush_method=O_DIRECT innodb_checksum_algorithm=full_crc32 innodb_page_size=16384",
     );
     all.extend(names(changed));
@@ -60,10 +60,10 @@ fn of(variables: &Names, disk: &Disk) -> Durability {
 #[test]
 fn every_setting_of_the_doublewrite_buffer_on_a_plain_disk() {
     for (value, pages) in [
-        ("ON", Pages::WrittenTwice),
-        ("on", Pages::WrittenTwice),
-        ("1", Pages::WrittenTwice),
-        ("DETECT_AND_RECOVER", Pages::WrittenTwice),
+        ("ON", Pages::TwiceNotTried),
+        ("on", Pages::TwiceNotTried),
+        ("1", Pages::TwiceNotTried),
+        ("DETECT_AND_RECOVER", Pages::TwiceNotTried),
         ("DETECT_ONLY", Pages::Single),
         ("OFF", Pages::Single),
         ("0", Pages::Single),
@@ -71,14 +71,42 @@ fn every_setting_of_the_doublewrite_buffer_on_a_plain_disk() {
     ] {
         let found = of(&mysql(&format!("innodb_doublewrite={value}")), &image());
         assert_eq!(found.pages, pages, "{value}");
-        let class = if pages == Pages::Single { Class::PagesAtRisk } else { Class::Safe };
+        let is_single = pages == Pages::Single;
+        let class = if is_single { Class::PagesAtRisk } else { Class::ReliesOnRecovery };
         assert_eq!(found.class, class, "{value}");
     }
-    assert_eq!(of(&mysql(""), &image()).kept(), Kept::Of(Standing::Safe, Lag::None));
+    let on = of(&mysql(""), &image());
+    assert_eq!(on.kept(), Kept::Of(Standing::ReliesOnRecovery, Lag::None));
     let off = of(&mysql("innodb_doublewrite=OFF"), &image());
     assert_eq!(off.kept(), Kept::Of(Standing::AtRisk, Lag::None));
     let detected = of(&mysql("innodb_doublewrite=DETECT_ONLY"), &image());
     assert!(detected.notes.contains(&Note::TornPagesNotMended), "{detected:?}");
+}
+
+#[test]
+fn a_doublewrite_buffer_is_as_good_as_the_recovery_of_that_version() {
+    let mysql = |version: &str| mysql(&format!("version={version}"));
+    for (variables, pages, class) in [
+        (mysql("9.7.4-2"), Pages::TwiceRestoredWrong, Class::PagesAtRisk),
+        (mysql("8.0.36"), Pages::TwiceNotTried, Class::ReliesOnRecovery),
+        (mariadb(""), Pages::WrittenTwice, Class::Safe),
+        (mariadb("version=11.8.3-MariaDB"), Pages::TwiceNotTried, Class::ReliesOnRecovery),
+    ] {
+        let found = of(&variables, &image());
+        assert_eq!((found.pages, found.class), (pages, class), "{variables:?}");
+        // A disk that tears no page leaves nothing to recover.
+        let whole = of(&variables, &drive(true));
+        assert_eq!((whole.pages, whole.class), (Pages::WrittenTwice, Class::Safe));
+        let split = of(&variables, &drive(false));
+        assert_eq!(split.pages, pages, "the file system splits them");
+    }
+    let at_risk = of(&mysql("9.7.4"), &image());
+    assert_eq!(at_risk.kept(), Kept::Of(Standing::AtRiskInRecovery, Lag::None));
+    // The server's fault is no bargain: the two may be compared.
+    let whole = of(&mysql("9.7.4"), &drive(true));
+    assert_eq!(at_risk.unlike(&whole), []);
+    let off = of(&names("version=9.7.4 innodb_doublewrite=OFF"), &image());
+    assert_ne!(at_risk.unlike(&off), []);
 }
 
 #[test]
@@ -121,7 +149,7 @@ fn what_keeps_the_same_by_other_means_is_alike_and_what_keeps_less_is_not() {
     assert_eq!(twice.unlike(&whole), [], "{:?}", twice.differs(&whole));
     let vouched = of(&mysql("innodb_doublewrite=OFF"), &model(Cache::Protected, true));
     let unlike = twice.unlike(&vouched);
-    assert_eq!(unlike[0], Difference::Pages(Pages::WrittenTwice, Pages::AtomicByDevice));
+    assert_eq!(unlike[0], Difference::Pages(Pages::TwiceNotTried, Pages::AtomicByDevice));
     let lax = of(&mysql("innodb_flush_log_at_trx_commit=2"), &image());
     let commits = Difference::Commits(Commits::AtCommit, Commits::WrittenThenEachSeconds(1));
     assert!(twice.unlike(&lax).contains(&commits));
@@ -151,9 +179,9 @@ fn commits_are_as_late_as_the_later_of_both_logs() {
     ] {
         let found = at(changed);
         assert_eq!(found.commits, commits, "{changed}");
-        assert_eq!(found.kept(), Kept::Of(Standing::Safe, lag), "{changed}");
+        assert_eq!(found.kept(), Kept::Of(Standing::ReliesOnRecovery, lag), "{changed}");
         let class = match commits {
-            Commits::AtCommit => Class::Safe,
+            Commits::AtCommit => Class::ReliesOnRecovery,
             Commits::Unknown => Class::Unknown,
             _ => Class::CommitsAtRisk,
         };
@@ -188,14 +216,15 @@ fn flushes_are_honoured_needless_lost_or_the_devices_own_business() {
     }
     assert_eq!(with(&["barrier=1"], image()).flushes, Flushes::AsTheDeviceSays);
     let through = Disk { kernel_cache: Some("write through".into()), ..image() };
-    assert_eq!(with(&["nobarrier"], through).class, Class::Safe, "there is no cache to flush");
+    let class = with(&["nobarrier"], through).class;
+    assert_eq!(class, Class::ReliesOnRecovery, "there is no cache to flush");
     for method in ["nosync", "littlesync"] {
         let found =
             of(&mysql(&format!("innodb_flush_method={method}")), &model(Cache::Protected, true));
         assert_eq!((found.flushes, found.class), (Flushes::Lost, Class::PagesAtRisk));
     }
     let found = of(&mysql("innodb_flush_method=O_DIRECT_NO_FSYNC"), &image());
-    assert_eq!(found.class, Class::Safe);
+    assert_eq!(found.class, Class::ReliesOnRecovery);
     assert!(found.notes.contains(&Note::FlushMethodWithoutDataFiles), "{found:?}");
 }
 
@@ -215,7 +244,7 @@ fn copies_without_checksums_help_nobody_and_whole_writes_do_without() {
         assert_eq!(found.page_checksums, Checks::On, "{algorithm}");
     }
     let log = of(&mysql("innodb_log_checksums=OFF"), &image());
-    assert_eq!((log.log_checksums, log.class), (Checks::Off, Class::Safe));
+    assert_eq!((log.log_checksums, log.class), (Checks::Off, Class::ReliesOnRecovery));
     assert!(log.notes.contains(&Note::LogEndNotFound), "{log:?}");
 }
 
@@ -237,9 +266,9 @@ fn what_was_read_goes_before_what_was_asked_for_and_that_before_defaults() {
     let asked = of_config(&settings, None, Some(&image()));
     assert_eq!((asked.pages, asked.commits), (Pages::Single, Commits::AtCommit));
     let read = of_config(&settings, Some(&mysql("log_bin=OFF")), Some(&image()));
-    assert_eq!(read.pages, Pages::WrittenTwice);
+    assert_eq!(read.pages, Pages::TwiceNotTried);
     let nothing = of_config(&Names::new(), None, None);
-    assert_eq!((nothing.class, nothing.flushes), (Class::Safe, Flushes::Unknown));
+    assert_eq!((nothing.class, nothing.flushes), (Class::ReliesOnRecovery, Flushes::Unknown));
     let skipped = of_config(&names("skip_innodb_doublewrite=ON"), None, Some(&image()));
     assert_eq!(skipped.pages, Pages::Single);
     let left = of_config(&names("log_bin=binlog sync_binlog=0"), None, Some(&image()));
@@ -252,6 +281,7 @@ fn classes_have_an_order_and_what_differs_is_named() {
         Class::Unknown,
         Class::PagesAtRisk,
         Class::CommitsAtRisk,
+        Class::ReliesOnRecovery,
         Class::ReliesOnDevice,
         Class::Safe,
     ];
@@ -260,7 +290,7 @@ fn classes_have_an_order_and_what_differs_is_named() {
     assert_eq!(safe.differs(&safe), []);
     assert_eq!(safe.differs(&of(&mysql("innodb_io_capacity=9"), &image())), [], "no durability");
     let off = of(&mysql("innodb_doublewrite=OFF"), &image());
-    assert_eq!(safe.differs(&off), [Difference::Pages(Pages::WrittenTwice, Pages::Single)]);
+    assert_eq!(safe.differs(&off), [Difference::Pages(Pages::TwiceNotTried, Pages::Single)]);
     let modelled = safe.differs(&of(&mysql(""), &model(Cache::Protected, false)));
     let flushes = Difference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
     assert_eq!(modelled, [flushes]);

@@ -20,6 +20,8 @@ fn pages_kept(standing: Standing) -> &'static str {
     match standing {
         Standing::Unknown => "pages unknown",
         Standing::AtRisk => "pages at risk",
+        Standing::AtRiskInRecovery => "pages at risk in recovery",
+        Standing::ReliesOnRecovery => "pages safe if recovery is right (not tried)",
         Standing::ReliesOnDevice => "pages safe if the device writes atomically",
         Standing::Safe => "pages safe",
     }
@@ -83,6 +85,12 @@ fn pages(pages: Pages) -> &'static str {
         Pages::Single => "written once, on a disk without atomic writes",
         Pages::MaySplit => "written once, where the file system or the page cache may split them",
         Pages::TwiceInVain => "written twice, ineffectively",
+        Pages::TwiceRestoredWrong => {
+            "written twice, by the doublewrite buffer, on a disk that can tear pages; this version of the server may restore a torn page from an older copy, or not start (docs/powercut.md)"
+        }
+        Pages::TwiceNotTried => {
+            "written twice, by the doublewrite buffer, on a disk that can tear pages; whether this version of the server restores torn pages rightly was not tried (docs/powercut.md)"
+        }
         Pages::AtomicByDevice => "written once, atomically according to the device",
         Pages::WrittenWhole => "written once, atomically by the drive's format",
         Pages::WrittenTwice => "written twice, by the doublewrite buffer",
@@ -202,6 +210,10 @@ mod tests {
         assert_eq!(
             of(Pages::AtomicByDevice, Commits::AtCommit),
             "pages safe if the device writes atomically · commits safe"
+        );
+        assert_eq!(
+            of(Pages::TwiceRestoredWrong, Commits::AtCommit),
+            "pages at risk in recovery · commits safe"
         );
         for (commits, told) in [
             (Commits::EachSeconds(1), "commits flushed every second"),

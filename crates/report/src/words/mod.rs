@@ -14,6 +14,7 @@ pub mod phases;
 pub mod power_cuts;
 pub mod reason;
 pub mod reconcile;
+pub mod recovery;
 pub mod rig;
 pub mod samples;
 pub mod size;
