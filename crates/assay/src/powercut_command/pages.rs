@@ -144,9 +144,18 @@ fn lines(found: &Look, left: &Aftermath, directory: &Path) -> Vec<String> {
     lines
 }
 
+/// Whose files they are: MySQL since 8.0 keeps its dictionary in `mysql.ibd`.
+fn make_of(directory: &Path) -> Flavour {
+    if directory.join("mysql.ibd").is_file() { Flavour::Mysql } else { Flavour::Mariadb }
+}
+
 fn try_copy(args: &PagesArgs, directory: &Path, target: &Path) -> Result<Trial> {
     ensure!(!target.exists(), "{} is there already; give a new directory", target.display());
-    let binary = server::find_or_fetch(&WantedServer::named(args.server.as_ref()), &|text| {
+    let wanted = match WantedServer::named(args.server.as_ref()) {
+        WantedServer::Any => WantedServer::Flavour(make_of(directory)),
+        named => named,
+    };
+    let binary = server::find_or_fetch(&wanted, &|text| {
         print::note(format_args!("  {text}"));
     })?;
     copy::tree(directory, target)?;

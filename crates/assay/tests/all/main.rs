@@ -51,5 +51,6 @@ mod phases;
 mod pool;
 mod powercut;
 mod sysbench_equivalence;
+mod torn_pages;
 mod write_path;
 mod ycsb;
