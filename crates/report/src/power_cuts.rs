@@ -63,7 +63,7 @@ fn of_config(study: &Study, one: &PowerCuts<'_>, recovery: Option<&Comparison>) 
         verdict: words::result(one),
         seen: words::seen(one),
         recovery: recovery.map(words::recovery),
-        losses: its.filter(|cut| !cut.is_survived()).map(words::lost).collect(),
+        losses: its.filter(|cut| !cut.is_survived()).map(words::explained).collect(),
     }
 }
 

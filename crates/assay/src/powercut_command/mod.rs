@@ -215,6 +215,7 @@ fn in_json(one: &PowerCuts<'_>, recovery: Option<&Comparison>) -> serde_json::Va
         "cuts": one.cuts,
         "with_loss": one.with_loss,
         "at_most_one_in": one.one_in_at_least(),
+        "share_with_loss": one.share_with_loss(),
         "torn_writes": one.torn_writes,
         "torn_pages": one.torn_pages,
         "doublewrite_pages": one.doublewrite_pages,

@@ -5,6 +5,8 @@ mod recovery;
 use assay_study::power_cut::{Commits, Replication};
 use assay_study::{Config, PowerCut, Study};
 
+use statrs::distribution::{Beta, ContinuousCDF};
+
 use crate::difference::alike::{CutsOfSide, Unlike};
 
 pub use recovery::recoveries;
@@ -91,6 +93,23 @@ impl<'a> PowerCuts<'a> {
     pub fn one_in_at_least(&self) -> Option<u64> {
         let share = 1.0 - (1.0 - CONFIDENCE).powf(1.0 / self.cuts as f64);
         (self.with_loss == 0 && self.cuts > 0).then(|| (1.0 / share) as u64)
+    }
+
+    /// The share of cuts that lose something, at [`CONFIDENCE`], between these bounds (Clopper and Pearson, as above): quantiles of beta
+    /// distributions. Nothing without cuts.
+    #[must_use]
+    pub fn share_with_loss(&self) -> Option<[f64; 2]> {
+        let (lost, cuts) = (self.with_loss as f64, self.cuts as f64);
+        let tail = (1.0 - CONFIDENCE) / 2.0;
+        let quantile = |share, a, b| Some(Beta::new(a, b).ok()?.inverse_cdf(share));
+        let all = self.with_loss == self.cuts;
+        match self.cuts {
+            0 => None,
+            _ => Some([
+                if self.with_loss == 0 { 0.0 } else { quantile(tail, lost, cuts - lost + 1.0)? },
+                if all { 1.0 } else { quantile(1.0 - tail, lost + 1.0, cuts - lost)? },
+            ]),
+        }
     }
 }
 
@@ -189,6 +208,27 @@ mod tests {
             [is_unlike(0, 1), is_unlike(1, 2), is_unlike(2, 3), is_unlike(0, 3)],
             [true, false, true, true]
         );
+    }
+
+    #[test]
+    fn the_share_of_cuts_with_a_loss_has_an_interval() {
+        let share = |lost: u32, cuts: u32| {
+            let losses = |number| match number <= lost {
+                true => vec![Loss::RowMissing { id: 1 }],
+                false => vec![],
+            };
+            let cuts: Vec<_> = (1..=cuts).map(|number| cut("a", number, losses(number))).collect();
+            PowerCuts::of_all(&cuts)[0].share_with_loss().unwrap()
+        };
+        // R's binom.test(x, n)$conf.int, whose closed forms for 0 and n are 1 - 0.025^(1/n) and 0.025^(1/n).
+        for (lost, cuts, least, most) in [
+            (0, 10, 0.0, 1.0 - 0.025_f64.powf(0.1)),
+            (10, 10, 0.025_f64.powf(0.1), 1.0),
+            (1, 10, 0.002_528_579, 0.445_016_1),
+        ] {
+            let [from, to] = share(lost, cuts);
+            assert!((from - least).abs() < 1e-6 && (to - most).abs() < 1e-6, "{lost}: {from} {to}");
+        }
     }
 
     #[test]

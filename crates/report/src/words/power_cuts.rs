@@ -1,6 +1,7 @@
 //! Power cuts in words: what a series of them shows, when the power went, and what was lost.
 
 use assay_base::text::{counted, size};
+use assay_innodb::page::TRANSACTION_SYSTEM;
 use assay_judge::Comparison;
 use assay_judge::power_cuts::{CONFIDENCE, PowerCuts};
 use assay_study::PowerCut;
@@ -16,7 +17,16 @@ pub fn result(cuts: &PowerCuts<'_>) -> String {
             let (told, sure) = (short(cuts), CONFIDENCE * 100.0);
             format!("{told} (at most 1 in {one_in} loses something, at {sure:.0} % confidence)")
         }
-        None => short(cuts),
+        None => match cuts.share_with_loss() {
+            Some([from, to]) => format!(
+                "{} ({:.1} to {:.1} % lose something, at {:.0} % confidence)",
+                short(cuts),
+                from * 100.0,
+                to * 100.0,
+                CONFIDENCE * 100.0
+            ),
+            None => short(cuts),
+        },
     }
 }
 
@@ -145,6 +155,17 @@ pub fn lost(cut: &PowerCut) -> String {
     format!("cut {}, {}: {first}{more}", cut.number, moment(cut))
 }
 
+/// A cut that lost something, in a line, with the torn page that tells most and what its newest copy is good for.
+#[must_use]
+pub fn explained(cut: &PowerCut) -> String {
+    let Some(aftermath) = &cut.aftermath else { return lost(cut) };
+    let page = aftermath.pages.iter().max_by_key(|page| {
+        (page.name == TRANSACTION_SYSTEM, page.older_first.is_some(), page.is_torn)
+    });
+    let parts = [Some(lost(cut)), page.map(page_left), Some(put_back(aftermath))];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
 /// A torn page after a loss, and what the doublewrite buffer has of it.
 #[must_use]
 pub fn page_left(page: &PageLeft) -> String {
@@ -202,9 +223,8 @@ mod tests {
     use super::*;
     use assay_study::power_cut::Commits;
 
-    #[test]
-    fn commits_that_may_be_lost_are_no_loss_and_are_told() {
-        let cut = |lost| PowerCut {
+    fn survived(lost: u64) -> PowerCut {
+        PowerCut {
             config: "a".into(),
             number: 1,
             fingerprint: String::new(),
@@ -218,7 +238,12 @@ mod tests {
             losses: Vec::new(),
             kept_in: None,
             aftermath: None,
-        };
+        }
+    }
+
+    #[test]
+    fn commits_that_may_be_lost_are_no_loss_and_are_told() {
+        let cut = survived;
         let of = |cut| short(&PowerCuts::of_all(&[cut])[0]);
         let told = |lost| of(cut(lost));
         assert_eq!(told(0), "no loss in 1 power cut");
@@ -254,6 +279,18 @@ mod tests {
         );
         let none = PageLeft { newest: None, ..page.clone() };
         assert!(page_left(&none).ends_with("; no whole copy"));
+        let lost = PowerCut {
+            losses: vec![Loss::Server { reason: "page corruption".into() }],
+            aftermath: Some(Aftermath {
+                page_bytes: 16384,
+                pages: vec![none.clone(), page.clone()],
+                put_back: Some(vec![]),
+            }),
+            ..survived(0)
+        };
+        let told = explained(&lost);
+        assert!(told.contains("the server did not start: page corruption; page 5 of tablespace 0"));
+        assert!(told.ends_with("; with the newest copies put back, nothing is lost"), "{told}");
         let after = |put_back| Aftermath { page_bytes: 16384, pages: vec![page.clone()], put_back };
         assert_eq!(put_back(&after(None)), "no torn page has a whole copy");
         assert_eq!(
