@@ -209,8 +209,9 @@ pub struct Recovery {
     pub doubtful: Vec<Range<u64>>,
     /// What was found wrong.
     pub problems: Vec<String>,
-    /// What was found wrong with a superblock. Both are written anew when the drive is written to: until then it is
-    /// among the problems of the status, and not here.
+    /// What was found wrong with a superblock, and whether it has been rewritten. A damaged one is among the problems of the
+    /// status, and not here, until the first write rewrites it; one that a power cut has torn is no problem, and is rewritten
+    /// when the drive is opened for writing.
     pub mended: Vec<String>,
 }
 

@@ -192,7 +192,7 @@ fn opening(health: &Health) -> String {
         words += "; its map was rebuilt from the segments";
     }
     for problem in mended {
-        let _ = write!(words, "; {problem}; rewritten since");
+        let _ = write!(words, "; {problem}");
     }
     words
 }

@@ -21,6 +21,13 @@ const FORMAT_OF_POWERS: u32 = 2;
 const BYTES: usize = BLOCK_BYTES as usize;
 const CHECKSUM_AT: usize = BYTES - 4;
 
+/// What any disk writes whole.
+const SECTOR_BYTES: usize = 512;
+
+/// How many generations a torn superblock can be away from the whole one: one is being written, and the former one may
+/// have been torn before.
+const TORN_GENERATIONS: u64 = 2;
+
 /// Most chunks that a root may take.
 pub(crate) const MAX_ROOT_PARTS: usize = 240;
 
@@ -145,6 +152,30 @@ impl Superblock {
     /// complete up to the number before its first, which is none of a chunk's.
     pub(crate) fn cuts_node(&self, seq: u64) -> bool {
         self.cuts.iter().any(|(first, next)| *first <= seq && seq + 1 < *next)
+    }
+
+    /// Whether `block`, whose checksum is wrong, can be what a power cut left of a superblock that was written before or
+    /// after this one. Sectors are written whole, in any order, so the first one is that of some superblock of this drive:
+    /// of this very generation, or of one near it.
+    pub(crate) fn may_be_torn_as(&self, block: &[u8]) -> bool {
+        let mut reader = Reader(block);
+        let (Some(_), Some(format)) = (reader.u64(), reader.u32()) else { return false };
+        let is_of_drive = block.starts_with(&MAGIC) && format == self.identity.format();
+        let Some(torn) = is_of_drive.then(|| Superblock::body(&mut reader)).flatten() else {
+            return false;
+        };
+        let logical_bytes = self.identity.logical_bytes;
+        if (Identity { logical_bytes, ..torn.identity }) != self.identity {
+            return false;
+        }
+        match torn.generation.abs_diff(self.generation) {
+            0 => {
+                let mut whole = [0; BYTES];
+                self.encode(&mut whole);
+                block[..SECTOR_BYTES] == whole[..SECTOR_BYTES]
+            }
+            apart => apart <= TORN_GENERATIONS,
+        }
     }
 
     /// Where a drive ends by what a damaged superblock begins with.
@@ -298,6 +329,37 @@ mod tests {
         let checksum = crc32c::crc32c(&block[..CHECKSUM_AT]);
         block[CHECKSUM_AT..].copy_from_slice(&checksum.to_le_bytes());
         assert_eq!(Superblock::decode(&block), Err(SuperblockError::Other(9)));
+    }
+
+    /// One sector of each of two superblocks that follow each other, in every mixture, is torn; a flipped bit is damage
+    /// wherever the sector of this generation shows it.
+    #[test]
+    fn what_a_power_cut_leaves_is_told_from_damage() {
+        let mut next = superblock();
+        (next.generation, next.checkpoint_seq, next.unused_seq) = (6, 60, 80);
+        next.cuts = vec![(5, 60)];
+        let (mut old, mut new) = ([0; BYTES], [0; BYTES]);
+        superblock().encode(&mut old);
+        next.encode(&mut new);
+        for mixture in 1_u32..255 {
+            let mut torn = old;
+            for sector in (0..8).filter(|sector| mixture & (1 << sector) != 0) {
+                let range = sector * SECTOR_BYTES..(sector + 1) * SECTOR_BYTES;
+                torn[range.clone()].copy_from_slice(&new[range]);
+            }
+            if Superblock::decode(&torn).is_err() {
+                assert!(superblock().may_be_torn_as(&torn), "{mixture:#b}");
+                assert!(next.may_be_torn_as(&torn), "{mixture:#b}");
+            }
+        }
+        let (generation, generation_bits) = (48, 3);
+        for bit in 0..8 * SECTOR_BYTES {
+            let mut flipped = new;
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let is_near = (8 * generation..8 * generation + generation_bits).contains(&bit);
+            assert!(is_near || !next.may_be_torn_as(&flipped), "bit {bit}");
+        }
+        assert!(!next.may_be_torn_as(&[0; BYTES]));
     }
 
     #[test]

@@ -19,7 +19,12 @@ impl Drive {
     pub fn status(&self) -> Status {
         let mut recovery = self.recovery.clone();
         let mut problems = recovery.problems.clone();
-        if !self.superblocks_written.load(Ordering::Acquire) {
+        if self.superblocks_written.load(Ordering::Acquire) {
+            recovery.mended.iter_mut().for_each(|found| *found += "; rewritten since");
+        } else if self.other_superblock.is_of_power_cut() {
+            let when = "; opening the drive for writing rewrites it";
+            recovery.mended.iter_mut().for_each(|found| *found += when);
+        } else {
             let unmended = recovery.mended.drain(..);
             problems.extend(unmended.map(|problem| problem + "; the next write mends it"));
         }

@@ -17,6 +17,7 @@ use crate::core::space::State;
 use crate::format::{GROUP_BLOCKS, Location, NodeId, Stream};
 use crate::inspect::check::Check;
 use crate::opening::create::DriveError;
+use crate::shell::commit::media_failure;
 use crate::shell::drive::{Drive, DriveOptions};
 use crate::status::Recovery;
 use crate::sync::whole;
@@ -335,7 +336,10 @@ impl Drive {
             match self.media.write(place, &written.as_ref()[..bytes], false) {
                 Ok(()) => {}
                 Err(DiskError::Io(_)) => return Ok(false),
-                Err(other) => return Err(other),
+                Err(other) => {
+                    let failure = media_failure(&other);
+                    return Err(self.stop(format!("a write to the media failed: {failure}")));
+                }
             }
         }
         self.sync_media()?;

@@ -22,7 +22,7 @@ use crate::format::{
 use crate::opening::create::DriveError;
 use crate::opening::follow::{Path, Step};
 use crate::opening::reconcile::joined;
-use crate::opening::superblocks::read_superblocks;
+use crate::opening::superblocks::{Chosen, read_superblocks};
 use crate::rules::{Rule, holds};
 use crate::shell::bad_places::{Unreadable, drive_lives};
 use crate::shell::drive::{Drive, DriveOptions, OPENED_READ_ONLY, Parts};
@@ -58,15 +58,15 @@ impl Drive {
         gives_up_log: bool,
     ) -> Result<Drive, DriveError> {
         let mut recovery = Recovery::default();
-        let (superblock, superblock_in_use) =
-            read_superblocks(&*media, &mut recovery, gives_up_log)?;
+        let Chosen { superblock, which, other } = read_superblocks(&*media, gives_up_log)?;
         recovery.clean = superblock.clean;
+        recovery.mended.extend(other.told(which));
         let unreadable = Unreadable::default();
         let blank = || {
             let (media, options) = (Arc::clone(&media), options.clone());
             let mut blank = Drive::blank(media, options, superblock.clone(), recovery.clone());
             blank.gives_up_log = gives_up_log;
-            blank.superblock_in_use = superblock_in_use;
+            (blank.superblock_in_use, blank.other_superblock) = (which, other);
             blank.unreadable = unreadable.clone();
             blank
         };
@@ -115,6 +115,7 @@ impl Drive {
         drive.unreadable = self.unreadable;
         drive.gives_up_log = self.gives_up_log;
         drive.superblock_in_use = self.superblock_in_use;
+        drive.other_superblock = self.other_superblock;
         for (version, place) in &body.dictionaries {
             drive.load_dictionary(*version, *place)?;
         }
@@ -258,6 +259,9 @@ impl Drive {
         }
         if holds(Rule::FreedAtOpening) {
             self.free_empty()?;
+        }
+        if !is_new {
+            self.mend_torn_superblock();
         }
         if is_new {
             self.check_room(&self.log()?.space);

@@ -1,10 +1,15 @@
-//! Choosing between the two superblocks: the newer one counts, and what is wrong with the other is told. It is wrong
-//! until both are written again, which the first write to the drive does: the other one first, so that a power cut which
-//! tears that leaves the one that was chosen.
+//! Choosing between the two superblocks: the newer one counts, and what is wrong with the other is told.
+//!
+//! A power cut while the two are written leaves the other one torn or older. That is no damage: it is written anew when
+//! the drive is opened for writing, the chosen one is not touched, and a power cut meanwhile finds that one whole. A
+//! damaged one stays until both are written again, which the first write to the drive does: the other one first.
+
+use std::sync::atomic::Ordering;
 
 use crate::format::{ChunkHeader, Identity, Superblock, SuperblockError};
 use crate::opening::create::DriveError;
-use crate::status::Recovery;
+use crate::shell::drive::Drive;
+use crate::status::Counters;
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, Disk, DiskError};
 
@@ -72,81 +77,157 @@ fn is_alone(media: &dyn Disk, identity: &Identity) -> bool {
     })
 }
 
-/// The newer of the two superblocks, and which of them it is. With `searches` all of the media are looked through where neither is in
-/// its place.
-pub(crate) fn read_superblocks(
-    media: &dyn Disk,
-    recovery: &mut Recovery,
-    searches: bool,
-) -> Result<(Superblock, usize), DriveError> {
-    let mut unreadable = None;
-    let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
-    // One that cannot be read is as bad as a damaged one, and no worse.
-    let mut read = |place| -> Result<_, DriveError> {
+/// The state of the superblock that was not chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OtherSuperblock {
+    /// As good as the chosen one, or what a power cut between two writes of the chosen one's kind leaves.
+    Whole,
+    /// A power cut came after it and before the one that was chosen was rewritten.
+    Older,
+    /// A power cut came while it was written.
+    Torn,
+    /// No power cut leaves such a block.
+    Damaged,
+    /// The media did not return it.
+    Unreadable,
+}
+
+impl OtherSuperblock {
+    /// Whether a power cut explains it.
+    pub(crate) fn is_of_power_cut(self) -> bool {
+        matches!(self, OtherSuperblock::Older | OtherSuperblock::Torn)
+    }
+
+    /// A line about it, where `chosen` is 0 for the first superblock and 1 for the second.
+    pub(crate) fn told(self, chosen: usize) -> Option<String> {
+        let (one, used) = if chosen == 0 { ("second", "first") } else { ("first", "second") };
+        let found = match self {
+            OtherSuperblock::Whole => return None,
+            OtherSuperblock::Older => "is older, as a power cut leaves it",
+            OtherSuperblock::Torn => "was torn by a power cut",
+            OtherSuperblock::Damaged => "is damaged",
+            OtherSuperblock::Unreadable => "cannot be read",
+        };
+        Some(format!("the {one} superblock {found}; the {used} was used"))
+    }
+}
+
+/// The superblock that a drive is opened with.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) superblock: Superblock,
+    /// 0 for the first, 1 for the second.
+    pub(crate) which: usize,
+    pub(crate) other: OtherSuperblock,
+}
+
+/// One superblock as it was read.
+struct Found {
+    decoded: Result<Superblock, SuperblockError>,
+    block: BlockBuffer,
+    failure: Option<std::io::Error>,
+}
+
+impl Found {
+    /// What a place holds. One that cannot be read is as bad as a damaged one, and no worse.
+    fn at(media: &dyn Disk, place: u64) -> Result<Found, DriveError> {
+        let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
         let first = media.read(place, block.as_mut());
         let read = if first.is_err() { media.read(place, block.as_mut()) } else { first };
-        match read {
-            Ok(()) => Ok(Superblock::decode(block.as_ref())),
+        let (decoded, failure) = match read {
+            Ok(()) => (Superblock::decode(block.as_ref()), None),
             Err(DiskError::Io(error)) => {
-                unreadable = Some(error);
-                Ok(Err(SuperblockError::Damaged { media_bytes: None }))
+                (Err(SuperblockError::Damaged { media_bytes: None }), Some(error))
             }
-            Err(other) => Err(other.into()),
+            Err(other) => return Err(other.into()),
+        };
+        Ok(Found { decoded, block, failure })
+    }
+
+    /// Why it is no superblock, beside the one that is.
+    fn fault(&self, chosen: &Superblock) -> OtherSuperblock {
+        match () {
+            () if self.failure.is_some() => OtherSuperblock::Unreadable,
+            () if chosen.may_be_torn_as(self.block.as_ref()) => OtherSuperblock::Torn,
+            () => OtherSuperblock::Damaged,
         }
-    };
+    }
+}
+
+/// The newer of the two superblocks, and the state of the other. With `searches` all of the media are looked through where
+/// neither is in its place.
+pub(crate) fn read_superblocks(media: &dyn Disk, searches: bool) -> Result<Chosen, DriveError> {
     if media.size() < 2 * BLOCK_BYTES {
         return Err(DriveError::NotADrive);
     }
-    let first = read(0)?;
-    let mut second = Err(SuperblockError::Absent);
-    for end in possible_ends(media, &first)? {
-        second = read(Identity::superblock_places(end)[1])?;
-        if second.is_ok() {
+    let first = Found::at(media, 0)?;
+    let mut second = None;
+    for end in possible_ends(media, &first.decoded)? {
+        let found = Found::at(media, Identity::superblock_places(end)[1])?;
+        let is_whole = found.decoded.is_ok();
+        second = Some(found);
+        if is_whole {
             break;
         }
     }
-    if searches && first.is_err() && second.is_err() {
-        second = find_second(media).map_or(second, Ok);
+    let Some(mut second) = second else { return Err(DriveError::NotADrive) };
+    if searches && first.decoded.is_err() && second.decoded.is_err() {
+        second.decoded = find_second(media).map_or(second.decoded, Ok);
     }
-    let (superblock, which) = match (first, second) {
-        (Ok(first), Ok(second)) => {
-            use std::cmp::Ordering::{Equal, Greater, Less};
-            match first.generation.cmp(&second.generation) {
-                Greater => (first, 0),
-                Equal => (second, 1),
-                Less => {
-                    // As it is after a power cut while the first one was mended.
-                    let older = "the first superblock is older than the second, which was used";
-                    recovery.mended.push(older.into());
-                    (second, 1)
-                }
-            }
-        }
-        (Ok(good), Err(_)) => {
-            recovery
-                .mended
-                .push("the second superblock is torn or damaged; the first was used".into());
-            (good, 0)
-        }
-        (Err(SuperblockError::Other(format)), _) => return Err(DriveError::OtherFormat(format)),
-        (Err(_), Ok(good)) => {
-            recovery
-                .mended
-                .push("the first superblock is torn or damaged; the second was used".into());
-            (good, 1)
-        }
-        (_, Err(SuperblockError::Other(format))) => return Err(DriveError::OtherFormat(format)),
-        (Err(SuperblockError::Absent), Err(SuperblockError::Absent)) => {
-            return Err(DriveError::NotADrive);
-        }
-        _ => {
-            let failed = unreadable.map(|error| DriveError::Disk(DiskError::Io(error)));
-            return Err(failed.unwrap_or(DriveError::Damaged));
-        }
-    };
-    let drive_bytes = superblock.identity.media_bytes;
+    let chosen = choose(first, second)?;
+    let drive_bytes = chosen.superblock.identity.media_bytes;
     if drive_bytes > media.size() {
         return Err(DriveError::Shrunk { media_bytes: media.size(), drive_bytes });
     }
-    Ok((superblock, which))
+    Ok(chosen)
+}
+
+fn choose(first: Found, second: Found) -> Result<Chosen, DriveError> {
+    let chosen = |superblock, which, other| Ok(Chosen { superblock, which, other });
+    match (&first.decoded, &second.decoded) {
+        (Ok(one), Ok(two)) if one.generation > two.generation => {
+            chosen(one.clone(), 0, OtherSuperblock::Whole)
+        }
+        (Ok(one), Ok(two)) => {
+            // As it is after a power cut while the first one was mended.
+            let is_older = one.generation < two.generation;
+            let other = if is_older { OtherSuperblock::Older } else { OtherSuperblock::Whole };
+            chosen(two.clone(), 1, other)
+        }
+        (Ok(good), Err(_)) => chosen(good.clone(), 0, second.fault(good)),
+        (Err(SuperblockError::Other(format)), _) => Err(DriveError::OtherFormat(*format)),
+        (Err(_), Ok(good)) => chosen(good.clone(), 1, first.fault(good)),
+        (_, Err(SuperblockError::Other(format))) => Err(DriveError::OtherFormat(*format)),
+        (Err(SuperblockError::Absent), Err(SuperblockError::Absent)) => Err(DriveError::NotADrive),
+        _ => {
+            let failed = second.failure.or(first.failure);
+            Err(failed.map_or(DriveError::Damaged, |error| DriveError::Disk(DiskError::Io(error))))
+        }
+    }
+}
+
+impl Drive {
+    /// Writes the superblock that a power cut has torn, or left older, as the one that was chosen. Where the media refuse
+    /// that, the first write to the drive tries again.
+    pub(crate) fn mend_torn_superblock(&self) {
+        if !self.other_superblock.is_of_power_cut()
+            || self.superblocks_written.load(Ordering::Acquire)
+        {
+            return;
+        }
+        let superblock = self.superblock();
+        let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+        superblock.encode(block.as_mut());
+        let other = 1 - self.superblock_in_use;
+        let place = Identity::superblock_places(self.identity.media_bytes)[other];
+        match self.media.write(place, block.as_ref(), true) {
+            Ok(()) => {
+                Counters::add(&self.counters.write_bytes_checkpoint, BLOCK_BYTES);
+                Counters::add(&self.counters.writes_media, 1);
+                self.superblocks_written.store(true, Ordering::Release);
+            }
+            Err(DiskError::Full) => {}
+            Err(error) => self.report(format!("a torn superblock cannot be rewritten: {error}")),
+        }
+    }
 }

@@ -94,7 +94,9 @@ impl Drive {
         Counters::add(&self.counters.flushes_media, 1);
         self.media
             .flush()
-            .map_err(|error| self.stop(format!("a flush of the media failed: {}", chain(&error))))
+            .map_err(|error| {
+                self.stop(format!("a flush of the media failed: {}", media_failure(&error)))
+            })
     }
 
     /// Waits until every chunk up to `target` is written, and writes what nobody has begun; gives how far it is.
@@ -125,12 +127,7 @@ impl Drive {
         let start = self.identity.segment_start(job.chunk.segment) + u64::from(job.chunk.offset);
         let written = self.media.write(start, &job.chunk.bytes().as_ref()[..job.bytes], forced);
         let written = written.map_err(|error| {
-            let reason = match error {
-                // Its own words are for whoever writes to this drive.
-                DiskError::Full => "it is full; free space where it lies".into(),
-                other => chain(&other),
-            };
-            self.stop(format!("a write to the media failed: {reason}"))
+            self.stop(format!("a write to the media failed: {}", media_failure(&error)))
         });
         let told = written.and_then(|()| self.log()).map(|mut log| log.written(job.seq));
         if told.is_ok() {
@@ -157,6 +154,20 @@ impl Drive {
 
     pub(crate) fn commits(&self) -> MutexGuard<'_, Commit> {
         whole(self.commit.lock())
+    }
+}
+
+/// A failure of the media in words for the drive's owner. The words of [`DiskError::Full`] are for the drive's host, and
+/// deleting data there frees nothing below.
+pub(crate) fn media_failure(error: &DiskError) -> String {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    const ADVICE: &str = "free space there, then detach the drive and attach it again";
+    match error {
+        DiskError::Full => format!("the file system or pool that holds the media is full; {ADVICE}"),
+        DiskError::Io(reason) if matches!(reason.kind(), StorageFull | QuotaExceeded) => {
+            format!("{}; the file system that holds the media is full; {ADVICE}", chain(error))
+        }
+        other => chain(other),
     }
 }
 

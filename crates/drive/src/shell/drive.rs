@@ -18,6 +18,7 @@ use crate::core::map::Map;
 use crate::core::space::Space;
 use crate::core::victims::Policy;
 use crate::format::{CHUNK_BYTES_MAX, Cursor, Identity, Location, STREAMS, Superblock};
+use crate::opening::superblocks::OtherSuperblock;
 use crate::shell::bad_places::Unreadable;
 use crate::shell::readahead::ReadAhead;
 use crate::shell::worker::Workers;
@@ -140,6 +141,8 @@ pub struct Drive {
     pub(crate) superblocks_written: AtomicBool,
     /// Which of both the drive was opened with: it is written last.
     pub(crate) superblock_in_use: usize,
+    /// The state of the other one when the drive was opened.
+    pub(crate) other_superblock: OtherSuperblock,
     /// Where the log ended when the drive was opened: what was numbered from here on is lost.
     pub(crate) log_stop_seq: AtomicU64,
     /// Whether this incarnation has its own sequence numbers, so that the log may grow.
@@ -204,6 +207,7 @@ impl Drive {
             superblock: Mutex::new(parts.superblock),
             superblocks_written: AtomicBool::new(false),
             superblock_in_use: 1,
+            other_superblock: OtherSuperblock::Whole,
             log_stop_seq: AtomicU64::new(parts.next_seq),
             is_begun: AtomicBool::new(false),
             maintenance: Mutex::new(maintenance),

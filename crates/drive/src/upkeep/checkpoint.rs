@@ -329,7 +329,7 @@ impl Drive {
         }
         for place in places {
             if let Err(error) = self.media.write(place, block.as_ref(), false) {
-                let error = crate::shell::commit::chain(&error);
+                let error = crate::shell::commit::media_failure(&error);
                 return Err(self.stop(format!("writing the superblock failed: {error}")));
             }
             if holds(Rule::FlushBetweenSuperblocks) {

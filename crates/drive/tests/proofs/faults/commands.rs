@@ -305,6 +305,10 @@ fn a_superblock_that_cannot_be_written_stops_the_drive() {
         scene.faulty.inject(full, at..at + BLOCK_BYTES, 0, u64::MAX);
         assert!(matches!(scene.life.drive.close(), Err(DiskError::Stopped { .. })));
         assert_stopped(&scene.life.drive, "writing the superblock failed");
+        // Deleting data on the drive would free nothing where its media lie.
+        let problems = scene.life.drive.status().problems.join("\n");
+        assert!(problems.contains("that holds the media is full; free space there"), "{problems}");
+        assert!(!problems.contains("discard or delete data"), "{problems}");
         let (media, model) = scene.cut();
         assert!(judge(media, &model).unwrap().0 <= Outcome::Told);
     }

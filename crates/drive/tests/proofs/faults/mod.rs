@@ -10,4 +10,5 @@ mod rebuild;
 mod scenes;
 mod specimen;
 mod together;
+mod torn_superblocks;
 mod verdict;

@@ -1,7 +1,7 @@
 //! Scenes that somebody who wished the drive ill thought of: rare states, each played as it was found.
 
 mod grown;
-mod host;
+pub(super) mod host;
 mod lost;
 mod rebuilt;
 mod resized;
