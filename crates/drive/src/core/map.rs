@@ -2,7 +2,8 @@
 //!
 //! A radix tree of two levels under a list of directories: a leaf holds 512 blocks (2 MiB), a directory 512 leaves
 //! (1 GiB). What was never written has no node, so memory follows written space: 4 KiB and a slot of 24 B a leaf,
-//! 8.1 B a block. Nodes that were stored by a checkpoint are loaded when they are first asked for, and clean ones
+//! 8.1 B a block where it is dense; a slot of 24 B for each of a directory's leaves makes 12 KiB for each GiB with data in
+//! it. A directory that holds nothing any more leaves memory with the checkpoint that stores it. Nodes that were stored by a checkpoint are loaded when they are first asked for, and clean ones
 //! can be evicted again.
 //!
 //! A node that cannot be read any more is lost: its blocks are, each by itself, until they are overwritten or discarded.
@@ -371,6 +372,9 @@ impl Map {
                     slot.changed = false;
                     self.changed_directories -= 1;
                 }
+                if location.is_record() && slot.is_empty() && slot.loaded.take().is_some() {
+                    self.loaded_directories -= 1;
+                }
                 std::mem::replace(&mut slot.stored, location)
             }
             NodeId::Leaf(number) => {
@@ -660,6 +664,14 @@ impl LeafSlot {
 }
 
 impl DirectorySlot {
+    /// Whether none of its leaves holds anything, in memory or on media.
+    fn is_empty(&self) -> bool {
+        let holds_nothing = |leaf: &LeafSlot| {
+            leaf.leaf.is_none() && leaf.stored.is_none() && !leaf.dirty && !leaf.storing
+        };
+        !self.changed && self.loaded.iter().flatten().all(holds_nothing)
+    }
+
     fn leaves(&mut self) -> &mut [LeafSlot] {
         let empty = || (0..NODE_ENTRIES).map(|_| LeafSlot::default()).collect();
         self.loaded.get_or_insert_with(empty)

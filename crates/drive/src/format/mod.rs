@@ -24,7 +24,9 @@ pub(crate) use limits::{
 pub(crate) use location::Location;
 pub(crate) use mix::{RecordContext, plain_checksum};
 pub(crate) use root::{Cursor, Root, RootBody, RootEnd, SegmentRow};
-pub(crate) use superblock::{FORMAT, Identity, MAX_ROOT_PARTS, Superblock, SuperblockError};
+pub(crate) use superblock::{
+    FORMAT, Identity, MAX_ROOT_PARTS, OtherSuperblock, Superblock, SuperblockError,
+};
 
 use assay_disk::BLOCK_BYTES;
 

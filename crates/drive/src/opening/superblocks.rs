@@ -6,7 +6,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::format::{ChunkHeader, Identity, Superblock, SuperblockError};
+use crate::format::{ChunkHeader, Identity, OtherSuperblock, Superblock, SuperblockError};
 use crate::opening::create::DriveError;
 use crate::shell::drive::Drive;
 use crate::status::Counters;
@@ -75,41 +75,6 @@ fn is_alone(media: &dyn Disk, identity: &Identity) -> bool {
             || ChunkHeader::decode(block.as_ref())
                 .is_none_or(|(header, _)| header.drive_id == identity.drive_id)
     })
-}
-
-/// The state of the superblock that was not chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum OtherSuperblock {
-    /// As good as the chosen one, or what a power cut between two writes of the chosen one's kind leaves.
-    Whole,
-    /// A power cut came after it and before the one that was chosen was rewritten.
-    Older,
-    /// A power cut came while it was written.
-    Torn,
-    /// No power cut leaves such a block.
-    Damaged,
-    /// The media did not return it.
-    Unreadable,
-}
-
-impl OtherSuperblock {
-    /// Whether a power cut explains it.
-    pub(crate) fn is_of_power_cut(self) -> bool {
-        matches!(self, OtherSuperblock::Older | OtherSuperblock::Torn)
-    }
-
-    /// A line about it, where `chosen` is 0 for the first superblock and 1 for the second.
-    pub(crate) fn told(self, chosen: usize) -> Option<String> {
-        let (one, used) = if chosen == 0 { ("second", "first") } else { ("first", "second") };
-        let found = match self {
-            OtherSuperblock::Whole => return None,
-            OtherSuperblock::Older => "is older, as a power cut leaves it",
-            OtherSuperblock::Torn => "was torn by a power cut",
-            OtherSuperblock::Damaged => "is damaged",
-            OtherSuperblock::Unreadable => "cannot be read",
-        };
-        Some(format!("the {one} superblock {found}; the {used} was used"))
-    }
 }
 
 /// The superblock that a drive is opened with.

@@ -92,11 +92,9 @@ impl Drive {
     /// Syncs the media; a failure stops the drive, for what it lost is not known.
     pub(crate) fn sync_media(&self) -> Result<()> {
         Counters::add(&self.counters.flushes_media, 1);
-        self.media
-            .flush()
-            .map_err(|error| {
-                self.stop(format!("a flush of the media failed: {}", media_failure(&error)))
-            })
+        self.media.flush().map_err(|error| {
+            self.stop(format!("a flush of the media failed: {}", media_failure(&error)))
+        })
     }
 
     /// Waits until every chunk up to `target` is written, and writes what nobody has begun; gives how far it is.
@@ -163,7 +161,9 @@ pub(crate) fn media_failure(error: &DiskError) -> String {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     const ADVICE: &str = "free space there, then detach the drive and attach it again";
     match error {
-        DiskError::Full => format!("the file system or pool that holds the media is full; {ADVICE}"),
+        DiskError::Full => {
+            format!("the file system or pool that holds the media is full; {ADVICE}")
+        }
         DiskError::Io(reason) if matches!(reason.kind(), StorageFull | QuotaExceeded) => {
             format!("{}; the file system that holds the media is full; {ADVICE}", chain(error))
         }

@@ -17,8 +17,9 @@ use crate::core::maintenance::Maintenance;
 use crate::core::map::Map;
 use crate::core::space::Space;
 use crate::core::victims::Policy;
-use crate::format::{CHUNK_BYTES_MAX, Cursor, Identity, Location, STREAMS, Superblock};
-use crate::opening::superblocks::OtherSuperblock;
+use crate::format::{
+    CHUNK_BYTES_MAX, Cursor, Identity, Location, OtherSuperblock, STREAMS, Superblock,
+};
 use crate::shell::bad_places::Unreadable;
 use crate::shell::readahead::ReadAhead;
 use crate::shell::worker::Workers;
