@@ -11,6 +11,7 @@ use assay_drive::{Codec, Counts, GivenUp, Recovery, State, Status};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::job::{CacheMode, GcPolicy};
+use super::media_space::MediaSpace;
 use super::model_health::ModelHealth;
 
 /// The name, beside the disk, of the file with the drive's health.
@@ -93,6 +94,9 @@ pub struct Attachment {
     /// Whether the server's threads stay out of write-back when they ask for memory.
     #[serde(default)]
     pub io_flusher: Option<bool>,
+    /// Where the space for writes to the media comes from, of a drive.
+    #[serde(flatten)]
+    pub media_space: Option<MediaSpace>,
 }
 
 /// The state of a drive whose server has died: nobody answers, whatever the drive itself is like.
@@ -319,6 +323,7 @@ pub(crate) mod tests {
             cache: Some(CacheMode::Volatile),
             threads: Some(4),
             read_ahead_bytes: Some(40 << 10),
+            media_space: Some(assay_ports::media::Space::Allocated.into()),
             ..Attachment::default()
         };
         Health::new(Path::new("/vol.img"), attachment, drive.status())

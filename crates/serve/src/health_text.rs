@@ -8,6 +8,7 @@ use assay_ports::survival::NEVER;
 
 use super::health::{Attachment, Health};
 use super::job::{CacheMode, GcPolicy};
+use super::media_space::MediaSpace;
 use super::model_health::ModelHealth;
 use assay_base::text::{counted, size};
 use assay_devices::Scale;
@@ -37,7 +38,7 @@ pub fn whole(health: &Health) -> String {
     if let Some(path) = &attachment.log {
         log.row("log", &path.display().to_string());
     }
-    space(&mut log, status);
+    space(&mut log, status, attachment.media_space);
     traffic(&mut log, status);
     work(&mut log, status);
     log.0.trim_end().to_owned()
@@ -55,6 +56,7 @@ pub fn opened(health: &Health) -> Vec<String> {
         lines.push(format!("{} as a model; {what} is {:.0} us", model.name, model.port_us));
     }
     lines.extend(health.status.problems.iter().map(|problem| format!("problem: {problem}")));
+    lines.extend(risk(&health.attachment));
     if health.attachment.read_only {
         lines.push(format!("{} is read-only", health.media.display()));
     }
@@ -71,8 +73,15 @@ pub fn attached(health: &Health) -> Vec<String> {
         vec![format!("{media} is attached{place}{by}, {state}: {}", room(&health.status))];
     lines.push(opening(health));
     lines.extend(health.status.problems.iter().map(|problem| format!("problem: {problem}")));
+    lines.extend(risk(&health.attachment));
     lines.extend(survival(*oom_score_adj, *io_flusher).filter(|_| !is_safe(&health.attachment)));
     lines
+}
+
+/// That writes may run out of space below, where the drive was not made so.
+fn risk(attachment: &Attachment) -> Option<String> {
+    let space = attachment.media_space.filter(MediaSpace::breaks_promise)?;
+    space.in_words().map(|words| format!("its media: {words}"))
 }
 
 /// Free space, and its share of what can be used.
@@ -245,9 +254,12 @@ fn manner(attachment: &Attachment) -> Option<String> {
     Some(words.join(", "))
 }
 
-fn space(log: &mut Log, status: &Status) {
+fn space(log: &mut Log, status: &Status, below: Option<MediaSpace>) {
     log.heading("Space");
     log.bytes("capacity", status.capacity_bytes);
+    if let Some(words) = below.and_then(|below| below.in_words()) {
+        log.row("media", &words);
+    }
     log.bytes("usable", status.usable_bytes);
     log.row("free", &format!("{:>10}  {}", human(status.free_bytes), free_share(status)));
     log.bytes("media used", status.media_bytes_used);

@@ -21,6 +21,7 @@ pub mod job;
 pub mod log;
 mod look;
 pub mod make;
+pub mod media_space;
 pub mod model_health;
 pub mod model_media;
 pub mod open;
@@ -45,6 +46,7 @@ pub use health::Health;
 pub use job::{AttachOptions, ModelJob, PowerJob};
 pub use look::{health_of, look_at, look_at_left};
 pub use make::{NewDrive, Sizes};
+pub use media_space::{MediaSpace, SpaceKind};
 pub use model_health::{
     ADDED_SHARE_MAX, KindHealth, MISSED_DEADLINE_SHARE_MAX, ModelHealth, STALLED_MS_MAX,
     added_share, kind_name,

@@ -40,6 +40,7 @@ pub fn look_at_left(path: &Path, left: Attachment) -> Result<Health> {
     let open_ms = Some(began.elapsed().as_secs_f64() * 1e3);
     let media = place::resolved(path)?;
     let log = left.log.clone().or_else(|| log::found_of(&media));
-    let attachment = Attachment { open_ms, read_only: true, log, ..left };
+    let media_space = Some(condition.space().into());
+    let attachment = Attachment { open_ms, read_only: true, log, media_space, ..left };
     Ok(Health::new(&media, attachment, with_media(drive.status(), &condition)))
 }

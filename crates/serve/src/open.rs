@@ -81,7 +81,10 @@ fn open_whole(path: &Path, access: Access, options: DriveOptions) -> Result<(Med
     let condition = Arc::clone(media.condition());
     let discard_media = access == Access::ReadWrite && is_sparse(path);
     // The log writes every block before it reads it.
-    let disk = Arc::new(media.discarding_loosely());
+    let media = media.discarding_loosely();
+    // Media that are allocated at once keep what they need.
+    let media = if discard_media { media } else { media.keeping_room() };
+    let disk = Arc::new(media);
     let media = Media { disk, condition, image: None };
     Ok((media, DriveOptions { discard_media, ..options }))
 }

@@ -176,7 +176,9 @@ impl Source {
     /// How it is now, and how it is served.
     pub fn health(&self) -> Health {
         let device = self.devices().unwrap_or_default().into_iter().next();
-        let attachment = Attachment { device, ..self.attachment.clone() };
+        let is_drive = matches!(self.opened, Opened::Drive { .. });
+        let media_space = is_drive.then(|| self.opened.media().space().into());
+        let attachment = Attachment { device, media_space, ..self.attachment.clone() };
         let health = Health::new(&self.media, attachment, self.status());
         match self.model_health() {
             Some(model) => health.of_model(model),

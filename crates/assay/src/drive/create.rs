@@ -1,5 +1,6 @@
 //! `assay drive create`: an empty drive in a new file or on a block device.
 
+use std::fs::File;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 use assay_drive::Codec;
 use assay_pool::locate;
 use assay_ports::filesystem;
-use assay_ports::media::Allocation;
+use assay_ports::media::{Allocation, Space};
 use assay_ports::rbd::{self, Cluster, ImageName, NewImage, PoolIo};
 use clap::Args;
 
@@ -17,6 +18,7 @@ use crate::print;
 use assay_base::Size;
 use assay_base::text::shell_word;
 use assay_devices::Unit;
+use assay_serve::MediaSpace;
 use assay_serve::make::{NewDrive, Sizes};
 
 /// What was typed.
@@ -53,7 +55,7 @@ pub(super) struct CreateArgs {
     /// Train zstd dictionaries from written data
     #[arg(long)]
     dictionary: bool,
-    /// Allocate the file on demand, not at once; writes fail if the file system fills up
+    /// Allocate the file on demand; the drive stops if its file system fills up. Without this, all space is allocated now and blocks are overwritten in place, on btrfs too (as with chattr +C); ZFS and bcachefs still need space for each write
     #[arg(long)]
     sparse: bool,
     /// Segment size, the unit of garbage collection [default: by the capacity]
@@ -111,7 +113,20 @@ fn in_file(args: &CreateArgs) -> Result<Sizes> {
         bail!("give the space that {} may take, e.g. --capacity 20G", path.display())
     };
     let allocation = if args.sparse { Allocation::Sparse } else { Allocation::Full };
-    args.drive().in_file(path, capacity, allocation)
+    let sizes = args.drive().in_file(path, capacity, allocation)?;
+    if allocation == Allocation::Full {
+        warn_of_copying(path);
+    }
+    Ok(sizes)
+}
+
+/// Says so where the file system copies on write all the same.
+fn warn_of_copying(path: &Path) {
+    let space = File::open(path).and_then(|file| Space::of(&file)).map(MediaSpace::from);
+    let words = space.ok().filter(MediaSpace::breaks_promise).and_then(|space| space.in_words());
+    if let Some(words) = words {
+        print::note(format_args!("assay: {} is {words}", path.display()));
+    }
 }
 
 /// On an image that is there when it may be overwritten, else on a new one.

@@ -36,6 +36,7 @@ mod drive_killed;
 mod drive_operated;
 mod drive_repair;
 mod drive_rig;
+mod drive_space;
 mod errors;
 mod estimate;
 mod existing;

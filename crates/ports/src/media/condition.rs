@@ -9,12 +9,15 @@ use assay_disk::Bytes;
 use rustix::fs::SeekFrom;
 
 use super::hold::Held;
+use super::room::{Room, Space};
 
 /// How open media are. Belongs to them, and may outlive it.
 #[derive(Debug)]
 pub struct Condition {
     /// What can be lost under us; nothing of what others keep.
     place: Option<Place>,
+    /// The space for writes, where it is looked after.
+    room: OnceLock<Arc<Room>>,
     /// Kept, for a file that was cut short grows again when something is written at its end.
     loss: OnceLock<Loss>,
     failed_reads: Mutex<FailedReads>,
@@ -59,7 +62,20 @@ impl Condition {
     }
 
     fn at(place: Option<Place>) -> Condition {
-        Condition { place, loss: OnceLock::new(), failed_reads: Mutex::default() }
+        let (room, loss) = (OnceLock::new(), OnceLock::new());
+        Condition { place, room, loss, failed_reads: Mutex::default() }
+    }
+
+    pub(super) fn watches(&self, room: Arc<Room>) {
+        let _ = self.room.set(room);
+    }
+
+    /// Where the space for writes comes from.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        let Some(place) = &self.place else { return Space::Remote };
+        let look = || Space::of(&place.file).unwrap_or(Space::Unknown);
+        self.room.get().map_or_else(look, |room| room.space())
     }
 
     /// What is wrong, a line each.

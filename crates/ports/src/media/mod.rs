@@ -9,6 +9,7 @@ mod error;
 mod hold;
 mod new_file;
 mod place;
+mod room;
 mod transfer;
 
 use std::io;
@@ -19,6 +20,9 @@ use std::sync::Arc;
 pub use self::condition::{Condition, Loss};
 pub use self::error::MediaError;
 pub use self::new_file::NewFile;
+pub use self::room::Space;
+
+use self::room::Room;
 
 use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Guarantees, Result, check_range};
 use rustix::fs::{FallocateFlags, SeekFrom};
@@ -30,8 +34,8 @@ use self::place::retried;
 /// Whether a new file takes its space at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allocation {
-    /// All of it, so that it can never be missing later. Most file systems note the space as unwritten, which
-    /// makes the first write to each place a little dearer than later ones.
+    /// All of it, so that it cannot be missing later where the file system overwrites in place ([`Space`]). Most file systems
+    /// note the space as unwritten, which makes the first write to each place a little dearer than later ones.
     Full,
     /// What is written only; a file system that fills up shows as [`DiskError::Full`].
     Sparse,
@@ -58,6 +62,7 @@ pub struct FileMedia {
     atomic_write_bytes: u64,
     keeps_zeroes: bool,
     condition: Arc<Condition>,
+    room: Option<Arc<Room>>,
     _below: Below,
     syncs: bool,
 }
@@ -145,6 +150,7 @@ impl FileMedia {
             direct,
             atomic_write_bytes: place::atomic_write_bytes(holding),
             keeps_zeroes: true,
+            room: None,
             _below: below,
             syncs: true,
         })
@@ -158,6 +164,17 @@ impl FileMedia {
     #[must_use]
     pub fn discarding_loosely(mut self) -> FileMedia {
         self.keeps_zeroes = false;
+        self
+    }
+
+    /// Sets space aside for writes to blocks that a copy or snapshot shares, as soon as one is seen.
+    #[must_use]
+    pub fn keeping_room(mut self) -> FileMedia {
+        if !self.is_device && self.access == Access::ReadWrite {
+            let room = Room::watch(Arc::clone(&self.file), &self.path);
+            self.condition.watches(Arc::clone(&room));
+            self.room = Some(room);
+        }
         self
     }
 
@@ -280,16 +297,25 @@ impl Disk for FileMedia {
         // A file that was cut short would grow again, and nobody would know.
         let _ = self.condition.loss();
         let is_durable = force_unit_access && self.syncs;
-        transfer::write(&self.file, self.direct, offset, data, is_durable).map_err(|failure| {
-            match failure.reason.kind() {
+        let mut from = offset;
+        loop {
+            let rest = &data[(from - offset) as usize..];
+            let written = transfer::write(&self.file, self.direct, from, rest, is_durable);
+            let Err(failure) = written else { return Ok(()) };
+            let is_full = matches!(
+                failure.reason.kind(),
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
-                    if failure.offset == offset =>
-                {
-                    DiskError::Full
-                }
-                _ => self.io_error_at("write", failure.offset, failure.reason),
+            );
+            let room = self.room.as_ref().filter(|_| is_full);
+            if room.is_some_and(|room| room.release_for(rest.len() as u64)) {
+                from = failure.offset;
+                continue;
             }
-        })
+            return Err(match is_full && failure.offset == offset {
+                true => DiskError::Full,
+                false => self.io_error_at("write", failure.offset, failure.reason),
+            });
+        }
     }
 
     fn flush(&self) -> Result<()> {

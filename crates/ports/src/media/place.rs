@@ -9,7 +9,7 @@ use assay_disk::{BLOCK_BYTES, BlockBuffer};
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags};
 use rustix::io::Errno;
 
-use super::{Access, Allocation};
+use super::{Access, Allocation, room};
 use crate::blockdev;
 
 /// Keeps others out, or answers `WOULDBLOCK`. The lock belongs to the open file, so it keeps out others of this
@@ -24,6 +24,7 @@ pub(super) fn lock(file: &File, access: Access) -> rustix::io::Result<()> {
 
 pub(super) fn take_space(file: &File, size: u64, allocation: Allocation) -> io::Result<()> {
     if allocation == Allocation::Full {
+        room::overwrite_in_place(file)?;
         match retried(|| rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size)) {
             Err(Errno::OPNOTSUPP) => return fill(file, size),
             other => other?,

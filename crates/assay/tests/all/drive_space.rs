@@ -1,0 +1,140 @@
+//! What a drive does when the file system that holds its media fills up.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::drives::{Drives, MIB, has_drives, noise, system};
+use assay_testing::skip;
+use rustix::fs::{FallocateFlags, fallocate};
+
+/// A small file system of its own, mounted on `below`; nothing where its `mkfs` is missing.
+fn below(kind: &str) -> Option<(Drives, PathBuf)> {
+    if !has_drives() {
+        return None;
+    }
+    if Command::new(format!("mkfs.{kind}")).arg("-V").output().is_err() {
+        skip(&format!("mkfs.{kind}"));
+        return None;
+    }
+    let drives = Drives::new();
+    let target = drives.path("below");
+    std::fs::create_dir(&target).unwrap();
+    let image = drives.path("below.img");
+    File::create_new(&image).unwrap().set_len(600 * MIB).unwrap();
+    system(&format!("mkfs.{kind}"), &["-q", image.to_str().unwrap()]);
+    system("mount", &["-o", "loop", image.to_str().unwrap(), target.to_str().unwrap()]);
+    Some((drives, target))
+}
+
+/// Takes all the space that is left.
+fn fill(directory: &Path) {
+    let filler = File::create_new(directory.join("filler")).unwrap();
+    let (mut end, mut step) = (0, 64 * MIB);
+    while step >= 4096 {
+        match fallocate(&filler, FallocateFlags::empty(), end, step) {
+            Ok(()) => end += step,
+            Err(_) => step /= 2,
+        }
+    }
+    filler.sync_all().unwrap();
+}
+
+/// Overwrites the same 32 MiB of the device with data that do not compress, three times; each write is synced.
+fn overwrite(device: &str, seed: u64) -> std::io::Result<()> {
+    let device = File::options().write(true).open(device)?;
+    for round in 0..3 {
+        for piece in 0..32 {
+            device.write_all_at(&noise(MIB as usize, seed + 100 * round + piece), piece * MIB)?;
+            device.sync_data()?;
+        }
+    }
+    Ok(())
+}
+
+fn assert_healthy(drives: &Drives, space: &str) {
+    let status = drives.status_of("below/vol.img");
+    assert_eq!((&status["state"], &status["media_space"]), (&"healthy".into(), &space.into()));
+}
+
+#[test]
+fn a_drive_that_is_allocated_goes_on_where_its_file_system_is_full() {
+    for kind in ["btrfs", "xfs"] {
+        let Some((drives, target)) = below(kind) else { continue };
+        drives.done(&["drive", "create", "below/vol.img", "--capacity", "128M"]);
+        let device = drives.done(&["drive", "attach", "below/vol.img"]);
+        fill(&target);
+        overwrite(device.trim(), 1).unwrap();
+        assert_healthy(&drives, "allocated");
+        drives.done(&["drive", "detach", "below/vol.img"]);
+    }
+}
+
+/// And what is shared is told; the copy stays as it was.
+#[test]
+fn a_drive_goes_on_where_a_copy_shares_its_media_and_the_file_system_is_full() {
+    for kind in ["btrfs", "xfs"] {
+        let Some((drives, target)) = below(kind) else { continue };
+        drives.done(&["drive", "create", "below/vol.img", "--capacity", "128M"]);
+        let device = drives.done(&["drive", "attach", "below/vol.img"]);
+        overwrite(device.trim(), 1).unwrap();
+        let (path, copy) = (target.join("vol.img"), target.join("copy.img"));
+        let (from, to) = (path.to_str().unwrap(), copy.to_str().unwrap());
+        match kind {
+            "xfs" => drop(system("cp", &["--reflink=always", from, to])),
+            _ => {
+                let snapshot = target.join("snapshot");
+                let words = ["subvolume", "snapshot", target.to_str().unwrap()];
+                system("btrfs", &[&words[..], &[snapshot.to_str().unwrap()]].concat());
+                // A snapshot opens no file; somebody who reads it does.
+                drop(File::open(&path).unwrap());
+            }
+        }
+        // Told as soon as the kernel has told the server.
+        let status = || drives.status_of("below/vol.img");
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while status()["media_space"] != "shared" {
+            assert!(std::time::Instant::now() < deadline, "{kind}: {:?}", status());
+        }
+        let shared = status();
+        let bytes = |key: &str| shared[key].as_u64().unwrap();
+        assert!(bytes("media_shared_bytes") >= 32 * MIB, "{kind}: {shared}");
+        assert!(bytes("media_set_aside_bytes") > bytes("media_shared_bytes"), "{kind}: {shared}");
+        let text = drives.told(&["drive", "status", "below/vol.img"]);
+        assert!(text.contains("shared with a copy or snapshot, so writes there take"), "{text}");
+        fill(&target);
+        overwrite(device.trim(), 2).unwrap();
+        assert_healthy(&drives, "shared");
+        drives.done(&["drive", "detach", "below/vol.img"]);
+        // The file system is full: nothing more can be set aside, which attaching says.
+        let output = drives.run(&["drive", "attach", "below/vol.img"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        if kind == "xfs" {
+            drives.done(&["drive", "check", "below/copy.img"]);
+        }
+        assert!(output.status.success(), "{said}");
+        drives.done(&["drive", "detach", "below/vol.img"]);
+    }
+}
+
+/// The control: a sparse drive stops, and says where space is missing.
+#[test]
+fn a_sparse_drive_stops_where_its_file_system_is_full_and_says_which_is() {
+    let Some((drives, target)) = below("xfs") else { return };
+    drives.done(&["drive", "create", "below/vol.img", "--capacity", "128M", "--sparse"]);
+    let device = drives.done(&["drive", "attach", "below/vol.img"]);
+    fill(&target);
+    overwrite(device.trim(), 1).unwrap_err();
+    let status = drives.status_of("below/vol.img");
+    assert_eq!((&status["state"], &status["media_space"]), (&"stopped".into(), &"sparse".into()));
+    let problem = status["problems"][0].as_str().unwrap();
+    assert!(problem.contains("that holds the media is full; free space there"), "{problem}");
+    let text = drives.told(&["drive", "status", "below/vol.img"]);
+    assert!(text.contains("allocated on demand; if its file system fills, the drive stops"));
+    std::fs::remove_file(target.join("filler")).unwrap();
+    let _ = drives.run(&["drive", "detach", "below/vol.img"]);
+    drives.done(&["drive", "attach", "below/vol.img"]);
+    assert_healthy(&drives, "sparse");
+    drives.done(&["drive", "detach", "below/vol.img"]);
+}

@@ -1,0 +1,92 @@
+//! Where the space for a drive's writes comes from, as its health reports it.
+
+use assay_base::text::size;
+use assay_ports::media::Space;
+use serde::{Deserialize, Serialize};
+
+/// Where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SpaceKind {
+    /// A block device.
+    Device,
+    /// A cluster's pool.
+    Pool,
+    /// The file's own blocks, which are overwritten in place.
+    Allocated,
+    /// Blocks allocated when they are first written.
+    Sparse,
+    /// New blocks for each write.
+    CopyOnWrite,
+    /// Blocks that other files or snapshots have as well: copied when they are written.
+    Shared,
+    /// Not known of this file system.
+    Unknown,
+}
+
+/// Where it comes from, and how much is at stake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MediaSpace {
+    /// Where it comes from.
+    #[serde(rename = "media_space")]
+    pub kind: SpaceKind,
+    /// Shared with copies and snapshots, in bytes.
+    #[serde(rename = "media_shared_bytes")]
+    pub shared_bytes: u64,
+    /// Set aside for writing what is shared, in bytes.
+    #[serde(rename = "media_set_aside_bytes")]
+    pub set_aside_bytes: u64,
+}
+
+impl From<Space> for MediaSpace {
+    fn from(space: Space) -> MediaSpace {
+        let plain = |kind| MediaSpace { kind, shared_bytes: 0, set_aside_bytes: 0 };
+        match space {
+            Space::Device => plain(SpaceKind::Device),
+            Space::Remote => plain(SpaceKind::Pool),
+            Space::Allocated => plain(SpaceKind::Allocated),
+            Space::Sparse => plain(SpaceKind::Sparse),
+            Space::CopyOnWrite => plain(SpaceKind::CopyOnWrite),
+            Space::Unknown => plain(SpaceKind::Unknown),
+            Space::Shared { bytes, set_aside } => MediaSpace {
+                kind: SpaceKind::Shared,
+                shared_bytes: bytes,
+                set_aside_bytes: set_aside,
+            },
+        }
+    }
+}
+
+impl MediaSpace {
+    /// What it means for the drive when the file system of its media fills; nothing where that is not ours to know.
+    #[must_use]
+    pub fn in_words(&self) -> Option<String> {
+        const STOPS: &str = "if its file system fills, the drive stops";
+        Some(match self.kind {
+            SpaceKind::Device | SpaceKind::Pool => return None,
+            SpaceKind::Allocated => "allocated; writes take no new space".into(),
+            SpaceKind::Sparse => format!("allocated on demand; {STOPS}"),
+            SpaceKind::CopyOnWrite => {
+                format!("on a file system that copies on write, so writes take new space; {STOPS}")
+            }
+            SpaceKind::Unknown => {
+                "whether writes take new space on this file system is not known".into()
+            }
+            SpaceKind::Shared => {
+                let (shared, aside) =
+                    (size(self.shared_bytes as f64), size(self.set_aside_bytes as f64));
+                let rest = if self.set_aside_bytes < self.shared_bytes { STOPS } else { "" };
+                let gap = if rest.is_empty() { "" } else { "; " };
+                format!(
+                    "{shared} shared with a copy or snapshot, so writes there take new space; {aside} set aside for that{gap}{rest}"
+                )
+            }
+        })
+    }
+
+    /// Whether the drive may stop when the file system of its media fills, though it was not made to.
+    #[must_use]
+    pub fn breaks_promise(&self) -> bool {
+        matches!(self.kind, SpaceKind::CopyOnWrite | SpaceKind::Shared)
+    }
+}
