@@ -13,20 +13,24 @@ const SIZE_CLASS_BLOCKS: [u64; SIZE_CLASSES - 1] = [1, 2, 4, 8, 16, 32, 64];
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// Counts over the drive's life; they survive with each checkpoint.
+        /// Counts over the drive's life, as far as checkpoints have stored them: a crash loses what was counted since the last.
         #[derive(Debug, Default)]
         pub(crate) struct Counters {
             $($(#[$doc])* pub(crate) $name: AtomicU64,)+
             /// Host writes by size, see [`SIZE_CLASS_BLOCKS`].
             pub(crate) commands_by_size: [AtomicU64; SIZE_CLASSES],
+            /// Openings after a crash; stored last, for drives that were made before it was counted.
+            pub(crate) crashes: AtomicU64,
         }
 
-        /// Counts over the drive's life.
+        /// Counts over the drive's life, but for what was counted between a checkpoint and a crash.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct Counts {
             $($(#[$doc])* pub $name: u64,)+
             /// Host writes of at most 1, 2, 4, 8, 16, 32, 64 blocks and of more; each up to 64 blocks is atomic.
             pub commands_by_size: [u64; SIZE_CLASSES],
+            /// Openings after a crash, each of which lost what was counted since the last checkpoint before it.
+            pub crashes: u64,
         }
 
         impl Counters {
@@ -36,19 +40,21 @@ macro_rules! counters {
                     commands_by_size: std::array::from_fn(|class| {
                         self.commands_by_size[class].load(Ordering::Relaxed)
                     }),
+                    crashes: self.crashes.load(Ordering::Relaxed),
                 }
             }
 
             pub(crate) fn words(&self) -> Vec<u64> {
                 let named = [$(&self.$name,)+];
-                let all = named.into_iter().chain(&self.commands_by_size);
+                let all = named.into_iter().chain(&self.commands_by_size).chain([&self.crashes]);
                 all.map(|counter| counter.load(Ordering::Relaxed)).collect()
             }
 
             pub(crate) fn from_words(words: &[u64]) -> Counters {
                 let counters = Counters::default();
                 let named = [$(&counters.$name,)+];
-                let all = named.into_iter().chain(&counters.commands_by_size);
+                let all =
+                    named.into_iter().chain(&counters.commands_by_size).chain([&counters.crashes]);
                 for (counter, word) in all.zip(words) {
                     counter.store(*word, Ordering::Relaxed);
                 }
@@ -285,6 +291,9 @@ mod tests {
         let words = counters.words();
         assert_eq!(Counters::from_words(&words).counts(), counters.counts());
         assert_eq!(counters.counts().commands_by_size[6..], [1, 1]);
+        // Drives that were made before crashes were counted.
+        let before = Counters::from_words(&words[..words.len() - 1]).counts();
+        assert_eq!((before.commands_by_size[6..].to_vec(), before.crashes), (vec![1, 1], 0));
         assert_eq!(Counters::from_words(&words[..2]).counts().write_bytes_host, 0);
     }
 }

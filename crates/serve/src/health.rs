@@ -254,6 +254,8 @@ struct CountsFields {
     restored_records: u64,
     log_bytes: u64,
     commands_by_size: [u64; 8],
+    #[serde(default)]
+    crashes: u64,
 }
 
 mod state {

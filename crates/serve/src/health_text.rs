@@ -281,7 +281,13 @@ fn space(log: &mut Log, status: &Status, below: Option<MediaSpace>) {
 
 fn traffic(log: &mut Log, status: &Status) {
     let counts = &status.counts;
-    log.heading("Over its life");
+    log.heading(&match counts.crashes {
+        0 => "Over its life".to_owned(),
+        1 => "Over its life, without what was counted from the last checkpoint to 1 crash".into(),
+        crashes => format!(
+            "Over its life, without what was counted from the last checkpoint to each of {crashes} crashes"
+        ),
+    });
     log.bytes("host wrote", counts.write_bytes_host);
     log.bytes("  of these zeroes", counts.write_bytes_zero);
     log.bytes("  incompressible", counts.write_bytes_raw);

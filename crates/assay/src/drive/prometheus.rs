@@ -59,7 +59,7 @@ const GAUGES: [Gauge; 14] = [
     }),
 ];
 
-const COUNTERS: [Counter; 16] = [
+const COUNTERS: [Counter; 17] = [
     ("host_read_bytes_total", "Bytes read by the host.", |c| c.read_bytes_host),
     ("host_written_bytes_total", "Bytes written by the host.", |c| c.write_bytes_host),
     ("host_written_zero_bytes_total", "Of these, zeroes, which take no space.", |c| {
@@ -78,6 +78,9 @@ const COUNTERS: [Counter; 16] = [
     ("checkpoints_total", "Checkpoints.", |c| c.checkpoints),
     ("restored_records_total", "Damaged parts of the map that were restored from parity.", |c| {
         c.restored_records
+    }),
+    ("crashes_total", "Openings after a crash, where counters went back to a checkpoint.", |c| {
+        c.crashes
     }),
     ("damaged_records_total", "Records whose checksum was wrong when read.", |c| c.damaged_records),
 ];

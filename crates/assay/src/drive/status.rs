@@ -26,7 +26,7 @@ Examples:
   assay drive status vol.img --json | jq .compression_ratio
   assay drive status --prometheus > /var/lib/node_exporter/assay.prom.new
 
-Counters cover the drive's lifetime. A drive that is not attached is opened read-only. docs/drive.md explains every JSON key.
+Counters cover the drive's lifetime, without what was counted between the last checkpoint and a crash. A drive that is not attached is opened read-only. docs/drive.md explains every JSON key.
 
 Exit codes: 0 healthy, attached or not; 1 needs attention: low_space, full, damaged, read_only, stopped, or its server died; 2 unknown. With --prometheus, 0 whenever there are metrics to print.")]
 pub(super) struct StatusArgs {

@@ -116,6 +116,9 @@ impl Drive {
         drive.gives_up_log = self.gives_up_log;
         drive.superblock_in_use = self.superblock_in_use;
         drive.other_superblock = self.other_superblock;
+        if !drive.recovery.clean {
+            Counters::add(&drive.counters.crashes, 1);
+        }
         for (version, place) in &body.dictionaries {
             drive.load_dictionary(*version, *place)?;
         }

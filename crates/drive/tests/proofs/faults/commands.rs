@@ -313,3 +313,20 @@ fn a_superblock_that_cannot_be_written_stops_the_drive() {
         assert!(judge(media, &model).unwrap().0 <= Outcome::Told);
     }
 }
+
+#[test]
+fn counts_go_back_to_a_checkpoint_after_a_crash_which_is_counted() {
+    let mut scene = Scene::new(0);
+    scene.life.drive.close().unwrap();
+    let stored = scene.life.drive.status().counts;
+    scene.life.drive.write(0, &[1; 4096], true).unwrap();
+    let before = scene.life.drive.status().counts;
+    assert!(before.write_bytes_host > stored.write_bytes_host && before.crashes == 0);
+    let (media, _) = scene.cut();
+    for _ in 0..2 {
+        let drive = Drive::open(media.clone(), options()).unwrap();
+        let after = drive.status().counts;
+        assert_eq!((after.write_bytes_host, after.crashes), (stored.write_bytes_host, 1));
+        drive.close().unwrap();
+    }
+}
