@@ -1,4 +1,5 @@
-//! The files of a data directory: which hold pages, and what else matters. Names alone are read, and of each its size and place.
+//! The files of a data directory: which hold pages, and what else matters. Names are read, and of each its size, its
+//! place and whether its header says that InnoDB encrypts it.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ground::Ground;
 use crate::pages::Pages;
+use crate::tablespace::Tablespace;
 
 /// What a file is for, by its name (MySQL's manual, "InnoDB On-Disk Structures"; MariaDB's likewise).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -68,6 +70,8 @@ pub struct Looked {
     pub extents: u64,
     /// What it shares with other files or snapshots, in bytes.
     pub shared_bytes: u64,
+    /// Whether InnoDB encrypts it: no layer below can compress it.
+    pub encrypted: bool,
 }
 
 /// The files of a data directory.
@@ -83,6 +87,11 @@ impl Files {
     /// Those of a kind.
     pub fn of(&self, kind: FileKind) -> impl Iterator<Item = &Looked> {
         self.looked.iter().filter(move |one| one.kind == kind)
+    }
+
+    /// Those that InnoDB encrypts.
+    pub fn encrypted(&self) -> impl Iterator<Item = &Looked> {
+        self.looked.iter().filter(|one| one.encrypted)
     }
 
     /// How the pages of all files lie in which pages are written to their places.
@@ -190,6 +199,7 @@ fn look_at(
         bytes: metadata.len(),
         device: metadata.dev(),
         shared_bytes: shared.map(|one| one.length).sum(),
+        encrypted: kind.holds_pages() && Tablespace::is_encrypted(path)?.unwrap_or(false),
         extents: found.as_ref().map_or(0, |found| found.len() as u64),
         pages: found
             .map(|found| Pages::of(&found, metadata.len(), page_bytes, &ground_of(metadata.dev()))),

@@ -86,6 +86,14 @@ pub struct Chain {
     pub files: Vec<PathBuf>,
 }
 
+impl Layer {
+    /// Whether it encrypts what passes: LUKS and plain dm-crypt have identifiers that begin so (cryptsetup, `dm_prepare_uuid`).
+    #[must_use]
+    pub fn encrypts(&self) -> bool {
+        matches!(&self.kind, LayerKind::Mapper { made_by } if made_by == "CRYPT")
+    }
+}
+
 /// How far behind the beginning of its disk the first of these devices begins, in bytes.
 #[must_use]
 pub fn start_bytes(layers: &[Layer]) -> u64 {
@@ -250,6 +258,7 @@ mod tests {
         assert_eq!(names, ["dm-0", "md0", "nvme0n1p1", "nvme0n1", "nvme1n1p1", "nvme1n1"]);
         let kind = |place: usize| chain.layers[place].kind.clone();
         assert_eq!(kind(0), LayerKind::Mapper { made_by: "LVM".into() });
+        assert!(chain.layers.iter().all(|layer| !layer.encrypts()));
         assert_eq!(kind(1), LayerKind::Raid { level: "raid10".into(), chunk_bytes: 512 << 10 });
         assert_eq!(kind(2), LayerKind::Partition { start_bytes: 1 << 20 });
         assert_eq!((kind(3), kind(5)), (LayerKind::Nvme, LayerKind::Nvme));
@@ -257,6 +266,19 @@ mod tests {
         assert_eq!((limits(0).request_bytes_max, limits(1).chunk_bytes), (512 << 10, 512 << 10));
         assert_eq!((limits(3).atomic_bytes_max, limits(3).physical_block_bytes), (16384, 4096));
         assert_eq!(chain.layers[2].limits, None, "its disk's");
+    }
+
+    /// A directory made by hand as the kernel's looks, for a device mapper is not everywhere.
+    #[test]
+    fn encryption_above_a_device_is_seen() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        put(&root, "block/dm-0/dm/uuid", "CRYPT-LUKS2-0123456789abcdef-data");
+        put(&root, "block/loop0/loop/backing_file", "/run/assay/disk");
+        link(&root, "block/dm-0/slaves/loop0", "block/loop0");
+        let chain = walk_in(&root.join("block/dm-0"));
+        let encrypts: Vec<bool> = chain.layers.iter().map(Layer::encrypts).collect();
+        assert_eq!(encrypts, [true, false]);
     }
 
     #[test]

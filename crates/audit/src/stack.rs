@@ -128,6 +128,16 @@ impl Stack {
     }
 }
 
+/// The device below a file or directory that encrypts what is stored there (dm-crypt, LUKS); nothing where there is none, or
+/// nothing can be seen.
+#[must_use]
+pub fn encrypting_below(path: &Path) -> Option<String> {
+    let directory = if path.is_dir() { path } else { path.parent()? };
+    let file_system = FileSystem::of(directory).ok()?;
+    let chain = walk(device_of(directory, &file_system).ok()?);
+    chain.layers.into_iter().find(Layer::encrypts).map(|layer| layer.name)
+}
+
 /// The number of the device below; of file systems that hide it (btrfs), that of what is mounted.
 fn device_of(directory: &Path, file_system: &FileSystem) -> io::Result<u64> {
     let device = fs::metadata(directory)?.dev();

@@ -3,11 +3,20 @@
 //! Page 0 is never compressed or encrypted, and every page has its type in a header of 38 bytes. Constants after
 //! MySQL's `fil0types.h`, `fil0fil.h` and `fsp0types.h`, and MariaDB's files of the same names.
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
 /// Bytes of page 0 that [`Tablespace::read`] looks at.
 pub const HEADER_BYTES: usize = 128;
 
 /// Length of a page's header in bytes (`FIL_PAGE_DATA`).
 pub const PAGE_HEADER_BYTES: usize = 38;
+
+/// The page that holds the root of a table's clustered index, in a file of its own (`FSP_FIRST_INODE_PAGE_NO` + 1): pages
+/// 0 to 2 hold the space's own records. In MySQL it is the dictionary's, which the flags of page 0 tell of anyway.
+const FIRST_INDEX_PAGE: u64 = 3;
 
 /// Page types.
 const FSP_HEADER: u16 = 8;
@@ -65,6 +74,29 @@ impl Tablespace {
         // Space 0 is the system's; the highest are MySQL's undo, temporary and dictionary spaces.
         tablespace.single_table &= space > 0 && space < 0xffff_0000;
         Some(tablespace)
+    }
+
+    /// Whether the table in the file `path` is encrypted, by the flags of page 0 or, where MariaDB encrypted it, by the header
+    /// of the page behind which its rows begin; nothing for a file that is no tablespace.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn is_encrypted(path: &Path) -> io::Result<Option<bool>> {
+        let file = File::open(path)?;
+        let mut start = [0; HEADER_BYTES];
+        match file.read_exact_at(&mut start, 0) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            read => read?,
+        }
+        let Some(tablespace) = Tablespace::read(&start) else { return Ok(None) };
+        if tablespace.encrypted {
+            return Ok(Some(true));
+        }
+        let mut header = [0; PAGE_HEADER_BYTES];
+        match file.read_exact_at(&mut header, FIRST_INDEX_PAGE * tablespace.page_bytes as u64) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(false)),
+            read => read.map(|()| Some(tablespace.kind(&header) == PageKind::Encrypted)),
+        }
     }
 
     /// What the header of one of its pages says; `page` is at least that header.
@@ -136,11 +168,11 @@ fn long(bytes: &[u8], place: usize) -> u32 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
 
     /// The start of a file whose page 0 has this space number and these flags.
-    pub(in crate::estimate) fn first_page(space: u32, flags: u32) -> Vec<u8> {
+    fn first_page(space: u32, flags: u32) -> Vec<u8> {
         let mut page = vec![0; 4096];
         page[24..26].copy_from_slice(&FSP_HEADER.to_be_bytes());
         page[34..38].copy_from_slice(&space.to_be_bytes());
@@ -172,6 +204,28 @@ pub(super) mod tests {
         assert_eq!(read(0x15).page_bytes, 16384, "MariaDB's full_crc32");
         assert!(!Tablespace::read(&first_page(0, 0x4000)).unwrap().single_table, "the system's");
         assert!(!Tablespace::read(&first_page(0xffff_ffef, 0x4000)).unwrap().single_table);
+    }
+
+    /// Pages made by hand from the documented format; the tests of the whole tool have real ones.
+    #[test]
+    fn a_file_says_whether_it_is_encrypted_without_its_rows_being_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.ibd");
+        let is_encrypted = |flags, index_header: &[u8]| {
+            let mut file = first_page(7, flags);
+            file.resize(3 << 14, 0);
+            file.extend(index_header);
+            std::fs::write(&path, file).unwrap();
+            Tablespace::is_encrypted(&path).unwrap()
+        };
+        assert_eq!(is_encrypted(0x4021, &page(17855, 9, 0)), Some(false));
+        assert_eq!(is_encrypted(0x4021 | 1 << 13, &page(17855, 9, 0)), Some(true), "MySQL");
+        assert_eq!(is_encrypted(0x21, &page(17855, 9, 1)), Some(true), "MariaDB to 10.4");
+        assert_eq!(is_encrypted(0x15, &page(17855, 1, 0)), Some(true), "MariaDB from 10.5");
+        assert_eq!(is_encrypted(0x15, &page(17855, 0, 0)), Some(false));
+        assert_eq!(is_encrypted(0x15, &[]), Some(false), "a file without a third page");
+        std::fs::write(&path, [1; 4096]).unwrap();
+        assert_eq!(Tablespace::is_encrypted(&path).unwrap(), None);
     }
 
     #[test]

@@ -265,6 +265,7 @@ fn seen(seen: &Seen) -> Vec<String> {
         None => format!("server    not asked; pages of {}", size(seen.page_bytes as f64)),
     });
     lines.push(files(seen));
+    lines.extend(encrypted(seen));
     for stack in &seen.stacks {
         of_stack(stack, "", &mut lines);
     }
@@ -315,6 +316,27 @@ fn files(seen: &Seen) -> String {
         counted(extents, "extent"),
         share(pages.aligned, pages.whole)
     )
+}
+
+/// What no drive can compress: files that the server encrypts, and all that passes a device that does.
+fn encrypted(seen: &Seen) -> Vec<String> {
+    let bytes: u64 = seen.files.encrypted().map(|one| one.bytes).sum();
+    let count = seen.files.encrypted().count() as u64;
+    let by_server = (count > 0).then(|| {
+        format!(
+            "encrypted {} with pages ({}): InnoDB encrypts them, so no layer below can compress them",
+            counted(count, "file"),
+            size(bytes as f64)
+        )
+    });
+    let devices = seen.stacks.iter().flat_map(|stack| &stack.layers).filter(|one| one.encrypts());
+    let by_device = devices.map(|one| {
+        format!(
+            "encrypted by {} (dm-crypt): no drive below it can compress; to compress, put the encryption below the drive",
+            one.name
+        )
+    });
+    by_server.into_iter().chain(by_device).collect()
 }
 
 fn of_stack(stack: &Stack, indent: &str, lines: &mut Vec<String>) {

@@ -7,7 +7,6 @@
 
 mod configs;
 mod find;
-mod innodb;
 mod json;
 mod measure;
 mod progress;
@@ -26,6 +25,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use assay_audit::stack::encrypting_below;
 use clap::Args;
 
 use crate::print;
@@ -104,6 +104,8 @@ struct Estimate {
     rows: Vec<view::Row>,
     total: view::Row,
     drawn: Drawn,
+    /// Devices below the named paths that encrypt.
+    encrypting: Vec<String>,
 }
 
 impl Estimate {
@@ -129,11 +131,17 @@ impl Estimate {
         if total.data_bytes > 0.0 && total.tally.read_bytes == 0.0 {
             bail!("none of the {} files could be read", files.len());
         }
-        Ok(Estimate { findings, rows, total, drawn })
+        let mut encrypting: Vec<_> =
+            args.paths.iter().filter_map(|path| encrypting_below(path)).collect();
+        encrypting.sort();
+        encrypting.dedup();
+        Ok(Estimate { findings, rows, total, drawn, encrypting })
     }
 
     fn json(&self) -> serde_json::Value {
-        json::document(&self.rows, &self.total, &self.findings, self.drawn)
+        let mut document = json::document(&self.rows, &self.total, &self.findings, self.drawn);
+        document["encrypting_devices"] = self.encrypting.clone().into();
+        document
     }
 
     fn print(&self, all: bool) {
@@ -142,7 +150,9 @@ impl Estimate {
         for line in text::meaning(&self.total, self.drawn) {
             print::line(line);
         }
-        for line in text::warnings(&self.rows) {
+        for line in
+            text::warnings(&self.rows).into_iter().chain(text::encrypted_below(&self.encrypting))
+        {
             print::line(line);
         }
         if let Some(line) = text::skipped(self.findings.skipped.len(), self.total.files) {

@@ -10,8 +10,8 @@ use libdeflater::{CompressionLvl, Compressor};
 use lz4_flex::block::{self, CompressTable};
 
 use super::configs::{CONFIG_COUNT, CONFIGS, Method, PageCodec, PerConfig};
-use super::innodb::{PAGE_HEADER_BYTES, PageKind, Tablespace};
 use super::vdo::{LONGEST_FRAGMENT_BYTES, Packer};
+use assay_audit::tablespace::{PAGE_HEADER_BYTES, PageKind, Tablespace};
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 
@@ -243,7 +243,7 @@ fn look_at_pages(cluster: &Cluster<'_>, found: &mut Measured) {
 #[cfg(test)]
 mod tests {
     use super::super::configs::place;
-    use super::super::innodb::tests::first_page;
+    use super::super::survey::tests::first_page;
     use std::slice;
 
     use super::*;

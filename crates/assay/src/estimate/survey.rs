@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use assay_drive::{BLOCK_BYTES, BlockBuffer};
 
-use super::innodb::Tablespace;
 use super::source::{CLUSTER_BYTES, Extent, Source};
+use assay_audit::tablespace::Tablespace;
 
 /// A file or block device.
 #[derive(Debug)]
@@ -146,9 +146,19 @@ impl Clusters {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::innodb::tests::first_page;
+pub(super) mod tests {
     use super::*;
+
+    /// The start of a file whose page 0 has this space number and these flags.
+    pub(in crate::estimate) fn first_page(space: u32, flags: u32) -> Vec<u8> {
+        const FSP_HEADER: u16 = 8;
+        let mut page = vec![0; 4096];
+        page[24..26].copy_from_slice(&FSP_HEADER.to_be_bytes());
+        page[34..38].copy_from_slice(&space.to_be_bytes());
+        page[38..42].copy_from_slice(&space.to_be_bytes());
+        page[54..58].copy_from_slice(&flags.to_be_bytes());
+        page
+    }
 
     #[test]
     fn clusters_with_data_are_numbered_in_order() {

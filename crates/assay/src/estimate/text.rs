@@ -3,7 +3,7 @@
 use super::configs::{CONFIGS, place};
 use super::tally::Shrinkage;
 use super::view::{Note, Row};
-use assay_base::text::{counted, size};
+use assay_base::text::{counted, list, size};
 
 /// Longest name in the table.
 const NAME_WIDTH: usize = 34;
@@ -185,6 +185,17 @@ pub fn warnings(rows: &[Row]) -> Vec<String> {
     some.map(|(bytes, what)| format!("{} of data are {what}.", size(bytes))).collect()
 }
 
+/// That the files lie on devices that encrypt, below which a drive would see other data than these.
+#[must_use]
+pub fn encrypted_below(devices: &[String]) -> Option<String> {
+    (!devices.is_empty()).then(|| {
+        format!(
+            "These files lie on {}, which encrypts: a drive below it could compress nothing; the ratios hold for one above it.",
+            list(devices)
+        )
+    })
+}
+
 /// That the ratios are not of everything that was named, last of all: what stands above has scrolled away.
 #[must_use]
 pub fn skipped(skipped: usize, read: usize) -> Option<String> {
@@ -204,6 +215,13 @@ mod tests {
     use super::super::shrink::Measured;
     use super::super::tally::Tally;
     use super::*;
+
+    #[test]
+    fn a_device_that_encrypts_is_told() {
+        assert_eq!(encrypted_below(&[]), None);
+        let line = encrypted_below(&["dm-0".into(), "dm-3".into()]).unwrap();
+        assert!(line.starts_with("These files lie on dm-0 and dm-3, which encrypts: "), "{line}");
+    }
 
     fn row(label: &str, data_bytes: f64, share: f64, notes: Vec<Note>) -> Row {
         let mut tally = Tally::default();

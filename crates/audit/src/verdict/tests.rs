@@ -33,6 +33,7 @@ fn drive() -> Nvme {
 
 fn looked(count: u64, whole: u64, aligned: u64) -> Looked {
     Looked {
+        encrypted: false,
         path: "/data/t.ibd".into(),
         kind: FileKind::Table,
         bytes: count * PAGE,
