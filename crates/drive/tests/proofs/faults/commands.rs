@@ -316,7 +316,7 @@ fn a_superblock_that_cannot_be_written_stops_the_drive() {
 
 #[test]
 fn counts_go_back_to_a_checkpoint_after_a_crash_which_is_counted() {
-    let mut scene = Scene::new(0);
+    let scene = Scene::new(0);
     scene.life.drive.close().unwrap();
     let stored = scene.life.drive.status().counts;
     scene.life.drive.write(0, &[1; 4096], true).unwrap();
