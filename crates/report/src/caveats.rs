@@ -9,6 +9,7 @@ use assay_judge::durability::Durability;
 use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{Config, Discarded, State, Study, Trial, Warning};
 
+use super::alike;
 use super::format::{figure, list, plural};
 use super::leading;
 use super::series::Embedded;
@@ -51,6 +52,7 @@ pub(super) fn of_study(
     let mut caveats: Vec<Caveat> = of_trials(study, State::Failed, "failed", |trial| {
         vec![trial.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
+    caveats.extend(alike::sentences(study).into_iter().map(|text| caveat("settings", text)));
     caveats.extend(flagged(study));
     caveats.extend(repeated(study));
     let uneven_loss = uneven_loss::sentences(study, judgement);

@@ -51,11 +51,20 @@ fn configs(study: &Study) -> impl Iterator<Item = (usize, &Config)> {
 fn server(study: &Study, variables: &Variables) -> Option<String> {
     let numbers = values(study, variables, "version");
     if !numbers.is_empty() {
-        return Some(format!("MySQL {}", numbers.join(" and ")));
+        let named: Vec<String> = numbers.into_iter().map(named).collect();
+        return Some(named.join(" and "));
     }
     let named = configs(study).map(|(_, config)| config.rig.server.as_str());
     let all = once(named.filter(|name| !name.is_empty()));
     (!all.is_empty()).then(|| all.join(", "))
+}
+
+/// A version with its product: MariaDB's has the word in it, as in `10.11.19-MariaDB`.
+fn named(version: &str) -> String {
+    match version.split_once("-MariaDB") {
+        Some((number, _)) => format!("MariaDB {number}"),
+        None => format!("MySQL {version}"),
+    }
 }
 
 /// What cannot be seen of servers that somebody else runs.

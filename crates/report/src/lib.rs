@@ -6,6 +6,7 @@
 //! everything escaped. The page carries a policy that forbids fetching anything, and is at most 10 MB whatever
 //! the study's size. Every result and series is optional: what nobody recorded is left out or said to be missing.
 
+mod alike;
 pub mod beside;
 mod brief;
 mod capacity;

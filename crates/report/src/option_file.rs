@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_study::Config;
+use assay_study::effective::is_as_asked;
 use assay_study::switches::asks_for_nothing;
 
 /// What decides over durability and I/O, whether a plan sets it or not.
@@ -28,7 +29,7 @@ const DECISIVE: [&str; 14] = [
 pub(super) fn option_file(config: &Config, variables: Option<&BTreeMap<String, String>>) -> String {
     let mut lines = vec!["[mysqld]".to_owned()];
     let passed_on = config.settings.iter().filter(|(name, value)| !asks_for_nothing(name, value));
-    lines.extend(passed_on.map(|(name, value)| line(name, value)));
+    lines.extend(passed_on.map(|(name, asked)| as_effective(name, asked, variables)));
     let is_set = |name: &str| config.settings.keys().any(|key| key.replace('-', "_") == name);
     let told = |name: &str| Some(line(name, variables?.get(name)?));
     let own: Vec<String> =
@@ -38,6 +39,15 @@ pub(super) fn option_file(config: &Config, variables: Option<&BTreeMap<String, S
         lines.extend(own);
     }
     lines.join("\n")
+}
+
+/// What the server ran with, and beside it what was asked for where that is something else.
+fn as_effective(name: &str, asked: &str, variables: Option<&BTreeMap<String, String>>) -> String {
+    let told = variables.and_then(|all| all.get(&name.to_ascii_lowercase().replace('-', "_")));
+    match told.filter(|told| !is_as_asked(asked, told)) {
+        Some(told) => format!("# asked for: {asked}\n{}", line(name, told)),
+        None => line(name, asked),
+    }
 }
 
 /// Options that only skip something take no value.
@@ -71,5 +81,10 @@ mod tests {
             "[mysqld]\ninnodb_doublewrite = OFF\nskip_log_bin\n\n# The server's own values (MySQL 8.4):\nsync_binlog = 1"
         );
         assert!(!option_file(&config, None).contains("own values"));
+        let refused = pairs(&[("innodb_doublewrite", "ON")]);
+        assert!(
+            option_file(&config, Some(&refused))
+                .contains("\n# asked for: OFF\ninnodb_doublewrite = ON\n")
+        );
     }
 }

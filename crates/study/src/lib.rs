@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod calibration;
+pub mod effective;
 mod in_use;
 mod judging;
 pub mod metrics;

@@ -114,6 +114,15 @@ pub enum Warning {
         /// The server's own words.
         line: String,
     },
+    /// The server runs with another value than the plan asks for, whether it says so or not.
+    SettingDiffers {
+        /// Its name in SHOW VARIABLES.
+        name: String,
+        /// The plan's value.
+        asked: String,
+        /// The server's.
+        effective: String,
+    },
     /// The software drive was not healthy.
     DriveState {
         /// The state's name.

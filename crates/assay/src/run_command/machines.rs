@@ -11,7 +11,7 @@ use assay_plan::Plan;
 
 /// Machines on which the runs of a plan are made.
 pub trait Machines {
-    /// Checks that the plan can be run, and prints where its files will lie. Changes nothing.
+    /// Checks that the plan can be run, and prints where its files will lie and which servers it takes. Changes nothing.
     ///
     /// # Errors
     /// The reason why the plan cannot be run.
@@ -46,7 +46,7 @@ impl Machines for OfPlan {
         let location = run::location_of(plan, study)?;
         run::check::check(plan, &location, erase)?;
         progress::tell_location(&location);
-        Ok(())
+        progress::tell_servers(plan)
     }
 
     fn on_site<T>(

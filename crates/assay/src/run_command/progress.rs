@@ -2,6 +2,7 @@
 //!
 //! All of it goes to standard error; standard output carries only what a program would want.
 
+use anyhow::Result;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -230,6 +231,22 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
         if plan.events.is_some() { "at most" } else { "about" },
         time(seconds)
     ));
+}
+
+/// Prints which servers the runs would use.
+///
+/// # Errors
+/// A path in the plan holds no usable server.
+pub fn tell_servers(plan: &Plan) -> Result<()> {
+    for server in assay_lab::run::check::servers(plan)? {
+        match server {
+            Some(server) => {
+                print::line(format_args!("server: {server} ({})", server.program.display()));
+            }
+            None => print::line("server: MySQL, which the run downloads first"),
+        }
+    }
+    Ok(())
 }
 
 /// Prints on which disk the files of the runs will lie.

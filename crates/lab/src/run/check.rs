@@ -1,5 +1,6 @@
 //! A plan against this machine: everything that can be refused before anything is made.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -129,6 +130,18 @@ fn check_servers(plan: &Plan) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The servers that a plan would run, each once; nothing stands for one that would have to be downloaded.
+///
+/// # Errors
+/// A path that holds no usable server.
+pub fn servers(plan: &Plan) -> Result<Vec<Option<server::Binary>>> {
+    let ours = plan.configs.values().filter(|one| plan.rig_of(one).kind != RigKind::Endpoint);
+    let paths: BTreeSet<Option<&PathBuf>> =
+        ours.map(|config| config.server.as_ref().or(plan.server.as_ref())).collect();
+    let found = |path| server::find(&server::Wanted::named(path));
+    paths.into_iter().filter(|_| plan.needs_server()).map(found).collect()
 }
 
 fn check_server(path: Option<&PathBuf>, settings: &server::Settings) -> Result<()> {

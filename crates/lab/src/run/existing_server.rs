@@ -6,7 +6,7 @@ use assay_load::Endpoint;
 use super::happenings::Own;
 use super::measure::measure;
 use super::progress::Progress;
-use super::schedule;
+use super::{effective, schedule};
 use super::setup::Setup;
 use super::stand::Stand;
 use crate::monitor::{Followed, Targets};
@@ -40,6 +40,11 @@ pub(super) fn run(
     };
     existing.restore(&loading, progress)?;
     outcome.variables = variables(existing)?;
+    outcome.warnings.extend(effective::warnings(
+        &config.settings,
+        &outcome.variables,
+        Vec::new(),
+    ));
     let mut stand = ExistingServer { existing, endpoint: existing.endpoint()? };
     measure(setup, trial, config, &mut stand, progress, outcome).map(drop)
 }

@@ -8,6 +8,7 @@ pub mod check;
 mod cpu;
 mod crowd;
 mod describe;
+mod effective;
 mod ending;
 mod existing_server;
 mod files;

@@ -13,7 +13,7 @@ use super::measure::measure;
 use super::progress::Progress;
 use super::setup::{ConfigSetup, Setup};
 use super::stand::Stand;
-use super::{full, measure_together, schedule, take_down, trace};
+use super::{effective, full, measure_together, schedule, take_down, trace};
 use crate::monitor::{Followed, Targets};
 use crate::rig::pool::RunPool;
 use crate::rig::server::{self, Server, TcpPort};
@@ -21,7 +21,7 @@ use crate::rig::snapshot::{DATABASE, Request, endpoint};
 use crate::rig::{Building, Rig};
 use assay_plan::{Plan, PlannedTrial};
 use assay_study::metrics::Window;
-use assay_study::{Outcome, Warning};
+use assay_study::Outcome;
 use assay_system::ledger::Made;
 use assay_system::resource::Resource;
 
@@ -180,7 +180,8 @@ fn tell(
     );
     outcome.facts.insert("server".into(), config.server()?.version_text.clone());
     outcome.facts.extend(schedule::placement(setup.plan, first.rig.drive().is_some()));
-    outcome.warnings.extend(first.server.adjusted_settings().into_iter().map(adjusted));
+    let said = first.server.adjusted_settings();
+    outcome.warnings.extend(effective::warnings(&config.settings, &outcome.variables, said));
     Ok(())
 }
 
@@ -265,11 +266,6 @@ fn restored_rig(
     let mut rig = Rig::build(&config.rig, &directory, &building)?;
     snapshot.restore(&rig.data_dir()).map_err(|error| rig.explain(error, &config.rig))?;
     Ok(rig)
-}
-
-/// What the server says of a setting that it does not keep to.
-fn adjusted(line: String) -> Warning {
-    Warning::SettingAdjusted { line }
 }
 
 fn start(

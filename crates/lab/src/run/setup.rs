@@ -1,6 +1,6 @@
 //! What a run stands on: the study's directory and lock, a work directory on the measured disk, servers and base snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -298,6 +298,7 @@ fn settle_on_existing(
 /// A server is not there and cannot be downloaded.
 pub fn config_setups(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<VariantKey, ConfigSetup>> {
     let mut configs = BTreeMap::new();
+    let mut told = BTreeSet::new();
     for Variant { key, schema, rig } in plan.variants() {
         let Some(config) = plan.configs.get(&key.config) else { continue };
         let path = config.server.as_ref().or(plan.server.as_ref());
@@ -308,6 +309,9 @@ pub fn config_setups(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<Variant
         };
         let is_ours = rig.kind != RigKind::Endpoint;
         let binary = (plan.needs_server() && is_ours).then(find).transpose()?;
+        if let Some(binary) = binary.as_ref().filter(|binary| told.insert(binary.to_string())) {
+            say(&format!("server: {binary} ({})", binary.program.display()));
+        }
         let settings = plan.settings_of(config);
         let mut setup = ConfigSetup { binary, settings, schema, rig, existing: None };
         let is_mariadb =

@@ -31,7 +31,7 @@ const WITHIN_DIRECTORY: [&str; 7] =
 /// Which server is asked for: nothing particular, one of a make, or the one at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// Any, installed ones before fetched ones and MySQL before MariaDB.
+    /// Any, MySQL before MariaDB wherever they lie, and of each installed ones before fetched ones.
     Any,
     /// One of that make: the words `mysql`, `percona` and `mariadb`.
     Flavour(Flavour),
@@ -93,7 +93,11 @@ pub fn find(wanted: &Wanted) -> Result<Option<Binary>> {
         Wanted::Any | Wanted::Path(_) => true,
     };
     // A server of no use (too old, broken) is passed over: `list` tells why, and a fetched one can stand in.
-    Ok(list()?.into_iter().filter_map(|found| found.server.ok()).find(fits))
+    let mut usable: Vec<Binary> =
+        list()?.into_iter().filter_map(|found| found.server.ok()).filter(fits).collect();
+    // Papers and shipped plans name MySQL; the sort keeps the order of places.
+    usable.sort_by_key(|binary| binary.flavour == Flavour::Mariadb);
+    Ok(usable.into_iter().next())
 }
 
 /// The newest usable server of a make that was downloaded into the cache, whatever is installed.

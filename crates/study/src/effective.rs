@@ -1,0 +1,98 @@
+//! A server setting as it was asked for, against the value that the server runs with.
+//!
+//! Guarantees: what two spellings of one value differ by is no difference, and what cannot be told apart
+//! (the number of a word, the place that a switch stands for) is not called one.
+
+use std::collections::BTreeSet;
+
+use assay_base::Size;
+
+/// Whether a server that was asked for one value and tells the other took what was asked.
+#[must_use]
+pub fn is_as_asked(asked: &str, effective: &str) -> bool {
+    let (asked, effective) = (bare(asked), bare(effective));
+    if asked == effective {
+        return true;
+    }
+    if let Some(is_on) = switch(&effective) {
+        // A word that is no switch (`log_bin = name`) turns it on.
+        let asks_for_off = asked == "0" || switch(&asked) == Some(false);
+        return is_on != asks_for_off;
+    }
+    match (number(&asked), number(&effective)) {
+        (Some(asked), Some(effective)) => asked == effective,
+        // Server enumerations take the number of a word, and switches of more than two words ON and OFF.
+        (Some(_), None) => true,
+        (None, Some(_)) => switch(&asked).is_some(),
+        (None, None) => has_all(&effective, &asked),
+    }
+}
+
+/// Without quotes and spaces around, in small letters.
+fn bare(text: &str) -> String {
+    text.trim().trim_matches(['"', '\'']).to_ascii_lowercase()
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "on" | "true" | "yes" => Some(true),
+        "off" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// A count, a size or a fraction, as one number.
+fn number(text: &str) -> Option<f64> {
+    let size = || Size::parse(text).ok().map(|size| size.0 as f64);
+    text.parse().ok().or_else(size)
+}
+
+/// Whether a list has all members of the other: a server adds what was not named.
+fn has_all(whole: &str, part: &str) -> bool {
+    let members = |text: &str| -> BTreeSet<String> {
+        text.split([',', ';']).map(|one| one.trim().to_owned()).collect()
+    };
+    let lists = [whole, part].iter().any(|text| text.contains([',', ';']));
+    lists && members(part).is_subset(&members(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_value_are_as_asked() {
+        for (asked, effective) in [
+            ("32M", "33554432"),
+            ("1", "ON"),
+            ("off", "OFF"),
+            ("0", "OFF"),
+            ("TRUE", "ON"),
+            ("READ-COMMITTED", "read-committed"),
+            ("90", "90.000000"),
+            ("\"all\"", "all"),
+            ("binlog", "ON"),
+            ("3", "strict_crc32"),
+            ("index_merge=on", "index_merge=on,index_merge_union=on"),
+            ("TRADITIONAL", "STRICT_TRANS_TABLES,TRADITIONAL"),
+            ("-1", "-1"),
+        ] {
+            assert!(is_as_asked(asked, effective), "{asked} {effective}");
+        }
+    }
+
+    #[test]
+    fn other_values_are_not_as_asked() {
+        for (asked, effective) in [
+            ("8", "1"),
+            ("300M", "402653184"),
+            ("20000", "2000"),
+            ("ON", "OFF"),
+            ("1", "OFF"),
+            ("O_DIRECT", "fsync"),
+            ("index_merge=off", "index_merge=on,index_merge_union=on"),
+        ] {
+            assert!(!is_as_asked(asked, effective), "{asked} {effective}");
+        }
+    }
+}
