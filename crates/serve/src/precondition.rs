@@ -1,4 +1,4 @@
-//! Brings the drive inside a model to where long use would have downloaded it, at the speed of this machine.
+//! Brings the drive inside a model to where long use would have brought it, at the speed of this machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use assay_ports::media::{Access, FileMedia};
 use super::open::in_words;
 use assay_devices::{Device, Nand, drive_options, inside};
 
-/// Brings the media of `device` to where long use would have downloaded them; nothing of what is written where it is
+/// Brings the media of `device` to where long use would have brought them; nothing of what is written where it is
 /// addressed, which use does not wear.
 ///
 /// # Errors

@@ -1,6 +1,6 @@
 //! Measures a model with fio: what it does, next to what follows from its numbers.
 //!
-//! Sequential writes are of a fresh device; then it is downloaded to where long use would have downloaded it, and all
+//! Sequential writes are of a fresh device; then it is brought to where long use would have brought it, and all
 //! else is measured. Everything is made in a directory that goes when it is done, however it ends.
 
 use std::path::{Path, PathBuf};
