@@ -24,6 +24,7 @@ pub mod stop;
 pub mod survival;
 pub mod terminal;
 pub mod users;
+pub mod waiting;
 
 // The tests outside share `testing` and know this crate by its name.
 #[cfg(test)]

@@ -23,6 +23,9 @@ const BURST_MS: u64 = 200;
 /// With what a process ends that was asked twice.
 const EXIT_CODE: i32 = 2;
 
+/// What is said by a process that ends at once.
+const LEFT: &str = "assay: ended at once; `assay clean` lists and removes what it left behind\n";
+
 /// Whether, and since when, somebody wants an end.
 #[derive(Debug, Default)]
 pub struct Stop {
@@ -52,12 +55,11 @@ impl Stop {
             let stop = Arc::clone(self);
             let action = move || {
                 if stop.is_asked_again(now_ms()) {
-                    terminal::restore();
-                    signal_hook::low_level::exit(EXIT_CODE);
+                    end_at_once();
                 }
             };
-            // SAFETY: the action uses atomics, `clock_gettime`, what `restore` uses and `_exit`, all of which `signal-safety(7)`
-            // lists; it takes no lock, allocates nothing and cannot panic.
+            // SAFETY: the action uses atomics, `clock_gettime`, what `restore` uses, `write` and `_exit`, all of which
+            // `signal-safety(7)` lists; it takes no lock, allocates nothing and cannot panic.
             #[allow(unsafe_code)]
             unsafe {
                 signal_hook::low_level::register(signal, action)?;
@@ -82,6 +84,14 @@ impl Stop {
         let first = self.asked_ms.compare_exchange(0, now_ms, Ordering::SeqCst, Ordering::SeqCst);
         first.is_err_and(|first_ms| now_ms.saturating_sub(first_ms) >= BURST_MS)
     }
+}
+
+/// Ends this process, whatever it waits for, and says what becomes of what it made. Safe in a signal handler.
+pub fn end_at_once() -> ! {
+    terminal::restore();
+    // Nobody is there to be told that it cannot be said.
+    let _ = rustix::io::write(rustix::stdio::stderr(), LEFT.as_bytes());
+    signal_hook::low_level::exit(EXIT_CODE)
 }
 
 /// Whether this process ignores `signal` (`proc(5)`, `SigIgn`: bit n − 1 is signal n).

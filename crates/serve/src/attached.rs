@@ -15,6 +15,7 @@ use assay_models::power::Survival;
 use assay_ports::child::{self, Child, describe, identity};
 use assay_ports::file_id::FileId;
 use assay_ports::mount_holders::{self, Holder};
+use assay_ports::waiting::Waiting;
 
 use super::answer::Answer;
 use super::health::{Health, STATUS_FILE};
@@ -26,7 +27,7 @@ use assay_system::daemon::{Life, Line};
 use assay_system::ledger::{Ledger, Made, state_directory};
 
 /// How long a server may take to close its drive: a last checkpoint.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_secs(120);
 
 /// How long a server that has closed its output may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(10);
@@ -152,6 +153,7 @@ impl Attached {
             let held = || format!("{holder} has its file system in a mount namespace of its own");
             return removed.with_context(held);
         }
+        let _waiting = self.waiting_for_end();
         let status = self.server.stop(CLOSE_PATIENCE)?;
         self.made.take().map_or(Ok(()), Made::remove)?;
         let media = self.health.media.display();
@@ -161,6 +163,10 @@ impl Attached {
 }
 
 impl Attached {
+    fn waiting_for_end(&self) -> Waiting {
+        waiting_for_end(self.pid(), &self.health.media)
+    }
+
     /// Who has a file system of the drive's device mounted in another mount namespace.
     fn holders(&self) -> Vec<Holder> {
         let device = self.health.attachment.device.as_deref();
@@ -170,10 +176,17 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
+        let _waiting = self.waiting_for_end();
         if let Err(error) = self.server.stop(CLOSE_PATIENCE) {
             log::error!("the server of {}: {error}", self.health.media.display());
         }
     }
+}
+
+/// Says whom it waits for that closes a drive.
+pub(crate) fn waiting_for_end(pid: u32, media: &Path) -> Waiting {
+    let media = media.display().to_string();
+    Waiting::on(move || format!("process {pid} to close the drive on {media}"))
 }
 
 fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Job> {
@@ -218,6 +231,12 @@ fn line_to(job: &Job) -> Result<(Command, Line)> {
 
 /// Tells the job and hears how the drive is; nothing when the server has ended without a word.
 fn tell(line: &mut Line, job: &Job) -> Result<Option<Health>> {
+    let media = job.media.display().to_string();
+    let _waiting = Waiting::on(move || {
+        format!(
+            "the server of {media} to open it: it reads the log that a crash has left, or the media are slow"
+        )
+    });
     match line.ask(&serde_json::to_string(job)?)? {
         Some(Answer::Serving(health)) => Ok(Some(*health)),
         Some(Answer::Failed(reason)) => bail!(reason),

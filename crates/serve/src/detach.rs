@@ -7,6 +7,7 @@ use assay_ports::child::Process;
 use assay_ports::rbd::ImageName;
 use assay_ports::{fuse, loopdev};
 
+use super::attached::{CLOSE_PATIENCE, waiting_for_end};
 use super::log::{is_error, words};
 use super::registry::{self, Attached};
 use assay_system::resource::{ensure_unused, lasting_users};
@@ -31,7 +32,15 @@ pub fn detach(named: &Path) -> Result<String> {
     let pid = attachment.pid.unwrap_or_default();
     let server = Process::open(pid)?.context("the server has just ended; try again")?;
     take_away(&attached)?;
-    server.wait(None)?;
+    let waiting = waiting_for_end(pid, &attached.media);
+    let has_ended = server.wait(Some(CLOSE_PATIENCE))?;
+    drop(waiting);
+    ensure!(
+        has_ended,
+        "{media} is taken away, but process {pid} has not closed it within {} s; it goes on{}",
+        CLOSE_PATIENCE.as_secs(),
+        attachment.log.as_ref().map_or_else(String::new, |log| format!(", see {}", log.display()))
+    );
     // One that belongs to another process tells that one how it ended.
     attachment.log.map_or(Ok(()), |log| check_end(&attached, &log))?;
     Ok(format!("{media} is detached"))

@@ -13,6 +13,7 @@ use assay_ports::child::{Identity, Process, identity};
 use assay_ports::file_id::FileId;
 use assay_ports::rbd::Libraries;
 use assay_ports::users::users;
+use assay_ports::waiting::Waiting;
 use assay_ports::{filesystem, fuse, loopdev};
 use serde::{Deserialize, Serialize};
 
@@ -154,6 +155,8 @@ impl Resource {
         if !self.exists()? {
             return Ok(());
         }
+        let name = self.to_string();
+        let _waiting = Waiting::on(move || format!("{name} to be removed"));
         match self {
             Resource::Directory { path } | Resource::Pool { directory: path, .. } => {
                 remove_directory(path)
@@ -180,6 +183,10 @@ fn unmount(target: &Path) -> Result<()> {
         match filesystem::unmount(target) {
             Err(error) if error.to_string().contains("busy") && Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(50));
+            }
+            Err(error) if error.to_string().contains("busy") => {
+                refuse(target, &users_of(target)?)?;
+                return Err(error.into());
             }
             done => return Ok(done?),
         }

@@ -1,6 +1,7 @@
 //! What a drive does when the file system that holds its media fills up.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -137,4 +138,37 @@ fn a_sparse_drive_stops_where_its_file_system_is_full_and_says_which_is() {
     drives.done(&["drive", "attach", "below/vol.img"]);
     assert_healthy(&drives, "sparse");
     drives.done(&["drive", "detach", "below/vol.img"]);
+}
+
+/// A file system that takes no writes until this is dropped.
+struct Frozen(PathBuf);
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        let _ = Command::new("fsfreeze").arg("-u").arg(&self.0).status();
+    }
+}
+
+/// Its checkpoint waits for the file system below.
+#[test]
+fn detaching_says_whom_it_waits_for_and_ends_when_that_goes_on() {
+    if Command::new("fsfreeze").arg("--version").output().is_err() {
+        return skip("fsfreeze");
+    }
+    let Some((drives, target)) = below("ext4") else { return };
+    drives.done(&["drive", "create", "below/vol.img", "--capacity", "64M"]);
+    let device = drives.done(&["drive", "attach", "below/vol.img"]);
+    overwrite(device.trim(), 1).unwrap();
+    let pid = drives.status_of("below/vol.img")["pid"].as_u64().unwrap();
+    system("fsfreeze", &["-f", target.to_str().unwrap()]);
+    let frozen = Frozen(target);
+    let mut detach = drives.command(&["drive", "detach", "below/vol.img"]);
+    let mut detach = detach.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(detach.stderr.take().unwrap()).read_line(&mut said).unwrap();
+    let awaited = format!("waiting for process {pid} to close the drive on ");
+    assert!(said.contains(&awaited), "{said}");
+    drop(frozen);
+    assert!(detach.wait().unwrap().success());
+    assert_eq!(drives.status_of("below/vol.img")["attached"], false);
 }

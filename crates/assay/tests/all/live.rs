@@ -34,7 +34,8 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
     assert!(!terminal.shown().contains("interrupted with"), "it ended at once");
-    assert!(terminal.shown().ends_with("\r\x1b[J<end>"), "the view is gone");
+    let last = "\r\x1b[Jassay: ended at once; `assay clean` lists and removes what it left behind\r\n<end>";
+    assert!(terminal.shown().ends_with(last), "the view is gone: {}", terminal.shown());
     let clean = world.run(&["clean"]);
     assert!(clean.status.success(), "{clean:?}");
     assert_eq!(world.leftovers(), Vec::<String>::new());

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use super::api::{self, ImageOptions};
 use super::error::{RbdError, errno, reason};
 use super::name::ImageName;
+use super::patience::{PATIENCE, REMOVAL_PATIENCE};
 use super::pool_io::PoolIo;
 
 /// `RBD_IMAGE_OPTION_DATA_POOL` (`rbd/librbd.h`).
@@ -26,8 +27,15 @@ pub struct NewImage {
 /// Makes the image `name` in its pool, with the features that the cluster gives images.
 ///
 /// # Errors
-/// [`RbdError`]; there is no such image then, unless there was one before.
+/// [`RbdError`]; there is no such image then, unless there was one before. [`RbdError::Unhealthy`] where the cluster does not
+/// answer; it may make the image once it does.
 pub fn create(io: &PoolIo, name: &ImageName, new: &NewImage) -> Result<(), RbdError> {
+    let what = format!("creating {}", name.short());
+    let (name, new) = (name.clone(), new.clone());
+    io.within(PATIENCE, &what, move |io| create_here(io, &name, &new))
+}
+
+fn create_here(io: &PoolIo, name: &ImageName, new: &NewImage) -> Result<(), RbdError> {
     if new.bytes == 0 || !new.bytes.is_multiple_of(BLOCK_BYTES) {
         return Err(RbdError::Size { image: name.short(), size: new.bytes });
     }
@@ -67,8 +75,13 @@ pub fn create(io: &PoolIo, name: &ImageName, new: &NewImage) -> Result<(), RbdEr
 /// Whether there is an image called so.
 ///
 /// # Errors
-/// [`RbdError::Io`].
+/// [`RbdError::Io`]; [`RbdError::Unhealthy`] where the cluster does not answer.
 pub fn exists(io: &PoolIo, name: &ImageName) -> Result<bool, RbdError> {
+    let name = name.clone();
+    io.within(PATIENCE, &name.short(), move |io| exists_here(io, &name))
+}
+
+fn exists_here(io: &PoolIo, name: &ImageName) -> Result<bool, RbdError> {
     let text = api::text(&name.image)?;
     let mut image = ptr::null_mut();
     let api = io.cluster.api;
@@ -91,8 +104,14 @@ pub fn exists(io: &PoolIo, name: &ImageName) -> Result<bool, RbdError> {
 /// Removes the image `name` with all that it holds; one that somebody has open stays.
 ///
 /// # Errors
-/// [`RbdError`]: there is none, or it is in use.
+/// [`RbdError`]: there is none, or it is in use; [`RbdError::Unhealthy`] where the cluster does not answer.
 pub fn remove(io: &PoolIo, name: &ImageName) -> Result<(), RbdError> {
+    let what = format!("removing {}", name.short());
+    let name = name.clone();
+    io.within(REMOVAL_PATIENCE, &what, move |io| remove_here(io, &name))
+}
+
+fn remove_here(io: &PoolIo, name: &ImageName) -> Result<(), RbdError> {
     let image = api::text(&name.image)?;
     // SAFETY: the context is open, and the name ends with a zero.
     #[allow(unsafe_code)]

@@ -19,7 +19,7 @@ use super::completion::wait_for;
 use super::error::{RbdError, errno, reason};
 use super::lock;
 use super::name::ImageName;
-use super::patience::within;
+use super::patience::{PATIENCE, within};
 use super::pool_io::PoolIo;
 use crate::media::{Access, Condition};
 
@@ -64,7 +64,7 @@ impl RbdMedia {
     ) -> std::result::Result<RbdMedia, RbdError> {
         let (cluster, what) = (cluster.clone(), name.short());
         let (name, dead) = (name.clone(), dead.map(str::to_owned));
-        within(&what, move || {
+        within(PATIENCE, &what, move || {
             let io = PoolIo::open(&Arc::new(Cluster::connect(&cluster)?), &name.pool)?;
             RbdMedia::open_in(io, &name, access, dead.as_deref())
         })

@@ -2,12 +2,14 @@
 
 use std::ptr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::io::Errno;
 
 use super::api::{self, IoContext};
 use super::cluster::Cluster;
 use super::error::{RbdError, errno, reason};
+use super::patience::{self, PATIENCE};
 
 /// A pool that requests can be sent to.
 #[derive(Debug)]
@@ -50,11 +52,31 @@ impl PoolIo {
         }
     }
 
+    /// Has `work` done on a thread of its own, over the pool opened anew, and waits for it as long as `patience` lasts.
+    ///
+    /// # Errors
+    /// Those of `work`; [`RbdError::Unhealthy`], naming `what`.
+    pub(super) fn within<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        what: &str,
+        work: impl FnOnce(&PoolIo) -> Result<T, RbdError> + Send + 'static,
+    ) -> Result<T, RbdError> {
+        let (cluster, pool) = (Arc::clone(&self.cluster), self.pool.clone());
+        patience::within(patience, what, move || work(&PoolIo::open(&cluster, &pool)?))
+    }
+
     /// Keeps `value` under `key` with the pool's images: what begins with `conf_` is an option for whoever opens one.
     ///
     /// # Errors
-    /// What the cluster answered.
+    /// What the cluster answered; [`RbdError::Unhealthy`] if it does not.
     pub fn set_metadata(&self, key: &str, value: &str) -> Result<(), RbdError> {
+        let what = format!("{key} of pool {}", self.pool);
+        let (key, value) = (key.to_owned(), value.to_owned());
+        self.within(PATIENCE, &what, move |io| io.set_metadata_here(&key, &value))
+    }
+
+    fn set_metadata_here(&self, key: &str, value: &str) -> Result<(), RbdError> {
         let (key_text, value) = (api::text(key)?, api::text(value)?);
         // SAFETY: the context is open, and both texts end with a zero.
         #[allow(unsafe_code)]

@@ -153,7 +153,8 @@ fn keys(ending: Ending) -> &'static [&'static str] {
             "stopping",
         ],
         Ending::Now => &[
-            "stopping; finished runs are kept    Ctrl-C: kill at once, then `assay clean` removes what is left",
+            "stopping; finished runs are kept    q or Ctrl-C: end at once, then `assay clean` removes what is left",
+            "stopping; finished runs are kept    q: end at once",
             "stopping; finished runs are kept",
             "stopping",
         ],

@@ -22,6 +22,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use assay_ports::cpu::bind_thread;
+use assay_ports::stop::end_at_once;
 use assay_ports::terminal::{self, Keys, Waited};
 
 use crate::print::screen;
@@ -155,6 +156,9 @@ impl Painter {
         let is_burst = pressed.is_some_and(|pressed| pressed.elapsed() < BURST);
         let mut seen = self.seen.lock();
         let before = seen.ending;
+        if before == Ending::Now && is_quit(bytes) && !is_burst && self.interrupt.is_set() {
+            end_at_once();
+        }
         seen.ending = match after_keys(before, bytes) {
             Ending::Now if is_burst => before,
             ending => ending,
@@ -166,13 +170,17 @@ impl Painter {
     }
 }
 
+/// Whether what was typed begins with a key that asks for an end.
+fn is_quit(bytes: &[u8]) -> bool {
+    // Arrows and their like are one key each, and none of ours.
+    let is_escape_sequence = bytes.len() > 1 && bytes[0] == ESCAPE;
+    matches!(bytes, [b'q' | b'Q' | ESCAPE, ..]) && !is_escape_sequence
+}
+
 /// What becomes of a run by what was typed: by the first key of what came at once, for what is pasted was not meant for
 /// us, and a run is lost by two keys, the second of which answers what the first has shown.
 fn after_keys(ending: Ending, bytes: &[u8]) -> Ending {
-    // Arrows and their like are one key each, and none of ours.
-    let is_escape_sequence = bytes.len() > 1 && bytes[0] == ESCAPE;
-    let is_quit = matches!(bytes, [b'q' | b'Q' | ESCAPE, ..]) && !is_escape_sequence;
-    match (ending, is_quit) {
+    match (ending, is_quit(bytes)) {
         (Ending::None, true) => Ending::AfterTrial,
         (Ending::AfterTrial, true) | (Ending::Now, _) => Ending::Now,
         (Ending::None | Ending::AfterTrial, false) => Ending::None,

@@ -151,7 +151,7 @@ fn a_key_asks_again_before_a_trial_is_lost() {
     assert_eq!(typed(&[b"x", b"\r", b"\x1b[A"]), Ending::None, "an arrow is not the Escape key");
     let keys = |ending| drawn(&Seen { ending, ..seen() }, 110, 11)[10].clone();
     assert!(keys(Ending::AfterTrial).contains("q: stop now"));
-    assert!(keys(Ending::Now).contains("Ctrl-C: kill at once"));
+    assert!(keys(Ending::Now).contains("q or Ctrl-C: end at once"));
 }
 
 fn any_value() -> impl Strategy<Value = f64> {

@@ -111,16 +111,32 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
         run.hang_until("never");
         done(90.0)
     });
-    let mut terminal = start(&world);
+    ends_at_once(&world, |terminal| terminal.press("\x03"), "\x03");
+}
+
+/// Whatever it waits for, such as a rig that is not to be taken down: two ask for an end, the third does not wait for it.
+#[test]
+fn q_a_third_time_leaves_the_terminal_as_it_was() {
+    let world = World::playing(|run| {
+        run.hang_until("never");
+        done(90.0)
+    });
+    let stopping = "stopping; finished runs are kept";
+    ends_at_once(&world, |terminal| terminal.press_until("q", stopping), "q");
+}
+
+fn ends_at_once(world: &World, asks: impl Fn(&mut OnTerminal), key: &str) {
+    let mut terminal = start(world);
     terminal.until("run 1 of 4: ");
-    terminal.press("\x03");
+    asks(&mut terminal);
     terminal.until("stopping; finished runs are kept");
     assert!(!terminal.takes_lines());
-    terminal.press_until("\x03", "<never>");
+    terminal.press_until(key, "<never>");
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
     assert!(!terminal.shown().contains("interrupted with"), "it ended at once");
-    assert!(terminal.shown().ends_with("\r\x1b[J<end>"), "the view is gone");
+    let last = "\r\x1b[Jassay: ended at once; `assay clean` lists and removes what it left behind\r\n<end>";
+    assert!(terminal.shown().ends_with(last), "the view is gone: {}", terminal.shown());
 }
 
 #[test]

@@ -210,6 +210,12 @@ fn a_pool_that_lacks_too_many_stores_is_given_up_on() {
     let lost = Lost::of(&cluster, ["0", "1", "2"]);
     let line = cluster.refused(&["pool", "attach", "rbd:ec/waits"]);
     assert!(line.contains("did not answer within 30 s; check the cluster's health"), "{line}");
+    let making = cluster.run(&["pool", "image", "rbd:ec/never", "--size", "16M"]);
+    let said = String::from_utf8(making.stderr).unwrap();
+    assert_eq!(making.status.code(), Some(2), "{said}");
+    let [waiting, line] = said.lines().collect::<Vec<_>>()[..] else { panic!("{said}") };
+    assert!(waiting.contains("waiting for the cluster: creating rbd:ec/never; "), "{said}");
+    assert!(line.contains("creating rbd:ec/never did not answer within 30 s"), "{said}");
     drop(lost);
     cluster.wait_until_well();
     cluster.done(&["pool", "attach", "rbd:ec/waits"]);
