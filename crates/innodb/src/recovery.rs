@@ -61,18 +61,24 @@ pub const TRIED: [Tried; 2] = [
 /// What is known of the server whose variables `version` and `version_comment` are these.
 #[must_use]
 pub fn recovery_of(version: &str, comment: &str) -> Recovery {
-    let is =
-        |word: &str| [version, comment].iter().any(|text| text.to_ascii_lowercase().contains(word));
-    let make = match () {
-        () if is("mariadb") => Make::Mariadb,
-        () if is("percona") => Make::Percona,
-        () => Make::Mysql,
-    };
+    let make = make_of(version, comment);
     let end = version.find(|sign: char| !sign.is_ascii_digit() && sign != '.');
     let numbers = version[..end.unwrap_or(version.len())].split('.');
     let numbers: Vec<u32> = numbers.filter_map(|number| number.parse().ok()).collect();
     let tried = TRIED.iter().find(|tried| tried.make == make && tried.version[..] == numbers[..]);
     tried.map_or(Recovery::NotTried, |tried| Recovery::Tried(tried.faults))
+}
+
+/// Whose server it is whose variables `version` and `version_comment` are these; a distribution's comment names no maker.
+#[must_use]
+pub fn make_of(version: &str, comment: &str) -> Make {
+    let is =
+        |word: &str| [version, comment].iter().any(|text| text.to_ascii_lowercase().contains(word));
+    match () {
+        () if is("mariadb") => Make::Mariadb,
+        () if is("percona") => Make::Percona,
+        () => Make::Mysql,
+    }
 }
 
 #[cfg(test)]

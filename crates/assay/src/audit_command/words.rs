@@ -10,6 +10,7 @@ use assay_audit::stack::{Backing, Served, ServedKind, Stack};
 use assay_audit::trace::Traced;
 use assay_audit::{Audit, Change, Class, Keeper, Reason, Remedy, Seen};
 use assay_base::text::{counted, number, shell_word, size};
+use assay_innodb::recovery::{Make, make_of};
 use assay_report::words::recovery::sentences;
 
 /// The width of the first column.
@@ -69,8 +70,19 @@ fn verdict(audit: &Audit) -> String {
 fn recovery(audit: &Audit) -> Vec<String> {
     let server = audit.seen.server.as_ref().filter(|_| !audit.verdict.class.is_safe());
     let known = server.and_then(|server| Some((server, server.recovery()?)));
-    let told = known.map(|(server, recovery)| sentences(recovery, &server.version));
+    let told = known.map(|(server, recovery)| sentences(recovery, &server_name(server)));
     told.unwrap_or_default()
+}
+
+fn server_name(server: &Server) -> String {
+    let of = |name: &str| server.settings.get(name).map(String::as_str).unwrap_or_default();
+    let (version, comment) = (of("version"), of("version_comment"));
+    let make = match make_of(version, comment) {
+        Make::Mysql => "MySQL",
+        Make::Percona => "Percona Server",
+        Make::Mariadb => "MariaDB",
+    };
+    format!("{make} {version}")
 }
 
 fn share(part: u64, whole: u64) -> String {
