@@ -13,6 +13,7 @@ macro_rules! plans {
 plans! {
     "demo",
     "disk",
+    "doublewrite",
     "percona-2020",
     "stec-2013",
     "exflash-2015",

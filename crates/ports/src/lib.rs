@@ -13,6 +13,7 @@ pub mod extents;
 pub mod file_id;
 pub mod filesystem;
 pub mod fuse;
+pub mod lacks;
 pub mod loopdev;
 pub mod media;
 pub mod mount_holders;

@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 
 use super::attached;
 use super::health::Health;
 use super::job::AttachOptions;
 use super::{place, registry};
 use assay_devices::marked;
+use assay_ports::lacks::{Needs, lacks};
 use assay_system::ledger;
 
 /// Has the drive, or the model, on `media` served by a process that outlives this one.
@@ -24,11 +25,15 @@ pub fn attach(media: &Path, options: &AttachOptions) -> Result<Health> {
 /// # Errors
 /// One line: what else can be done.
 pub fn check_right(options: &AttachOptions) -> Result<()> {
-    ensure!(
-        options.directory.is_some() || rustix::process::geteuid().is_root(),
-        "attaching as a block device needs root; become root, or give an empty directory with --directory DIR"
-    );
-    Ok(())
+    let served = Needs { fuse: true, ..Needs::default() };
+    let needs = Needs { loop_device: options.directory.is_none(), ..served };
+    let Some(missing) = lacks(needs) else { return Ok(()) };
+    match lacks(served) {
+        None => bail!(
+            "{missing}; or give an empty directory with --directory DIR, in which the disk is a file"
+        ),
+        Some(_) => Err(missing.into()),
+    }
 }
 
 /// The media without links, when nothing keeps it from being attached so.

@@ -5,6 +5,7 @@
 //! run in hand, which is run again next time; everything before it stays. `q` in the live view lets that run end.
 
 mod count;
+mod demo;
 mod live;
 mod machines;
 mod progress;
@@ -32,6 +33,7 @@ use assay_report::words::calibration;
 use assay_study::{Calibration, State, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
+pub use demo::{DemoArgs, demo};
 use machines::{Machines, OfPlan};
 use progress::ProgressView;
 
@@ -51,19 +53,6 @@ pub struct RunArgs {
     /// Run the plan's quick profile, which checks the setup and shows tendencies within minutes
     #[arg(long)]
     quick: bool,
-    #[command(flatten)]
-    common: CommonArgs,
-}
-
-/// Run a small study of an emulated drive that compresses and a plain one, and write its report
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  assay demo                                about six minutes
-  assay run demo                            all of it, in about 40 minutes
-  assay demo --dry-run                      print what it would do
-  assay run disk --location /mnt/new-disk   on a real disk instead")]
-pub struct DemoArgs {
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -91,16 +80,6 @@ struct CommonArgs {
     /// Resume; this is the default
     #[arg(long, hide = true)]
     resume: bool,
-}
-
-/// Runs the demo's plan in a directory of its own.
-///
-/// # Errors
-/// As [`run`].
-pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
-    let plan = Plan::demo()?;
-    let study = args.common.over.out.clone().map_or_else(|| unfinished_demo(Path::new(".")), Ok)?;
-    run_plan(&OfPlan, plan, &study, &args.common)
 }
 
 /// Runs a plan from a file.
@@ -250,16 +229,4 @@ fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<E
             trials.len()
         ),
     }
-}
-
-/// `assay-demo`, or the first of `assay-demo-2`, … that is not finished: a demo is typed twice to see it twice.
-fn unfinished_demo(parent: &Path) -> Result<PathBuf> {
-    let names =
-        std::iter::once("assay-demo".to_owned()).chain((2..).map(|n| format!("assay-demo-{n}")));
-    for study in names.map(|name| parent.join(name)) {
-        if !study.exists() || !Store::open(&study)?.is_finished()? {
-            return Ok(study);
-        }
-    }
-    None.context("no free name for the demo's directory; give one with --out")
 }

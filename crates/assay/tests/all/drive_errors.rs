@@ -273,7 +273,9 @@ fn nobody_but_root_attaches_a_device() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("attaching as a block device needs root; become root, or give"),
+        said.contains(
+            "missing here: root; run as root; or give an empty directory with --directory DIR"
+        ),
         "{said}"
     );
     drives.assert_nothing_left();
@@ -298,7 +300,8 @@ fn no_fuse() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(
-        said.contains("FUSE is not available: /dev/fuse") && said.lines().count() == 1,
+        said.contains("missing here: /dev/fuse, loop devices; start a container with")
+            && said.lines().count() == 1,
         "{said}"
     );
     assert!(drives.bytes() == before);

@@ -52,6 +52,7 @@ mod old_generators;
 mod phases;
 mod pool;
 mod powercut;
+mod sandboxes;
 mod sysbench_equivalence;
 mod torn_pages;
 mod write_path;

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_drive::Codec;
 use assay_load::text::TextSource;
 use assay_load::{Recipe, Schema, statements_per_event};
-use assay_ports::{blockdev, cpu, fuse};
+use assay_ports::lacks::{Lacks, Needs};
+use assay_ports::{blockdev, cpu};
 
 use super::{files, machine};
 use crate::rig::{existing, pool, server};
@@ -24,6 +25,7 @@ const BESIDE_TABLES_BYTES: u64 = 320 << 20;
 /// One line: what is missing and what to change.
 pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
     server::check_places(location)?;
+    check_rights(plan)?;
     check_cpus(plan)?;
     check_load(plan)?;
     if plan.needs_server() {
@@ -52,7 +54,6 @@ fn check_existing(plan: &Plan) -> Result<()> {
 }
 
 fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
-    check_rights(variant)?;
     check_device(plan, variant, erase)?;
     check_drive(plan, variant)?;
     check_pool(plan, variant)?;
@@ -150,14 +151,29 @@ fn check_server(path: Option<&PathBuf>, settings: &server::Settings) -> Result<(
     found.map_or(Ok(()), |binary| server::check_settings(&binary, settings))
 }
 
-fn check_rights(variant: &Variant) -> Result<()> {
-    let needs_root = !matches!(variant.rig.kind, RigKind::Directory | RigKind::Endpoint);
-    if needs_root && !rustix::process::geteuid().is_root() {
-        bail!(
-            "attaching and mounting its disk needs root; run as root or set rig.kind = \"directory\""
-        );
-    }
-    Ok(())
+/// What this process lacks of rights and devices for the rigs of a plan; `None` if it lacks nothing.
+#[must_use]
+pub fn lacks(plan: &Plan) -> Option<Lacks> {
+    let variants = plan.variants();
+    let needs = variants.iter().map(|variant| needs_of(variant.rig.kind));
+    assay_ports::lacks::lacks(needs.fold(Needs::default(), Needs::and))
+}
+
+fn needs_of(kind: RigKind) -> Needs {
+    let (mount, fuse, loop_device) = match kind {
+        RigKind::Directory | RigKind::Endpoint => (false, false, false),
+        RigKind::Device => (true, false, false),
+        RigKind::Image => (true, false, true),
+        RigKind::Drive | RigKind::Model | RigKind::Pool => (true, true, true),
+    };
+    Needs { mount, fuse, loop_device }
+}
+
+fn check_rights(plan: &Plan) -> Result<()> {
+    let Some(missing) = lacks(plan) else { return Ok(()) };
+    bail!(
+        "its disks cannot be attached and mounted; {missing}; rig.kind = \"directory\" needs none of it, as in `assay run doublewrite`"
+    )
 }
 
 /// A device is overwritten only when plan and command line agree on it: plans are copied, command lines are typed.
@@ -182,7 +198,6 @@ fn check_drive(plan: &Plan, variant: &Variant) -> Result<()> {
     if !matches!(spec.kind, RigKind::Drive | RigKind::Model | RigKind::Pool) {
         return Ok(());
     }
-    fuse::check_there()?;
     if let Some(model) = &spec.model {
         return ensure_all_fits(Size(model.filled_bytes(&model.device()?.1)), plan, variant);
     }

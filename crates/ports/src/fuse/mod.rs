@@ -28,7 +28,8 @@ use thiserror::Error;
 
 use self::bytes::Bytes;
 use self::mounting::NewMount;
-pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount, check_there, unmount};
+pub(crate) use self::mounting::{DEVICE, HELPER};
+pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount, unmount};
 use self::server::Server;
 use crate::program::{self, ProgramError};
 use crate::survival::stay_out_of_write_back;

@@ -24,8 +24,10 @@ use crate::{child, loopdev};
 /// The type under which our mounts are listed.
 pub const FILE_SYSTEM: &str = "fuse.assay";
 
-const DEVICE: &str = "/dev/fuse";
-const HELPER: &str = "fusermount3";
+/// The kernel's side of FUSE.
+pub(crate) const DEVICE: &str = "/dev/fuse";
+/// The program that mounts for users.
+pub(crate) const HELPER: &str = "fusermount3";
 
 /// How long a mount may be busy after its last user has gone: the kernel closes files a little later.
 const BUSY_PATIENCE: Duration = Duration::from_secs(2);
@@ -37,14 +39,6 @@ pub(super) struct NewMount {
     pub mount_point: PathBuf,
     /// As [`Mount::device_number`].
     pub device_number: String,
-}
-
-/// Checks that the kernel's side is there and may be used.
-///
-/// # Errors
-/// [`FuseError::NoFuse`].
-pub fn check_there() -> Result<(), FuseError> {
-    open_device().map(drop)
 }
 
 fn open_device() -> Result<File, FuseError> {

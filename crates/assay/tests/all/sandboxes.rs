@@ -1,0 +1,156 @@
+//! Where the kernel gives less (an ordinary user, a container without devices or capabilities), one line says all that is
+//! missing, and a report is written all the same.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use assay_testing::skip;
+
+use crate::common::{DIRECTORY, IMAGE, World, mysql, program, small_plan};
+
+/// A place with less than root has on a machine of its own, as the shell's words that enter it.
+struct Sandbox {
+    enter: &'static str,
+    /// What the one line calls missing.
+    missing: &'static str,
+    /// What the one line gives as the remedy.
+    remedy: &'static str,
+}
+
+const USER: Sandbox = Sandbox {
+    enter: "chown -R 65534:65534 . && exec setpriv --reuid=65534 --regid=65534 --clear-groups",
+    missing: "missing here: root; ",
+    remedy: "run as root",
+};
+
+const WITHOUT_DEVICES: Sandbox = Sandbox {
+    enter: "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/urandom c 1 9 && exec",
+    missing: "missing here: /dev/fuse, loop devices; ",
+    remedy: "--device /dev/fuse --device /dev/loop-control",
+};
+
+const WITHOUT_CAPABILITY: Sandbox = Sandbox {
+    enter: "exec setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin",
+    missing: "missing here: the capability CAP_SYS_ADMIN; ",
+    remedy: "--cap-add SYS_ADMIN",
+};
+
+/// Whether the sandboxes can be made: by root alone, in a directory that others may enter.
+fn can_be_made(world: &World) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    let is_open = world.path("").ancestors().skip(1).all(|parent| {
+        let mode = std::fs::metadata(parent).map(|it| std::os::unix::fs::MetadataExt::mode(&it));
+        mode.is_ok_and(|mode| mode & 0o001 != 0)
+    });
+    let can = is_root && is_open && mysql().is_some();
+    if !can {
+        skip("root, a target directory that every user may enter, and a downloaded MySQL");
+    }
+    can
+}
+
+impl Sandbox {
+    /// Runs `assay` in it, with the program and the downloaded server bound to where everybody may read them.
+    fn run(&self, world: &World, words: &[&str]) -> Output {
+        let server = mysql().unwrap();
+        let is_of_cache = |path: &&Path| path.parent().is_some_and(|it| it.ends_with("servers"));
+        let tree = server.ancestors().find(is_of_cache).unwrap();
+        let place = world.path("cache/servers").join(tree.file_name().unwrap());
+        std::fs::create_dir_all(&place).unwrap();
+        std::fs::create_dir_all(world.path("state")).unwrap();
+        std::fs::write(world.path("assay"), "").unwrap();
+        let script = format!(
+            "mount --bind '{}' assay && mount --bind '{}' '{}' && PATH=\"$PATH:/usr/sbin:/sbin\" && {{ {} ./assay \"$@\"; }}",
+            program(),
+            tree.display(),
+            place.display(),
+            self.enter
+        );
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &script, "sh"]).args(words);
+        command.current_dir(world.path("")).env_remove("ASSAY_SERVER");
+        command.env("ASSAY_STATE", world.path("state")).env("ASSAY_CACHE", world.path("cache"));
+        let output = command.output().unwrap();
+        eprintln!("assay {words:?}\n{}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+
+    /// The one line is the first, names everything, and is the only one of its kind.
+    fn assert_says_what_is_missing(&self, said: &str) {
+        let lines: Vec<&str> = said.lines().filter(|line| line.contains("missing here")).collect();
+        let [line] = lines[..] else { panic!("not one line: {said}") };
+        assert_eq!(said.lines().next(), Some(line), "it comes before anything else");
+        assert!(line.contains(self.missing) && line.contains(self.remedy), "{line}");
+    }
+
+    fn check(&self) {
+        let world = World::new();
+        if !can_be_made(&world) {
+            return;
+        }
+        let said = |output: &Output| String::from_utf8(output.stderr.clone()).unwrap();
+
+        let demo = self.run(&world, &["demo", "--dry-run"]);
+        assert!(demo.status.success(), "{demo:?}");
+        self.assert_says_what_is_missing(&said(&demo));
+        assert!(said(&demo).contains("\nnot answered without what is missing: "), "{demo:?}");
+        assert!(String::from_utf8_lossy(&demo.stdout).contains("doublewrite off / "), "{demo:?}");
+
+        world.write("image.toml", &small_plan(IMAGE));
+        let refused = self.run(&world, &["run", "image.toml", "--out", "refused"]);
+        assert_eq!((refused.status.code(), said(&refused).lines().count()), (Some(2), 1));
+        assert!(
+            said(&refused).contains("rig.kind = \"directory\" needs none of it"),
+            "{refused:?}"
+        );
+
+        world.write(
+            "plan.toml",
+            &small_plan(DIRECTORY).replace("threads = [1, 2]", "threads = [2]"),
+        );
+        let run = self.run(&world, &["run", "plan.toml", "--out", "study", "--no-live"]);
+        assert!(run.status.success(), "{run:?}");
+        assert!(world.path("study/report.html").is_file());
+    }
+}
+
+#[test]
+fn an_ordinary_user_gets_a_report() {
+    USER.check();
+}
+
+#[test]
+fn a_container_without_devices_gets_a_report() {
+    // An image needs no FUSE, so its line names less than the demo's.
+    WITHOUT_DEVICES.check();
+}
+
+#[test]
+fn root_without_the_capability_gets_a_report() {
+    WITHOUT_CAPABILITY.check();
+}
+
+/// The negative control, and what the fallback is not for.
+#[test]
+fn where_nothing_is_missing_the_demo_is_the_demo() {
+    if !crate::common::has_loop_devices() || !Path::new("/dev/fuse").exists() {
+        return;
+    }
+    let demo = World::new().run(&["demo", "--dry-run"]);
+    assert!(!String::from_utf8_lossy(&demo.stderr).contains("missing here"), "{demo:?}");
+    assert!(String::from_utf8_lossy(&demo.stdout).contains("CSD, doublewrite off / "), "{demo:?}");
+}
+
+#[test]
+#[ignore = "in --full: three minutes"]
+fn the_demo_ends_with_a_report_without_any_right() {
+    let world = World::new();
+    if !can_be_made(&world) {
+        return;
+    }
+    let demo = USER.run(&world, &["demo", "--no-live"]);
+    assert!(demo.status.success(), "{demo:?}");
+    assert!(world.path("assay-demo-directory/report.html").is_file());
+    let last = String::from_utf8(demo.stdout).unwrap();
+    assert!(last.trim_end().lines().last().unwrap().starts_with("next: "), "{last}");
+}
