@@ -15,7 +15,7 @@ use assay_ports::{child, cpu};
 use clap::Args;
 
 use assay_lab::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
-use assay_lab::run::check;
+use assay_lab::run::room;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
@@ -123,7 +123,7 @@ fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Resu
     let mut start = Start::new(&data_dir, &directory.join("run"));
     start.settings = settings(&args.settings)?;
     start.cpus = cpus(args.cpus.as_deref().unwrap_or_default())?;
-    check::ensure_memory(&start.settings, 1)?;
+    room::ensure_memory(&start.settings, 1)?;
     start.port = port;
     server::make_datadir(&binary, &start.settings, &data_dir, &say)?;
     let server = server::start(&binary, &start)?;

@@ -11,6 +11,7 @@ mod data_profile;
 mod endpoint;
 mod existing_server;
 mod hosts;
+mod least;
 mod media;
 mod model;
 mod noise;
@@ -45,6 +46,7 @@ pub use changes::{Change, changes};
 pub use cpu_list::CpuList;
 pub use data_profile::{DataProfile, Load, Variant, VariantKey};
 pub use endpoint::{EndpointSpec, Restore};
+pub use least::LeastMachine;
 pub use media::{MediaSpec, Tears};
 pub use model::ModelSpec;
 pub use noise::NoiseFloor;
@@ -55,6 +57,7 @@ pub use power_cut::PowerCutSpec;
 pub use quick::Form;
 pub use rig::{FileSystem, RigKind, RigSpec};
 pub use servers::NeighbourSpec;
+pub use shipped::shipped;
 pub use trials::{PlannedTrial, trials};
 pub use workload_spec::WorkloadSpec;
 
@@ -98,7 +101,7 @@ pub struct Plan {
     #[serde(deserialize_with = "thread_list::deserialize")]
     pub threads: Vec<u32>,
     /// Length of the measuring window, at most if `events` is given too; may be left out where phases say it.
-    #[serde(default = "absent")]
+    #[serde(default = "absent", deserialize_with = "phases::given")]
     pub seconds: f64,
     /// What the measuring window is made of, in order, where that is more than one thing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -178,6 +181,9 @@ pub struct Plan {
     /// What servers, drives and power cost, for the report; they change no run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
+    /// The least machine that it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_machine: Option<LeastMachine>,
     /// How `assay powercut` goes about it; runs take no notice of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cut: Option<PowerCutSpec>,
@@ -375,6 +381,7 @@ impl Plan {
         stores::check(self)?;
         servers::check(self)?;
         power_cut::check(self)?;
+        self.least_machine.as_ref().map_or(Ok(()), LeastMachine::check)?;
         hosts::check(self)
     }
 

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use assay_base::suggest::nearest;
 
 use super::Plan;
-use assay_study::{Comparison, Printed};
+use assay_study::{Comparison, Paper, Printed};
 
 /// Puts what claims print in the place of their name.
 ///
@@ -16,7 +16,8 @@ pub(super) fn fill_in(plan: &mut Plan) -> Result<()> {
         ensure!(!paper.title.is_empty(), "paper: the key `title` is missing; add it, or claims");
         return Ok(());
     };
-    let filled = assay_claims::beside(named).context("paper")?;
+    let mut filled = assay_claims::beside(named).context("paper")?;
+    keep_own(&mut filled, plan.workloads.keys().collect());
     let says_nothing = paper.title.is_empty() && paper.comparisons.is_empty();
     ensure!(
         says_nothing || *paper == filled,
@@ -24,6 +25,17 @@ pub(super) fn fill_in(plan: &mut Plan) -> Result<()> {
     );
     *paper = filled;
     Ok(())
+}
+
+/// Leaves out what is printed for workloads of another form of the plan: a quick profile has other rates. Where nothing would be
+/// left, a name is wrong, and the check says which.
+fn keep_own(paper: &mut Paper, workloads: Vec<&String>) {
+    for comparison in &mut paper.comparisons {
+        let is_own = |printed: &Printed| workloads.contains(&&printed.workload);
+        if comparison.printed.iter().any(is_own) {
+            comparison.printed.retain(is_own);
+        }
+    }
 }
 
 /// Checks the plan's `[paper]`, if it has one.

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_load::{LoadPhase, Pace, PhasePace, Phases, RidesOut, Workload};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::check::is_plain_name;
 use super::paper::ensure_there;
@@ -141,6 +142,17 @@ impl Plan {
             restarts: happens(|one| *one == Happening::Restart),
             changed_tables: happens(|one| matches!(one, Happening::Sql(_))),
         }
+    }
+}
+
+/// Reads `seconds`. Inside, not a number means that the plan does not give it.
+pub(super) fn given<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let seconds = f64::deserialize(from)?;
+    match seconds.is_nan() {
+        true => {
+            Err(D::Error::custom("seconds is nan; give how long a run is measured, such as 60"))
+        }
+        false => Ok(seconds),
     }
 }
 

@@ -4,20 +4,15 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use assay_drive::Codec;
 use assay_load::text::TextSource;
 use assay_load::{Recipe, Schema, statements_per_event};
 use assay_ports::lacks::{Lacks, Needs};
 use assay_ports::{blockdev, cpu};
 
-use super::{files, machine};
+use super::room::{self, Room, ensure_all_fits};
 use crate::rig::{existing, pool, server};
 use assay_base::Size;
 use assay_plan::{Config, EndpointSpec, Plan, RigKind, Variant};
-
-/// What a data directory takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
-/// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.
-const BESIDE_TABLES_BYTES: u64 = 320 << 20;
 
 /// Checks places, CPUs, servers, rights, devices, memory and space.
 ///
@@ -35,7 +30,7 @@ pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
         check_variant(plan, &variant, erase).with_context(|| variant.key.to_string())?;
     }
     check_existing(plan)?;
-    check_space(plan, location)
+    room::fits(plan, &Room::found(&existing(location)?)?, location)
 }
 
 /// Servers that somebody else runs, each once with the settings that are asked of it.
@@ -55,18 +50,7 @@ fn check_existing(plan: &Plan) -> Result<()> {
 
 fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
     check_device(plan, variant, erase)?;
-    check_drive(plan, variant)?;
-    check_pool(plan, variant)?;
-    check_asynchronous_io(plan, variant)?;
-    if plan.needs_server() && is_ours(variant) {
-        check_memory(plan, variant)?;
-    }
-    check_image(plan, variant)
-}
-
-/// Whether everything from its server down is on this machine and ours.
-fn is_ours(variant: &Variant) -> bool {
-    variant.rig.kind != RigKind::Endpoint
+    variant.rig.pool.as_ref().map_or(Ok(()), pool::check)
 }
 
 fn check_cpus(plan: &Plan) -> Result<()> {
@@ -191,216 +175,11 @@ fn check_device(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()>
     ensure_all_fits(disk, plan, variant)
 }
 
-/// What a drive needs beside a disk's root. How far data shrink is what a run is to find out; with no codec they do
-/// not.
-fn check_drive(plan: &Plan, variant: &Variant) -> Result<()> {
-    let spec = &variant.rig;
-    if !matches!(spec.kind, RigKind::Drive | RigKind::Model | RigKind::Pool) {
-        return Ok(());
-    }
-    if let Some(model) = &spec.model {
-        return ensure_all_fits(Size(model.filled_bytes(&model.device()?.1)), plan, variant);
-    }
-    match (spec.drive_codec(), spec.capacity) {
-        (Codec::None, Some(capacity)) => ensure_all_fits(capacity, plan, variant),
-        _ => Ok(()),
-    }
-}
-
-/// An existing cluster answers; a private one has the memory that it takes.
-fn check_pool(plan: &Plan, variant: &Variant) -> Result<()> {
-    let Some(spec) = &variant.rig.pool else { return Ok(()) };
-    pool::check(spec)?;
-    let stores = pool::private_clusters(plan).iter().map(|cluster| u64::from(cluster.stores)).sum();
-    let needed = assay_pool::memory_needed_bytes(stores);
-    let there = available_memory_bytes()?;
-    ensure!(
-        !spec.is_private() || needed <= there,
-        "private clusters with {stores} stores need about {} of memory, {} are available; lower pool.stores, or name an existing cluster",
-        rounded(needed),
-        rounded(there)
-    );
-    Ok(())
-}
-
-/// Servers that run at once share what the kernel gives of asynchronous I/O: each I/O thread of InnoDB asks for 256 requests
-/// (`OS_AIO_N_PENDING_IOS_PER_THREAD` in MySQL's `os0file.h`), and is told to come again where there are none left.
-fn check_asynchronous_io(plan: &Plan, variant: &Variant) -> Result<()> {
-    const REQUESTS_OF_THREAD: u64 = 256;
-    let servers = u64::from(plan.servers_of(&variant.key.config));
-    let number = |file: &str| -> Option<u64> {
-        std::fs::read_to_string(format!("/proc/sys/fs/{file}")).ok()?.trim().parse().ok()
-    };
-    let (Some(most), Some(used)) = (number("aio-max-nr"), number("aio-nr")) else { return Ok(()) };
-    let Some(config) = plan.configs.get(&variant.key.config) else { return Ok(()) };
-    let settings = plan.settings_of(config);
-    let threads = |name: &str| settings.get(name).and_then(|count| count.parse().ok()).unwrap_or(4);
-    // One more for the log, and one for what is read while starting.
-    let of_server: u64 = threads("innodb_read_io_threads") + threads("innodb_write_io_threads") + 2;
-    let needed = servers * of_server * REQUESTS_OF_THREAD;
-    let left = most.saturating_sub(used);
-    ensure!(
-        servers == 1 || needed <= left,
-        "{servers} servers at once need about {needed} requests of asynchronous I/O, and the kernel has {left} left; raise its limit with `sysctl -w fs.aio-max-nr={}`, or lower innodb_read_io_threads and innodb_write_io_threads",
-        (used + needed * 2).next_power_of_two()
-    );
-    Ok(())
-}
-
-fn check_image(plan: &Plan, variant: &Variant) -> Result<()> {
-    let disk = variant.rig.disk_size();
-    disk.map_or(Ok(()), |size| ensure_all_fits(size, plan, variant))
-}
-
-/// A run has tables or files on its disk, never both.
-fn ensure_all_fits(disk: Size, plan: &Plan, variant: &Variant) -> Result<()> {
-    if let Some((name, bytes)) = files::largest(plan) {
-        ensure!(
-            bytes < disk.0,
-            "the files of workload `{name}`, {}, do not fit on a disk of {disk}; lower file_total_size or take a larger disk",
-            Size(bytes)
-        );
-    }
-    if plan.needs_server() { ensure_fits(disk, snapshot_bytes(variant)) } else { Ok(()) }
-}
-
-fn ensure_fits(disk: Size, data_bytes: u64) -> Result<()> {
-    ensure!(
-        data_bytes <= disk.0,
-        "about {} of data do not fit on a disk of {}; lower table_size or take a larger disk",
-        rounded(data_bytes),
-        if disk.0.is_multiple_of(1 << 20) { disk.to_string() } else { rounded(disk.0) }
-    );
-    Ok(())
-}
-
-fn check_memory(plan: &Plan, variant: &Variant) -> Result<()> {
-    let Some(config) = plan.configs.get(&variant.key.config) else { return Ok(()) };
-    let set = variant.key.data_profile.as_ref().and_then(|name| plan.data_profiles.get(name));
-    let threads = plan.threads_of(config, set).into_iter().max().unwrap_or(1);
-    let servers = u64::from(config.servers.unwrap_or(1));
-    ensure_memory_for(&plan.settings_of(config), threads, servers)
-}
-
-/// Checks that a server with these settings under so many connections fits into what memory is left.
-///
-/// # Errors
-/// One line with both figures and what to lower.
-pub fn ensure_memory(settings: &server::Settings, connections: u32) -> Result<()> {
-    ensure_memory_for(settings, connections, 1)
-}
-
-fn ensure_memory_for(settings: &server::Settings, connections: u32, servers: u64) -> Result<()> {
-    let of_one = server::memory_needed_bytes(settings, u64::from(connections));
-    let needed = of_one.saturating_mul(servers);
-    let there = available_memory_bytes()?;
-    let (who, or_fewer) = match servers {
-        1 => ("the server needs".to_owned(), "threads"),
-        _ => (format!("{servers} servers need"), "threads, or servers"),
-    };
-    ensure!(
-        needed <= there,
-        "{who} about {} of memory, {} are available; lower innodb_buffer_pool_size or {or_fewer}",
-        rounded(needed),
-        rounded(there)
-    );
-    Ok(())
-}
-
-/// What the kernel estimates can be had without swapping (`proc(5)`, `MemAvailable`).
-fn available_memory_bytes() -> Result<u64> {
-    let told = machine::field("/proc/meminfo", "MemAvailable:");
-    // The kernel writes "kB" and means 1024 bytes.
-    let kib: u64 = told
-        .and_then(|told| told.trim_end_matches(" kB").parse().ok())
-        .context("/proc/meminfo has no MemAvailable; mount proc at /proc")?;
-    Ok(kib * 1024)
-}
-
-/// All base snapshots of the run lie in the location, and one rig's copy or image beside them.
-fn check_space(plan: &Plan, location: &Path) -> Result<()> {
-    let existing = existing(location)?;
-    let variants = plan.variants();
-    let mut distinct: Vec<&Schema> = Vec::new();
-    for variant in variants.iter().filter(|variant| is_ours(variant)) {
-        if !distinct.contains(&&variant.schema) {
-            distinct.push(&variant.schema);
-        }
-    }
-    let snapshots = distinct.into_iter().map(tables_bytes).fold(0, u64::saturating_add);
-    let snapshots = if plan.needs_server() { snapshots } else { 0 };
-    let largest = variants.iter().max_by_key(|variant| rig_bytes(plan, variant));
-    let rig_bytes = largest.map_or(0, |largest| rig_bytes(plan, largest));
-    let is_model = largest.is_some_and(|variant| variant.rig.kind == RigKind::Model);
-    let smaller = match is_model && rig_bytes > snapshots {
-        true => "make the device smaller with a larger model.capacity_scale",
-        false if plan.needs_server() => "lower data.table_size",
-        false => "lower file_total_size",
-    };
-    let needed = snapshots.saturating_add(rig_bytes);
-    let free = assay_system::free_bytes(&existing)?;
-    ensure!(
-        needed <= free,
-        "no space: the run needs about {} in {}, {} are free; free some, give another --location or {smaller}",
-        rounded(needed),
-        location.display(),
-        rounded(free)
-    );
-    Ok(())
-}
-
-/// The directory that is there and that `location` will lie in, which may be relative to where we are.
+/// The directory that exists and that `location` will lie in, which may be relative to where we are.
 fn existing(location: &Path) -> Result<PathBuf> {
     let location = std::path::absolute(location)?;
     let there = location.ancestors().find(|directory| directory.is_dir());
     Ok(there.unwrap_or(Path::new("/")).to_owned())
-}
-
-/// Of all servers of a run together.
-fn rig_bytes(plan: &Plan, variant: &Variant) -> u64 {
-    let servers = u64::from(plan.servers_of(&variant.key.config));
-    let spec = &variant.rig;
-    let of_one = match spec.kind {
-        RigKind::Directory => {
-            let tables = if plan.needs_server() { snapshot_bytes(variant) } else { 0 };
-            tables.max(files::largest(plan).map_or(0, |(_, bytes)| bytes))
-        }
-        RigKind::Pool | RigKind::Drive if spec.pool.is_some() => pool_bytes(plan, variant),
-        RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
-        RigKind::Device | RigKind::Endpoint | RigKind::Pool => 0,
-        // The preconditioned media and their copy.
-        RigKind::Model => {
-            let device = spec.model.as_ref().and_then(|model| model.device().ok());
-            device.map_or(0, |(_, device)| device.media_bytes().saturating_mul(2))
-        }
-    };
-    of_one.saturating_mul(servers)
-}
-
-/// The cluster itself, and the tables with all their copies or parts.
-fn pool_bytes(plan: &Plan, variant: &Variant) -> u64 {
-    let Some(spec) = variant.rig.pool.as_ref().filter(|pool| pool.is_private()) else { return 0 };
-    let clusters = pool::private_clusters(plan);
-    let empty: u64 = clusters.iter().map(|one| assay_pool::empty_bytes(one.stores)).sum();
-    let tables = if plan.needs_server() { snapshot_bytes(variant) } else { 0 };
-    let data = tables.max(files::largest(plan).map_or(0, |(_, bytes)| bytes));
-    empty.saturating_add((data as f64 * spec.protection().overhead()) as u64)
-}
-
-fn snapshot_bytes(variant: &Variant) -> u64 {
-    tables_bytes(&variant.schema)
-}
-
-/// Uncompressed: how far compression goes is what a run is to find out.
-fn tables_bytes(schema: &Schema) -> u64 {
-    let rows = u64::from(schema.tables).saturating_mul(schema.table_size);
-    rows.saturating_mul(schema.row_bytes()).saturating_add(BESIDE_TABLES_BYTES)
-}
-
-/// To whole MiB, or GiB with a tenth: a figure in a message need not be exact.
-fn rounded(bytes: u64) -> String {
-    let mib = bytes as f64 / f64::from(1 << 20);
-    if mib < 10_240.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ mod own_server;
 mod place;
 mod progress;
 mod results;
+pub mod room;
 mod schedule;
 mod search;
 mod series;
