@@ -2,6 +2,7 @@
 //!
 //! - [`units`]: values as people write them; [`text`]: numbers, sizes, durations and lists as they read them; [`clock`]: the time of day
 //! - [`protection`]: how a pool keeps data, as people write it; [`host_spec`]: another machine, as they name it
+//! - [`version`]: this program's, with its commit
 //! - [`file_locks`]: who holds a lock on a file
 //! - [`text_file`], [`toml_error`]: small files that people name, and what is wrong in them, in one line; [`suggest`]: "did you mean"
 //!
@@ -16,6 +17,7 @@ pub mod text;
 pub mod text_file;
 pub mod toml_error;
 pub mod units;
+pub mod version;
 
 pub use host_spec::HostSpec;
 pub use toml_error::one_line;

@@ -66,12 +66,8 @@ mod tests {
                 rig: assay_study::Rig::default(),
                 settings: [("innodb_buffer_pool_instances".into(), asked.into())].into(),
             };
-            let key = TrialKey {
-                config: name.into(),
-                workload: "rw".into(),
-                threads: 1,
-                repeat: 1,
-            };
+            let key =
+                TrialKey { config: name.into(), workload: "rw".into(), threads: 1, repeat: 1 };
             let mut trial = Trial::done(key, &[]);
             trial.warnings.extend(ran.map(|ran| Warning::SettingDiffers {
                 name: "innodb_buffer_pool_instances".into(),

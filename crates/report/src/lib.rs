@@ -47,6 +47,7 @@ mod phases;
 mod pool;
 mod power_cuts;
 mod rates;
+mod repeat;
 mod second;
 mod series;
 mod servers;

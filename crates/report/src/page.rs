@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::words;
+use assay_base::version::version;
 use assay_judge::reconcile::Pair;
 use assay_study::metrics::{Group as Columns, Window};
 use assay_study::{State, Trial};
@@ -24,6 +25,7 @@ use super::moments::{self, Moments};
 use super::opening::{Opening, opening};
 use super::phases;
 use super::rates;
+use super::repeat;
 use super::second::{self, Drawn, Template};
 use super::series::Head;
 use super::several;
@@ -89,6 +91,7 @@ struct Page<'a> {
     variables: Compared,
     facts: &'a BTreeMap<String, String>,
     plan_toml: &'a str,
+    repeat_command: String,
     trials: Vec<view::TrialRow>,
     caveats: Vec<caveats::Caveat>,
     /// The result to be pasted elsewhere.
@@ -190,7 +193,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         style: template::STYLE,
         script: template::SCRIPT,
         plotly: template::plotly_script(),
-        version: env!("CARGO_PKG_VERSION"),
+        version: version(),
         title: title(input),
         question: study.question.as_deref(),
         form: study.form.as_deref(),
@@ -238,6 +241,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         variables: differences::of_variables(input.variables),
         facts: &study.facts,
         plan_toml: &study.plan_toml,
+        repeat_command: repeat::command(study),
         trials: view::trials(study),
         one_line: brief::brief(study, input.judgement, input.judged),
         markdown: markdown::markdown(
@@ -335,8 +339,8 @@ fn second<'a>(input: &'a Input<'_>) -> Option<Second<'a>> {
 fn source(input: &Input<'_>) -> String {
     let began = input.study.trials.iter().filter_map(|trial| trial.started_at.as_deref()).min();
     let day = began.and_then(|time| time.get(..10)).unwrap_or("");
-    let assay = concat!("assay ", env!("CARGO_PKG_VERSION"));
-    let parts = [title(input), day, assay];
+    let assay = format!("assay {}", version());
+    let parts = [title(input), day, &assay];
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join(" · ")
 }

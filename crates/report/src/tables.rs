@@ -8,6 +8,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::beside::Standing;
+use assay_base::version::version;
 use assay_judge::Judgement;
 use assay_judge::reconcile::Pair;
 use assay_study::{Histogram, Series, State, Store, Study, Trial};
@@ -213,7 +214,7 @@ pub(super) fn write_latencies(file: &mut dyn Write, study: &Study, store: &Store
 #[derive(Serialize)]
 struct Results<'a> {
     format: u32,
-    written_by: &'a str,
+    written_by: String,
     #[serde(flatten)]
     study: &'a Study,
     summary: Vec<Summary<'a>>,
@@ -286,7 +287,7 @@ pub(super) fn write_results(
     });
     let results = Results {
         format: FORMAT,
-        written_by: concat!("assay ", env!("CARGO_PKG_VERSION")),
+        written_by: format!("assay {}", version()),
         study,
         summary: summary.collect(),
         compared_with_paper: paper::view(found.compared),

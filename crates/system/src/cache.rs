@@ -32,7 +32,7 @@ pub fn root() -> Result<PathBuf> {
         Some(path) => std::path::absolute(&path).context("cannot determine the cache directory"),
         None => {
             bail!(
-                "no directory for the cache: neither ASSAY_CACHE nor HOME is set; set ASSAY_CACHE"
+                "no directory for downloads: HOME is not set; set HOME, or both ASSAY_CACHE (downloads) and ASSAY_STATE (what is made on this machine)"
             )
         }
     }

@@ -57,6 +57,8 @@ fn write(store: &mut Store, read: &ReadPlan, described: Option<&Described>) -> R
     if let Some(described) = described {
         facts.extend(described.facts.clone());
         facts.extend(hosts(plan));
+        let server = plan.server.iter().map(|path| path.display().to_string());
+        facts.extend(server.map(|path| ("server_asked".to_owned(), path)));
     }
     store.write_head(&StudyHead {
         title: &plan.title,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use assay_base::version::version;
 use assay_ports::{blockdev, cpu, filesystem};
 
 /// Facts by name; those of the disk under `location` where that `is_measured`. What a machine does not tell is absent.
@@ -15,7 +16,7 @@ pub fn facts(location: &Path, is_measured: bool) -> BTreeMap<String, String> {
             facts.insert(name.to_owned(), fact);
         }
     };
-    note("assay_version", Some(env!("CARGO_PKG_VERSION").to_owned()));
+    note("assay_version", Some(version().to_owned()));
     note("kernel", Some(kernel()));
     note("operating_system", field("/etc/os-release", "PRETTY_NAME="));
     note("cpu", field("/proc/cpuinfo", "model name"));

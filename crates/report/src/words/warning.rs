@@ -104,9 +104,9 @@ fn said(warning: &Warning) -> Cow<'_, str> {
         Warning::NoFigure { name } => {
             format!("the stored {name} is not a valid measurement and is ignored")
         }
-        Warning::SettingDiffers { name, asked, effective } => format!(
-            "the server ran with {name} = {effective}, not {asked} as the plan asks"
-        ),
+        Warning::SettingDiffers { name, asked, effective } => {
+            format!("the server ran with {name} = {effective}, not {asked} as the plan asks")
+        }
         Warning::DriveState { state } => format!("the drive was {state}"),
         Warning::DriveProblem { problem, is_while_measuring: true } => {
             format!("the drive says: {problem}")
