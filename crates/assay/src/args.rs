@@ -11,10 +11,12 @@ use crate::audit_command::AuditArgs;
 use crate::claims_command::ClaimsArgs;
 use crate::clean::CleanArgs;
 use crate::compare_command::CompareArgs;
+use crate::completions_command::CompletionsArgs;
 use crate::drive::DriveArgs;
 use crate::estimate::EstimateArgs;
 use crate::host_command::HostArgs;
 use crate::models_command::ModelsArgs;
+use crate::plans_command::PlansArgs;
 use crate::pool_command::PoolArgs;
 use crate::powercut_command::PowercutArgs;
 use crate::replay::ReplayArgs;
@@ -24,7 +26,7 @@ use crate::server_command::ServerArgs;
 
 /// Find out what a storage device is really worth under MySQL
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, arg_required_else_help = true)]
+#[command(name = "assay", version = env!("ASSAY_VERSION"), arg_required_else_help = true)]
 #[command(after_help = "\
 Start here:
   assay demo                              a first report in six minutes
@@ -36,6 +38,13 @@ Then:
   assay report study                      rewrite report.html
   assay estimate /var/lib/mysql           how well its tables would compress
   assay load oltp_read_write --mysql-socket=/run/mysqld/mysqld.sock run
+
+Environment:
+  ASSAY_SERVER  server program, or mysql, percona, mariadb [default: found]
+  ASSAY_CACHE   downloads and preconditioned devices [default: ~/.cache/assay]
+  ASSAY_STATE   what is made on this machine, and logs of drives
+                [default: ~/.local/state/assay]
+  ASSAY_LOG     what is printed: warn, info or debug [default: warn]
 
 Exit codes: 0 success, 1 negative verdict, 2 error.")]
 pub struct Arguments {
@@ -88,6 +97,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Run a plan, or resume it
     Run(RunArgs),
+    /// List the plans that come with Assay
+    Plans(PlansArgs),
     /// Rewrite report.html, results.json and the tables of a study
     Report(ReportArgs),
     /// Give a verdict on two configurations or two studies
@@ -121,6 +132,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Remove what interrupted runs left behind
     Clean(CleanArgs),
+    /// Print a shell's completions
+    Completions(CompletionsArgs),
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod audit_command;
 mod claims_command;
 mod clean;
 mod compare_command;
+mod completions_command;
 mod drive;
 mod estimate;
 mod host_command;
@@ -13,6 +14,7 @@ mod load_command;
 mod messages;
 mod models_command;
 mod plan_args;
+mod plans_command;
 mod pool_command;
 mod powercut_command;
 mod print;
@@ -29,6 +31,7 @@ use anyhow::Result;
 use args::Command;
 
 fn main() -> ExitCode {
+    assay_base::version::set(env!("ASSAY_VERSION"));
     messages::set_up();
     messages::exit_code(|| carry_out(args::parse()?.command))
 }
@@ -37,6 +40,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
     match command {
         Command::Demo(args) => run_command::demo(&args),
         Command::Run(args) => run_command::run(&args),
+        Command::Plans(args) => plans_command::run(&args),
         Command::Report(args) => report_command::run(&args),
         Command::Compare(args) => compare_command::run(&args),
         Command::Audit(args) => audit_command::run(&args),
@@ -51,5 +55,6 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Claims(args) => claims_command::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Clean(args) => clean::run(&args),
+        Command::Completions(args) => completions_command::run(&args),
     }
 }

@@ -5,6 +5,11 @@ use std::time::{Duration, Instant};
 use assay_load::capacity::{Step, runs_expected};
 use assay_plan::Plan;
 
+/// Seconds that so many runs of a plan take, at most, before any has been timed; without loading.
+pub fn planned_seconds(plan: &Plan, runs: usize) -> f64 {
+    runs as f64 * Lengths::of(plan).trial_seconds()
+}
+
 /// What bringing a rig up and down takes on a small machine, in seconds, until runs have been timed.
 const RIG_SECONDS_GUESS: f64 = 6.0;
 

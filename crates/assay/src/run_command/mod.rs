@@ -11,6 +11,8 @@ mod machines;
 mod progress;
 
 #[cfg(test)]
+mod shipped_tests;
+#[cfg(test)]
 mod simulated;
 
 use std::path::{Path, PathBuf};
@@ -33,6 +35,7 @@ use assay_report::words::calibration;
 use assay_study::{Calibration, State, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
+pub use count::planned_seconds;
 pub use demo::{DemoArgs, demo};
 use machines::{Machines, OfPlan};
 use progress::ProgressView;

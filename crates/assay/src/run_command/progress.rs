@@ -10,7 +10,7 @@ use std::path::Path;
 use assay_load::capacity::{Objective, Step};
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
-use super::count::{Count, Lengths};
+use super::count::{Count, Lengths, planned_seconds};
 use super::live::{DISK_SERIES, PhaseNames, Seen, View};
 use crate::load_command::capacity::told;
 use crate::print::{self, Living};
@@ -224,7 +224,7 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
         print::line(format_args!("{:4}. {}", trial.position, trial.key));
     }
     let of = if missing.len() < planned { format!(" of {planned}") } else { String::new() };
-    let seconds = missing.len() as f64 * Lengths::of(plan).trial_seconds();
+    let seconds = planned_seconds(plan, missing.len());
     print::line(format_args!(
         "{}{of} runs, {} {}, plus the time to load the data",
         missing.len(),

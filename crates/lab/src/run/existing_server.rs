@@ -6,9 +6,9 @@ use assay_load::Endpoint;
 use super::happenings::Own;
 use super::measure::measure;
 use super::progress::Progress;
-use super::{effective, schedule};
 use super::setup::Setup;
 use super::stand::Stand;
+use super::{effective, schedule};
 use crate::monitor::{Followed, Targets};
 use crate::rig::existing::{Existing, Loading};
 use assay_plan::PlannedTrial;
@@ -40,11 +40,7 @@ pub(super) fn run(
     };
     existing.restore(&loading, progress)?;
     outcome.variables = variables(existing)?;
-    outcome.warnings.extend(effective::warnings(
-        &config.settings,
-        &outcome.variables,
-        Vec::new(),
-    ));
+    outcome.warnings.extend(effective::warnings(&config.settings, &outcome.variables, Vec::new()));
     let mut stand = ExistingServer { existing, endpoint: existing.endpoint()? };
     measure(setup, trial, config, &mut stand, progress, outcome).map(drop)
 }

@@ -20,8 +20,8 @@ use crate::rig::server::{self, Server, TcpPort};
 use crate::rig::snapshot::{DATABASE, Request, endpoint};
 use crate::rig::{Building, Rig};
 use assay_plan::{Plan, PlannedTrial};
-use assay_study::metrics::Window;
 use assay_study::Outcome;
+use assay_study::metrics::Window;
 use assay_system::ledger::Made;
 use assay_system::resource::Resource;
 

@@ -1,0 +1,33 @@
+//! `assay completions`: what a shell needs to complete commands and options.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, CommandFactory};
+use clap_complete::{Shell, generate};
+
+use crate::args::Arguments;
+use crate::print;
+
+/// Print a shell's completions
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  assay completions bash >/etc/bash_completion.d/assay
+  assay completions zsh >/usr/local/share/zsh/site-functions/_assay
+  assay completions fish >~/.config/fish/completions/assay.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+/// Prints them.
+///
+/// # Errors
+/// None.
+pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
+    let mut script = Vec::new();
+    generate(args.shell, &mut Arguments::command(), "assay", &mut script);
+    print::drawn(String::from_utf8(script)?.trim_end());
+    Ok(ExitCode::SUCCESS)
+}
