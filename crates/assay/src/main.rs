@@ -7,6 +7,8 @@ mod claims_command;
 mod clean;
 mod compare_command;
 mod completions_command;
+#[cfg(test)]
+mod docs_tests;
 mod drive;
 mod estimate;
 mod host_command;
