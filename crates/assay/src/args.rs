@@ -83,7 +83,10 @@ fn refusal(error: &clap::Error) -> String {
     let told = error.render().to_string();
     let end =
         |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
-    let lines: Vec<&str> = told.lines().take_while(end).collect();
+    // No command takes a value that begins with a dash, so `-- -5` would be refused too.
+    let misleads = |line: &&str| line.trim_start().starts_with("tip: to pass '-");
+    let lines = told.lines().take_while(end).filter(|line| !misleads(line));
+    let lines: Vec<&str> = lines.collect();
     let line = on_one_line(&lines.join("\n"));
     let line = line.strip_prefix("error: ").unwrap_or(&line);
     let line = line.replace("invalid digit found in string", "not a whole number from 0");
@@ -172,6 +175,10 @@ mod tests {
             (
                 &["run", "plan.toml", "--dryrun"],
                 "unexpected argument '--dryrun' found; tip: a similar argument exists: '--dry-run'; see --help",
+            ),
+            (
+                &["report", "study", "--writes-per-day", "500G", "-5"],
+                "unexpected argument '-5' found; see --help",
             ),
             (&["run"], "the following required arguments were not provided: <PLAN>; see --help"),
         ] {

@@ -8,6 +8,7 @@ use super::attached;
 use super::health::Health;
 use super::job::AttachOptions;
 use super::{place, registry};
+use assay_base::text::shell_word;
 use assay_devices::marked;
 use assay_ports::lacks::{Needs, lacks};
 use assay_system::ledger;
@@ -45,8 +46,9 @@ pub fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
     let media = place::resolved(named)?;
     if let Some(model) = marked(&media).filter(|_| options.model.is_none()) {
         bail!(
-            "{0} is the media of a model and would be served without its timing; use `assay models {model} --attach {0}`",
-            named.display()
+            "{} is the media of a model and would be served without its timing; use `assay models {model} --attach {}`",
+            named.display(),
+            shell_word(&named.to_string_lossy())
         );
     }
     make_way(&media)?;

@@ -14,6 +14,7 @@ use super::health_text::human;
 use super::open::{ensure_tellable, open_image};
 use super::writer;
 use assay_base::Size;
+use assay_base::text::shell_word;
 use assay_devices::Unit;
 use assay_system::free_bytes;
 
@@ -58,8 +59,9 @@ impl NewDrive {
         }
         let in_words = |error| match error {
             MediaError::Exists { .. } if is_drive(path) => anyhow!(
-                "{0} already exists and is a drive; use `assay drive attach {0}`, or give a new file",
-                path.display()
+                "{} already exists and is a drive; use `assay drive attach {}`, or give a new file",
+                path.display(),
+                shell_word(&path.to_string_lossy())
             ),
             error => anyhow::Error::from(error),
         };

@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use assay_base::text::shell_word;
 use rusqlite::{Connection, OpenFlags, Transaction};
 
 pub use aggregate::{Results, over_window, quotients};
@@ -141,8 +142,9 @@ impl Store {
         let path = directory.join(FILE_NAME);
         if is_empty(&path) {
             bail!(
-                "{} holds no study: there is no {FILE_NAME}; make one with `assay run PLAN --out {0}`",
-                directory.display()
+                "{} holds no study: there is no {FILE_NAME}; make one with `assay run PLAN --out {}`",
+                directory.display(),
+                shell_word(&directory.to_string_lossy())
             );
         }
         let store = Store::connect(path, OpenFlags::default() - OpenFlags::SQLITE_OPEN_CREATE)?;

@@ -12,6 +12,7 @@ use clap::Args;
 use super::prometheus::{self, Told};
 use crate::print;
 use assay_base::clock;
+use assay_base::text::shell_word;
 use assay_serve::open::is_no_drive;
 use assay_serve::registry::{self, Attached, Drive};
 use assay_serve::{Health, health_of, health_text, look_at, look_at_left};
@@ -106,8 +107,9 @@ fn no_drive_left(attached: &Attached, error: anyhow::Error) -> anyhow::Error {
     let (media, shown_as) = (attached.media.display(), attached.shown_as());
     match (is_no_drive(&error), shown_as) {
         (true, Ok(place)) => anyhow!(
-            "{media}: the server of this model has died, and {} is stale; run `assay drive detach {media}`, or attach it again with `assay models`",
-            place.display()
+            "{media}: the server of this model has died, and {} is stale; run `assay drive detach {}`, or attach it again with `assay models`",
+            place.display(),
+            shell_word(&media.to_string())
         ),
         _ => error,
     }

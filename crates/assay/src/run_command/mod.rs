@@ -113,6 +113,9 @@ fn run_plan(
     warn_of_leftovers();
     warn_of_replicas(plan);
     let missing = run::missing(study, &planned, &read.text, retry)?;
+    if !missing.is_empty() {
+        progress::warn_of_memory(plan, study);
+    }
     let interrupt = Interrupt::listen()?;
     if !missing.is_empty() {
         ask::passwords(&existing::accounts(plan)?, &interrupt)?;

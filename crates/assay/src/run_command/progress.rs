@@ -18,7 +18,7 @@ use assay_base::text::time;
 use assay_lab::monitor::Monitor;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
-use assay_plan::{Plan, PlannedTrial};
+use assay_plan::{Plan, PlannedTrial, RigKind};
 use assay_ports::filesystem;
 use assay_report::words::warning::cause;
 use assay_study::metrics::{Metric, metric};
@@ -258,4 +258,27 @@ pub fn tell_location(location: &Path) {
     let on =
         mount.map_or_else(String::new, |one| format!(", {} on {}", one.file_system, one.source));
     print::line(format_args!("files lie in {}{on}", location.display()));
+}
+
+/// File systems that keep files in memory (`tmpfs(5)`).
+const OF_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+
+/// Warns where the disk to measure is memory.
+pub fn warn_of_memory(plan: &Plan, study: &Path) {
+    let is_in_files = |kind| !matches!(kind, RigKind::Device | RigKind::Endpoint);
+    let rigs = plan.configs.values().map(|config| plan.rig_of(config).kind);
+    if plan.server_host().is_some() || !rigs.into_iter().any(is_in_files) {
+        return;
+    }
+    let location = plan.location.clone().unwrap_or_else(|| study.to_owned());
+    let whole = std::path::absolute(&location).unwrap_or(location);
+    let existing = whole.ancestors().find(|path| path.exists());
+    let mount = existing.and_then(|path| filesystem::mount_of(path).ok().flatten());
+    if let Some(mount) = mount.filter(|mount| OF_MEMORY.contains(&mount.file_system.as_str())) {
+        log::warn!(
+            "{} is memory ({}): what is measured is no disk; give a directory on one with --location",
+            whole.display(),
+            mount.file_system
+        );
+    }
 }

@@ -141,6 +141,57 @@ fn where_nothing_is_missing_the_demo_is_the_demo() {
     assert!(String::from_utf8_lossy(&demo.stdout).contains("CSD, doublewrite off / "), "{demo:?}");
 }
 
+/// A directory on a file system of its own kind and size, unmounted at the end.
+fn in_memory(world: &World, size: &str) -> Option<Mounted> {
+    let place = world.path("memory");
+    std::fs::create_dir(&place).unwrap();
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "tmpfs", "-o", &format!("size={size}"), "none"]).arg(&place);
+    match mount.status() {
+        Ok(status) if status.success() => Some(Mounted(place)),
+        _ => {
+            skip("the right to mount a tmpfs");
+            None
+        }
+    }
+}
+
+struct Mounted(std::path::PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_location_in_memory_is_called_memory() {
+    let world = World::new();
+    let Some(_memory) = in_memory(&world, "2G") else { return };
+    world.write("plan.toml", &small_plan(DIRECTORY));
+    let words = ["run", "plan.toml", "--out", "study", "--dry-run", "--location"];
+    let warned = |place: &str| {
+        let said = world.run(&[&words[..], &[place]].concat());
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8(said.stderr).unwrap().contains("memory is memory (tmpfs): what is")
+    };
+    assert!(warned("memory"));
+    assert!(!warned("."));
+}
+
+#[test]
+fn a_study_on_a_full_disk_is_refused_before_it_begins() {
+    let world = World::new();
+    let Some(_memory) = in_memory(&world, "4M") else { return };
+    world.write("plan.toml", &small_plan(DIRECTORY));
+    for more in [&["--dry-run"][..], &[]] {
+        let words = ["run", "plan.toml", "--location", ".", "--out", "memory/study"];
+        let line = world.refused(&[&words[..], more].concat());
+        assert!(line.contains("no space: a study takes at least 16 MB"), "{line}");
+        assert!(!world.path("memory/study").exists());
+    }
+}
+
 #[test]
 #[ignore = "in --full: three minutes"]
 fn the_demo_ends_with_a_report_without_any_right() {

@@ -125,7 +125,10 @@ fn make(spec: &ModelSpec, device: &Device, path: &Path, say: &dyn Fn(&str)) -> R
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
-            say(&format!("{}: preconditioning, {told} % of the time limit", spec.preset));
+            say(&format!(
+                "{}: preconditioning (overwritten until garbage collection is steady), {told} % of the longest that may take",
+                spec.preset
+            ));
         }
     })?;
     if let Some(preconditioned) = preconditioned {

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use assay_plan::Plan;
 
@@ -95,6 +95,7 @@ impl Lock {
     /// Another run has it, or the directory is somebody's who has no study there.
     pub fn take(study: &Path) -> Result<Lock> {
         ensure_own(study)?;
+        ensure_room(study)?;
         let path = study.join("lock");
         let file =
             File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
@@ -108,8 +109,27 @@ impl Lock {
     /// Another run has it.
     pub fn check(study: &Path) -> Result<()> {
         ensure_own(study)?;
+        ensure_room(study)?;
         File::open(study.join("lock")).map_or(Ok(()), |file| lock(&file, study))
     }
+}
+
+/// What a study and its report take at least: the page alone has three megabytes of scripts.
+const STUDY_BYTES: u64 = 16 << 20;
+
+/// Refuses a study on a full disk before runs are measured that could not be stored.
+fn ensure_room(study: &Path) -> Result<()> {
+    let whole = std::path::absolute(study)?;
+    let Some(there) = whole.ancestors().find(|path| path.is_dir()) else { return Ok(()) };
+    let free = assay_system::free_bytes(there)?;
+    ensure!(
+        free >= STUDY_BYTES,
+        "no space: a study takes at least {} MB, and {} has {} MB free; free some, or give another --out",
+        STUDY_BYTES >> 20,
+        there.display(),
+        free >> 20
+    );
+    Ok(())
 }
 
 /// What a directory may hold that has no study yet: what a run that was killed at its beginning has

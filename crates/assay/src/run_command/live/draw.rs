@@ -161,14 +161,23 @@ fn keys(ending: Ending) -> &'static [&'static str] {
     }
 }
 
-/// Appends the first of these texts that fits, else what fits of the last.
+/// Appends the first of these texts that fits, else the words of the last that do.
 fn write(texts: &[impl AsRef<str>], style: Style, mut line: Line) -> Line {
     let fits = |text: &&str| text.width() <= line.columns_left();
-    let last = texts.last().map(AsRef::as_ref);
-    if let Some(text) = texts.iter().map(AsRef::as_ref).find(fits).or(last) {
-        line.put(text, style);
+    match (texts.iter().map(AsRef::as_ref).find(fits), texts.last()) {
+        (Some(text), _) => line.put(text, style),
+        (None, Some(text)) => line.put(&cut(text.as_ref(), line.columns_left()), style),
+        (None, None) => {}
     }
     line
+}
+
+/// The first words of a text that is wider than `columns`, with an ellipsis; of a first word that is too wide, its beginning.
+fn cut(text: &str, columns: usize) -> String {
+    let ends = text.match_indices(' ').map(|(end, _)| &text[..end]);
+    let fitting = ends.take_while(|words| words.width() < columns).last();
+    fitting
+        .map_or_else(|| text.to_owned(), |words| format!("{}…", words.trim_end_matches([' ', ','])))
 }
 
 fn gauge(seen: &Seen, line: Line) -> Line {
