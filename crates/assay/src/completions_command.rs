@@ -3,10 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
-use crate::args::Arguments;
 use crate::print;
 
 /// Print a shell's completions
@@ -21,13 +20,13 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints them.
+/// Prints those of the program whose commands these are.
 ///
 /// # Errors
 /// None.
-pub fn run(args: &CompletionsArgs) -> Result<ExitCode> {
+pub fn run(args: &CompletionsArgs, program: &mut Command) -> Result<ExitCode> {
     let mut script = Vec::new();
-    generate(args.shell, &mut Arguments::command(), "assay", &mut script);
+    generate(args.shell, program, "assay", &mut script);
     print::drawn(String::from_utf8(script)?.trim_end());
     Ok(ExitCode::SUCCESS)
 }

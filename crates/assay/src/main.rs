@@ -29,8 +29,9 @@ mod server_run;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::CommandFactory;
 
-use args::Command;
+use args::{Arguments, Command};
 
 fn main() -> ExitCode {
     assay_base::version::set(env!("ASSAY_VERSION"));
@@ -57,6 +58,6 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Claims(args) => claims_command::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Clean(args) => clean::run(&args),
-        Command::Completions(args) => completions_command::run(&args),
+        Command::Completions(args) => completions_command::run(&args, &mut Arguments::command()),
     }
 }

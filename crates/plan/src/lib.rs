@@ -359,13 +359,13 @@ impl Plan {
         Forms::parse(text)?.choose(Form::Quick, text.to_owned())
     }
 
-    /// The plan that `assay demo` runs where no drive can be attached.
+    /// The quick profile of the plan that `assay demo` runs where no drive can be attached.
     ///
     /// # Errors
     /// None; it comes with Assay.
     pub fn demo_in_a_directory() -> Result<ReadPlan> {
         let text = shipped::text("doublewrite").context("no plan is called `doublewrite`")?;
-        Forms::parse(text)?.choose(Form::Full, text.to_owned())
+        Forms::parse(text)?.choose(Form::Quick, text.to_owned())
     }
 
     /// Puts in what the plan names, and checks it.

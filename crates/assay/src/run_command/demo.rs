@@ -45,7 +45,7 @@ pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
     print::note(format_args!("answered here, on the server's own disk: {answered}"));
     print::note(format_args!("not answered without what is missing: {open}"));
     let code = run_plan(&OfPlan, instead, &args.study("assay-demo-directory")?, &args.common)?;
-    args.point_to("another disk, in three minutes: assay run doublewrite --location DIRECTORY");
+    args.point_to("another disk, in four minutes: assay run doublewrite --location DIRECTORY");
     Ok(code)
 }
 

@@ -97,6 +97,7 @@ fn shipped_plans_measure_by_the_drive_that_is_bought_today() {
     let expected = [
         ("demo", "plain, doublewrite on"),
         ("disk", "doublewrite on"),
+        ("doublewrite", "doublewrite on"),
         ("percona-2020", "plain, doublewrite on"),
         ("stec-2013", "six 15K disks"),
         ("exflash-2015", "PCIe card"),

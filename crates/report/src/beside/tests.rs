@@ -233,6 +233,35 @@ fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
     assert!(matches!(standing(&other), Standing::Apart), "nothing was measured");
 }
 
+/// Fungible's plan has other rates in its quick profile, and each form stands beside its own.
+#[test]
+fn both_forms_of_a_plan_with_rates_stand_beside_the_paper() {
+    let paper = find("fungible-2021").unwrap();
+    for (form, rate) in [(Form::Full, 1500), (Form::Quick, 120)] {
+        let plan = Plan::read("fungible-2021".as_ref(), form).unwrap().plan;
+        let workload = format!("A at {rate} per second");
+        let mut study = study(plan.paper);
+        study.workloads[0].name.clone_from(&workload);
+        study.workloads[0].workload.clone_from(&workload);
+        for (place, config) in
+            ["drive, zlib pages", "pool, 2 copies, compressed"].iter().enumerate()
+        {
+            study.configs[place].name = (*config).into();
+        }
+        for trial in &mut study.trials {
+            let place = CONFIGS.iter().position(|name| *name == trial.key.config).unwrap();
+            trial.key.config.clone_from(&study.configs[place].name);
+            trial.key.workload.clone_from(&workload);
+            trial.results.insert("latency_ms_p99".into(), 10.0 + place as f64);
+        }
+        let beside = beside(&paper, &study).unwrap();
+        let rows = beside.gains.iter().flat_map(|gain| &gain.rows);
+        let found: Vec<_> = rows.filter(|row| row.measured.is_some()).collect();
+        let [row] = found[..] else { panic!("{form:?}: {found:?}") };
+        assert_eq!(row.printed_says.as_deref(), Some("better"), "{form:?}");
+    }
+}
+
 #[test]
 fn a_study_of_something_else_is_refused() {
     let mut other = study(None);
@@ -241,7 +270,9 @@ fn a_study_of_something_else_is_refused() {
     let error = refused(&find("stec-2013").unwrap(), &other);
     assert!(error.contains("none of the configurations that stec-2013 names"), "{error}");
     assert!(error.ends_with("and has mine"), "{error}");
-    let error = refused(&find("fungible-2021").unwrap(), &study(None));
+    let whole = PAPERS.iter().find(|(name, _)| *name == "stec-2013").unwrap().1;
+    let alone = whole.split("[repeated]").next().unwrap();
+    let error = refused(&Paper::parse("alone", alone).unwrap(), &study(None));
     assert!(error.contains("say nothing of a plan"), "{error}");
 }
 
