@@ -191,7 +191,8 @@ fn the_command_line(server: &TestServer) {
     let stest = "-- oltp-table-size=700 -- oltp-table-name=stest -- mysql-engine=trx=yes";
     assert!(detached(&format!("{stest} prepare")).contains("1 tables with 700 rows"));
     let said = detached(&format!("{stest} -- num-threads=2 -- max-requests=30 -- debug run"));
-    assert!(said.contains("read/write requests:                 570 "), "{said}");
+    // Requests of two threads are more where a deadlock had one tried again.
+    assert!(said.contains("transactions:                        30 "), "{said}");
     detached(&format!("{stest} cleanup"));
     assert!(detached("-- oltp-table-size=0 prepare").contains("1 tables with 0 rows"));
     assert!(load(&["--oltp-table-size=0", "prewarm"]).is_empty());

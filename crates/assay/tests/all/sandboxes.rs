@@ -35,6 +35,9 @@ const WITHOUT_CAPABILITY: Sandbox = Sandbox {
     remedy: "--cap-add SYS_ADMIN",
 };
 
+/// A mount namespace has copies of the mounts of tests that run meanwhile, whose disks it would keep in use.
+const WITHOUT_DISKS_OF_OTHERS: &str = "for mount in $(grep -E '^/dev/loop| fuse.assay ' /proc/self/mounts | cut -d ' ' -f 2); do umount --lazy \"$mount\"; done";
+
 /// Whether the sandboxes can be made: by root alone, in a directory that others may enter.
 fn can_be_made(world: &World) -> bool {
     let is_root = rustix::process::geteuid().is_root();
@@ -60,7 +63,7 @@ impl Sandbox {
         std::fs::create_dir_all(world.path("state")).unwrap();
         std::fs::write(world.path("assay"), "").unwrap();
         let script = format!(
-            "mount --bind '{}' assay && mount --bind '{}' '{}' && PATH=\"$PATH:/usr/sbin:/sbin\" && {{ {} ./assay \"$@\"; }}",
+            "{WITHOUT_DISKS_OF_OTHERS}; mount --bind '{}' assay && mount --bind '{}' '{}' && PATH=\"$PATH:/usr/sbin:/sbin\" && {{ {} ./assay \"$@\"; }}",
             program(),
             tree.display(),
             place.display(),

@@ -125,7 +125,7 @@ fn a_small_terminal_gets_what_matters_most() {
         rows[1..],
         ["measuring, second 20 of 60", "tps    3000.0 /s", "q: stop after this run  ^C: now"]
     );
-    assert_eq!(drawn(&seen(), 6, 1), ["run 2"]);
+    assert_eq!(drawn(&seen(), 6, 1), ["run 2…"]);
     assert_eq!([rows_on(0), rows_on(1), rows_on(60)], [1, 1, 11]);
 }
 
