@@ -6,12 +6,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use assay_innodb::tablespace::Tablespace;
 use assay_ports::extents;
 use serde::{Deserialize, Serialize};
 
 use crate::ground::Ground;
 use crate::pages::Pages;
-use crate::tablespace::Tablespace;
 
 /// What a file is for, by its name (MySQL's manual, "InnoDB On-Disk Structures"; MariaDB's likewise).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 //!
 //! [`trace`] watches page writes arrive at the device.
 //!
-//! Guarantees: nothing is written; of the user's files names, sizes, places and the headers of two pages ([`tablespace`]) are read, and
+//! Guarantees: nothing is written; of the user's files names, sizes, places and the headers of two pages ([`assay_innodb::tablespace`]) are read, and
 //! never a row; what cannot be seen
 //! is told as unknown and never counts for safety. That a drive keeps its word when power goes, no software can show.
 
@@ -22,7 +22,6 @@ pub mod remedies;
 pub mod seen;
 pub mod server;
 pub mod stack;
-pub mod tablespace;
 pub mod trace;
 pub mod verdict;
 

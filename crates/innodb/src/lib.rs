@@ -1,6 +1,7 @@
 //! InnoDB's files, read without a server: pages, tablespaces, and the copies of pages in doublewrite buffers.
 //!
 //! - [`page`]: a page's name, LSN and checksum; whether the page is whole
+//! - [`tablespace`]: what a file says about itself: page size, compression, encryption
 //! - [`tablespaces`]: which files of a data directory hold the pages of which tablespace
 //! - [`doublewrite`]: all copies that a server could restore a page from, in the order in which it finds them
 //! - [`look`](mod@look): both compared: which pages are torn, which copies of them are whole, and which of those is the newest
@@ -15,6 +16,7 @@ pub mod look;
 pub mod page;
 pub mod put_back;
 pub mod recovery;
+pub mod tablespace;
 pub mod tablespaces;
 
 pub use doublewrite::Copy;

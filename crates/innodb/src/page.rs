@@ -55,23 +55,43 @@ pub struct Seen {
 }
 
 const CHECKSUM: usize = 0;
-const NUMBER: usize = 4;
+pub(crate) const NUMBER: usize = 4;
 const LSN: usize = 16;
-const KIND: usize = 24;
+pub(crate) const KIND: usize = 24;
 /// The checksum leaves out 12 bytes from here on: LSN of the last flush of the file, and the tablespace's number.
-const FLUSH_LSN: usize = 26;
-const SPACE: usize = 34;
-const BODY: usize = 38;
+pub(crate) const FLUSH_LSN: usize = 26;
+pub(crate) const SPACE: usize = 34;
+pub(crate) const BODY: usize = 38;
 /// Flags of a tablespace, on its page 0 (`FSP_HEADER_OFFSET` 38 + `FSP_SPACE_FLAGS` 16).
 const SPACE_FLAGS: usize = 54;
 
 /// What a page has in place of a checksum under `innodb_checksum_algorithm = none` (`BUF_NO_CHECKSUM_MAGIC`).
 const NO_CHECKSUM: u32 = 0xDEAD_BEEF;
 
-/// Kinds whose contents are compressed, encrypted or both: `FIL_PAGE_COMPRESSED` 14, `FIL_PAGE_ENCRYPTED` 15,
-/// `FIL_PAGE_COMPRESSED_AND_ENCRYPTED` 16, `FIL_PAGE_ENCRYPTED_RTREE` 17; MariaDB's `FIL_PAGE_PAGE_COMPRESSED` 34354 and
-/// `FIL_PAGE_PAGE_COMPRESSED_ENCRYPTED` 37401.
-const UNREADABLE_KINDS: [u16; 6] = [14, 15, 16, 17, 34354, 37401];
+/// Types of pages: `FIL_PAGE_TYPE_FSP_HDR`, `FIL_PAGE_COMPRESSED`, `FIL_PAGE_ENCRYPTED`, `FIL_PAGE_COMPRESSED_AND_ENCRYPTED`,
+/// `FIL_PAGE_ENCRYPTED_RTREE`, `FIL_PAGE_RTREE`, `FIL_PAGE_INDEX`; MariaDB's `FIL_PAGE_PAGE_COMPRESSED` and
+/// `FIL_PAGE_PAGE_COMPRESSED_ENCRYPTED`.
+pub(crate) mod kind {
+    pub(crate) const FSP_HEADER: u16 = 8;
+    pub(crate) const COMPRESSED: u16 = 14;
+    pub(crate) const ENCRYPTED: u16 = 15;
+    pub(crate) const COMPRESSED_AND_ENCRYPTED: u16 = 16;
+    pub(crate) const ENCRYPTED_RTREE: u16 = 17;
+    pub(crate) const RTREE: u16 = 17854;
+    pub(crate) const INDEX: u16 = 17855;
+    pub(crate) const MARIADB_COMPRESSED: u16 = 34354;
+    pub(crate) const MARIADB_COMPRESSED_AND_ENCRYPTED: u16 = 37401;
+}
+
+/// Types of pages whose contents are compressed, encrypted or both.
+const UNREADABLE_KINDS: [u16; 6] = [
+    kind::COMPRESSED,
+    kind::ENCRYPTED,
+    kind::COMPRESSED_AND_ENCRYPTED,
+    kind::ENCRYPTED_RTREE,
+    kind::MARIADB_COMPRESSED,
+    kind::MARIADB_COMPRESSED_AND_ENCRYPTED,
+];
 
 impl Seen {
     /// Reads a page of at least 128 bytes, whose checksum is of that `format`.
@@ -110,10 +130,9 @@ fn state(page: &[u8], format: Format) -> State {
         }
         Format::FullCrc32 => word(page, page.len() - 4) == checksum(page, format),
     };
-    let kind = u16::from_be_bytes([page[KIND], page[KIND + 1]]);
     match is_right {
         true => State::Whole,
-        false if UNREADABLE_KINDS.contains(&kind) => State::Unreadable,
+        false if UNREADABLE_KINDS.contains(&half_word(page, KIND)) => State::Unreadable,
         false => State::Torn,
     }
 }
@@ -152,12 +171,22 @@ impl Flags {
     pub fn is_row_compressed(self) -> bool {
         self.format() == Format::Crc32 && self.0 >> 1 & 0xF != 0
     }
+
+    /// All of them.
+    pub(crate) fn bits(self) -> u32 {
+        self.0
+    }
 }
 
 /// The four bytes at that place.
 #[must_use]
 pub fn word(page: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
+}
+
+/// The two bytes at that place.
+pub(crate) fn half_word(page: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([page[at], page[at + 1]])
 }
 
 /// Pages made for tests.

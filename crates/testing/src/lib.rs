@@ -1,5 +1,5 @@
 //! Helpers that the tests of every crate share: how much of a test runs, skipping aloud, the machine's
-//! calm, free ports. Only tests depend on this crate.
+//! calm, free ports, an InnoDB file's first page. Only tests depend on this crate.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
@@ -8,9 +8,11 @@ mod port;
 mod recording;
 mod scope;
 mod skip;
+mod tablespace;
 
 pub use calm::calm;
 pub use port::free_port;
 pub use recording::{is_recording, record};
 pub use scope::{Scope, count, is_full, scope};
 pub use skip::{note, own_name, skip};
+pub use tablespace::first_page;

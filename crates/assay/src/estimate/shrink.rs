@@ -11,7 +11,7 @@ use lz4_flex::block::{self, CompressTable};
 
 use super::configs::{CONFIG_COUNT, CONFIGS, Method, PageCodec, PerConfig};
 use super::vdo::{LONGEST_FRAGMENT_BYTES, Packer};
-use assay_audit::tablespace::{PAGE_HEADER_BYTES, PageKind, Tablespace};
+use assay_innodb::tablespace::{PAGE_HEADER_BYTES, PageKind, Tablespace};
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 
@@ -243,11 +243,11 @@ fn look_at_pages(cluster: &Cluster<'_>, found: &mut Measured) {
 #[cfg(test)]
 mod tests {
     use super::super::configs::place;
-    use super::super::survey::tests::first_page;
     use std::slice;
 
     use super::*;
     use assay_load::random::Rng;
+    use assay_testing::first_page;
 
     fn random(seed: u64, length: usize) -> Vec<u8> {
         let mut random = Rng::new(seed, 0);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assay_drive::{BLOCK_BYTES, BlockBuffer};
 
 use super::source::{CLUSTER_BYTES, Extent, Source};
-use assay_audit::tablespace::Tablespace;
+use assay_innodb::tablespace::Tablespace;
 
 /// A file or block device.
 #[derive(Debug)]
@@ -146,19 +146,10 @@ impl Clusters {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
+mod tests {
+    use assay_testing::first_page;
 
-    /// The start of a file whose page 0 has this space number and these flags.
-    pub(in crate::estimate) fn first_page(space: u32, flags: u32) -> Vec<u8> {
-        const FSP_HEADER: u16 = 8;
-        let mut page = vec![0; 4096];
-        page[24..26].copy_from_slice(&FSP_HEADER.to_be_bytes());
-        page[34..38].copy_from_slice(&space.to_be_bytes());
-        page[38..42].copy_from_slice(&space.to_be_bytes());
-        page[54..58].copy_from_slice(&flags.to_be_bytes());
-        page
-    }
+    use super::*;
 
     #[test]
     fn clusters_with_data_are_numbered_in_order() {

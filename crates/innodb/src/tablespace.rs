@@ -8,26 +8,17 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::page::{BODY, FLUSH_LSN, Flags, Format, KIND, NUMBER, SPACE, half_word, kind, word};
+
 /// Bytes of page 0 that [`Tablespace::read`] looks at.
 pub const HEADER_BYTES: usize = 128;
 
 /// Length of a page's header in bytes (`FIL_PAGE_DATA`).
-pub const PAGE_HEADER_BYTES: usize = 38;
+pub const PAGE_HEADER_BYTES: usize = BODY;
 
 /// The page that holds the root of a table's clustered index, in a file of its own (`FSP_FIRST_INODE_PAGE_NO` + 1): pages
 /// 0 to 2 hold the space's own records. In MySQL it is the dictionary's, which the flags of page 0 tell of anyway.
 const FIRST_INDEX_PAGE: u64 = 3;
-
-/// Page types.
-const FSP_HEADER: u16 = 8;
-const COMPRESSED: u16 = 14;
-const ENCRYPTED: u16 = 15;
-const COMPRESSED_AND_ENCRYPTED: u16 = 16;
-const ENCRYPTED_RTREE: u16 = 17;
-const RTREE: u16 = 17854;
-const INDEX: u16 = 17855;
-const MARIADB_COMPRESSED: u16 = 34354;
-const MARIADB_COMPRESSED_AND_ENCRYPTED: u16 = 37401;
 
 /// What page 0 says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,8 +31,8 @@ pub struct Tablespace {
     pub encrypted: bool,
     /// Whether one table has it for itself, so that page compression could be switched on.
     pub single_table: bool,
-    /// MariaDB's format `full_crc32` of 10.5 and later.
-    full_crc32: bool,
+    /// How its pages carry their checksum, which decides what else their headers say.
+    format: Format,
 }
 
 /// What the header of a page says about its body.
@@ -62,15 +53,19 @@ impl Tablespace {
     #[must_use]
     pub fn read(start: &[u8]) -> Option<Tablespace> {
         let header = start.get(..HEADER_BYTES)?;
-        let is_first_page = long(header, 4) == 0 && short(header, 24) == FSP_HEADER;
+        let is_first_page =
+            word(header, NUMBER) == 0 && half_word(header, KIND) == kind::FSP_HEADER;
         // The number of the space stands in the page's header and in the space's own.
-        let numbers_agree = long(header, 34) == long(header, 38);
+        let numbers_agree = word(header, SPACE) == word(header, BODY);
         if !is_first_page || !numbers_agree {
             return None;
         }
-        let space = long(header, 38);
-        let flags = long(header, 54);
-        let mut tablespace = if flags & 0x10 != 0 { full_crc32(flags) } else { classic(flags) }?;
+        let space = word(header, BODY);
+        let flags = Flags::of(header);
+        let mut tablespace = match flags.format() {
+            Format::FullCrc32 => full_crc32(flags),
+            Format::Crc32 => classic(flags),
+        }?;
         // Space 0 is the system's; the highest are MySQL's undo, temporary and dictionary spaces.
         tablespace.single_table &= space > 0 && space < 0xffff_0000;
         Some(tablespace)
@@ -102,23 +97,23 @@ impl Tablespace {
     /// What the header of one of its pages says; `page` is at least that header.
     #[must_use]
     pub fn kind(&self, page: &[u8]) -> PageKind {
-        let kind = short(page, 24);
-        if self.full_crc32 {
-            return match (long(page, 0) != 0, kind & 0x8000 != 0) {
+        let page_kind = half_word(page, KIND);
+        if self.format == Format::FullCrc32 {
+            return match (word(page, 0) != 0, page_kind & 0x8000 != 0) {
                 (true, _) => PageKind::Encrypted,
                 (false, true) => PageKind::Compressed,
                 (false, false) => PageKind::Plain,
             };
         }
-        match kind {
-            COMPRESSED | MARIADB_COMPRESSED => PageKind::Compressed,
-            ENCRYPTED
-            | COMPRESSED_AND_ENCRYPTED
-            | ENCRYPTED_RTREE
-            | MARIADB_COMPRESSED_AND_ENCRYPTED => PageKind::Encrypted,
+        match page_kind {
+            kind::COMPRESSED | kind::MARIADB_COMPRESSED => PageKind::Compressed,
+            kind::ENCRYPTED
+            | kind::COMPRESSED_AND_ENCRYPTED
+            | kind::ENCRYPTED_RTREE
+            | kind::MARIADB_COMPRESSED_AND_ENCRYPTED => PageKind::Encrypted,
             // MariaDB's encrypted pages keep their type and have the version of their key here.
-            INDEX if long(page, 26) != 0 => PageKind::Encrypted,
-            RTREE => PageKind::Spatial,
+            kind::INDEX if word(page, FLUSH_LSN) != 0 => PageKind::Encrypted,
+            kind::RTREE => PageKind::Spatial,
             _ => PageKind::Plain,
         }
     }
@@ -126,22 +121,24 @@ impl Tablespace {
 
 /// Flags of MySQL and of MariaDB before `full_crc32`: row compression in bits 1 to 4, page size in bits 6 to 9, bit 11
 /// for a space of several tables and bit 13 for encryption. Sizes are 512 shifted; 0 is 16 KiB.
-fn classic(flags: u32) -> Option<Tablespace> {
+fn classic(flags: Flags) -> Option<Tablespace> {
+    let (row_compressed, flags) = (flags.is_row_compressed(), flags.bits());
     let zip = flags >> 1 & 0xf;
     let page = flags >> 6 & 0xf;
     let logical = if page == 0 { 16 << 10 } else { page_size(page)? };
     let page_bytes = if zip == 0 { logical } else { 512usize.checked_shl(zip)? };
     (page_bytes <= logical).then_some(Tablespace {
         page_bytes,
-        row_compressed: zip > 0,
+        row_compressed,
         encrypted: flags & 1 << 13 != 0,
         single_table: flags & 1 << 11 == 0,
-        full_crc32: false,
+        format: Format::Crc32,
     })
 }
 
 /// Flags of MariaDB's `full_crc32`: page size in bits 0 to 3, bit 4 always set, compression in bits 5 to 7.
-fn full_crc32(flags: u32) -> Option<Tablespace> {
+fn full_crc32(flags: Flags) -> Option<Tablespace> {
+    let flags = flags.bits();
     if flags >> 8 != 0 {
         return None;
     }
@@ -150,7 +147,7 @@ fn full_crc32(flags: u32) -> Option<Tablespace> {
         row_compressed: false,
         encrypted: false,
         single_table: true,
-        full_crc32: true,
+        format: Format::FullCrc32,
     })
 }
 
@@ -159,27 +156,10 @@ fn page_size(shift: u32) -> Option<usize> {
     (3..=7).contains(&shift).then(|| 512 << shift)
 }
 
-fn short(bytes: &[u8], place: usize) -> u16 {
-    u16::from_be_bytes([bytes[place], bytes[place + 1]])
-}
-
-fn long(bytes: &[u8], place: usize) -> u32 {
-    u32::from(short(bytes, place)) << 16 | u32::from(short(bytes, place + 2))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// The start of a file whose page 0 has this space number and these flags.
-    fn first_page(space: u32, flags: u32) -> Vec<u8> {
-        let mut page = vec![0; 4096];
-        page[24..26].copy_from_slice(&FSP_HEADER.to_be_bytes());
-        page[34..38].copy_from_slice(&space.to_be_bytes());
-        page[38..42].copy_from_slice(&space.to_be_bytes());
-        page[54..58].copy_from_slice(&flags.to_be_bytes());
-        page
-    }
+    use assay_testing::first_page;
 
     fn page(kind: u16, at_0: u32, at_26: u32) -> Vec<u8> {
         let mut page = vec![0; 64];
