@@ -23,7 +23,7 @@ pub struct CompletionsArgs {
 /// Prints those of the program whose commands these are.
 ///
 /// # Errors
-/// None.
+/// The completions are not UTF-8.
 pub fn run(args: &CompletionsArgs, program: &mut Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     generate(args.shell, program, "assay", &mut script);

@@ -20,7 +20,7 @@ const NOT_READ: [(&str, &str); 2] = [
     ("load /usr/share/sysbench/", "it reads a script of an installed sysbench"),
 ];
 
-/// What the program says of a command of which a sentence names a part.
+/// Errors of commands that a sentence names in part.
 const PARTS: [&str; 5] = [
     "required arguments were not provided",
     "requires a subcommand",
@@ -133,7 +133,7 @@ fn commands(words: &[String]) -> Vec<Vec<String>> {
                 break;
             }
         }
-        // What is left out of a line says nothing.
+        // An ellipsis is no word of the command.
         command.retain(|word| word != "…");
         found.push(command);
     }

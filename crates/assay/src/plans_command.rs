@@ -39,7 +39,7 @@ struct Listed {
     least_machine: Option<assay_plan::LeastMachine>,
 }
 
-/// Prints them.
+/// Prints the plans.
 ///
 /// # Errors
 /// None; the plans come with the program.

@@ -63,7 +63,7 @@ const ASKED: [&str; 14] = [
 ];
 
 impl Server {
-    /// What is known of the recovery of torn pages in its version; `None` unless pages are written twice.
+    /// Known behaviour of this version's recovery of torn pages; `None` unless pages are written twice.
     #[must_use]
     pub fn recovery(&self) -> Option<Recovery> {
         let of = |name: &str| self.settings.get(name).map(String::as_str).unwrap_or_default();

@@ -29,7 +29,7 @@ pub struct Comparison {
     pub copies: Vec<Copy>,
 }
 
-/// What a data directory holds.
+/// Pages and copies in a data directory.
 #[derive(Debug, Clone, Serialize)]
 pub struct Look {
     /// Bytes of a page.

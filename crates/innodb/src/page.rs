@@ -65,7 +65,7 @@ pub(crate) const BODY: usize = 38;
 /// Flags of a tablespace, on its page 0 (`FSP_HEADER_OFFSET` 38 + `FSP_SPACE_FLAGS` 16).
 const SPACE_FLAGS: usize = 54;
 
-/// What a page has in place of a checksum under `innodb_checksum_algorithm = none` (`BUF_NO_CHECKSUM_MAGIC`).
+/// The value in place of a checksum under `innodb_checksum_algorithm = none` (`BUF_NO_CHECKSUM_MAGIC`).
 const NO_CHECKSUM: u32 = 0xDEAD_BEEF;
 
 /// Types of pages: `FIL_PAGE_TYPE_FSP_HDR`, `FIL_PAGE_COMPRESSED`, `FIL_PAGE_ENCRYPTED`, `FIL_PAGE_COMPRESSED_AND_ENCRYPTED`,
@@ -148,7 +148,7 @@ pub fn checksum(page: &[u8], format: Format) -> u32 {
     }
 }
 
-/// What the flags of a tablespace say of its pages: page 0 has them.
+/// Flags of a tablespace, stored on its page 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Flags(u32);
 

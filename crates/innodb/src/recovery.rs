@@ -1,10 +1,10 @@
-//! What servers make of torn pages with the doublewrite buffer on: the versions that were tried, by `assay powercut tear`.
+//! Recovery of torn pages with the doublewrite buffer on, by server version: the versions that `assay powercut tear` was run on.
 //!
 //! The one place that says so: the audit, the crash safety of every report and `docs/powercut.md` follow it.
 
 use serde::{Deserialize, Serialize};
 
-/// Who makes a server.
+/// The maker of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Make {
@@ -27,7 +27,7 @@ pub enum Fault {
     FirstCopy,
 }
 
-/// What is known of a server's recovery of torn pages.
+/// Known behaviour of a server's recovery of torn pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "recovery", content = "faults")]
 pub enum Recovery {
@@ -44,7 +44,7 @@ pub struct Tried {
     pub make: Make,
     /// Major, minor and patch number.
     pub version: [u32; 3],
-    /// What was found.
+    /// The findings.
     pub faults: &'static [Fault],
 }
 
@@ -58,7 +58,7 @@ pub const TRIED: [Tried; 2] = [
     Tried { make: Make::Mariadb, version: [10, 11, 19], faults: &[] },
 ];
 
-/// What is known of the server whose variables `version` and `version_comment` are these.
+/// Known behaviour of the server with these variables `version` and `version_comment`.
 #[must_use]
 pub fn recovery_of(version: &str, comment: &str) -> Recovery {
     let make = make_of(version, comment);

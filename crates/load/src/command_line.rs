@@ -7,11 +7,11 @@ use crate::{sysbench, ycsb_client};
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "there is one for each process")]
 pub enum CommandLine {
-    /// Of sysbench's tests of databases.
+    /// A line of sysbench's tests of databases.
     Sysbench(sysbench::CommandLine),
-    /// Of sysbench's test of files.
+    /// A line of sysbench's test of files.
     Files(sysbench::FileCommandLine),
-    /// Of YCSB.
+    /// YCSB's line.
     Ycsb(ycsb_client::CommandLine),
 }
 

@@ -1,4 +1,4 @@
-//! What a load of files moved, and what of it the device did.
+//! Bytes that a load of files moved, and those of them that the device moved.
 
 use serde::{Deserialize, Serialize};
 

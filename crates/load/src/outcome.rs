@@ -188,7 +188,7 @@ pub struct Outcome {
     pub client_cpu_s: Option<f64>,
     /// Whether throughput held still before its cap; absent for a warm-up of fixed length.
     pub steady: Option<bool>,
-    /// What the device moved of what a load of files did.
+    /// Bytes that the device moved, next to those of the load of files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceBytes>,
     /// Whether `stop`, or an error, ended the run before its time.

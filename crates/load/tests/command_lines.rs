@@ -22,16 +22,16 @@ struct Forms {
 #[serde(deny_unknown_fields)]
 struct Form {
     line: String,
-    /// What the line does, where it is taken.
+    /// The effect of the line, where it is accepted.
     #[serde(default)]
     effect: Effect,
-    /// What its refusal has in it.
+    /// A part of the refusal.
     refused: Option<String>,
 }
 
 type Effect = BTreeMap<String, Value>;
 
-/// What every line that is taken has an effect on.
+/// Effects that every accepted line has.
 const ALWAYS: [&str; 6] = ["command", "workload", "threads", "seconds", "events", "rate"];
 
 fn text(value: &str) -> Value {
@@ -64,7 +64,7 @@ fn of_mix(workload: &Workload) -> Value {
     text(&shares.join(", "))
 }
 
-/// What a line does, by all names that effects can have.
+/// The effect of a line, by the names of effects.
 fn effect(line: &CommandLine) -> Effect {
     let (mut effect, more) = match line {
         CommandLine::Sysbench(line) => {
@@ -123,7 +123,7 @@ fn effect(line: &CommandLine) -> Effect {
     effect
 }
 
-/// What is wrong with how a form is taken; nothing if it is as in the original.
+/// Differences between a form's effect and the original's; empty if there are none.
 fn fault(form: &Form) -> Option<String> {
     let words: Vec<String> = form.line.split_whitespace().map(str::to_owned).collect();
     let read = CommandLine::read(&words).map_err(|error| error.to_string());

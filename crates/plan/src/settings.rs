@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use assay_study::switches::asks_for_nothing;
+pub use assay_study::switches::canonical;
 
 /// Server variables by name, e.g. `innodb_buffer_pool_size` = `2G`.
 pub type Settings = BTreeMap<String, String>;
@@ -42,11 +43,6 @@ const READ_ONLY_PLACES: [&str; 2] = ["init_file", "ssl_"];
 
 /// Prefixes that a server takes before a name (MySQL reference manual, "Program Option Modifiers").
 const MODIFIERS: [&str; 4] = ["skip_", "disable_", "enable_", "maximum_"];
-
-/// The name as `SHOW VARIABLES` prints it.
-pub fn canonical(name: &str) -> String {
-    name.to_ascii_lowercase().replace('-', "_")
-}
 
 /// The settings under canonical names.
 ///

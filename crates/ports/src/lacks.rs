@@ -12,7 +12,7 @@ use rustix::thread::{CapabilitySet, capabilities, capability_is_in_bounding_set}
 use crate::filesystem;
 use crate::fuse::{DEVICE, HELPER};
 
-/// What a caller is going to do.
+/// Operations that a caller is about to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
     /// Mount a file system of a block device, which root alone may.
@@ -60,7 +60,7 @@ pub struct Lacks(pub Vec<Lack>);
 
 impl std::error::Error for Lacks {}
 
-/// What the process lacks for `needs`; `None` if it lacks nothing.
+/// Rights and devices that the process lacks for `needs`; `None` if it lacks nothing.
 #[must_use]
 pub fn lacks(needs: Needs) -> Option<Lacks> {
     let mut missing = of_rights(needs);

@@ -1,6 +1,6 @@
-//! Who has a mount in a mount namespace of its own: containers, services, `unshare --mount`.
+//! Processes that have a mount in another mount namespace: containers, services, `unshare --mount`.
 //!
-//! What is unmounted here goes on there, and with it devices and FUSE connections below.
+//! A file system that is unmounted here stays mounted there, and keeps devices and FUSE connections below it alive.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -23,7 +23,7 @@ const BURST_MS: u64 = 200;
 /// With what a process ends that was asked twice.
 const EXIT_CODE: i32 = 2;
 
-/// What is said by a process that ends at once.
+/// The output of a process that ends at once.
 const LEFT: &str = "assay: ended at once; `assay clean` lists and removes what it left behind\n";
 
 /// Whether, and since when, somebody wants an end.

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// What is over sooner needs no word.
+/// Shorter waits are not reported.
 const TOLD_AFTER: Duration = Duration::from_secs(5);
 
 /// How often it is said again.

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_study::effective::is_as_asked;
+use assay_study::switches::canonical;
 use assay_study::{Config, Study, Warning};
 
 use super::leading;
@@ -43,7 +44,7 @@ fn of_setting(study: &Study, configs: &[&Config], name: &str) -> Option<String> 
 /// The configuration and the value that its server took in place of the one asked for.
 fn changed<'a>(study: &'a Study, config: &'a Config, name: &str) -> Option<(&'a str, &'a str)> {
     let its = study.trials.iter().filter(|trial| trial.key.config == config.name);
-    let name = name.to_ascii_lowercase().replace('-', "_");
+    let name = canonical(name);
     its.flat_map(|trial| &trial.warnings).find_map(|one| match one {
         Warning::SettingDiffers { name: one, effective, .. } if *one == name => {
             Some((config.name.as_str(), effective.as_str()))

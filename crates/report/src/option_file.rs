@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_study::Config;
 use assay_study::effective::is_as_asked;
-use assay_study::switches::asks_for_nothing;
+use assay_study::switches::{asks_for_nothing, canonical};
 
 /// What decides over durability and I/O, whether a plan sets it or not.
 const DECISIVE: [&str; 14] = [
@@ -30,7 +30,7 @@ pub(super) fn option_file(config: &Config, variables: Option<&BTreeMap<String, S
     let mut lines = vec!["[mysqld]".to_owned()];
     let passed_on = config.settings.iter().filter(|(name, value)| !asks_for_nothing(name, value));
     lines.extend(passed_on.map(|(name, asked)| as_effective(name, asked, variables)));
-    let is_set = |name: &str| config.settings.keys().any(|key| key.replace('-', "_") == name);
+    let is_set = |name: &str| config.settings.keys().any(|key| canonical(key) == name);
     let told = |name: &str| Some(line(name, variables?.get(name)?));
     let own: Vec<String> =
         DECISIVE.into_iter().filter(|name| !is_set(name)).filter_map(told).collect();
@@ -41,9 +41,9 @@ pub(super) fn option_file(config: &Config, variables: Option<&BTreeMap<String, S
     lines.join("\n")
 }
 
-/// What the server ran with, and beside it what was asked for where that is something else.
+/// The line of a setting with the server's value; if the plan asks for another one, a comment with that before it.
 fn as_effective(name: &str, asked: &str, variables: Option<&BTreeMap<String, String>>) -> String {
-    let told = variables.and_then(|all| all.get(&name.to_ascii_lowercase().replace('-', "_")));
+    let told = variables.and_then(|all| all.get(&canonical(name)));
     match told.filter(|told| !is_as_asked(asked, told)) {
         Some(told) => format!("# asked for: {asked}\n{}", line(name, told)),
         None => line(name, asked),

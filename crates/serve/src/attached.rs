@@ -160,14 +160,12 @@ impl Attached {
         ensure!(status.success(), "the server of {media} ended with {}", describe(status));
         Ok(())
     }
-}
 
-impl Attached {
     fn waiting_for_end(&self) -> Waiting {
         waiting_for_end(self.pid(), &self.health.media)
     }
 
-    /// Who has a file system of the drive's device mounted in another mount namespace.
+    /// Processes in other mount namespaces that have a file system of the drive's device mounted.
     fn holders(&self) -> Vec<Holder> {
         let device = self.health.attachment.device.as_deref();
         device.map_or_else(Vec::new, |device| mount_holders::of(|mount| mount.is_of(device)))

@@ -78,7 +78,7 @@ pub fn attached(health: &Health) -> Vec<String> {
     lines
 }
 
-/// That writes may run out of space below, where the drive was not made so.
+/// A warning if writes can run out of space below a drive that was not made sparse.
 fn risk(attachment: &Attachment) -> Option<String> {
     let space = attachment.media_space.filter(MediaSpace::breaks_promise)?;
     space.in_words().map(|words| format!("its media: {words}"))

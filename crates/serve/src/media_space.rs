@@ -58,7 +58,7 @@ impl From<Space> for MediaSpace {
 }
 
 impl MediaSpace {
-    /// What it means for the drive when the file system of its media fills; nothing where that is not ours to know.
+    /// The effect on the drive when the file system of its media fills; `None` where that cannot be known.
     #[must_use]
     pub fn in_words(&self) -> Option<String> {
         const STOPS: &str = "if its file system fills, the drive stops";

@@ -1,7 +1,7 @@
 //! A server setting as it was asked for, against the value that the server runs with.
 //!
-//! Guarantees: what two spellings of one value differ by is no difference, and what cannot be told apart
-//! (the number of a word, the place that a switch stands for) is not called one.
+//! Guarantees: two spellings of one value are equal, and values that cannot be compared (the number of an enumeration's word,
+//! the name of a log that a switch turns on) count as equal.
 
 use std::collections::BTreeSet;
 

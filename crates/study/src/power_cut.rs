@@ -47,7 +47,7 @@ pub struct Aftermath {
     pub page_bytes: u64,
     /// The torn pages, before any server has started.
     pub pages: Vec<PageLeft>,
-    /// What is lost once the newest copies have been put over them; nothing if no torn page has a whole copy.
+    /// Losses that remain once the newest copies are put over the torn pages; `None` if no torn page has a whole copy.
     pub put_back: Option<Vec<Loss>>,
 }
 

@@ -12,8 +12,14 @@ pub fn is_off(value: &str) -> bool {
     ["0", "off", "false"].iter().any(|off| off.eq_ignore_ascii_case(value))
 }
 
+/// The name as `SHOW VARIABLES` prints it: servers take hyphens, and letters of any case.
+#[must_use]
+pub fn canonical(name: &str) -> String {
+    name.to_ascii_lowercase().replace('-', "_")
+}
+
 /// Whether a setting is such a switch and is off: it asks for nothing.
 #[must_use]
 pub fn asks_for_nothing(name: &str, value: &str) -> bool {
-    NO_BINARY_LOG.contains(&name.replace('-', "_").as_str()) && is_off(value)
+    NO_BINARY_LOG.contains(&canonical(name).as_str()) && is_off(value)
 }

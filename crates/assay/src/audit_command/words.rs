@@ -330,7 +330,7 @@ fn files(seen: &Seen) -> String {
     )
 }
 
-/// What no drive can compress: files that the server encrypts, and all that passes a device that does.
+/// Data that no drive can compress: files that the server encrypts, and everything below an encrypting device.
 fn encrypted(seen: &Seen) -> Vec<String> {
     let bytes: u64 = seen.files.encrypted().map(|one| one.bytes).sum();
     let count = seen.files.encrypted().count() as u64;

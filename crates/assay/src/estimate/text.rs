@@ -185,7 +185,7 @@ pub fn warnings(rows: &[Row]) -> Vec<String> {
     some.map(|(bytes, what)| format!("{} of data are {what}.", size(bytes))).collect()
 }
 
-/// That the files lie on devices that encrypt, below which a drive would see other data than these.
+/// A note if the files lie above devices that encrypt, so that a drive below would see other data.
 #[must_use]
 pub fn encrypted_below(devices: &[String]) -> Option<String> {
     (!devices.is_empty()).then(|| {

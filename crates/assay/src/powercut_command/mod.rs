@@ -93,7 +93,7 @@ struct CutArgs {
 /// Cuts the power as often as wanted and says what was lost.
 ///
 /// # Errors
-/// What kept it from being tried.
+/// The reason why the power cut could not be made.
 pub fn run(args: &PowercutArgs) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Tear(args)) => tear::run(args),
@@ -163,7 +163,7 @@ fn repeat(wanted: &Wanted<'_>, kept: &Path, progress: &Progress) -> Result<ExitC
     Ok(code(found.losses.is_empty()))
 }
 
-/// Pages that are told one by one.
+/// Number of pages listed one by one.
 const PAGES_TOLD: usize = 20;
 
 fn tell_aftermath(aftermath: &Aftermath) {

@@ -67,7 +67,7 @@ enum Page {
 /// Tears, starts and prints.
 ///
 /// # Errors
-/// What kept it from being tried.
+/// The reason why nothing could be tried.
 pub fn run(args: &TearArgs) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let say = |text: &str| print::note(format_args!("  {text}"));

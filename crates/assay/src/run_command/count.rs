@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use assay_load::capacity::{Step, runs_expected};
 use assay_plan::Plan;
 
-/// Seconds that so many runs of a plan take, at most, before any has been timed; without loading.
+/// The longest time that `runs` runs of a plan can take, in seconds, loading excluded; the estimate before any run was timed.
 pub fn planned_seconds(plan: &Plan, runs: usize) -> f64 {
     runs as f64 * Lengths::of(plan).trial_seconds()
 }

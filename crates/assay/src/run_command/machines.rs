@@ -44,9 +44,10 @@ impl Machines for OfPlan {
             return Ok(());
         }
         let location = run::location_of(plan, study)?;
-        run::check::check(plan, &location, erase)?;
+        let servers = run::check::check(plan, &location, erase)?;
         progress::tell_location(&location);
-        progress::tell_servers(plan)
+        progress::tell_servers(&servers);
+        Ok(())
     }
 
     fn on_site<T>(

@@ -2,7 +2,6 @@
 //!
 //! All of it goes to standard error; standard output carries only what a program would want.
 
-use anyhow::Result;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,6 +17,7 @@ use assay_base::text::time;
 use assay_lab::monitor::Monitor;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
+use assay_lab::run::check::Servers;
 use assay_plan::{Plan, PlannedTrial, RigKind};
 use assay_ports::filesystem;
 use assay_report::words::warning::cause;
@@ -234,11 +234,8 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
 }
 
 /// Prints which servers the runs would use.
-///
-/// # Errors
-/// A path in the plan holds no usable server.
-pub fn tell_servers(plan: &Plan) -> Result<()> {
-    for server in assay_lab::run::check::servers(plan)? {
+pub fn tell_servers(servers: &Servers) {
+    for server in servers {
         match server {
             Some(server) => {
                 print::line(format_args!("server: {server} ({})", server.program.display()));
@@ -246,7 +243,6 @@ pub fn tell_servers(plan: &Plan) -> Result<()> {
             None => print::line("server: MySQL, which the run downloads first"),
         }
     }
-    Ok(())
 }
 
 /// Prints on which disk the files of the runs will lie.

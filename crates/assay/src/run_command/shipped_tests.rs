@@ -12,7 +12,7 @@ use super::planned_seconds;
 /// Plans that set a part of a paper beside names of their own, and why.
 const OWN_WORDS: [&str; 1] = ["demo"];
 
-/// What a plan needs beyond the least machine that it names; empty where it fits.
+/// Needs of a plan beyond the least machine that it names; empty if the plan fits.
 fn beyond(plan: &Plan, least: &LeastMachine) -> String {
     let room = Room {
         memory_bytes: least.memory.0,

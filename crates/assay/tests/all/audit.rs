@@ -12,7 +12,7 @@ use assay_drive::BlockBuffer;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 
-use crate::common::{TestServer, World, has_loop_devices, program};
+use crate::common::{TestServer, World, has_loop_devices, program, root_at};
 use crate::drives::{Drives, has_drives};
 
 const KIB: u64 = 1 << 10;
@@ -353,8 +353,7 @@ fn a_running_server_is_asked_and_what_guarantees_nothing_is_unknown() {
     let settings = ["innodb_flush_method=O_DIRECT", &directories];
     let Some(server) = TestServer::start(&settings) else { return };
     let socket = server.socket.to_str().unwrap();
-    let opts = mysql::OptsBuilder::new().socket(Some(socket)).user(Some("root"));
-    let mut root = mysql::Conn::new(opts).unwrap();
+    let mut root = root_at(&server.socket);
     let create = format!("CREATE TABLE test.t (a INT) DATA DIRECTORY = '{}'", elsewhere.display());
     root.query_drop(create).unwrap();
     let data = server.socket.parent().unwrap().parent().unwrap().join("data");

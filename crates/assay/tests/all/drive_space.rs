@@ -1,4 +1,4 @@
-//! What a drive does when the file system that holds its media fills up.
+//! A drive whose media's file system fills up.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

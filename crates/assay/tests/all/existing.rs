@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use mysql::prelude::Queryable;
 
-use crate::common::{TestServer, World, trials};
+use crate::common::{TestServer, World, root_at, trials};
 use crate::proxy::Proxy;
 use crate::pty::OnTerminal;
 
@@ -42,8 +42,7 @@ impl Theirs {
     }
 
     fn root(&self) -> mysql::Conn {
-        let opts = mysql::OptsBuilder::new().socket(self.server.socket.to_str()).user(Some("root"));
-        mysql::Conn::new(opts).unwrap()
+        root_at(&self.server.socket)
     }
 
     fn databases(&self) -> BTreeSet<String> {

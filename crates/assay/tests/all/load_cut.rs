@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 
-use crate::common::{TestServer, World};
+use crate::common::{TestServer, World, root_at};
 use mysql::prelude::Queryable;
 
 struct Bench {
@@ -15,11 +15,7 @@ struct Bench {
 impl Bench {
     fn open() -> Option<Bench> {
         let server = TestServer::start(&[])?;
-        let options = mysql::OptsBuilder::new()
-            .user(Some("root"))
-            .socket(server.socket.to_str())
-            .prefer_socket(false);
-        let control = mysql::Conn::new(options).unwrap();
+        let control = root_at(&server.socket);
         Some(Bench { world: World::new(), control, server })
     }
 

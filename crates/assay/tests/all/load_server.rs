@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::common::TestServer;
+use crate::common::{TestServer, root_at};
 use assay_load::{
     Address, Endpoint, Error, Generator, Mode, Observer, PrepareOptions, Recipe, Schedule, Schema,
     SchemaKind, Second, Tls, Warmup, Workload, cleanup, preflight, prepare, prewarm, run,
@@ -30,11 +30,7 @@ struct Fixture {
 impl Fixture {
     fn open() -> Option<Fixture> {
         let socket = &server()?.socket;
-        let options = mysql::OptsBuilder::new()
-            .user(Some("root"))
-            .socket(socket.to_str())
-            .prefer_socket(false);
-        let mut control = mysql::Conn::new(options).unwrap();
+        let mut control = root_at(socket);
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let database = format!("assay_{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         control.query_drop(format!("DROP DATABASE IF EXISTS {database}")).unwrap();
@@ -158,11 +154,7 @@ struct Killer(Endpoint);
 impl Observer for Killer {
     fn second(&self, _: &Second) {
         let Address::Socket(socket) = &self.0.address else { return };
-        let options = mysql::OptsBuilder::new()
-            .user(Some("root"))
-            .socket(socket.to_str())
-            .prefer_socket(false);
-        let mut control = mysql::Conn::new(options).unwrap();
+        let mut control = root_at(socket);
         let connections = "SELECT id FROM information_schema.processlist WHERE db";
         let ids: Vec<u64> =
             control.query(format!("{connections} = '{}'", self.0.database)).unwrap();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use crate::common::{DIRECTORY, TestServer, World, has_server, small_plan, trials};
+use crate::common::{DIRECTORY, TestServer, World, has_server, root_at, small_plan, trials};
 use assay_load::{
     Address, Endpoint, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema, Tls, Work,
     Workload, cleanup, preflight, prepare, prewarm, queries_per_event, run,
@@ -23,10 +23,6 @@ struct Bench {
 impl Bench {
     fn open(server: &TestServer) -> Bench {
         let socket = &server.socket;
-        let options = mysql::OptsBuilder::new()
-            .user(Some("root"))
-            .socket(socket.to_str())
-            .prefer_socket(false);
         let endpoint = Endpoint {
             hides_user: false,
             address: Address::Socket(socket.clone()),
@@ -35,7 +31,7 @@ impl Bench {
             database: DATABASE.into(),
             tls: Tls::Off,
         };
-        let mut control = mysql::Conn::new(options).unwrap();
+        let mut control = root_at(socket);
         control.query_drop("SET GLOBAL log_output='TABLE'").unwrap();
         Bench { control, endpoint }
     }

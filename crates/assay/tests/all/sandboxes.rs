@@ -11,9 +11,9 @@ use crate::common::{DIRECTORY, IMAGE, World, mysql, program, small_plan};
 /// A place with less than root has on a machine of its own, as the shell's words that enter it.
 struct Sandbox {
     enter: &'static str,
-    /// What the one line calls missing.
+    /// The part of the line that names what is missing.
     missing: &'static str,
-    /// What the one line gives as the remedy.
+    /// The remedy in the line.
     remedy: &'static str,
 }
 

@@ -1,6 +1,6 @@
 //! YCSB's workloads against a real server, with YCSB's command line and in a plan.
 
-use crate::common::{DIRECTORY, TestServer, World, has_server, small_plan, trials};
+use crate::common::{DIRECTORY, TestServer, World, has_server, root_at, small_plan, trials};
 use mysql::prelude::Queryable;
 use rusqlite::Connection;
 
@@ -16,10 +16,6 @@ struct Bench {
 impl Bench {
     fn open() -> Option<Bench> {
         let server = TestServer::start(&[])?;
-        let options = mysql::OptsBuilder::new()
-            .user(Some("root"))
-            .socket(server.socket.to_str())
-            .prefer_socket(false);
         let properties = [
             format!("assay.socket={}", server.socket.display()),
             format!("recordcount={RECORDS}"),
@@ -29,7 +25,7 @@ impl Bench {
         ];
         let common = properties.into_iter().flat_map(|one| ["-p".to_owned(), one]).collect();
         Some(Bench {
-            control: mysql::Conn::new(options).unwrap(),
+            control: root_at(&server.socket),
             world: World::new(),
             common,
             _server: server,

@@ -235,6 +235,13 @@ impl TestServer {
     }
 }
 
+/// A connection as root through that socket and nothing else.
+pub fn root_at(socket: &Path) -> mysql::Conn {
+    let options =
+        mysql::OptsBuilder::new().user(Some("root")).socket(socket.to_str()).prefer_socket(false);
+    mysql::Conn::new(options).unwrap()
+}
+
 impl Drop for TestServer {
     fn drop(&mut self) {
         drop(self.process.stdin.take());

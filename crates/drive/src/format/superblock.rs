@@ -21,7 +21,7 @@ const FORMAT_OF_POWERS: u32 = 2;
 const BYTES: usize = BLOCK_BYTES as usize;
 const CHECKSUM_AT: usize = BYTES - 4;
 
-/// What any disk writes whole.
+/// Bytes that any disk writes whole.
 const SECTOR_BYTES: usize = 512;
 
 /// How many generations a torn superblock can be away from the whole one: one is being written, and the former one may

@@ -94,7 +94,7 @@ struct Found {
 }
 
 impl Found {
-    /// What a place holds. One that cannot be read is as bad as a damaged one, and no worse.
+    /// Reads the superblock at `place`. A superblock that cannot be read counts as damaged.
     fn at(media: &dyn Disk, place: u64) -> Result<Found, DriveError> {
         let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
         let first = media.read(place, block.as_mut());

@@ -84,7 +84,7 @@ impl Server<'_> {
         self.text(name)?.parse().ok()
     }
 
-    /// What is known of its recovery of torn pages.
+    /// Known behaviour of the server's recovery of torn pages.
     fn recovery(self) -> Recovery {
         let text = |name| self.text(name).unwrap_or_default();
         recovery_of(&text("version"), &text("version_comment"))

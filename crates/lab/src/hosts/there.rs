@@ -36,7 +36,7 @@ fn understood<T: serde::de::DeserializeOwned>(task: &Value) -> Result<T> {
 /// Refuses what cannot be run on this machine.
 fn look(task: &StudyTask) -> Result<()> {
     let plan = Plan::received(&task.plan)?;
-    check::check(&plan, &location(&plan)?, &task.erase)
+    check::check(&plan, &location(&plan)?, &task.erase).map(drop)
 }
 
 /// The study's own directory is not here, so nothing can lie in it.

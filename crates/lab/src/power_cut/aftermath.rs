@@ -10,7 +10,7 @@ use assay_study::power_cut::{Aftermath, CopyLeft, FilePlace, Loss, PageLeft};
 /// put over the torn pages.
 ///
 /// # Errors
-/// What kept it from being looked at.
+/// The reason why it cannot be read.
 pub(super) fn aftermath(
     data_dir: &Path,
     again: impl FnOnce() -> Result<Vec<Loss>>,

@@ -53,7 +53,7 @@ pub(super) struct Cuts<'a> {
 struct Loaded {
     survival: Survival,
     sent: Vec<Sent>,
-    /// That the server ended before the power was cut.
+    /// The server ended before the power was cut.
     ended: Option<Loss>,
 }
 
@@ -172,7 +172,7 @@ impl<'a> Cuts<'a> {
     /// Cuts the power once, and checks what comes up again.
     ///
     /// # Errors
-    /// What kept it from being tried. A loss is none.
+    /// A power cut that cannot be made. A loss is not an error.
     pub(super) fn cut(&mut self, number: u32, seed: u64) -> Result<PowerCut> {
         if self.running.is_none() {
             self.begin_anew().map_err(|error| self.explain(error))?;
@@ -285,7 +285,7 @@ impl<'a> Cuts<'a> {
     /// Brings up what was kept of a cut, and checks it again.
     ///
     /// # Errors
-    /// What kept it from being tried.
+    /// The reason why the power cut could not be made.
     pub(super) fn repeat(&mut self, kept: &Kept) -> Result<Repeated> {
         let (image, cut) = kept.read()?;
         ensure!(

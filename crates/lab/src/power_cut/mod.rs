@@ -177,12 +177,12 @@ fn cut_one(
     cuts.take_down()
 }
 
-/// What a kept disk shows when it is recovered once more.
+/// The result of recovering a kept disk once more.
 #[derive(Debug)]
 pub struct Repeated {
     /// What became of the transactions; nothing where the server did not come up.
     pub commits: Option<Commits>,
-    /// What is lost.
+    /// The losses.
     pub losses: Vec<Loss>,
     /// The torn pages, where they could be read.
     pub aftermath: Option<Aftermath>,
@@ -191,7 +191,7 @@ pub struct Repeated {
 /// Brings up once more what was kept of a cut, and tells what is lost of it.
 ///
 /// # Errors
-/// What kept it from being tried.
+/// The reason why the power cut could not be made.
 pub fn repeat(wanted: &Wanted<'_>, kept: &Kept, progress: &dyn CutProgress) -> Result<Repeated> {
     let loading: &dyn LoadProgress = progress;
     let cutting = Cutting::begin(wanted, loading)?;

@@ -203,7 +203,7 @@ impl<'a> Replica<'a> {
     /// was cut, or why the replica cannot.
     ///
     /// # Errors
-    /// What kept it from being tried.
+    /// The replica cannot be reached.
     pub(super) fn take_over(&self) -> Result<Result<Duration, String>> {
         let began = self.alone_since.context("the primary has its power")?;
         let server = &self.running.as_ref().context("no replica runs")?.server;

@@ -85,7 +85,7 @@ impl Running {
     /// given time to end.
     ///
     /// # Errors
-    /// What `waitpid` answered.
+    /// The result of `waitpid`.
     pub(super) fn ended_under_load(&mut self, must_have: bool) -> Result<Option<String>> {
         if !must_have && self.server.is_running()? {
             return Ok(None);

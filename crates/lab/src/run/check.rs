@@ -1,6 +1,7 @@
 //! A plan against this machine: everything that can be refused before anything is made.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -14,23 +15,25 @@ use crate::rig::{existing, pool, server};
 use assay_base::Size;
 use assay_plan::{Config, EndpointSpec, Plan, RigKind, Variant};
 
-/// Checks places, CPUs, servers, rights, devices, memory and space.
+/// The servers that a plan would run, each once; nothing stands for one that would have to be downloaded.
+pub type Servers = Vec<Option<server::Binary>>;
+
+/// Checks places, CPUs, servers, rights, devices, memory and space, and gives the servers.
 ///
 /// # Errors
 /// One line: what is missing and what to change.
-pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<()> {
+pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<Servers> {
     server::check_places(location)?;
     check_rights(plan)?;
     check_cpus(plan)?;
     check_load(plan)?;
-    if plan.needs_server() {
-        check_servers(plan)?;
-    }
+    let servers = if plan.needs_server() { check_servers(plan)? } else { Servers::new() };
     for variant in plan.variants() {
         check_variant(plan, &variant, erase).with_context(|| variant.key.to_string())?;
     }
     check_existing(plan)?;
-    room::fits(plan, &Room::found(&existing(location)?)?, location)
+    room::fits(plan, &Room::found(&existing(location)?)?, location)?;
+    Ok(servers)
 }
 
 /// Servers that somebody else runs, each once with the settings that are asked of it.
@@ -102,40 +105,31 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
 }
 
 /// Servers that are named are there, and take their settings; of one that would have to be downloaded, only a run finds out.
-fn check_servers(plan: &Plan) -> Result<()> {
+fn check_servers(plan: &Plan) -> Result<Servers> {
+    let mut found: BTreeMap<Option<&PathBuf>, Option<server::Binary>> = BTreeMap::new();
     let mut asked: Vec<(Option<&PathBuf>, server::Settings)> = Vec::new();
     let is_ours = |config: &Config| plan.rig_of(config).kind != RigKind::Endpoint;
     for (name, config) in plan.configs.iter().filter(|(_, config)| is_ours(config)) {
+        let of_config = || format!("configuration `{name}`");
         let path = config.server.as_ref().or(plan.server.as_ref());
+        let binary = match found.entry(path) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                place.insert(server::find(&server::Wanted::named(path)).with_context(of_config)?)
+            }
+        };
         let question = (path, plan.settings_of(config));
-        if !asked.contains(&question) {
-            let (path, settings) = &question;
-            check_server(*path, settings).with_context(|| format!("configuration `{name}`"))?;
+        if let Some(binary) = binary
+            && !asked.contains(&question)
+        {
+            server::check_settings(binary, &question.1).with_context(of_config)?;
             asked.push(question);
         }
     }
-    Ok(())
+    Ok(found.into_values().collect())
 }
 
-/// The servers that a plan would run, each once; nothing stands for one that would have to be downloaded.
-///
-/// # Errors
-/// A path that holds no usable server.
-pub fn servers(plan: &Plan) -> Result<Vec<Option<server::Binary>>> {
-    let ours = plan.configs.values().filter(|one| plan.rig_of(one).kind != RigKind::Endpoint);
-    let paths: BTreeSet<Option<&PathBuf>> =
-        ours.map(|config| config.server.as_ref().or(plan.server.as_ref())).collect();
-    let found = |path| server::find(&server::Wanted::named(path));
-    paths.into_iter().filter(|_| plan.needs_server()).map(found).collect()
-}
-
-fn check_server(path: Option<&PathBuf>, settings: &server::Settings) -> Result<()> {
-    let wanted = server::Wanted::named(path);
-    let found = server::find(&wanted)?;
-    found.map_or(Ok(()), |binary| server::check_settings(&binary, settings))
-}
-
-/// What this process lacks of rights and devices for the rigs of a plan; `None` if it lacks nothing.
+/// Rights and devices that this process lacks for the rigs of a plan; `None` if it lacks nothing.
 #[must_use]
 pub fn lacks(plan: &Plan) -> Option<Lacks> {
     let variants = plan.variants();

@@ -6,8 +6,8 @@ use assay_plan::settings::{Settings, canonical};
 use assay_study::Warning;
 use assay_study::effective::is_as_asked;
 
-/// Each setting of which the server tells another value than was asked for, and those lines of its log that tell of others.
-/// What is no variable cannot be read.
+/// Returns a warning for each setting whose variable has another value than the plan asks for, and for each line of the
+/// server's log about another setting. Options without a variable are skipped.
 pub(super) fn warnings(
     settings: &Settings,
     variables: &BTreeMap<String, String>,

@@ -114,7 +114,7 @@ impl Lock {
     }
 }
 
-/// What a study and its report take at least: the page alone has three megabytes of scripts.
+/// Space that a study and its report take at least: the page alone has three megabytes of scripts.
 const STUDY_BYTES: u64 = 16 << 20;
 
 /// Refuses a study on a full disk before runs are measured that could not be stored.

@@ -17,7 +17,7 @@ use crate::rig::{pool, server};
 /// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.
 const BESIDE_TABLES_BYTES: u64 = 320 << 20;
 
-/// What a machine has for the runs of a plan.
+/// Resources of a machine for the runs of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     /// Memory that can be had without swapping.
@@ -229,7 +229,7 @@ fn check_space(plan: &Plan, room: &Room, location: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Of all servers of a run together.
+/// The sum over all servers of a run.
 fn rig_bytes(plan: &Plan, variant: &Variant) -> u64 {
     let servers = u64::from(plan.servers_of(&variant.key.config));
     let spec = &variant.rig;

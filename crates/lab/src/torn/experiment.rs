@@ -86,7 +86,7 @@ pub struct Target {
 pub struct Row {
     /// Which copies there were.
     pub case: Case,
-    /// What the server made of it.
+    /// The result of the server's start.
     #[serde(flatten)]
     pub trial: Trial,
     /// Where the data directory is kept, as it was before the server started; if it is.
@@ -100,11 +100,11 @@ pub struct Experiment {
     pub server: String,
     /// The same state with nothing torn: it must start.
     pub control: Trial,
-    /// What was tried with each kind of page.
+    /// The trials of each kind of page.
     pub pages: Vec<OfKind>,
 }
 
-/// What was tried with one kind of page.
+/// The trials of one kind of page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OfKind {
     /// The kind.
@@ -115,7 +115,7 @@ pub struct OfKind {
     pub rows: Vec<Row>,
 }
 
-/// What the experiment needs.
+/// Inputs of the experiment.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// The server.
@@ -126,7 +126,7 @@ pub struct Wanted<'a> {
     pub kinds: &'a [Kind],
     /// Keeps every data directory that does not start, or is not whole, in this directory.
     pub keep: Option<&'a Path>,
-    /// What is made on the machine is listed there.
+    /// Lists everything that is made on the machine.
     pub ledger: &'a Arc<Ledger>,
     /// Set by Ctrl-C.
     pub interrupt: &'a Interrupt,
@@ -137,7 +137,7 @@ pub struct Wanted<'a> {
 /// Makes the state, tears page after page, and starts the server on each.
 ///
 /// # Errors
-/// What kept it from being tried; the control does not start.
+/// The experiment cannot be made, or its control does not start.
 pub fn experiment(wanted: &Wanted<'_>) -> Result<Experiment> {
     let state =
         state::make(wanted.binary, wanted.directory, wanted.ledger, wanted.interrupt, wanted.say)?;

@@ -54,7 +54,7 @@ pub enum End {
     Table {
         /// With its database.
         table: String,
-        /// What it said.
+        /// The server's message.
         reason: String,
     },
     /// Everything was whole, and the server did not start a second time.
@@ -78,12 +78,12 @@ pub enum Restored {
     Other,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trial {
     /// How it ended.
     pub end: End,
-    /// What became of the page under watch; nothing if there was none.
+    /// The fate of the page under watch; `None` without one.
     pub restored: Option<Restored>,
     /// Pages that the server reports as restored from the doublewrite buffer.
     pub doublewrite_pages: u64,
@@ -113,14 +113,14 @@ pub struct TrialPlace<'a> {
     pub run_dir: &'a Path,
     /// Server variables.
     pub settings: &'a Settings,
-    /// What is made on the machine is listed there.
+    /// Lists everything that is made on the machine.
     pub ledger: &'a Arc<Ledger>,
 }
 
 /// Starts the server, checks every table, shuts down and starts again.
 ///
 /// # Errors
-/// What kept it from being tried.
+/// The trial cannot be made.
 pub fn trial(place: &TrialPlace<'_>) -> Result<Trial> {
     trial_of(place, None, &|_| Ok(None))
 }

@@ -19,12 +19,12 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Of this process and of the device below `directory`.
+    /// The counts of this process and of the device below `directory`.
     pub(super) fn now(directory: &Path) -> Counts {
         Counts { read: read_bytes(), written: written_bytes(directory) }
     }
 
-    /// What was counted since `before`, beside what the run moved.
+    /// Bytes counted since `before`, next to the bytes that the run moved.
     pub(super) fn since(self, before: Counts, read_bytes: u64, write_bytes: u64) -> DeviceBytes {
         let difference = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
         DeviceBytes {

@@ -25,7 +25,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Of ledgers that keep every sample if `is_traced`.
+    /// A collector whose ledgers keep every sample if `is_traced`.
     pub(crate) fn new(threads: usize, is_traced: bool) -> Collector {
         Collector {
             ledgers: (0..threads).map(|_| Arc::new(Ledger::new(is_traced))).collect(),

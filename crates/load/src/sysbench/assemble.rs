@@ -59,7 +59,7 @@ pub(super) fn assemble(
     Ok(line)
 }
 
-/// What sysbench says of a run that nothing but a signal ends.
+/// sysbench's warning about a run that nothing but a signal ends.
 pub(super) fn endless(schedule: &Schedule) -> Option<&'static str> {
     let is_endless = schedule.events == 0 && schedule.seconds == 0.0;
     is_endless
@@ -334,7 +334,7 @@ pub(super) fn schedule(given: &Given, seed: u64, generator: Generator) -> Result
             Generator::V04 | Generator::V05 => given.old_or(name, old, default)?,
             Generator::Legacy | Generator::V10 | Generator::Ycsb => given.renamed(name, old)?,
         };
-        // What is below 0 sysbench takes for a number beyond any limit.
+        // sysbench takes a negative limit for no limit.
         Ok::<u64, Error>(limit.max(0).cast_unsigned())
     };
     let rate: u64 = given.renamed("rate", "tx_rate")?;

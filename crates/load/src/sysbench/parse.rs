@@ -187,7 +187,7 @@ fn refuse_included(command: Command, words: &[String], given: &Given) -> Result<
 /// Directories in which sysbench's own scripts are, by how their paths end.
 const OWN_DIRECTORIES: [&str; 4] = ["share/sysbench", "oltp_legacy", "tests/db", "src/lua"];
 
-/// That a script of somebody's own has the name of one of sysbench's, which is run in its place.
+/// A warning if a user's own script has the name of one of sysbench's, which is run in its place.
 fn not_read(name: &str, recipe: Recipe) -> Option<String> {
     let (directory, _) = name.rsplit_once('/').unwrap_or((".", name));
     let is_own = OWN_DIRECTORIES.iter().any(|own| directory.ends_with(own));

@@ -268,7 +268,7 @@ fn granularity(given: &Read<'_>) -> Result<u64> {
     }
 }
 
-/// What `measurementtype` can be.
+/// Values of `measurementtype`.
 const TYPES: [(&str, MeasurementType); 6] = [
     ("hdrhistogram", MeasurementType::Hdr),
     ("histogram", MeasurementType::Histogram),

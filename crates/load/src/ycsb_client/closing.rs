@@ -18,7 +18,7 @@ const OPERATIONS: [(&str, &str); 5] = [
     ("READ-MODIFY-WRITE", "read_modify_write"),
 ];
 
-/// What YCSB writes at the end of a run.
+/// The text that YCSB writes at the end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closing {
     /// Measurements, to standard output or to its `exportfile`.
@@ -27,7 +27,7 @@ pub struct Closing {
     pub raw: String,
 }
 
-/// What YCSB writes at the end of a run; `each` are its operations, where the measurement takes each.
+/// Writes the text of YCSB at the end of a run; `each` holds all operations, where the measurement takes each.
 #[must_use]
 pub fn closing(outcome: &Outcome, line: &CommandLine, each: &[Timed]) -> Closing {
     let (mut all, mut raw) = (Vec::new(), String::new());
@@ -110,7 +110,7 @@ fn operations(all: &mut Vec<Measurement>, raw: &mut String, of: &Of<'_>, report:
     }
 }
 
-/// What failed in some ways, under YCSB's name for them.
+/// Operations that failed in some ways, under YCSB's name for them.
 struct Failed<'a> {
     status: &'static str,
     failures: Vec<Option<&'a str>>,

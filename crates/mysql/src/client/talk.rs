@@ -157,7 +157,7 @@ enum Stage {
     Head,
     /// One of so many definitions of columns, the mark at their end included.
     Definitions(u64),
-    /// Of so many rows so far.
+    /// Number of rows loaded so far.
     Rows(u64),
 }
 

@@ -69,7 +69,7 @@ impl PoolIo {
     /// Keeps `value` under `key` with the pool's images: what begins with `conf_` is an option for whoever opens one.
     ///
     /// # Errors
-    /// What the cluster answered; [`RbdError::Unhealthy`] if it does not.
+    /// The cluster's error; [`RbdError::Unhealthy`] if it does not answer.
     pub fn set_metadata(&self, key: &str, value: &str) -> Result<(), RbdError> {
         let what = format!("{key} of pool {}", self.pool);
         let (key, value) = (key.to_owned(), value.to_owned());

@@ -151,7 +151,7 @@ fn every_place_says_the_same_of_crash_safety() {
         assert_eq!(why.len(), 1, "{name}");
     }
     // Whom a comparison calls unequally safe is of another class, or keeps its pages by another's word.
-    // What a server's recovery may spoil keeps none from being compared.
+    // A fault of the server's recovery does not forbid a comparison.
     let meant = |case: &Case| match case.expected() {
         Class::ReliesOnRecovery => Class::Safe,
         class => class,

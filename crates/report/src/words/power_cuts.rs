@@ -196,7 +196,7 @@ pub fn page_left(page: &PageLeft) -> String {
     format!("{place}: {state}; {copies}")
 }
 
-/// What the newest copies are good for.
+/// The result of putting back the newest copies.
 #[must_use]
 pub fn put_back(aftermath: &Aftermath) -> String {
     match aftermath.put_back.as_deref() {

@@ -1,4 +1,4 @@
-//! What a server's recovery makes of torn pages, in words.
+//! Sentences about a server's recovery of torn pages.
 
 use assay_innodb::{Fault, Recovery};
 

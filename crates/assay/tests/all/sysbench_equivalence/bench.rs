@@ -8,6 +8,7 @@ use mysql::prelude::Queryable;
 use super::answer::Answer;
 use super::statement::take_apart;
 use super::tables::Tables;
+use crate::common::root_at;
 
 pub const DATABASE: &str = "assay_equivalence";
 
@@ -19,10 +20,8 @@ pub struct Bench {
 
 impl Bench {
     pub fn open(socket: &Path) -> Bench {
+        let mut control = root_at(socket);
         let socket = socket.to_str().unwrap().to_owned();
-        let options =
-            mysql::OptsBuilder::new().user(Some("root")).socket(Some(&socket)).prefer_socket(false);
-        let mut control = mysql::Conn::new(options).unwrap();
         control.query_drop("SET GLOBAL log_output='TABLE'").unwrap();
         let mut bench = Bench { control, socket };
         bench.empty();
