@@ -372,9 +372,6 @@ impl Map {
                     slot.changed = false;
                     self.changed_directories -= 1;
                 }
-                if location.is_record() && slot.is_empty() && slot.loaded.take().is_some() {
-                    self.loaded_directories -= 1;
-                }
                 std::mem::replace(&mut slot.stored, location)
             }
             NodeId::Leaf(number) => {
@@ -388,6 +385,16 @@ impl Map {
                 self.note_change(directory_number);
                 former
             }
+        }
+    }
+
+    /// Drops a directory from memory that holds nothing and is on media as it is. The caller holds the log's lock, as for
+    /// [`Map::evict`].
+    pub(crate) fn release_if_empty(&mut self, number: u64) {
+        let slot = &mut self.directories[number as usize];
+        let may_go = !slot.dirty && slot.stored.is_record() && slot.is_empty();
+        if may_go && slot.loaded.take().is_some() {
+            self.loaded_directories -= 1;
         }
     }
 

@@ -200,9 +200,12 @@ impl Drive {
                 .map(|(number, node)| (NodeId::Directory(*number), node))
                 .collect();
             let places = self.append_nodes(&nodes, seq)?;
+            // The log's lock keeps directories in memory while a host write uses them.
+            let _log = self.log()?;
             let mut map = self.map_mut()?;
-            for ((node, _), place) in nodes.iter().zip(places) {
-                superseded.push(map.set_stored(*node, place));
+            for ((number, _), place) in directories.iter().zip(places) {
+                superseded.push(map.set_stored(NodeId::Directory(*number), place));
+                map.release_if_empty(*number);
             }
         }
         superseded.retain(|place| place.is_record());

@@ -56,7 +56,7 @@ fn every_throughput_stands_beside_what_a_power_cut_can_take() {
     let shown = summary.matches("<tr data-config=").count();
     assert_eq!(labels, shown, "beside each row");
     assert!(
-        summary.contains("pages safe if recovery is right (not tried) · commits safe"),
+        summary.contains("pages rely on untried recovery · commits safe"),
         "doublewrite is on"
     );
     assert!(summary.contains("pages at risk · commits safe"), "it is off, on a plain disk");
@@ -70,7 +70,7 @@ fn every_throughput_stands_beside_what_a_power_cut_can_take() {
     assert_eq!(json["durability"]["doublewrite off"]["pages"], "single");
     assert_eq!(
         json["summary"][0]["durability"],
-        "pages safe if recovery is right (not tried) · commits safe"
+        "pages rely on untried recovery · commits safe"
     );
     for table in ["runs.csv", "summary.csv"] {
         let rows = rows(&report.written.tables.join(table));

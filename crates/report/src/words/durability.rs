@@ -21,7 +21,7 @@ fn pages_kept(standing: Standing) -> &'static str {
         Standing::Unknown => "pages unknown",
         Standing::AtRisk => "pages at risk",
         Standing::AtRiskInRecovery => "pages at risk in recovery",
-        Standing::ReliesOnRecovery => "pages safe if recovery is right (not tried)",
+        Standing::ReliesOnRecovery => "pages rely on untried recovery",
         Standing::ReliesOnDevice => "pages safe if the device writes atomically",
         Standing::Safe => "pages safe",
     }
