@@ -144,11 +144,8 @@ fn joined(all: &[&Conditions]) -> Conditions {
     joined
 }
 
-/// That every level is one number, and that configurations are of some devices.
+/// That every level is one number.
 fn check_levels(paper: &Paper) -> Result<()> {
-    for (config, devices) in paper.document.repeated.iter().flat_map(|repeated| &repeated.devices) {
-        ensure!(*devices > 0, "devices of `{config}` is 0; give the number of its devices");
-    }
     for level in paper.document.repeated.iter().flat_map(|repeated| &repeated.levels) {
         let figure = paper.figure(&level.figure)?;
         let name = level.figure.get_ref();

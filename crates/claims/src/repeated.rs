@@ -55,5 +55,6 @@ fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<assay_study::Printed
         _ => return Err(anyhow!("give percent or figure for `{}`, one of them", gain.workload)),
     };
     let (data_profile, workload) = (gain.data_profile.clone(), gain.workload.clone());
-    Ok(assay_study::Printed { data_profile, workload, percent, says })
+    let is_better = gain.is_better;
+    Ok(assay_study::Printed { data_profile, workload, percent, says, is_better })
 }

@@ -8,10 +8,12 @@
 use serde::Serialize;
 
 use super::papers::{RelativeDifferences, relative_differences};
-use assay_study::{Comparison, Printed, State, Study, Workload};
+use assay_study::{Comparison, Printed, State, Store, Study, Workload};
 
 use super::summary::{self, Group};
-use assay_study::metrics::{Metric, metric};
+use crate::trial::figure::statement_percentiles;
+use crate::trial::metric as judged;
+use assay_study::metrics::{self, Metric, metric};
 
 /// One comparison of the paper.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,10 +44,22 @@ pub struct ComparedRow {
     pub printed_percent: Option<f64>,
     /// What is printed in words, or how the figure follows from what is.
     pub printed_says: Option<String>,
+    /// Whether the difference has the sign that is printed; nothing where either says neither more nor less.
+    pub direction: Option<Direction>,
     /// Counters of the configuration, and of what it is measured by.
     pub counters: Option<[Counters; 2]>,
     /// What is missing or flagged.
     pub remarks: Vec<Remark>,
+}
+
+/// Which way a measured difference goes, beside the printed one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// As the printed one.
+    AsPrinted,
+    /// The other way.
+    Opposite,
 }
 
 /// What a figure beside a paper's lacks, or what is wrong with it.
@@ -125,7 +139,7 @@ fn of_comparison(study: &Study, groups: &[Group<'_>], comparison: &Comparison) -
         let sides = [of_config(&comparison.config), of_config(&comparison.against)];
         // With one side alone there is nothing to compare, but of what is printed it is said.
         let is_told = !sides.iter().any(Vec::is_empty) || printed(comparison, workload).is_some();
-        is_told.then(|| row(comparison, workload, &sides))
+        is_told.then(|| row(comparison, workload, &sides, study.judging.margin()))
     });
     Compared {
         table: comparison.table.clone(),
@@ -136,7 +150,12 @@ fn of_comparison(study: &Study, groups: &[Group<'_>], comparison: &Comparison) -
     }
 }
 
-fn row(comparison: &Comparison, workload: &Workload, sides: &[Vec<&Group<'_>>; 2]) -> ComparedRow {
+fn row(
+    comparison: &Comparison,
+    workload: &Workload,
+    sides: &[Vec<&Group<'_>>; 2],
+    margin: f64,
+) -> ComparedRow {
     let value = |group: &Group<'_>| mean_of(group, &comparison.metric);
     let at = |side: &[&Group<'_>], threads: u32| {
         side.iter().find(|group| group.threads == threads).and_then(|group| value(group))
@@ -153,11 +172,58 @@ fn row(comparison: &Comparison, workload: &Workload, sides: &[Vec<&Group<'_>>; 2
         data_profile: workload.data_profile.clone(),
         workload: workload.workload.clone(),
         counters: measured.is_some().then(|| sides.each_ref().map(|one| counters(one, &compared))),
+        direction: printed
+            .zip(measured.as_ref())
+            .and_then(|(printed, one)| direction(printed, &comparison.metric, one, margin)),
         printed_percent: printed.and_then(|one| one.percent),
         printed_says: printed.and_then(|one| one.says.clone()),
         remarks: remarks(comparison, sides, &counts, &compared),
         measured,
     }
+}
+
+/// A difference within the study's margin goes nowhere.
+fn direction(
+    printed: &Printed,
+    metric: &str,
+    measured: &RelativeDifferences,
+    margin: f64,
+) -> Option<Direction> {
+    let is_more = |percent: f64| percent > 0.0;
+    let of_words = || Some(printed.is_better? == is_better_higher(metric)?);
+    let printed =
+        printed.percent.filter(|percent| *percent != 0.0).map(is_more).or_else(of_words)?;
+    let measured = Some(measured.mean_percent).filter(|one| one.abs() > margin * 100.0)?;
+    let is_as_printed = is_more(measured) == printed;
+    Some(if is_as_printed { Direction::AsPrinted } else { Direction::Opposite })
+}
+
+fn is_better_higher(metric: &str) -> Option<bool> {
+    let judged = || judged::Metric::named(metric).map(judged::Metric::is_better_higher);
+    let known = metrics::find(metric).filter(|one| one.better.is_some());
+    known.map(|one| one.is_better_higher()).or_else(judged)
+}
+
+/// The study, its runs' results with the percentiles of each kind of statement from when it was sent where `metrics` names
+/// one: those are kept as distributions.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn with_statements<'a>(
+    store: &Store,
+    mut study: Study,
+    metrics: impl IntoIterator<Item = &'a str>,
+) -> anyhow::Result<Study> {
+    let is_of_statement =
+        |name: &str| matches!(judged::Metric::named(name), Some(judged::Metric::Statement(_)));
+    if !metrics.into_iter().any(is_of_statement) {
+        return Ok(study);
+    }
+    for trial in &mut study.trials {
+        let histograms = store.histograms(trial.id)?;
+        trial.results.extend(statement_percentiles(&histograms));
+    }
+    Ok(study)
 }
 
 fn printed<'a>(comparison: &'a Comparison, workload: &Workload) -> Option<&'a Printed> {

@@ -14,6 +14,9 @@ use assay_devices::{Device, Nand, Preset, Scale};
 pub struct ModelSpec {
     /// A preset's name, or a TOML file with one, e.g. `"p4610-3.2"`.
     pub preset: String,
+    /// How many of them stand side by side as one disk, as if striped at no cost. The scale divides all of them together.
+    #[serde(default = "one_device", skip_serializing_if = "is_one_device")]
+    pub devices: u32,
     /// What its capacity is divided by.
     #[serde(default = "one")]
     pub capacity_scale: f64,
@@ -42,6 +45,13 @@ impl ModelSpec {
     /// # Errors
     /// One line: no such preset, a scale that leaves too little, a fill that cannot be.
     pub fn check(&self) -> Result<()> {
+        ensure!(
+            DEVICES.contains(&self.devices),
+            "devices is {}; give a number from {} to {}",
+            self.devices,
+            DEVICES.start(),
+            DEVICES.end()
+        );
         let (preset, device) = self.device()?;
         ensure!(
             (1.0..=100.0).contains(&self.ratio),
@@ -100,14 +110,15 @@ impl ModelSpec {
     /// One line: no such preset, or too little is left.
     pub fn device(&self) -> Result<(Preset, Device)> {
         let preset = Preset::find(&self.preset)?;
-        let device = Device::new(&preset, self.scale())?;
+        let device = Device::new(&preset, self.scale_of_one())?;
         Ok((preset, device))
     }
 
-    /// Both divisors.
+    /// What one device of the preset is divided by for the modelled disk to be all of them at the scale that is asked for.
     #[must_use]
-    pub fn scale(&self) -> Scale {
-        Scale { capacity: self.capacity_scale, parallel: self.parallel_scale }
+    pub fn scale_of_one(&self) -> Scale {
+        let devices = f64::from(self.devices);
+        Scale { capacity: self.capacity_scale / devices, parallel: self.parallel_scale / devices }
     }
 
     /// Bytes that the host sees.
@@ -124,8 +135,19 @@ impl ModelSpec {
     }
 }
 
+/// As many as a server has slots for.
+const DEVICES: std::ops::RangeInclusive<u32> = 1..=64;
+
 fn one() -> f64 {
     1.0
+}
+
+fn one_device() -> u32 {
+    1
+}
+
+fn is_one_device(devices: &u32) -> bool {
+    *devices == 1
 }
 
 #[cfg(test)]
@@ -157,5 +179,25 @@ mod tests {
             "logical is 0; give the size that the host sees, or omit it"
         );
         assert!(refused("fill = nan").starts_with("fill is NaN; "));
+        assert_eq!(refused("devices = 0"), "devices is 0; give a number from 1 to 64");
+        assert!(refused("devices = 65").starts_with("devices is 65; "));
+    }
+
+    #[test]
+    fn devices_side_by_side_are_one_disk_of_as_many_times_the_size_and_rates() {
+        let device = |keys: &str| {
+            let text = format!("preset = \"exflash-400\"\ncapacity_scale = 400\n{keys}");
+            toml::from_str::<ModelSpec>(&text).unwrap().device().unwrap().1
+        };
+        let (one, eight) =
+            (device("parallel_scale = 4"), device("parallel_scale = 32\ndevices = 8"));
+        // The capacity stands first.
+        let divided = |device: &Device| -> Vec<f64> {
+            device.obtained().iter().skip(1).map(|one| one.factor).collect()
+        };
+        assert_eq!(divided(&one), divided(&eight), "eight at 1/32 are one at 1/4");
+        assert!(divided(&one).len() > 2);
+        let times = eight.user_bytes() as f64 / one.user_bytes() as f64;
+        assert!((times / 8.0 - 1.0).abs() < 0.01, "{times}");
     }
 }

@@ -16,10 +16,11 @@ use assay_judge::worth::interval::Interval;
 use assay_judge::write_path::{self, WritePath};
 use assay_study::metrics::{Metric as Entry, metric};
 use assay_study::prices::Prices;
-use assay_study::{Config, Study, Trial};
+use assay_study::{Config, Disk, Study, Trial};
 
+use super::costed::{self, Uncosted};
 use super::lives::{self, Lives};
-use super::load::{Load, scale};
+use super::load::{Load, server_scale};
 use super::servers::{self, Servers};
 use super::stored;
 use assay_judge::summary::Group;
@@ -41,10 +42,12 @@ pub(super) struct Judged {
     pub(super) rated: BTreeMap<String, Rated>,
     /// Of each configuration on a model at a scale: what its capacity and its parallelism are divided by.
     pub(super) scales: BTreeMap<String, (f64, f64)>,
-    /// Of each group that has throughput.
+    /// Of each group whose throughput makes costs.
     pub(super) servers: Vec<Servers>,
-    /// Of each group that has throughput; nothing where nobody gave prices.
+    /// The same; nothing where nobody gave prices.
     pub(super) costs: Option<Vec<OfGroup>>,
+    /// Groups whose throughput makes none.
+    pub(super) uncosted: Vec<Uncosted>,
 }
 
 /// What one configuration costs under one load.
@@ -110,6 +113,7 @@ impl Judged {
             ))
         });
         let lives = lives::of_runs(study, own, writes_per_day);
+        let (costed, uncosted) = costed::split(study, groups);
         Ok(Judged {
             labels: labels(study, &durability),
             durability,
@@ -118,8 +122,9 @@ impl Judged {
             lives,
             rated: rated.collect(),
             scales: scales(study),
-            servers: servers::of_groups(study, groups, judgement),
-            costs: prices.map(|prices| costs((study, groups), judgement, prices)),
+            servers: servers::of_groups(study, &costed, judgement),
+            costs: prices.map(|prices| costs((study, &costed), judgement, prices)),
+            uncosted,
         })
     }
 
@@ -147,24 +152,25 @@ fn labels(study: &Study, durability: &[Durability]) -> Vec<String> {
 }
 
 fn costs(
-    (study, groups): (&Study, &[Group<'_>]),
+    (study, groups): (&Study, &[&Group<'_>]),
     judgement: &Judgement,
     prices: &Prices,
 ) -> Vec<OfGroup> {
-    let of_group = |group: &Group<'_>| {
+    let of_group = |group: &&Group<'_>| {
         let load = Load::of(study, group)?;
         let disk = study.disk(load.config);
         let own = prices.of_config(load.config, disk);
         let drives = own.drives.unwrap_or(1.0);
+        let as_run = disk.map_or(1.0, Disk::devices);
         // What several drives hold together hangs on how they are put together.
-        let sold = disk.and_then(|disk| disk.user_bytes).filter(|_| drives == 1.0);
+        let sold = disk.and_then(|disk| disk.user_bytes).filter(|_| drives == as_run);
         let measured = Measured {
             tps: load.tps(judgement)?,
             space_ratio: Interval::of_repeats(
                 &group.done().filter_map(space_ratio).collect::<Vec<_>>(),
             )
             .filter(Interval::is_sound),
-            parallel_scale: scale(disk),
+            scale: server_scale(study, load.config)?,
             capacity_bytes: own.capacity_bytes.or(sold),
         };
         let (cost, missing) = match cost::of(&measured, prices, &own) {
@@ -176,7 +182,11 @@ fn costs(
             config: load.config.to_owned(),
             workload: load.workload.to_owned(),
             threads: load.threads,
-            assumed: cost.iter().filter_map(|_| of_several(drives)).collect(),
+            assumed: cost
+                .iter()
+                .filter(|_| drives != as_run)
+                .filter_map(|_| of_several(drives))
+                .collect(),
             cost,
             replaces,
             replaced,

@@ -17,6 +17,7 @@ mod claimed;
 mod compared;
 mod conditions;
 mod configs;
+mod costed;
 mod differences;
 mod drive;
 pub mod files;
@@ -147,8 +148,9 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
     files::replace(&written.tables.join("latencies.csv"), |file| {
         tables::write_latencies(file, &study, store)
     })?;
-    let compared = assay_judge::paper::compared(&study, &groups);
-    let claims = beside::standing(&study);
+    let printed = beside::with_statements(store, &study)?;
+    let compared = assay_judge::paper::compared_with_paper(&printed);
+    let claims = beside::standing(&printed);
     if study.paper.is_some() {
         let path = written.tables.join("paper.csv");
         files::replace(&path, |file| paper::write_table(file, &compared))?;

@@ -3,7 +3,7 @@
 use assay_judge::summary::Group;
 use assay_judge::worth::interval::Interval;
 use assay_judge::{Comparison, Judgement, Metric, Word, baseline_of};
-use assay_study::{Disk, Study};
+use assay_study::Study;
 
 /// A configuration, a workload and a number of connections.
 pub(super) struct Load<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Against {
     pub(super) baseline: String,
     /// Own throughput ÷ the other's, both as they were run.
     pub(super) ratio: Interval,
-    /// What the rates of the other and of the configuration itself are divided by.
+    /// How many times a server of what the other stands for does what was measured, and of what the configuration does.
     pub(super) scales: [f64; 2],
     /// The verdict.
     pub(super) word: Word,
@@ -52,7 +52,7 @@ impl<'a> Load<'a> {
         Some(Against {
             baseline: one.baseline.clone(),
             ratio: Interval { low, mid: found.ratio, high },
-            scales: [scale(study.disk(&one.baseline)), scale(study.disk(self.config))],
+            scales: [server_scale(study, &one.baseline)?, server_scale(study, self.config)?],
             word: one.verdict.word,
         })
     }
@@ -78,11 +78,8 @@ fn of_throughput(judgement: &Judgement) -> impl Iterator<Item = &Comparison> {
     all.filter(|one| one.metric == Metric::Throughput && one.against_workload.is_none())
 }
 
-/// What models are divided by, and more; what is beyond was not written by us.
-const SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
-
-/// What a device's rates are divided by: 1, but of a model at a scale.
-pub(super) fn scale(disk: Option<&Disk>) -> f64 {
-    let scale = disk.and_then(Disk::parallel_scale);
-    scale.filter(|scale| SCALES.contains(scale)).unwrap_or(1.0)
+/// What the throughput of a configuration is multiplied with to be that of one server with whole devices: what its rates are
+/// divided by, ÷ the servers that made them together. Nothing of a scale that nobody kept.
+pub(super) fn server_scale(study: &Study, config: &str) -> Option<f64> {
+    Some(study.parallel_scale(config)? / study.servers(config))
 }

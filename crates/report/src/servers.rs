@@ -9,7 +9,7 @@ use assay_judge::worth::break_even::{self, BreakEven};
 use assay_judge::worth::interval::Interval;
 use assay_study::Study;
 
-use super::load::{Load, scale};
+use super::load::{Load, server_scale};
 
 /// Of one configuration under one load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,15 +39,15 @@ pub(super) struct WorthUpTo {
     pub(super) price: BreakEven,
 }
 
-/// Of each group that has throughput.
+/// Of each group whose throughput makes costs.
 pub(super) fn of_groups(
     study: &Study,
-    groups: &[Group<'_>],
+    groups: &[&Group<'_>],
     judgement: &Judgement,
 ) -> Vec<Servers> {
-    let of_group = |group: &Group<'_>| {
+    let of_group = |group: &&Group<'_>| {
         let load = Load::of(study, group)?;
-        let tps = load.tps(judgement)?.times(scale(study.disk(load.config)));
+        let tps = load.tps(judgement)?.times(server_scale(study, load.config)?);
         Some(Servers {
             config: load.config.to_owned(),
             workload: load.workload.to_owned(),

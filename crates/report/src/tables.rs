@@ -14,6 +14,7 @@ use assay_judge::reconcile::Pair;
 use assay_study::{Histogram, Series, State, Store, Study, Trial};
 
 use super::claim_rows::BesideView;
+use super::costed::Uncosted;
 use super::judged::{Judged, OfGroup};
 use super::lives::Lives;
 use super::servers::Servers;
@@ -231,6 +232,9 @@ struct Results<'a> {
     servers: &'a [Servers],
     #[serde(skip_serializing_if = "Option::is_none")]
     costs: Option<&'a [OfGroup]>,
+    /// Loads of configurations whose throughput makes no cost, and why.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    uncosted: &'a [Uncosted],
     variables: BTreeMap<&'a str, &'a BTreeMap<String, String>>,
 }
 
@@ -308,6 +312,7 @@ pub(super) fn write_results(
         rated: endurance::view(&found.judged.rated),
         servers: &found.judged.servers,
         costs: found.judged.costs.as_deref(),
+        uncosted: &found.judged.uncosted,
         variables: study
             .configs
             .iter()

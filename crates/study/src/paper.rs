@@ -23,7 +23,8 @@ pub struct Paper {
 pub struct Comparison {
     /// Where the paper prints it, e.g. `"Table 1"`, and what it calls it.
     pub table: String,
-    /// The result that is compared, e.g. `qps`.
+    /// The result that is compared, e.g. `qps`, or a percentile of a kind of statement from when it was sent, e.g.
+    /// `latency_ms_p99{read}`.
     #[serde(default = "qps")]
     pub metric: String,
     /// The configuration whose gain it is.
@@ -50,6 +51,9 @@ pub struct Printed {
     /// What is printed in place of a figure, or how the figure follows from what is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
+    /// Whether words in place of a figure call the configuration better than the other, or worse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_better: Option<bool>,
 }
 
 fn qps() -> String {

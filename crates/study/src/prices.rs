@@ -209,6 +209,7 @@ impl Prices {
         };
         let is_usd = self.currency.as_deref() == Some("USD");
         own.or(&Each {
+            drives: Some(disk.devices()).filter(|devices| *devices > 1.0),
             drive_price: worth("price_usd").filter(|_| is_usd),
             drive_power_w: worth("power_active_w"),
             ..Each::default()

@@ -300,6 +300,21 @@ impl Study {
         self.configs.iter().find(|one| one.name == config)?.rig.disk.as_ref()
     }
 
+    /// What the rates of a configuration are divided by, of those that it stands for: the one value that costs, lives and
+    /// figures beside a paper's are made with. Nothing where the study does not keep it.
+    #[must_use]
+    pub fn parallel_scale(&self, config: &str) -> Option<f64> {
+        self.disk(config).map_or(Some(1.0), Disk::parallel_scale)
+    }
+
+    /// How many servers of a configuration run at once.
+    #[must_use]
+    pub fn servers(&self, config: &str) -> f64 {
+        let config = self.configs.iter().find(|one| one.name == config);
+        let servers = config.and_then(|config| config.rig.servers.as_ref());
+        servers.map_or(1.0, |servers| f64::from(servers.count.max(1)))
+    }
+
     /// Whether files were loaded in place of servers, under every workload.
     #[must_use]
     pub fn is_of_files(&self) -> bool {

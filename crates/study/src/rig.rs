@@ -177,13 +177,13 @@ pub struct Disk {
     pub kernel_cache: Option<String>,
     /// How its file system is mounted, as far as it was asked for; of a directory as the kernel tells it.
     pub mount_options: Vec<String>,
-    /// Bytes that the whole device is sold with, a model's not divided.
+    /// Bytes that the whole disk is sold with: all of its devices, a model's not divided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_bytes: Option<f64>,
     /// Bytes of flash for each of those, of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_per_user: Option<f64>,
-    /// What the preset says that the whole device costs and how long it lasts, by name with the unit last.
+    /// What the preset says that one whole device costs and how long it lasts, by name with the unit last.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub worth: BTreeMap<String, Worth>,
 }
@@ -198,10 +198,18 @@ impl Disk {
         }
     }
 
-    /// What the parallelism of an emulated device, and so its rates, are divided by.
+    /// What its rates are divided by, of those that it stands for: an emulated device's parallelism, and 1 of what is none.
+    /// Nothing of a model whose scale the study does not keep, as older ones did not, or of one that nobody wrote.
     #[must_use]
     pub fn parallel_scale(&self) -> Option<f64> {
-        self.model().map(|model| model.parallel_scale)
+        let scale = self.model().map_or(1.0, |model| model.parallel_scale);
+        Some(scale).filter(|scale| SCALES.contains(scale))
+    }
+
+    /// How many devices it is made of, each of which is bought: more than one of an emulated disk that stands for several.
+    #[must_use]
+    pub fn devices(&self) -> f64 {
+        self.model().map_or(1.0, |model| f64::from(model.devices.max(1)))
     }
 
     /// The pool below it, if there is one, also below a software drive.
@@ -220,6 +228,9 @@ impl Disk {
         matches!(self.media, Media::Drive(_))
     }
 }
+
+/// What models are divided by, and more.
+const SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
 /// What a disk is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -323,9 +334,12 @@ pub struct Model {
     pub preset: String,
     /// The device's name.
     pub title: String,
-    /// What its capacity is divided by.
+    /// How many of them stand side by side as one disk.
+    #[serde(default = "one_device", skip_serializing_if = "is_one_device")]
+    pub devices: u32,
+    /// What the capacity of all of them is divided by.
     pub capacity_scale: f64,
-    /// What its parallelism, and so its rates, are divided by.
+    /// What the parallelism of all of them, and so their rates, are divided by.
     pub parallel_scale: f64,
     /// What that leaves of each resource.
     pub resources: Vec<Resource>,
@@ -334,6 +348,14 @@ pub struct Model {
     /// What is wrong with it on purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
+}
+
+fn one_device() -> u32 {
+    1
+}
+
+fn is_one_device(devices: &u32) -> bool {
+    *devices <= 1
 }
 
 impl Model {

@@ -1,8 +1,6 @@
 //! What a file of claims may say under `[repeated]`: the plan that repeats the paper, and what of it stands beside
 //! which figure.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::Source;
@@ -15,9 +13,6 @@ pub struct Repeated {
     pub plan: String,
     /// Why the plan's figures are not the paper's, beyond what a study tells of itself.
     pub differs: Vec<String>,
-    /// Of how many devices of its preset a configuration is the model, where of several whose parallelism is taken together.
-    #[serde(default)]
-    pub devices: BTreeMap<String, u32>,
     /// One configuration against another, in percent.
     #[serde(default)]
     pub comparisons: Vec<Gain>,
@@ -35,7 +30,7 @@ pub struct Repeated {
 pub struct Gain {
     /// Where it is printed, and what it is called there.
     pub table: String,
-    /// The result that is compared.
+    /// The result that is compared, or a percentile of a kind of statement from when it was sent: `latency_ms_p99{read}`.
     pub metric: String,
     /// The configuration whose gain it is.
     pub config: String,
@@ -58,6 +53,8 @@ pub struct GainPrinted {
     pub percent: Option<Source>,
     /// The name of a figure that is words.
     pub figure: Option<Source>,
+    /// Whether those words call the configuration better (`true`) or worse (`false`) than the other.
+    pub is_better: Option<bool>,
 }
 
 /// One figure of one configuration.

@@ -117,6 +117,21 @@ pub(crate) fn statement_figures(trial: &mut Measured, histograms: &[Histogram]) 
     }
 }
 
+/// Percentiles of every kind of statement, from when each was sent, by the names that they are judged by.
+pub(crate) fn statement_percentiles(
+    histograms: &[Histogram],
+) -> impl Iterator<Item = (String, f64)> {
+    let of_statements = histograms.iter().filter(|one| one.clock == Clock::Service);
+    of_statements.flat_map(|one| {
+        let Timed::Statement(kind) = &one.kind else { return Vec::new() };
+        let all = StatementPercentile::of(kind).into_iter().flatten();
+        let value = |one: StatementPercentile, buckets: &[(u64, u64)]| {
+            Some((one.name().to_owned(), one.value_ms(buckets, ABOVE_LEAST)?))
+        };
+        all.filter_map(|percentile| value(percentile, &one.buckets)).collect()
+    })
+}
+
 /// Of the logarithm of a mean: its variance over the mean's square (the delta method).
 fn of_mean(seconds: &[f64]) -> Option<MeanVariance> {
     let mean = crate::statistics::mean(seconds);

@@ -118,9 +118,10 @@ pub fn rated(disk: Option<&Disk>, own: &Each) -> Option<Rated> {
         return Some(Rated { bytes, by: RatedBy::GivenWrites { per_day, years } });
     }
     let worth = |name: &str| disk?.worth.get(name);
-    if let Some(endurance) = worth("endurance_bytes") {
+    if let Some((disk, endurance)) = disk.zip(worth("endurance_bytes")) {
         let (mark, source) = (endurance.mark.clone(), endurance.source.clone());
-        return Some(Rated { bytes: endurance.value, by: RatedBy::Preset { mark, source } });
+        let bytes = endurance.value * disk.devices();
+        return Some(Rated { bytes, by: RatedBy::Preset { mark, source } });
     }
     let (writes, years) = worth("drive_writes_per_day").zip(worth("warranty_years"))?;
     let (per_day, years) = (writes.value, years.value);
@@ -150,7 +151,7 @@ pub fn of_results(
         (true, Some(to_media)) => (to_media, None),
         _ => (figure(metric!("disk_write_bytes_per_s"))?, to_media),
     };
-    let scale = disk.and_then(Disk::parallel_scale).unwrap_or(1.0);
+    let scale = disk.map_or(Some(1.0), Disk::parallel_scale)?;
     let per_day = |bytes_per_s: f64| bytes_per_s * scale * SECONDS_PER_DAY;
     let rated = rated(disk, own).map(|rated| rated.bytes).filter(|bytes| bytes.is_finite());
     let life = |budget: Option<f64>, bytes_per_s: Option<f64>| {
@@ -222,6 +223,18 @@ mod tests {
     fn makers_arithmetic_comes_out() {
         let rated = rated(Some(&model(1.0, 1.0)), &Each::default()).unwrap();
         assert_eq!(rated.bytes, 17.52e15);
+    }
+
+    #[test]
+    fn devices_side_by_side_are_rated_for_as_many_times_as_much() {
+        let mut disk = model(1.0, 1.0);
+        let alone = of_results(&trial(1.0), Some(&disk), &Each::default()).unwrap();
+        if let Media::Model(model) = &mut disk.media {
+            model.devices = 4;
+        }
+        disk.worth = worth(&[("endurance_bytes", 17.52e15)]);
+        let four = of_results(&trial(1.0), Some(&disk), &Each::default()).unwrap();
+        assert!(near(four.life.host_years, 4.0 * alone.life.host_years.unwrap()));
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub fn serve(spec: &RigSpec, media: &Path, building: &Building<'_>) -> Result<At
     let model = spec.model.as_ref().context("a model needs a device")?;
     let (preset, _) = model.device()?;
     let options = AttachOptions {
-        model: Some(ModelJob::new(&preset, model.scale())),
+        model: Some(ModelJob::new(&preset, model.scale_of_one())),
         threads: spec.threads.unwrap_or(THREADS),
         trace: building.trace.map(Path::to_owned),
         keeps_time_when_told: building.trace.is_none(),

@@ -39,7 +39,7 @@ impl PreconditionedMedia {
     pub fn provide(spec: &ModelSpec, say: &dyn Fn(&str)) -> Result<PreconditionedMedia> {
         let (preset, device) = spec.device()?;
         let made_from = json!({
-            "method": METHOD, "preset": preset.text, "scale": spec.scale(), "ratio": spec.ratio,
+            "method": METHOD, "preset": preset.text, "scale": spec.scale_of_one(), "ratio": spec.ratio,
             "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": WEAR_SEED,
         });
         let shelf = Shelf::open("preconditioned", || {

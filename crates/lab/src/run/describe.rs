@@ -160,6 +160,7 @@ fn model(spec: &ModelSpec) -> Result<Model> {
     Ok(Model {
         preset: preset.name.clone(),
         title: preset.document.title.clone(),
+        devices: spec.devices,
         capacity_scale: spec.capacity_scale,
         parallel_scale: spec.parallel_scale,
         resources: resources.collect(),

@@ -48,7 +48,7 @@ fn atomic(rig: &RigSpec) -> Option<Atomic> {
     }
 }
 
-/// What a preset says, of the whole device.
+/// What a preset says, of whole devices.
 fn of_model(model: &ModelSpec) -> Disk {
     let Ok((preset, _)) = model.device() else { return Disk::default() };
     let behind = behind(&preset);
@@ -60,7 +60,8 @@ fn of_model(model: &ModelSpec) -> Disk {
     });
     Disk {
         cache: cache(&behind),
-        user_bytes: capacity.map(|capacity| capacity.user_bytes.value as f64),
+        user_bytes: capacity
+            .map(|capacity| capacity.user_bytes.value as f64 * f64::from(model.devices)),
         raw_per_user: capacity.and_then(|capacity| Some(capacity.raw_per_user.as_ref()?.value)),
         worth: worth.collect(),
         ..Disk::default()

@@ -7,8 +7,10 @@ mod study;
 #[cfg(test)]
 mod tests;
 
+use anyhow::Result;
 use assay_claims::{find, paper};
-use assay_study::Study;
+use assay_judge::paper::with_statements as with_statements_of;
+use assay_study::{Store, Study};
 pub use crossover::Crossed;
 pub use study::{Beside, Leveled, beside};
 
@@ -37,6 +39,19 @@ pub enum Hint {
     },
     /// These claims print figures of what ran, and its plan does not name them: their name.
     NameClaims(String),
+}
+
+/// The study with what papers compare of kinds of statement among its runs' results, if its plan or its claims ask for any.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn with_statements(store: &Store, study: &Study) -> Result<Study> {
+    let own = study.paper.iter().flat_map(|paper| &paper.comparisons).map(|one| &one.metric);
+    let found = find::of_study(study.paper.as_ref()).ok();
+    let repeated = found.iter().filter_map(|paper| paper.document.repeated.as_ref());
+    let claimed = repeated.flat_map(|repeated| &repeated.comparisons).map(|one| &one.metric);
+    let names = own.chain(claimed).map(String::as_str);
+    with_statements_of(store, study.clone(), names)
 }
 
 /// How a study stands to claims; found as `assay claims --study` finds them.

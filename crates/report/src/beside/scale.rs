@@ -5,25 +5,10 @@
 //! whole device with P times the threads, and a response time for the whole device's only where the threads are divided
 //! by P too. A ratio of two configurations of one scale needs neither.
 
-use assay_claims::repeated::Repeated;
 use assay_study::metrics;
-use assay_study::{Disk, Study};
 
 /// Shares of a scale that two may differ by and be the same.
 const ALIKE: f64 = 0.01;
-
-/// What the parallelism that a configuration stands for is divided by: its preset's, times the devices that it is made
-/// of; 1 of what is no model. Nothing of a model whose scale the study does not keep, as older ones did not.
-#[must_use]
-pub fn of_config(repeated: &Repeated, study: &Study, config: &str) -> Option<f64> {
-    let disk = study.disk(config);
-    let scale = disk.and_then(Disk::parallel_scale);
-    let devices = repeated.devices.get(config).copied().unwrap_or(1);
-    match scale.filter(|scale| scale.is_finite() && *scale > 0.0) {
-        Some(scale) => Some(scale * f64::from(devices)),
-        None => disk.is_none_or(|disk| disk.model().is_none()).then_some(1.0),
-    }
-}
 
 /// Whether two scales, or a scale and a ratio, are the same.
 #[must_use]

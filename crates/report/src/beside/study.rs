@@ -80,7 +80,7 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     if own.is_empty() {
         names::check(paper, repeated, &study)?;
     }
-    let scale = |config: &str| scale::of_config(repeated, &study, config);
+    let scale = |config: &str| study.parallel_scale(config);
     let levels =
         repeated.levels.iter().map(|level| leveled(paper, level, &study, scale(&level.config)));
     let levels = levels.collect::<Result<Vec<_>>>()?;

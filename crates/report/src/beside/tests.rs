@@ -6,6 +6,7 @@ use super::beside;
 use super::{Hint, Standing, standing};
 use assay_claims::find::{PAPERS, find, of_study};
 use assay_claims::paper::Paper;
+use assay_judge::paper::Direction;
 use assay_plan::{Form, Plan};
 use assay_study::{
     self, Config, Disk, Media, Model, Rig, State, Study, Trial, TrialKey, Warning, Workload,
@@ -233,11 +234,12 @@ fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
     assert!(matches!(standing(&other), Standing::Apart), "nothing was measured");
 }
 
-/// Fungible's plan has other rates in its quick profile, and each form stands beside its own.
+/// Fungible's plan has other rates in its quick profile, and each form stands beside its own: reads beside reads, updates
+/// beside updates, and what goes the other way is said.
 #[test]
 fn both_forms_of_a_plan_with_rates_stand_beside_the_paper() {
     let paper = find("fungible-2021").unwrap();
-    for (form, rate) in [(Form::Full, 1500), (Form::Quick, 120)] {
+    for (form, rate) in [(Form::Full, 1667), (Form::Quick, 120)] {
         let plan = Plan::read("fungible-2021".as_ref(), form).unwrap().plan;
         let workload = format!("A at {rate} per second");
         let mut study = study(plan.paper);
@@ -252,13 +254,23 @@ fn both_forms_of_a_plan_with_rates_stand_beside_the_paper() {
             let place = CONFIGS.iter().position(|name| *name == trial.key.config).unwrap();
             trial.key.config.clone_from(&study.configs[place].name);
             trial.key.workload.clone_from(&workload);
-            trial.results.insert("latency_ms_p99".into(), 10.0 + place as f64);
+            // The pool is slower to read and quicker to update.
+            trial.results.insert("latency_ms_p99{read}".into(), 10.0 + place as f64);
+            trial.results.insert("latency_ms_p99{update}".into(), 10.0 - place as f64);
         }
         let beside = beside(&paper, &study).unwrap();
         let rows = beside.gains.iter().flat_map(|gain| &gain.rows);
         let found: Vec<_> = rows.filter(|row| row.measured.is_some()).collect();
-        let [row] = found[..] else { panic!("{form:?}: {found:?}") };
-        assert_eq!(row.printed_says.as_deref(), Some("better"), "{form:?}");
+        let [read, update] = found[..] else { panic!("{form:?}: {found:?}") };
+        assert_eq!(read.printed_says.as_deref(), Some("better"), "{form:?}");
+        assert_eq!(read.direction, Some(Direction::Opposite), "{form:?}");
+        assert_eq!(update.direction, Some(Direction::AsPrinted), "{form:?}");
+        let told = crate::claim_rows::of_gain(&beside.gains[0]);
+        let of_read = told.iter().find(|row| row.measured != "–").unwrap();
+        assert_eq!(
+            of_read.notes,
+            "printed: better; the opposite of what is printed; 1 of 3 runs flagged"
+        );
     }
 }
 
@@ -337,20 +349,6 @@ fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
     let (tps, latency, differs) = levels(1.0);
     assert_eq!((tps.ratio, latency.whole_device), (Some(2.0), Some(100.0)));
     assert!(!differs.contains("scaled models") && !differs.contains("their gain"), "{differs}");
-}
-
-#[test]
-fn devices_that_are_taken_together_are_scaled_together() {
-    let paper = find("exflash-2015").unwrap();
-    let repeated = paper.document.repeated.as_ref().unwrap();
-    let plan = Plan::read("exflash-2015".as_ref(), Form::Quick).unwrap().plan;
-    assert!(repeated.devices.keys().all(|config| plan.configs.contains_key(config)));
-    for (config, parallel_scale) in [("PCIe card", 32.0), ("4 DIMMs", 8.0), ("8 DIMMs", 4.0)] {
-        let mut study = scaled(None, parallel_scale);
-        study.configs[1].name = config.into();
-        let scale = super::scale::of_config(repeated, &study, config);
-        assert_eq!(scale, Some(32.0), "{config}");
-    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod layout;
 mod opening;
 mod pages;
 mod paper;
+mod paper_costs;
 mod phases;
 mod power_cuts;
 mod rates;

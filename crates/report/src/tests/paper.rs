@@ -13,6 +13,7 @@ fn printed(data_profile: &str, percent: Option<f64>, says: Option<&str>) -> Prin
         workload: "write".into(),
         percent,
         says: says.map(str::to_owned),
+        is_better: None,
     }
 }
 

@@ -3,12 +3,14 @@
 use serde::Serialize;
 
 use assay_base::text::counted;
-use assay_judge::paper::{Compared, ComparedRow, Counters, Missing, Remark};
+use assay_judge::paper::{Compared, ComparedRow, Counters, Direction, Missing, Remark};
 use assay_judge::papers::RelativeDifferences;
 
-/// The remarks of a row, one by one.
+/// The remarks of a row, one by one, that it opposes the paper first.
 pub fn remarks(row: &ComparedRow) -> Vec<String> {
-    row.remarks.iter().map(remark).collect()
+    let opposes = row.direction == Some(Direction::Opposite);
+    let opposes = opposes.then(|| "the opposite of what is printed".to_owned());
+    opposes.into_iter().chain(row.remarks.iter().map(remark)).collect()
 }
 
 fn remark(remark: &Remark) -> String {
@@ -51,6 +53,7 @@ struct RowView<'a> {
     measured: Option<&'a RelativeDifferences>,
     printed_percent: Option<f64>,
     printed_says: Option<&'a str>,
+    direction: Option<Direction>,
     counters: Option<&'a [Counters; 2]>,
     remarks: Vec<String>,
 }
@@ -77,6 +80,7 @@ fn of_row(row: &ComparedRow) -> RowView<'_> {
         measured: row.measured.as_ref(),
         printed_percent: row.printed_percent,
         printed_says: row.printed_says.as_deref(),
+        direction: row.direction,
         counters: row.counters.as_ref(),
         remarks: remarks(row),
     }

@@ -129,7 +129,11 @@ fn manner(drive: &Drive) -> String {
 
 /// An emulated device with its scale.
 pub fn model(model: &Model) -> String {
-    format!("model of {}, {}", model.title, scale(model.scale()))
+    let of = match model.devices {
+        0 | 1 => model.title.clone(),
+        devices => format!("{devices} × {}", model.title),
+    };
+    format!("model of {of}, {}", scale(model.scale()))
 }
 
 /// What is left of the device.

@@ -9,7 +9,7 @@ use assay_judge::worth::cost::{Bound, Cost};
 use assay_judge::worth::interval::Interval;
 use assay_study::Study;
 
-use super::{BOUNDS, NONE, Table, bounded, bounds};
+use super::{BOUNDS, NONE, Table, bounded, bounds, uncosted};
 use crate::format::{count, figure};
 use crate::judged::{Judged, OfGroup};
 use crate::tables::{optional, write_row};
@@ -36,6 +36,7 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opt
     notes.extend(costs.iter().any(|one| one.replaces.is_some()).then(|| REPLACED.to_owned()));
     notes.extend(judged.assumed());
     notes.extend(judged.lacking());
+    notes.extend(uncosted::notes(&judged.uncosted));
     let columns = COLUMNS.map(|(head, title)| (head.replace('¤', &currency), title)).into();
     Table::of(study, columns, rows.collect(), notes)
 }

@@ -3,6 +3,7 @@
 pub(super) mod cost;
 pub(super) mod endurance;
 pub(super) mod servers;
+mod uncosted;
 
 use serde::Serialize;
 
@@ -66,6 +67,12 @@ impl Table {
             }
         }
         (!blocks.is_empty()).then_some(Table { columns, blocks, notes })
+    }
+
+    /// What is to be said where there are no rows; nothing of nothing.
+    fn of_notes(notes: Vec<String>) -> Option<Table> {
+        let (columns, blocks) = (Vec::new(), Vec::new());
+        (!notes.is_empty()).then_some(Table { columns, blocks, notes })
     }
 
     /// Of rows under heads of their own, without columns that have a figure in no row; nothing of none.

@@ -9,14 +9,14 @@ use assay_judge::summary::Group;
 use assay_judge::worth::interval::Interval;
 use assay_study::Study;
 
-use super::{BOUNDS, NONE, Table, bounded, bounds, shown};
+use super::{BOUNDS, NONE, Table, bounded, bounds, shown, uncosted};
 use crate::format::count;
 use crate::judged::Judged;
 use crate::leading::named;
 use crate::servers::{Servers, WorthUpTo};
 use crate::tables::{optional, write_row};
 
-/// Servers; nothing where no throughput was measured.
+/// Servers, or why none are counted; nothing where no throughput was measured.
 pub(crate) fn table(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Option<Table> {
     let of_group = |group: &Group<'_>| {
         let config = &study.configs.get(group.config)?.name;
@@ -34,7 +34,9 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opt
         (*group, fields)
     });
     let notes = notes(judged, &found);
-    Table::of(study, columns(baseline), rows.collect(), notes).map(Table::without_empty_columns)
+    Table::of(study, columns(baseline), rows.collect(), notes)
+        .map(Table::without_empty_columns)
+        .or_else(|| Table::of_notes(uncosted::notes(&judged.uncosted)))
 }
 
 fn columns(baseline: Option<&str>) -> Vec<(String, &'static str)> {
@@ -101,6 +103,7 @@ fn notes(judged: &Judged, found: &[(&Group<'_>, &Servers)]) -> Vec<String> {
     notes.push(format!(
         "For 20,000 transactions/s, take twice as many, rounded up. {worth}{BOUNDS}"
     ));
+    notes.extend(uncosted::notes(&judged.uncosted));
     notes
 }
 

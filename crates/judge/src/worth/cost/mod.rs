@@ -19,12 +19,13 @@ use assay_study::prices::{Each, Prices, Target};
 /// What was measured of a configuration under a load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Measured {
-    /// Transactions a second of the model or the device as it was run.
+    /// Transactions a second of the model or the device as it was run, of all servers together.
     pub tps: Interval,
     /// Bytes of data for each byte that they take of the device, where that is known.
     pub space_ratio: Option<Interval>,
-    /// What a model's rates are divided by; 1 of a device.
-    pub parallel_scale: f64,
+    /// How many times of that a server of what it stands for does: what a model's rates are divided by, ÷ the servers that
+    /// did it together; 1 of a device below one server.
+    pub scale: f64,
     /// Bytes that a server's drives hold as they are, where that is known.
     pub capacity_bytes: Option<f64>,
 }
@@ -99,7 +100,7 @@ const TOLD: usize = 2;
 pub fn of(measured: &Measured, prices: &Prices, own: &Each) -> Result<Cost, Vec<String>> {
     let bill = bill(prices, own)?;
     let replicas = f64::from(prices.replicas.unwrap_or(1));
-    let tps = measured.tps.times(measured.parallel_scale);
+    let tps = measured.tps.times(measured.scale);
     let total = bill.total * replicas;
     let holds = measured.capacity_bytes.zip(measured.space_ratio);
     let data_bytes = holds.map(|(capacity, ratio)| ratio.times(capacity));

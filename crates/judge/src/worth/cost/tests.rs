@@ -39,12 +39,7 @@ fn the_documentations_examples_are_of_the_configs_of_their_plans() {
 }
 
 fn measured(tps: f64) -> Measured {
-    Measured {
-        tps: Interval::exactly(tps),
-        space_ratio: None,
-        parallel_scale: 1.0,
-        capacity_bytes: None,
-    }
+    Measured { tps: Interval::exactly(tps), space_ratio: None, scale: 1.0, capacity_bytes: None }
 }
 
 fn cost(prices: &Prices, config: &str, measured: &Measured) -> Cost {
@@ -105,7 +100,7 @@ fn figures_are_as_wide_as_the_throughput_that_they_are_made_of() {
 
 #[test]
 fn a_scale_model_stands_for_the_whole_device_at_the_whole_price() {
-    let scaled = Measured { parallel_scale: 36.0, ..measured(10.0) };
+    let scaled = Measured { scale: 36.0, ..measured(10.0) };
     let whole = measured(360.0);
     let (scaled, whole) = (cost(&stec(), "flash", &scaled), cost(&stec(), "flash", &whole));
     assert_eq!(scaled.cost_per_tps, whole.cost_per_tps);

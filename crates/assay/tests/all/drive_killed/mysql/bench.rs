@@ -19,6 +19,9 @@ use crate::simulated::random::Random;
 const CAPACITY: u64 = 768 * MIB;
 const LOGICAL: u64 = 1536 * MIB;
 
+/// So many at once are a batch of the page cleaner.
+const PAGES_ON_THEIR_WAY: u64 = 8;
+
 /// How long anything may take before it counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -115,10 +118,16 @@ impl Bench {
     }
 
     /// Writes pages in parts from the next attach on. Where each commit is flushed, the log rarely ends within a page;
-    /// so the server flushes for its pages alone, and the ledger has nothing to say.
+    /// so the server flushes for its pages alone, and the ledger has nothing to say. Its pool keeps no dirty pages, so
+    /// that whenever it is killed pages are on their way.
     pub fn tear(&mut self) {
         self.sabotage = Sabotage::Tear;
-        self.program.more_settings = vec!["--innodb-flush-log-at-trx-commit=0", "--skip-log-bin"];
+        self.program.more_settings = vec![
+            "--innodb-flush-log-at-trx-commit=0",
+            "--skip-log-bin",
+            "--innodb-max-dirty-pages-pct=0",
+            "--innodb-max-dirty-pages-pct-lwm=0",
+        ];
     }
 
     /// Loads the server, kills it and the drive, brings both back and looks; the server runs again afterwards.
@@ -190,6 +199,9 @@ impl Bench {
             let left = deadline.saturating_duration_since(Instant::now());
             answers.recv_timeout(left).expect("a transaction of the ledger");
         }
+        if self.sabotage == Sabotage::Tear {
+            self.wait_for_writes();
+        }
         let mut victims = [self.drives.server(), Process::open(server.pid()).unwrap().unwrap()];
         if self.random.chance(50) {
             victims.reverse();
@@ -205,6 +217,21 @@ impl Bench {
             *committed = writer.join().unwrap();
         }
         assert!(load.wait(PATIENCE).unwrap().is_some(), "the load hangs");
+    }
+
+    /// Until several pages are on their way to the drive at once (`Documentation/ABI/stable/sysfs-block`, `inflight`).
+    fn wait_for_writes(&self) {
+        let device = self.drives.status()["device"].as_str().unwrap().to_owned();
+        let device = device.strip_prefix("/dev/").unwrap().to_owned();
+        let path = format!("/sys/block/{device}/inflight");
+        let deadline = Instant::now() + PATIENCE;
+        let writes = || -> u64 {
+            let text = std::fs::read_to_string(&path).unwrap();
+            text.split_whitespace().nth(1).unwrap().parse().unwrap()
+        };
+        while writes() < PAGES_ON_THEIR_WAY {
+            assert!(Instant::now() < deadline, "the server writes no pages");
+        }
     }
 
     /// Until the file system is mounted again; it replays its journal.

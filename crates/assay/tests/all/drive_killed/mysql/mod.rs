@@ -89,9 +89,9 @@ fn torn_pages_are_noticed() {
     if let Some(mut bench) = bench(make) {
         bench.tear();
         // The first attach was as it should be.
-        let problem = (0..CONTROL_ROUNDS).find_map(|_| bench.round().err());
-        let problem = problem.expect("a drive that tears pages is noticed");
-        println!("{problem}");
+        let found = (0..CONTROL_ROUNDS).find_map(|round| Some((round, bench.round().err()?)));
+        let (rounds, problem) = found.expect("a drive that tears pages is noticed");
+        println!("after {rounds} rounds in which no cut fell within a page: {problem}");
         assert!(problem.contains("corrupt") || problem.contains("checksum"), "{problem}");
     }
 }
