@@ -125,11 +125,15 @@ fn size_of(text: &str) -> Option<u64> {
     Size::parse(text).ok().map(|size| size.0)
 }
 
-/// The largest tables of any run; of a study that did not tell them apart, all of the server's files.
+/// The largest tables of a server in any run; of a study that did not tell them apart, all of the server's files.
 fn files(study: &Study) -> Option<f64> {
-    let of = |trial: &Trial| {
-        let figure = |metric: &Metric| trial.results.get(metric.name).copied();
+    let of_server = |results: &BTreeMap<String, f64>| {
+        let figure = |metric: &Metric| results.get(metric.name).copied();
         figure(metric!("space_tables_file_bytes")).or_else(|| figure(metric!("space_file_bytes")))
+    };
+    let of = |trial: &Trial| match &trial.servers[..] {
+        [] => of_server(&trial.results),
+        several => several.iter().filter_map(|one| of_server(&one.results)).reduce(f64::max),
     };
     study.trials.iter().filter_map(of).filter(|bytes| *bytes > 0.0).reduce(f64::max)
 }

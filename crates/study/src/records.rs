@@ -307,12 +307,12 @@ impl Study {
         self.disk(config).map_or(Some(1.0), Disk::parallel_scale)
     }
 
-    /// How many servers of a configuration run at once.
+    /// How many servers of a configuration are under a run's own load at once, whose throughput is that of all of them.
     #[must_use]
     pub fn servers(&self, config: &str) -> f64 {
         let config = self.configs.iter().find(|one| one.name == config);
         let servers = config.and_then(|config| config.rig.servers.as_ref());
-        servers.map_or(1.0, |servers| f64::from(servers.count.max(1)))
+        servers.map_or(1.0, |servers| f64::from(servers.own()))
     }
 
     /// Whether files were loaded in place of servers, under every workload.

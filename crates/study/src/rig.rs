@@ -87,6 +87,14 @@ pub struct Servers {
     pub neighbour: Option<String>,
 }
 
+impl Servers {
+    /// Those under the run's own load.
+    #[must_use]
+    pub fn own(&self) -> u32 {
+        self.count.saturating_sub(u32::from(self.neighbour.is_some())).max(1)
+    }
+}
+
 /// A server that somebody else runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExistingServer {

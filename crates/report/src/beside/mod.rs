@@ -69,9 +69,8 @@ fn of_its_plan(paper: &assay_study::Paper, study: &Study) -> Standing {
     };
     match study::beside(&found, study) {
         Ok(beside) if study::meets(&beside) => Standing::Beside(Box::new(beside)),
-        _ => Standing::Partly(Hint::RunPlan {
-            claims: found.name.clone(),
-            plan: found.document.repeated.map_or_else(String::new, |repeated| repeated.plan),
+        _ => found.document.repeated.map_or(Standing::Apart, |repeated| {
+            Standing::Partly(Hint::RunPlan { claims: found.name, plan: repeated.plan })
         }),
     }
 }
