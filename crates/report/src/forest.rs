@@ -34,16 +34,15 @@ pub(super) struct Forest {
     /// Comparisons that are not drawn, as they are too many.
     pub(super) left_out: usize,
     /// Whether a row has no valid comparison, and what would help.
-    pub(super) hollow: Option<&'static str>,
+    pub(super) uncompared: Option<&'static str>,
 }
 
-/// Of all comparisons there are: hollow where there is no difference; nothing where nothing can be compared.
+/// Of all comparisons there are, with words in place of a point where there is no figure; nothing where there is none at all,
+/// for rows of words on an axis look as if all were equal.
 pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
     let all = leading::rows(judged, leading::metric(study, judged));
     let told: Vec<&Comparison> = all.iter().copied().take(MOST_ROWS).collect();
-    if told.is_empty() {
-        return None;
-    }
+    told.iter().find(|one| one.difference.is_some())?;
     let rows: Vec<Row<'_>> = told.iter().map(|one| row(one, &told)).collect();
     let (low, high) = reach(&told);
     let room = (high - low) * 0.12;
@@ -60,7 +59,7 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
             plot.push(place, points(judged, (place, &config.name), &made, (low, high)));
         }
         if !unmade.is_empty() {
-            plot.push(place, hollow(study, (place, &config.name), &unmade, (low, high)));
+            plot.push(place, words(study, &config.name, &unmade, low - 0.85 * room));
         }
     }
     Some(Forest {
@@ -68,7 +67,7 @@ pub(super) fn forest(study: &Study, judged: &Judgement) -> Option<Forest> {
         rows: rows.len(),
         lines: rows.iter().map(|row| row.lines.matches("<br>").count() + 1).max().unwrap_or(1),
         left_out: all.len() - rows.len(),
-        hollow: told.iter().find(|one| one.difference.is_none()).map(|one| {
+        uncompared: told.iter().find(|one| one.difference.is_none()).map(|one| {
             flagged::of_comparison(study, one).map_or("", |(_, kind)| spoilt::remedy(kind))
         }),
     })
@@ -81,28 +80,21 @@ struct Row<'a> {
     of: &'a Comparison,
 }
 
-/// Points that stand for no difference, with the cause beside them, where there is more room.
-fn hollow(
-    study: &Study,
-    (place, name): (usize, &str),
-    its: &[&Row<'_>],
-    (low, high): (f64, f64),
-) -> Value {
-    let look = look(place);
-    let causes: Vec<String> = its.iter().map(|row| cause(study, row.of)).collect();
+/// Why rows have no point, from the chart's left edge on: a mark anywhere on the axis would be taken for a difference.
+fn words(study: &Study, name: &str, its: &[&Row<'_>], edge: f64) -> Value {
+    let causes: Vec<String> =
+        its.iter().map(|row| format!("not compared: {}", cause(study, row.of))).collect();
     json!({
         "type": "scatter",
-        "x": vec![0.0; its.len()],
+        "x": vec![edge; its.len()],
         "y": its.iter().map(|row| &row.lines).collect::<Vec<_>>(),
         "customdata": its.iter().map(|row| &row.line).collect::<Vec<_>>(),
         "name": label(name),
-        "mode": "markers+text",
-        "marker": { "symbol": format!("{}-open", look.symbol), "size": 12, "color": look.light },
+        "mode": "text",
         "text": causes.iter().map(|text| wrapped(text)).collect::<Vec<_>>(),
-        "textposition": if high >= -low { "middle right" } else { "middle left" },
+        "textposition": "middle right",
         "textfont": { "size": 11 },
-        "hovertext": causes.iter().map(|text| label(text)).collect::<Vec<_>>(),
-        "hovertemplate": "%{y}: %{hovertext}<extra></extra>",
+        "hoverinfo": "skip",
     })
 }
 

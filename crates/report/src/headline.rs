@@ -18,6 +18,7 @@ use assay_study::{State, Study};
 use super::capacity;
 use super::flagged;
 use super::format::{figure, list, plural, threads};
+use super::known_steps;
 use super::leading::{
     self, answers, by_threads, capital, hangs_on_threads, has_figure, has_parts, is_aa_run, named,
     questions, sides,
@@ -51,7 +52,7 @@ fn verdict(study: &Study, judged: &Judgement) -> String {
     let is_untold = |one: &&Comparison| {
         one.verdict.word == Word::Inconclusive && !hangs_on_threads(judged, one)
     };
-    match all.as_slice() {
+    let text = match all.as_slice() {
         [] if judged.trials.is_empty() && !study.power_cuts.is_empty() => after_power_cuts(study),
         [] if judged.trials.is_empty() => "Nothing has been measured yet.".into(),
         [] => nothing_to_compare(study, judged),
@@ -61,7 +62,10 @@ fn verdict(study: &Study, judged: &Judgement) -> String {
         [only] => single(study, judged, only, study.workloads.len() > 1),
         all if all.iter().all(is_untold) => nothing_told(study, judged, all),
         all => told(study, judged, all),
-    }
+    };
+    // What is known of less than was asked goes before what is not known.
+    let steps = known_steps::told(study, judged).filter(|_| all.iter().all(is_untold));
+    steps.map_or(text.clone(), |steps| format!("{steps} {text}"))
 }
 
 /// The answer of a study that has power cuts and no runs.
@@ -149,7 +153,12 @@ fn told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> String {
     told.join(" ")
 }
 
-fn single(study: &Study, judged: &Judgement, one: &Comparison, names_workload: bool) -> String {
+pub(super) fn single(
+    study: &Study,
+    judged: &Judgement,
+    one: &Comparison,
+    names_workload: bool,
+) -> String {
     let [config, base] = sides(one);
     let under = under(study, one, names_workload);
     if hangs_on_threads(judged, one) || has_parts(judged, one) {
@@ -324,7 +333,9 @@ fn nothing_told(study: &Study, judged: &Judgement, all: &[&Comparison]) -> Strin
             let because = all.iter().find_map(|one| reason_in_short(one));
             format!("{}.", because.unwrap_or_else(|| "nothing was measured".into()))
         });
-        return format!("Inconclusive: {why}");
+        let is_all = known_steps::known(judged).is_empty();
+        let head = if is_all { "Inconclusive" } else { "Otherwise inconclusive" };
+        return format!("{head}: {why}");
     }
     let metric = all.first().map_or(Metric::Throughput, |one| one.metric);
     let name = answer::name(metric);

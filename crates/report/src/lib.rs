@@ -28,6 +28,7 @@ mod format;
 mod headline;
 mod input;
 mod judged;
+mod known_steps;
 mod layout;
 mod leading;
 mod lives;

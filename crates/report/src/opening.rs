@@ -194,10 +194,10 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
         0 => String::new(),
         count => format!(" {} more under Verdicts.", plural(count, "comparison")),
     };
-    let hollow = match drawn.hollow {
+    let uncompared = match drawn.uncompared {
         None => String::new(),
-        Some("") => " Hollow: no valid comparison.".to_owned(),
-        Some(remedy) => format!(" Hollow: no valid comparison. {remedy}"),
+        Some("") => " Rows without a point have no valid comparison.".to_owned(),
+        Some(remedy) => format!(" Rows without a point have no valid comparison. {remedy}"),
     };
     Some(Chart {
         plot: plots.len() - 1,
@@ -217,7 +217,7 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
             }
         },
         caption: format!(
-            "Whiskers: {:.0} % confidence intervals. Band: differences up to {} % are treated as equivalent.{hollow}{more}",
+            "Whiskers: {:.0} % confidence intervals. Band: differences up to {} % are treated as equivalent.{uncompared}{more}",
             judgement.level * 100.0,
             judgement.margin_percent
         ),

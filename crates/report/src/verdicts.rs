@@ -13,6 +13,7 @@ use assay_study::Study;
 
 use super::flagged;
 use super::format::{figure, plural};
+use super::known_steps;
 use super::tables::{optional, write_row};
 
 /// What the template prints: one table of what came to a verdict, and the rest on demand.
@@ -24,6 +25,8 @@ pub(super) struct Shown {
     parts: Vec<Part>,
     /// What each factor does, of pairs that differ in several.
     steps: Option<List>,
+    /// How many of these came to a verdict where no comparison as a whole did; they are unfolded then.
+    known_steps: usize,
     lists: Vec<List>,
 }
 
@@ -71,9 +74,12 @@ pub(super) fn shown(study: &Study, judged: &Judgement) -> Option<Shown> {
         part("Inconclusive: other percentiles", |one| is_other(one) && !is_told(one)),
     ];
     let lists = [noise(judged), trials(judged), sampled(judged)];
+    let rows = told(study, judged);
+    let known_steps = if rows.is_empty() { known_steps::known(judged).len() } else { 0 };
     let shown = Shown {
         lead: lead(judged),
-        rows: told(study, judged),
+        rows,
+        known_steps,
         parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
         steps: (!judged.chains.is_empty()).then(|| one_at_a_time(judged)),
         lists: lists.into_iter().filter(|list| !list.rows.is_empty()).collect(),

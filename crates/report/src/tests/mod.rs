@@ -4,6 +4,7 @@
 mod actions;
 mod browser;
 mod devices;
+mod disturbed;
 mod drive;
 mod first_screen;
 mod fixture;

@@ -6,7 +6,7 @@ use crate::{Wishes, write_as};
 use assay_study::metrics::Window;
 use assay_study::prices::Prices;
 use assay_study::{AskedPair, Config, Judging, Outcome, TrialKey, Workload};
-use assay_study::{Disk, Media, Model, Rig};
+use assay_study::{CpuUse, Disk, Media, Model, Rig, Warning};
 
 fn judging() -> Judging {
     Judging {
@@ -37,7 +37,7 @@ fn study_at_rate(directory: &Path, configs: &[(&str, f64)], missed: f64) -> Stor
 }
 
 /// The same of whatever a level and a wave from -1 to 1 come to, under workloads with these options.
-fn study_of(
+pub(super) fn study_of(
     directory: &Path,
     configs: &[(&str, f64)],
     options: BTreeMap<String, String>,
@@ -89,7 +89,7 @@ fn study_of(
     store
 }
 
-fn outcome(tps: f64) -> Outcome {
+pub(super) fn outcome(tps: f64) -> Outcome {
     Outcome {
         window: Some(Window { from_s: 0.0, to_s: 20.0 }),
         results: [
@@ -126,7 +126,7 @@ fn sentence(opening: &str) -> String {
 
 const ALIKE: [(&str, f64); 4] =
     [("one, new", 1000.0), ("base", 1000.0), ("again", 1000.0), ("two", 1005.0)];
-const UNLIKE: [(&str, f64); 4] =
+pub(super) const UNLIKE: [(&str, f64); 4] =
     [("one, new", 1500.0), ("base", 1000.0), ("again", 1001.0), ("two", 1004.0)];
 
 #[test]
@@ -292,4 +292,41 @@ fn drive_and_doublewrite_are_told_apart_where_both_changed() {
     let json: Value = serde_json::from_slice(&json).unwrap();
     let chains = json["judgement"]["chains"].as_array().unwrap();
     assert_eq!((chains.len(), chains[0]["steps"].as_array().unwrap().len()), (2, 2));
+}
+
+#[test]
+fn a_step_with_a_verdict_is_told_where_no_comparison_as_a_whole_has_one() {
+    let directory = tempfile::tempdir().unwrap();
+    // The baseline's runs are spoilt, so that nothing can be compared with it; two and the new one can.
+    let at = |level: f64, wave: f64| {
+        let late = Warning::MissedDeadlines { percent: 30.0, cpu: CpuUse::NONE };
+        let is_spoilt = (999.0..1002.0).contains(&level);
+        let warnings = is_spoilt.then_some(late).into_iter().collect();
+        Outcome { warnings, ..outcome(level * (1.0 + 0.002 * wave)) }
+    };
+    let mut store = study_of(directory.path(), &UNLIKE, BTreeMap::new(), &at);
+    let before = sentence(&shown(directory.path(), &store, None));
+    assert!(before.starts_with("Inconclusive: "), "no configuration lies between: {before}");
+    let mut head = store.study().unwrap();
+    for config in head.configs.iter_mut().filter(|one| ["one, new", "two"].contains(&&*one.name)) {
+        config.settings.insert("innodb_doublewrite".into(), "OFF".into());
+        if config.name == "one, new" {
+            config.settings.insert("innodb_io_capacity".into(), "9000".into());
+        }
+    }
+    store.write_head(&StudyHead::from(&head)).unwrap();
+    let text = sentence(&shown(directory.path(), &store, None));
+    assert!(
+        text.starts_with("Under read write, “one, new” is 49.70 % faster than two ("),
+        "{text}"
+    );
+    assert!(text.contains("; they differ in innodb_io_capacity. Under write only, "), "{text}");
+    assert!(text.contains(" Otherwise inconclusive: 12 of 24 runs were "), "{text}");
+    let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
+    let verdicts = section(&markup(&page), "verdicts").unwrap();
+    assert!(
+        verdicts.contains("No comparison as a whole came to a verdict. Steps of one factor did: 2"),
+        "{verdicts}"
+    );
+    assert!(verdicts.contains("<details id=\"steps\" open>"), "{verdicts}");
 }

@@ -279,20 +279,21 @@ fn the_flash_of_a_worn_model_is_not_called_the_databases_room() {
 fn a_figure_that_may_not_be_compared_is_drawn_pale_and_says_why() {
     let flagged = Load { warning: LATE, ..load("new", 1, 500.0) };
     let directory = tempfile::tempdir().unwrap();
-    let loads = [flagged, load("base", 1, 400.0)];
+    let loads = [flagged, load("sound", 1, 390.0), load("base", 1, 400.0)];
     let store = store(directory.path(), &loads);
     let written = write(&store, directory.path()).unwrap();
     let html = fs::read_to_string(&written.html).unwrap();
     let data = html.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
     let data: serde_json::Value = serde_json::from_str(data).unwrap();
     let bars = &data["plots"][0]["data"];
-    assert_eq!((&bars[0]["type"], &bars[1]["type"]), (&"bar".into(), &"bar".into()));
+    assert_eq!((&bars[0]["type"], &bars[2]["type"]), (&"bar".into(), &"bar".into()));
     assert_eq!(bars[0]["marker"]["opacity"], serde_json::json!([0.35]));
-    assert_eq!(bars[1]["marker"]["opacity"], serde_json::json!([1.0]));
+    assert_eq!(bars[2]["marker"]["opacity"], serde_json::json!([1.0]));
     let hover = bars[0]["hovertemplate"][0].as_str().unwrap();
     assert!(hover.contains("not comparable: all 3 runs were short of CPU time"), "{hover}");
     let first = &data["plots"].as_array().unwrap().last().unwrap()["data"][0];
-    assert_eq!(first["marker"]["symbol"], "circle-open", "and hollow on the first screen");
+    assert_eq!(first["mode"], "text", "and no point at all on the first screen");
+    assert_eq!(first["text"][0], "not compared: 3 of 6 runs were short of<br>CPU time");
 }
 
 #[test]

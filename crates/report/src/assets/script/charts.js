@@ -23,6 +23,7 @@ function draw(chart) {
     Plotly.purge(element);
     return;
   }
+  setHeight(element, built.height);
   const drawn = Plotly.react(element, built.data, withGestures(built.layout), data.config)
     .then(() => {
       element.dataset.drawn = 'true';
@@ -30,6 +31,13 @@ function draw(chart) {
     })
     .finally(() => drawing.delete(drawn));
   drawing.add(drawn);
+}
+
+// As high as it asks for, and no lower than the page gives it.
+function setHeight(element, height) {
+  element.dataset.height ??= element.style.height;
+  const given = parseFloat(element.dataset.height);
+  element.style.height = height > given ? `${height}px` : element.dataset.height;
 }
 
 // A finger scrolls the page, on a chart as beside it; buttons zoom. A mouse drags a zoom.
@@ -76,14 +84,23 @@ const isNarrow = (element) => element.clientWidth < NARROW;
 // Rows with names and points with words: there name and words stand in lines above the row's point, over the whole width.
 function withWordsAboveRows(element, { data: traces, layout }) {
   if (layout.yaxis?.type !== 'category' || !traces.every((trace) => trace.text)) return { data: traces, layout };
+  const words = (trace, i) => aboveRow(trace.customdata[i], trace.text[i], element.clientWidth);
   const above = (trace) => trace.y.map((name, i) => ({ xref: 'paper', x: 0, xanchor: 'left', y: name, yanchor: 'bottom', yshift: 8,
-    align: 'left', showarrow: false, font: { size: 12, color: colours.ink }, text: aboveRow(trace.customdata[i], trace.text[i], element.clientWidth) }));
+    align: 'left', showarrow: false, font: { size: 12, color: colours.ink }, text: words(trace, i) }));
+  const lines = Math.max(...traces.flatMap((trace) => trace.y.map((_, i) => words(trace, i).split('<br>').length)));
+  const rows = traces.reduce((sum, trace) => sum + trace.y.length, 0);
   return {
-    data: traces.map((trace) => ({ ...trace, mode: 'markers' })),
+    height: AROUND_ROWS + rows * (lines * LINE_OF_WORDS + AROUND_LINES),
+    data: traces.filter((trace) => trace.mode !== 'text').map((trace) => ({ ...trace, mode: 'markers' })),
     layout: { ...layout, margin: { ...layout.margin, t: 24 }, yaxis: { ...layout.yaxis, showticklabels: false },
       annotations: traces.flatMap((trace) => (trace.visible === true ? above(trace) : [])) },
   };
 }
+
+// In pixels: a line of such words, what keeps a point nearer to its own words than to those below, and axis and margins.
+const LINE_OF_WORDS = 15;
+const AROUND_LINES = 18;
+const AROUND_ROWS = 76;
 
 // A character of such a line, in pixels; bold ones are wider.
 const CHARACTER = 7.2;
