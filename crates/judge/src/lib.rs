@@ -4,6 +4,7 @@
 //! Pure functions over stored records; only [`judgement`] and [`trial::measured`] read a store, and nothing asks the
 //! machine. What is not known is absent and never zero.
 
+pub mod delivered;
 mod difference;
 pub mod durability;
 mod expectation;

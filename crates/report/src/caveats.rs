@@ -11,6 +11,7 @@ use assay_study::{Config, Discarded, State, Study, Trial, Warning};
 
 use super::alike;
 use super::format::{figure, list, plural};
+use super::from_memory;
 use super::leading;
 use super::series::Embedded;
 use super::uneven_loss;
@@ -53,6 +54,7 @@ pub(super) fn of_study(
         vec![trial.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
     caveats.extend(alike::sentences(study).into_iter().map(|text| caveat("settings", text)));
+    caveats.extend(from_memory::sentences(study).into_iter().map(|text| caveat("reads", text)));
     caveats.extend(flagged(study));
     caveats.extend(repeated(study));
     let uneven_loss = uneven_loss::sentences(study, judgement);

@@ -25,6 +25,7 @@ mod flagged;
 mod flow;
 mod forest;
 mod format;
+mod from_memory;
 mod headline;
 mod input;
 mod judged;

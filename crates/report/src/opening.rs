@@ -11,6 +11,7 @@ use super::charts::Plot;
 use super::conditions;
 use super::forest;
 use super::format::{plural, threads};
+use super::from_memory;
 use super::headline::headline;
 use super::input::Input;
 use super::judged::Judged;
@@ -86,7 +87,8 @@ fn warnings(study: &Study, judgement: &Judgement, judged: &Judged) -> Vec<String
     let all = leading::answers(study, judgement);
     let lead = leading::leading(study, judgement, &all);
     let uneven_loss = lead.and_then(|one| uneven_loss::sentence(study, one));
-    let more = [uneven_loss, trouble(study)].into_iter().flatten().collect();
+    let more =
+        [from_memory::line(study).or(uneven_loss), trouble(study)].into_iter().flatten().collect();
     [limits(study, judgement, judged), more].concat()
 }
 

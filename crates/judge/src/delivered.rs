@@ -1,0 +1,135 @@
+//! How much of what a database or files read the device delivered. The rest came from memory on the way, the kernel's page
+//! cache first: speed under such reads is not the device's.
+
+use assay_study::metrics::{Metric, metric};
+use assay_study::{Study, Trial};
+
+use super::summary::{Group, groups, result};
+
+/// Fewer bytes a second are no reading that speed hangs on.
+const ASKED_LEAST: f64 = 1e6;
+
+/// A larger share from memory is told.
+const FROM_MEMORY_LEAST_PERCENT: f64 = 10.0;
+
+/// Two configurations whose shares are as far apart compare a disk with memory.
+const APART_LEAST_PERCENT: f64 = 50.0;
+
+/// A configuration of whose reads memory delivered a part worth telling.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FromMemory {
+    /// Name of the configuration.
+    pub config: String,
+    /// The workload under which the share is largest.
+    pub workload: String,
+    /// That share of the bytes read, in percent.
+    pub percent: f64,
+    /// A configuration under the same workload that the device delivered much more to, with the share that memory did.
+    pub unlike: Option<(String, f64)>,
+}
+
+/// Configurations of which memory delivered a part worth telling, in the study's order.
+pub fn from_memory(study: &Study) -> Vec<FromMemory> {
+    let shares: Vec<Share> =
+        groups(study).iter().filter_map(|group| Share::of(study, group)).collect();
+    let configs = study.configs.iter().map(|config| config.name.as_str());
+    let of_config = |config: &str| {
+        let its = shares.iter().filter(|one| one.config == config);
+        let most = its.max_by(|a, b| a.percent.total_cmp(&b.percent))?;
+        let others = shares.iter().filter(|one| one.is_under_the_load_of(most));
+        let least = others.min_by(|a, b| a.percent.total_cmp(&b.percent));
+        let unlike = least.filter(|one| most.percent - one.percent >= APART_LEAST_PERCENT);
+        Some(FromMemory {
+            config: config.to_owned(),
+            workload: most.workload.clone(),
+            percent: most.percent,
+            unlike: unlike.map(|one| (one.config.clone(), one.percent)),
+        })
+    };
+    let told = configs.filter_map(of_config);
+    told.filter(|one| one.percent >= FROM_MEMORY_LEAST_PERCENT).collect()
+}
+
+/// How much of a group's reads memory delivered.
+struct Share {
+    config: String,
+    workload: String,
+    threads: u32,
+    percent: f64,
+}
+
+impl Share {
+    /// Nothing of a group that reads little, or whose device nobody counted.
+    fn of(study: &Study, group: &Group<'_>) -> Option<Share> {
+        let asked = group.figure(asked_bytes_per_s)?.mean;
+        let delivered = group.figure(|trial| figure(trial, metric!("disk_read_bytes_per_s")))?.mean;
+        (asked >= ASKED_LEAST).then_some(Share {
+            config: study.configs.get(group.config)?.name.clone(),
+            workload: study.workloads.get(group.workload)?.name.clone(),
+            threads: group.threads,
+            percent: (100.0 * (1.0 - delivered / asked)).max(0.0),
+        })
+    }
+
+    fn is_under_the_load_of(&self, other: &Share) -> bool {
+        (&self.workload, self.threads) == (&other.workload, other.threads)
+    }
+}
+
+/// What the load read from its files, else what InnoDB did from its own.
+fn asked_bytes_per_s(trial: &Trial) -> Option<f64> {
+    figure(trial, metric!("file_read_bytes_per_s"))
+        .or_else(|| figure(trial, metric!("innodb_data_read_bytes_per_s")))
+}
+
+fn figure(trial: &Trial, metric: &Metric) -> Option<f64> {
+    result(trial, metric.name).filter(|value| value.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_study::{Config, Rig, TrialKey, Workload};
+
+    /// Bytes a second that InnoDB read and that the device delivered.
+    fn study(sides: &[(&str, f64, Option<f64>)]) -> Study {
+        let mut study = Study::default();
+        study.workloads.push(Workload {
+            name: "rw".into(),
+            workload: "rw".into(),
+            data_profile: None,
+            recipe: "oltp_read_write".into(),
+            options: [].into(),
+        });
+        for (name, asked, delivered) in sides {
+            let config = Config { name: (*name).into(), rig: Rig::default(), settings: [].into() };
+            study.configs.push(config);
+            let key =
+                TrialKey { config: (*name).into(), workload: "rw".into(), threads: 4, repeat: 1 };
+            let mut trial = Trial::done(key, &[("innodb_data_read_bytes_per_s", *asked)]);
+            trial
+                .results
+                .extend(delivered.map(|bytes| ("disk_read_bytes_per_s".to_owned(), bytes)));
+            study.trials.push(trial);
+        }
+        study
+    }
+
+    #[test]
+    fn a_disk_beside_memory_is_told_and_a_disk_beside_a_disk_is_not() {
+        let sides = [("fsync", 120e6, Some(0.1e6)), ("direct", 110e6, Some(109e6))];
+        let found = from_memory(&study(&sides));
+        let [one] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((one.config.as_str(), one.percent.round()), ("fsync", 100.0));
+        assert_eq!(one.unlike.as_ref().unwrap().0, "direct");
+        let both = from_memory(&study(&[("a", 120e6, Some(1e6)), ("b", 110e6, Some(1e6))]));
+        assert_eq!(both.len(), 2);
+        assert!(both.iter().all(|one| one.unlike.is_none()), "{both:?}");
+        assert_eq!(from_memory(&study(&[("a", 120e6, Some(119e6)), ("b", 9e6, Some(20e6))])), []);
+    }
+
+    #[test]
+    fn what_nobody_counted_or_hardly_anybody_read_is_not_told() {
+        assert_eq!(from_memory(&study(&[("a", 120e6, None), ("b", 0.2e6, Some(0.0))])), []);
+    }
+}
