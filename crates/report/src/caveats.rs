@@ -148,12 +148,12 @@ fn merged(all: Vec<(&Warning, String)>) -> Option<Caveat> {
     let (worst, _) = all.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
     let text = warning::text(worst);
     let is_alike = all.iter().all(|(one, _)| warning::text(one) == text);
-    let text = match is_alike {
-        true => text,
-        false => format!("{} runs of this kind, the worst: {text}", all.len()),
-    };
-    let mut runs: Vec<String> = all.into_iter().map(|(_, run)| run).collect();
+    let mut runs: Vec<String> = all.iter().map(|(_, run)| run.clone()).collect();
     runs.dedup();
+    let text = match is_alike || runs.len() == 1 {
+        true => text,
+        false => format!("{} runs are flagged for this, the worst: {text}", runs.len()),
+    };
     Some(Caveat { runs, ..caveat("flagged", text) })
 }
 

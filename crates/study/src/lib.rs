@@ -141,8 +141,9 @@ impl Store {
     pub fn open(directory: &Path) -> Result<Store> {
         let path = directory.join(FILE_NAME);
         if is_empty(&path) {
+            let lacks = if path.exists() { "is empty" } else { "is missing" };
             bail!(
-                "{} holds no study: there is no {FILE_NAME}; make one with `assay run PLAN --out {}`",
+                "{} holds no study: {FILE_NAME} {lacks}; make one with `assay run PLAN --out {}`",
                 directory.display(),
                 shell_word(&directory.to_string_lossy())
             );

@@ -363,7 +363,7 @@ fn one_device() -> u32 {
 }
 
 fn is_one_device(devices: &u32) -> bool {
-    *devices <= 1
+    *devices == 1
 }
 
 impl Model {

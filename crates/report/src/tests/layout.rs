@@ -189,7 +189,8 @@ fn flags_of_one_cause_are_one_caveat() {
     let caveats = caveats.split_once("</section>").unwrap().0;
     assert_eq!(caveats.matches("<b>flagged</b>").count(), 1, "{caveats}");
     assert!(
-        caveats.contains("6 runs of this kind, the worst") && caveats.contains("16 % of the CPUs")
+        caveats.contains("6 runs are flagged for this, the worst")
+            && caveats.contains("16 % of the CPUs")
     );
     assert!(caveats.contains("<summary>6 runs</summary>"), "{caveats}");
     let (page, _) = page_of(|position| match position % 2 {

@@ -28,7 +28,9 @@ pub fn arithmetic(check: &Check) -> String {
 pub(super) fn of_sides(sides: &Sides, holds: bool) -> String {
     match sides {
         Sides::Little { busy, threads } => {
-            format!("TPS × mean latency is {busy:.2}, but there were {threads:.0} threads")
+            let sides =
+                format!("TPS × mean latency is {busy:.2}, but there were {threads:.0} threads");
+            if holds { sides } else { format!("{sides}: {}", mismatch(*busy, *threads)) }
         }
         Sides::Recipe { queries_per_transaction, expected } => format!(
             "{queries_per_transaction:.2} queries per transaction, but the workload has {expected:.0}"
@@ -116,6 +118,15 @@ pub struct CheckView {
     arithmetic: String,
 }
 
+/// What it means that busy connections (Little's law) and connections differ.
+fn mismatch(busy: f64, threads: f64) -> String {
+    if busy > threads {
+        return "latencies are too long, or transactions were counted twice".into();
+    }
+    let idle = 100.0 * (1.0 - busy / threads);
+    format!("for {idle:.0} % of the time they waited for the load generator and for no answer")
+}
+
 impl CheckView {
     /// Of a check.
     pub fn of(check: &Check) -> CheckView {
@@ -136,7 +147,11 @@ mod tests {
     fn both_sides_of_the_arithmetic_are_told() {
         assert_eq!(
             told(little(128.0, 7140.0, 28.8, 0.05)),
-            "TPS × mean latency is 205.63, but there were 128 threads"
+            "TPS × mean latency is 205.63, but there were 128 threads: latencies are too long, or transactions were counted twice"
+        );
+        assert_eq!(
+            told(little(8.0, 1000.0, 7.39, 0.05)),
+            "TPS × mean latency is 7.39, but there were 8 threads: for 8 % of the time they waited for the load generator and for no answer"
         );
         assert_eq!(
             told(recipe(18.5, 19.0, 0.05)),

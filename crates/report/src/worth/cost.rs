@@ -9,7 +9,7 @@ use assay_judge::worth::cost::{Bound, Cost};
 use assay_judge::worth::interval::Interval;
 use assay_study::Study;
 
-use super::{BOUNDS, NONE, Table, bounded, bounds, uncosted};
+use super::{BOUNDS, NONE, Table, bounded, bounds, tps_head, uncosted};
 use crate::format::{count, figure};
 use crate::judged::{Judged, OfGroup};
 use crate::tables::{optional, write_row};
@@ -37,17 +37,24 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opt
     notes.extend(judged.assumed());
     notes.extend(judged.lacking());
     notes.extend(uncosted::notes(&judged.uncosted));
-    let columns = COLUMNS.map(|(head, title)| (head.replace('¤', &currency), title)).into();
+    let mut columns: Vec<(String, &'static str)> =
+        COLUMNS.map(|(head, title)| (head.replace('¤', &currency), title)).into();
+    let tps = columns.iter_mut().find(|(head, _)| head == TPS);
+    let of = tps_head(study, costs.iter().map(|one| one.config.as_str()));
+    tps.into_iter().for_each(|(head, _)| head.clone_from(&of));
     Table::of(study, columns, rows.collect(), notes)
 }
 
 /// What "replaces" rests on.
 const REPLACED: &str = "Servers replaced are baseline servers, by the ratio in the verdict; common variation does not widen its interval. A/A runs are not listed.";
 
+/// The head that tells how it was scaled.
+const TPS: &str = "TPS";
+
 /// With the currency in place of `¤`.
 const COLUMNS: [(&str, &str); 8] = [
     ("a server, ¤", "including drives, over all years"),
-    ("TPS", "transactions per second of one server with the full device"),
+    (TPS, "transactions per second of one server with the full device"),
     ("a transaction/s, ¤", "all replicas over all years, per transaction per second"),
     ("drives for a GB, ¤", "price of all replicas' drives per gigabyte of data, after compression"),
     ("servers", "for the target load and data, all replicas"),

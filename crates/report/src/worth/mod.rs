@@ -13,6 +13,7 @@ use assay_study::Study;
 
 use super::format::{figure, threads};
 use super::leading::is_aa_run;
+use super::load::server_scale;
 use crate::words;
 
 /// A table in words, a row for each configuration under each load.
@@ -104,6 +105,16 @@ impl Table {
     }
 }
 
+/// `TPS`, and with what the measured one is multiplied where that is the same for all rows and not 1.
+fn tps_head<'a>(study: &Study, configs: impl Iterator<Item = &'a str>) -> String {
+    let mut scales = configs.filter_map(|config| server_scale(study, config));
+    let first = scales.next().filter(|first| *first != 1.0);
+    match first.filter(|first| scales.all(|one| one == *first)) {
+        Some(scale) => format!("TPS (measured × {})", figure(scale)),
+        None => "TPS".into(),
+    }
+}
+
 /// `write only, 8 threads`.
 fn load(study: &Study, group: &Group<'_>) -> String {
     let workload = study.workloads.get(group.workload).map_or("", |one| one.name.as_str());
@@ -133,8 +144,14 @@ fn bounds(interval: Interval) -> String {
     bounded(interval, figure)
 }
 
+/// Bounds further apart than this say that nothing is known.
+const BOUNDS_APART_MOST: f64 = 100.0;
+
 /// The same with figures of another kind.
 fn bounded(interval: Interval, text: impl Fn(f64) -> String) -> String {
+    if interval.high / interval.low > BOUNDS_APART_MOST {
+        return format!("{}, uncertain by more than {BOUNDS_APART_MOST} times", text(interval.mid));
+    }
     let [low, mid, high] = [interval.low, interval.mid, interval.high].map(text);
     if low == high { mid } else { format!("{mid} ({low}–{high})") }
 }

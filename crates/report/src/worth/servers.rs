@@ -9,7 +9,7 @@ use assay_judge::summary::Group;
 use assay_judge::worth::interval::Interval;
 use assay_study::Study;
 
-use super::{BOUNDS, NONE, Table, bounded, bounds, shown, uncosted};
+use super::{BOUNDS, NONE, Table, bounded, bounds, shown, tps_head, uncosted};
 use crate::format::count;
 use crate::judged::Judged;
 use crate::leading::named;
@@ -34,16 +34,17 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], judged: &Judged) -> Opt
         (*group, fields)
     });
     let notes = notes(judged, &found);
-    Table::of(study, columns(baseline), rows.collect(), notes)
+    let tps = tps_head(study, found.iter().map(|(_, one)| one.config.as_str()));
+    Table::of(study, columns(tps, baseline), rows.collect(), notes)
         .map(Table::without_empty_columns)
         .or_else(|| Table::of_notes(uncosted::notes(&judged.uncosted)))
 }
 
-fn columns(baseline: Option<&str>) -> Vec<(String, &'static str)> {
+fn columns(tps: String, baseline: Option<&str>) -> Vec<(String, &'static str)> {
     let server =
         baseline.map_or_else(String::new, |name| format!(", × a server with {}", named(name)));
     vec![
-        ("TPS".into(), "transactions per second of one server with the full device"),
+        (tps, "transactions per second of one server with the full device"),
         (
             "servers for each 10,000 transactions/s".into(),
             "rounded up: to tenths below ten, else to whole servers",
