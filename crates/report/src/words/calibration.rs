@@ -66,11 +66,11 @@ pub fn expected(found: &Expectation) -> String {
     let Expectation { repeats, deviation_percent, detectable_percent } = found;
     match detectable_percent {
         Some(percent) if *percent > 100.0 => format!(
-            "{repeats} repeats: only differences beyond a factor of {:.1} should be significant (in 4 of 5 studies), if repeats vary by {deviation_percent:.0} %, as is usual on such a machine; set more repeats, or use a quieter machine",
+            "{repeats} repeats can probably see only differences beyond a factor of {:.1} (4 studies of 5 do, if repeats vary by {deviation_percent:.0} %, as is usual on such a machine); set more repeats, or use a quieter machine",
             1.0 + percent / 100.0
         ),
         Some(percent) => format!(
-            "{repeats} repeats: differences of {percent:.0} % or more should be significant (in 4 of 5 studies), if repeats vary by {deviation_percent:.0} %, as is usual on such a machine"
+            "{repeats} repeats can probably see differences above {percent:.0} % (4 studies of 5 do, if repeats vary by {deviation_percent:.0} %, as is usual on such a machine)"
         ),
         None => "1 repeat: intervals come from the seconds of single runs and do not include differences between runs; set repeats = 3 or more for a decision".into(),
     }
@@ -115,7 +115,7 @@ mod tests {
         let of = |repeats, detectable_percent| {
             expected(&Expectation { repeats, deviation_percent: 5.2, detectable_percent })
         };
-        assert!(of(3, Some(17.4)).starts_with("3 repeats: differences of 17 % or more"));
+        assert!(of(3, Some(17.4)).starts_with("3 repeats can probably see differences above 17 %"));
         assert!(of(2, Some(5525.0)).contains("only differences beyond a factor of 56.2"));
         assert!(of(1, None).contains("set repeats = 3 or more"));
     }
