@@ -14,6 +14,7 @@ use assay_pool::control::{self, Request};
 use assay_pool::pools::{self, NewPool};
 use assay_pool::{Layout, OwnCluster, Spec, Watched, figures, locate, programs, watch};
 use assay_ports::rbd::{self, Cluster, ClusterAccess, ImageName, NewImage, PoolIo};
+use assay_ports::waiting::Waiting;
 
 use assay_plan::{Plan, PoolPlace, PoolSpec, PrivateCluster};
 use assay_system::ledger::{Ledger, Made};
@@ -136,8 +137,8 @@ impl RunPool {
         let (pool, data_pool) = (name.to_owned(), new.data_pool());
         let made = RunPool { cluster, access, pool, data_pool, made: Some(new), own: Some(own) };
         made.limit(spec)?;
-        let dirty = "the new pool does not become clean";
-        wait_until(&made.cluster, &made.data_pool, dirty, |pool| pool.is_clean)?;
+        let clean = "the new pool to become clean";
+        wait_until(&made.cluster, &made.data_pool, clean, |pool| pool.is_clean)?;
         Ok(made)
     }
 
@@ -263,20 +264,22 @@ fn restore(cluster: &Cluster, layout: &Layout, data_pool: &str) -> Result<()> {
             log::debug!("store {number}: {error:#}");
         }
     }
-    let down = "a store of the private cluster does not return";
-    wait_until(cluster, data_pool, down, |pool| pool.stores_up >= stores.len() as u64)
+    let up = "the stores of the private cluster to return";
+    wait_until(cluster, data_pool, up, |pool| pool.stores_up >= stores.len() as u64)
 }
 
-/// Waits until a pool's figures are so; `lack` says what they are not.
+/// Waits until a pool's figures are so, which is `what` it waits for.
 fn wait_until(
     cluster: &Cluster,
     data_pool: &str,
-    lack: &str,
+    what: &'static str,
     are_so: impl Fn(&Watched) -> bool,
 ) -> Result<()> {
     let deadline = Instant::now() + SETTLE_PATIENCE;
+    let _waiting = Waiting::on(|| what.to_owned());
     while !are_so(&watch(cluster, data_pool)?) {
-        ensure!(Instant::now() < deadline, "{lack}");
+        let patience = SETTLE_PATIENCE.as_secs();
+        ensure!(Instant::now() < deadline, "waited {patience} s for {what}, in vain");
         std::thread::sleep(ASKED_EVERY);
     }
     Ok(())
