@@ -1,7 +1,7 @@
 //! How a run ends: with its outcome, or with an error and what was measured until then.
 
-use anyhow::Result;
-use assay_load::{Error, Outcome};
+use anyhow::{Error, Result};
+use assay_load::Outcome;
 use parking_lot::Mutex;
 
 use crate::print;
@@ -18,11 +18,14 @@ pub(super) struct Ending {
 impl Ending {
     /// # Errors
     /// The run's, if no event had ended before it.
-    pub(super) fn of(ended: assay_load::Result<Outcome>, broken_off: &BrokenOff) -> Result<Ending> {
+    pub(super) fn of(
+        ended: std::result::Result<Outcome, impl Into<Error>>,
+        broken_off: &BrokenOff,
+    ) -> Result<Ending> {
         match (ended, broken_off.lock().take()) {
             (Ok(outcome), _) => Ok(Ending { outcome, error: None }),
             (Err(error), Some(outcome)) if outcome.events > 0 => {
-                Ok(Ending { outcome, error: Some(error) })
+                Ok(Ending { outcome, error: Some(error.into()) })
             }
             (Err(error), _) => Err(error.into()),
         }
@@ -38,6 +41,6 @@ impl Ending {
             "an error ended the run after {:.1} s; the results are of what was measured until then",
             self.outcome.elapsed_s
         ));
-        Err(error.into())
+        Err(error)
     }
 }

@@ -4,13 +4,14 @@ use std::io::stdout;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use assay_hosts::load::{self, LoadTask};
+use assay_hosts::load::{self, LoadFound, LoadTask};
 use assay_hosts::{Failure, Session};
 use assay_load::sysbench::{CommandLine, Printer};
 use assay_ports::child;
 use assay_system::interrupt::Interrupt;
 use parking_lot::Mutex;
 
+use super::ending::Ending;
 use super::{Screen, write_report};
 use crate::{host_command, print};
 
@@ -40,14 +41,21 @@ pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
         broken_off: Mutex::new(None),
     };
     screen.with_printer(|printer| printer.header(line))?;
-    let found = load::run(&sessions, &task, None, &screen, interrupt.flag())?;
+    let found = load::run(&sessions, &task, None, &screen, interrupt.flag());
     let ended = sessions.into_iter().try_for_each(Session::end);
-    screen.with_printer(|printer| printer.outcome(&found.outcome))?;
+    let (found, hosts, doubt) = match found {
+        Ok(LoadFound { outcome, hosts, doubt }) => (Ok(outcome), hosts, doubt),
+        Err(failure) => (Err(failure), Vec::new(), None),
+    };
+    let ending = Ending::of(found, &screen.broken_off)?;
+    screen.with_printer(|printer| printer.outcome(&ending.outcome))?;
     let (path, seconds) = (line.reporting.json.as_deref(), screen.seconds.lock());
-    write_report(path, &line.endpoint, &found.outcome, &seconds, &found.hosts)?;
+    write_report(path, &line.endpoint, &ending.outcome, &seconds, &hosts)?;
+    let is_forced = ending.outcome.is_forced();
     // Said last: what was measured is kept, whatever may be said against it.
-    found.doubt.map_or(ended, Err)?;
-    Ok(if found.outcome.is_forced() { ExitCode::from(2) } else { ExitCode::SUCCESS })
+    ending.end()?;
+    doubt.map_or(ended, Err)?;
+    Ok(if is_forced { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
 /// A session with each host, all or none.

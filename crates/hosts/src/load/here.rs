@@ -112,7 +112,8 @@ pub fn preflight(
 /// Seconds are counted from `origin`, on a whole second of which the load then begins, or from its beginning where there is none.
 ///
 /// # Errors
-/// The first host that is lost or fails; the load of the others has then ended too.
+/// The first host that is lost or fails; the load of the others has then ended too, and `observer` has got what all that
+/// answered had found until then.
 pub fn run(
     sessions: &[Session],
     task: &LoadTask,
@@ -233,10 +234,12 @@ impl<'a> Running<'a> {
                 self.stop();
             }
         }
-        match self.failure {
-            Some(failure) => Err(failure),
-            None => Ok((self.outcomes.into_iter().flatten().collect(), self.later_s)),
+        let outcomes: Vec<Outcome> = self.outcomes.into_iter().flatten().collect();
+        let Some(failure) = self.failure else { return Ok((outcomes, self.later_s)) };
+        if let Some(outcome) = together(&outcomes) {
+            self.observer.broken_off(&outcome.later(self.later_s));
         }
+        Err(failure)
     }
 
     fn is_overdue(&self) -> bool {
@@ -267,6 +270,10 @@ impl<'a> Running<'a> {
             }
             Ok(Told::Something(LoadTold::Second(second))) => {
                 self.seconds[number].push_back(*second);
+            }
+            // Its failure follows.
+            Ok(Told::Something(LoadTold::BrokenOff(outcome))) => {
+                self.outcomes[number] = Some(*outcome);
             }
             Ok(Told::Done(outcome)) => {
                 self.outcomes[number] = Some(outcome);

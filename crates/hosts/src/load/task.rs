@@ -81,6 +81,8 @@ pub(super) enum LoadTold {
     Window { from_s: f64, to_s: Option<f64> },
     /// A second has ended.
     Second(Box<Second>),
+    /// An error ends the load, which follows: what was measured until then.
+    BrokenOff(Box<Outcome>),
 }
 
 /// Why a load, or the look before it, came to nothing there.

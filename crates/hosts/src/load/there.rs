@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_load::{Endpoint, Observer, Rendezvous, Second, run_together, shortage};
+use assay_load::{Endpoint, Observer, Outcome, Rendezvous, Second, run_together, shortage};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -77,6 +77,10 @@ impl Observer for Teller<'_> {
 
     fn second(&self, second: &Second) {
         self.0.tell(&LoadTold::Second(Box::new(second.clone())));
+    }
+
+    fn broken_off(&self, outcome: &Outcome) {
+        self.0.tell(&LoadTold::BrokenOff(Box::new(outcome.clone())));
     }
 }
 

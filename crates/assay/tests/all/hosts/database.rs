@@ -77,6 +77,18 @@ impl Database {
         self.server.connect().query_first::<u64, _>(sql).unwrap().unwrap()
     }
 
+    /// Ends all connections of the load's account, as a server does that goes down.
+    pub fn cut(&self) {
+        let mut root = self.server.connect();
+        let sql = format!("SELECT id FROM information_schema.processlist WHERE user = '{USER}'");
+        let ids: Vec<u64> = root.query(sql).unwrap();
+        assert!(!ids.is_empty(), "nothing is connected");
+        for id in ids {
+            // One that has ended by itself meanwhile is no error.
+            let _ = root.query_drop(format!("KILL {id}"));
+        }
+    }
+
     /// The words of a load of it, without the command.
     pub fn words(net: &Net, workload: &str) -> Vec<String> {
         let address = [

@@ -190,3 +190,24 @@ fn what_the_server_says_no_to_is_told_with_the_host() {
     assert!(error.contains("cannot connect to"), "{error}");
     net.assert_nothing_left();
 }
+
+#[test]
+fn what_hosts_measured_until_the_server_went_away_is_kept() {
+    let Some(net) = Net::start(2) else { return };
+    let Some(database) = Database::start(&net) else { return };
+    database.fill(&net, &[]);
+    let json = net.world.path("found.json");
+    let json_word = format!("--json={}", json.display());
+    let words = ["--threads=2", "--time=600", "--report-interval=1", &json_word];
+    let child = begin(load(&net, "oltp_point_select", &words));
+    database.cut();
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    assert!(told.contains("the results are of what was measured until then"), "{told}");
+    assert!(told.lines().last().unwrap().contains("lost the server"), "{told}");
+    let found: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(found["outcome"]["interrupted"], true);
+    assert!(found["outcome"]["events"].as_u64() > Some(0), "{found}");
+    net.assert_nothing_left();
+}
