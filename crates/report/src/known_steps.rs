@@ -6,7 +6,7 @@ use assay_judge::{Comparison, Judgement, Step, Word};
 use assay_study::Study;
 
 use super::format::plural;
-use super::headline::single;
+use super::single::single;
 
 /// So many are told one by one.
 const SINGLE: usize = 2;

@@ -56,6 +56,7 @@ mod series;
 mod servers;
 mod several;
 mod sides;
+mod single;
 mod space;
 mod statements;
 mod stored;
