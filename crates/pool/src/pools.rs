@@ -1,5 +1,6 @@
 //! Making pools: replicated ones, and erasure-coded ones with a small replicated pool for what images say of themselves.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
@@ -63,6 +64,55 @@ pub fn delete(cluster: &Arc<Cluster>, new: &NewPool) -> Result<()> {
 /// What the cluster refuses.
 pub fn set_image_option(cluster: &Arc<Cluster>, pool: &str, key: &str, value: &str) -> Result<()> {
     Ok(PoolIo::open(cluster, pool)?.set_metadata(&format!("conf_{key}"), value)?)
+}
+
+/// An option of everybody who opens an image of the pool, as the pool keeps it; nothing where it keeps none.
+///
+/// # Errors
+/// The cluster does not answer.
+pub fn image_option(cluster: &Arc<Cluster>, pool: &str, key: &str) -> Result<Option<String>> {
+    Ok(PoolIo::open(cluster, pool)?.metadata(&format!("conf_{key}"))?)
+}
+
+/// What the cluster tells of how the pool keeps data, by Ceph's names (`osd pool get … all`): its own options, and those of its
+/// erasure-code profile.
+///
+/// # Errors
+/// The cluster does not answer.
+pub fn options(cluster: &Arc<Cluster>, new: &NewPool) -> Result<BTreeMap<String, String>> {
+    let maker = Maker { cluster };
+    let told = maker.ask(json!({
+        "prefix": "osd pool get",
+        "pool": new.data_pool(),
+        "var": "all",
+        "format": "json",
+    }))?;
+    let mut options = kept(&told);
+    if let Some(profile) = options.remove("erasure_code_profile") {
+        let prefix = "osd erasure-code-profile get";
+        let told = maker.ask(json!({ "prefix": prefix, "name": profile, "format": "json" }))?;
+        options.extend(kept(&told));
+    }
+    Ok(options)
+}
+
+/// What a plan can ask for of a pool, and what follows from that.
+const KEPT: [&str; 7] = [
+    "size",
+    "min_size",
+    "k",
+    "m",
+    "erasure_code_profile",
+    "compression_mode",
+    "compression_algorithm",
+];
+
+fn kept(told: &Value) -> BTreeMap<String, String> {
+    let all = told.as_object().into_iter().flatten();
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    all.filter(|(name, _)| KEPT.contains(&name.as_str()))
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect()
 }
 
 impl NewPool {
@@ -209,6 +259,14 @@ impl Maker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_what_a_cluster_tells_that_is_kept_which_a_plan_can_ask_for() {
+        let told = json!({ "pool": "a", "size": 2, "pg_num": 16, "compression_mode": "force" });
+        let kept: Vec<(String, String)> = kept(&told).into_iter().collect();
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(kept, [pair("compression_mode", "force"), pair("size", "2")]);
+    }
 
     #[test]
     fn metadata_bear_the_loss_of_as_many_stores_as_data() {

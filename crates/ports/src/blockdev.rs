@@ -89,6 +89,15 @@ fn with_partitions(system: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(directories)
 }
 
+/// The most that a block device discards at once, in bytes, and 0 of one that takes no discards; nothing where the kernel does not tell
+/// (`queue/discard_max_bytes`, `Documentation/ABI/stable/sysfs-block`).
+#[must_use]
+pub fn discard_max_bytes(device: &Path) -> Option<u64> {
+    let directory = sysfs_directory(std::fs::metadata(device).ok()?.rdev()).ok()?;
+    let disk = if directory.join("partition").is_file() { directory.parent()? } else { &directory };
+    std::fs::read_to_string(disk.join("queue/discard_max_bytes")).ok()?.trim().parse().ok()
+}
+
 /// The directories in `/sys` of the block devices that the one with this directory lies on: the disk of a partition,
 /// the parts of a mapper or RAID.
 #[must_use]

@@ -2,6 +2,7 @@
 //!
 //! A list is written as the kernel writes it, `0-3,8` (`cpuset(7)`, "List format").
 
+use std::collections::BTreeSet;
 use std::io;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -24,6 +25,32 @@ pub fn bind_thread(cpus: &[usize]) -> io::Result<()> {
         return Ok(());
     }
     Ok(sched_setaffinity(None, &set_of(cpus)?)?)
+}
+
+/// What binding a thread to `cpus` comes to: the kernel takes those away that the process may not use, and says nothing as long as one is
+/// left (`sched_setaffinity(2)`). The calling thread stays as it is.
+///
+/// # Errors
+/// As for [`bind_thread`].
+pub fn bound(cpus: &[usize]) -> io::Result<Vec<usize>> {
+    let bind = || bind_thread(cpus).and_then(|()| available());
+    let bound = std::thread::scope(|scope| scope.spawn(bind).join());
+    bound.unwrap_or_else(|_| Err(io::Error::other("the thread that was to be bound has panicked")))
+}
+
+/// The CPUs that any thread of a process may use, ascending (`Cpus_allowed_list` in `/proc/PID/task/TID/status`, `proc(5)`).
+///
+/// # Errors
+/// The process has ended, or the caller may not look at it.
+pub fn allowed_of(pid: u32) -> io::Result<Vec<usize>> {
+    let mut all = BTreeSet::new();
+    for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
+        // A thread may have ended since.
+        let Ok(status) = std::fs::read_to_string(task?.path().join("status")) else { continue };
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        all.extend(parse_list(list.unwrap_or_default())?);
+    }
+    Ok(all.into_iter().collect())
 }
 
 /// Reads a list such as `0-3,8`; an empty text is an empty list.
@@ -63,6 +90,27 @@ fn invalid(message: String) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_a_process_may_run_is_read_back() {
+        let there = available().unwrap();
+        let (last, none) = (&there[there.len() - 1..], CpuSet::MAX_CPU - 1);
+        assert_eq!(bound(last).unwrap(), last);
+        assert_eq!(bound(&[last[0], none]).unwrap(), last, "without a word");
+        assert_eq!(available().unwrap(), there, "the caller stays as it is");
+        let mut sleep = std::process::Command::new("taskset");
+        let list = last[0].to_string();
+        let mut child = sleep.args(["--cpu-list", &list, "sleep", "60"]).spawn().unwrap();
+        let started = std::time::Instant::now();
+        // It is the program that binds itself, some time after it began.
+        while allowed_of(child.id()).unwrap() != last && started.elapsed().as_secs() < 20 {
+            std::thread::yield_now();
+        }
+        let found = allowed_of(child.id()).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found, last);
+    }
 
     #[test]
     fn lists_read_as_the_kernel_writes_them() {

@@ -15,6 +15,7 @@ pub mod filesystem;
 pub mod fuse;
 pub mod lacks;
 pub mod loopdev;
+pub mod made;
 pub mod media;
 pub mod mount_holders;
 pub mod nvme;

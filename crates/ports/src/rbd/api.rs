@@ -108,6 +108,7 @@ functions! {
         rbd_image_options_set_string(ImageOptions, c_int, *const c_char) -> c_int;
         rbd_remove(IoContext, *const c_char) -> c_int;
         rbd_pool_metadata_set(IoContext, *const c_char, *const c_char) -> c_int;
+        rbd_pool_metadata_get(IoContext, *const c_char, *mut c_char, *mut usize) -> c_int;
         rbd_open(IoContext, *const c_char, *mut Image, *const c_char) -> c_int;
         rbd_open_read_only(IoContext, *const c_char, *mut Image, *const c_char) -> c_int;
         rbd_close(Image) -> c_int;

@@ -92,7 +92,43 @@ impl PoolIo {
             }),
         }
     }
+
+    /// What is kept under `key`; nothing where nothing is.
+    ///
+    /// # Errors
+    /// The cluster's error, also of a value that is longer than any option's; [`RbdError::Unhealthy`] if it does not answer.
+    pub fn metadata(&self, key: &str) -> Result<Option<String>, RbdError> {
+        let what = format!("{key} of pool {}", self.pool);
+        let key = key.to_owned();
+        self.within(PATIENCE, &what, move |io| io.metadata_here(&key))
+    }
+
+    fn metadata_here(&self, key: &str) -> Result<Option<String>, RbdError> {
+        let key_text = api::text(key)?;
+        let mut value = [0u8; VALUE_BYTES];
+        let mut length = value.len();
+        // SAFETY: the context is open, the key ends with a zero, and no more than `length` bytes are written.
+        #[allow(unsafe_code)]
+        let answer = unsafe {
+            let get = self.cluster.api.rbd_pool_metadata_get;
+            get(self.handle, key_text.as_ptr(), value.as_mut_ptr().cast(), &raw mut length)
+        };
+        match answer {
+            0.. => {
+                let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
+                Ok(Some(String::from_utf8_lossy(&value[..end]).into_owned()))
+            }
+            _ if errno(answer) == Errno::NOENT => Ok(None),
+            _ => Err(RbdError::Io {
+                what: format!("{key} of {}", self.pool),
+                reason: reason(answer),
+            }),
+        }
+    }
 }
+
+/// Options are numbers and short words.
+const VALUE_BYTES: usize = 4096;
 
 impl Drop for PoolIo {
     fn drop(&mut self) {
