@@ -72,7 +72,7 @@ pub fn sharing(study: &Study, groups: &[Group<'_>]) -> Vec<Sharing> {
 fn is_of_one_kind(study: &Study, one: &Group<'_>, other: &Group<'_>) -> bool {
     let kind = |group: &Group<'_>| {
         let config = study.configs.get(group.config)?;
-        let rig = Rig { servers: None, ..config.rig.clone() };
+        let rig = Rig { servers: None, in_effect: None, ..config.rig.clone() };
         Some((rig, &config.settings))
     };
     (one.workload, one.threads) == (other.workload, other.threads) && kind(one) == kind(other)

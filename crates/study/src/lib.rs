@@ -7,6 +7,7 @@
 mod aggregate;
 mod calibration;
 pub mod effective;
+mod in_effect;
 mod in_use;
 mod judging;
 pub mod metrics;
@@ -37,6 +38,7 @@ pub use aggregate::{Results, over_window, quotients};
 pub use assay_load::PhasePace;
 pub use assay_load::capacity::{Capacity, Found, Objective, Purpose, Tried};
 pub use calibration::{Calibration, Port, TooFast};
+pub use in_effect::{Asked, Differing, InEffect};
 pub use judging::{AskedPair, Judging, MARGIN_PERCENT};
 pub use paper::{Comparison, Paper, Printed};
 pub use phases::{Done, Happened, Happening, Phase};

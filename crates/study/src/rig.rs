@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use assay_base::protection::{PoolCompression, Protection};
 use serde::{Deserialize, Serialize};
 
+use super::in_effect::InEffect;
+
 /// A configuration's rig.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -22,6 +24,9 @@ pub struct Rig {
     /// Nothing in a directory, whose file system was there before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
+    /// How its disk and file system came out, where that was read back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_effect: Option<InEffect>,
     /// How many servers run at once, each on a disk of its own, where that is more than one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers: Option<Servers>,
@@ -183,7 +188,7 @@ pub struct Disk {
     /// What the kernel believes of the device's cache (`queue/write_cache`): `write back` or `write through`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_cache: Option<String>,
-    /// How its file system is mounted, as far as it was asked for; of a directory as the kernel tells it.
+    /// How its file system is mounted: as the kernel tells it, or as it was asked for where that was not read back.
     pub mount_options: Vec<String>,
     /// Bytes that the whole disk is sold with: all of its devices, a model's not divided.
     #[serde(skip_serializing_if = "Option::is_none")]

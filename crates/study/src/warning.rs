@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::in_effect::Differing;
 use super::metrics::{Metric, metric};
 use super::sides::Sides;
 pub use super::unmonitored::{Below, Role, Unmonitored};
@@ -123,6 +124,8 @@ pub enum Warning {
         /// The server's.
         effective: String,
     },
+    /// The machine gave something otherwise than the plan asks for it, whether anything says so or not.
+    GivenDiffers(Differing),
     /// The software drive was not healthy.
     DriveState {
         /// The state's name.

@@ -29,9 +29,9 @@ use assay_judge::expectation;
 use assay_lab::hosts::Ways;
 use assay_lab::rig::existing;
 use assay_lab::run::loads::FromHere;
-use assay_lab::run::{self, Lock, Making, Retry};
+use assay_lab::run::{self, Described, Lock, Making, Retry};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
-use assay_report::words::calibration;
+use assay_report::words::{calibration, warning};
 use assay_study::{Calibration, State, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
@@ -134,6 +134,7 @@ fn run_plan(
     let (store, progress, left) = machines.on_site(making, ways, |site| {
         let described = site.described()?;
         tell_calibration(plan, &described.calibration);
+        tell_differing(&described);
         let mut store = run::open_store(study, &read, &planned, &described)?;
         let progress = ProgressView::new(plan, missing.len(), !args.no_live, interrupt);
         let about = (plan, &described.calibration);
@@ -180,6 +181,15 @@ fn tell_calibration(plan: &Plan, found: &Calibration) {
     print::note(calibration::expected(&expectation(repeats, found)));
     for one in &found.too_fast {
         log::warn!("{}", calibration::too_fast(one));
+    }
+}
+
+/// What the plan asks for and does not get, before anybody waits for it.
+fn tell_differing(described: &Described) {
+    for (config, warnings) in &described.differing {
+        for warning in warnings {
+            log::warn!("configuration {config}: {}", warning::text(warning));
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod drive;
 pub mod existing;
+mod given;
 mod image;
 mod model;
 pub mod page_cache;
@@ -26,8 +27,10 @@ use assay_ports::{blockdev, filesystem, loopdev, program};
 use assay_base::Size;
 use assay_plan::{PoolSpec, RigKind, RigSpec};
 use assay_serve::{Attached, Health, Sizes};
+use assay_study::InEffect;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
+use given::Ground;
 use pool::RunPool;
 use preconditioned::PreconditionedMedia;
 use top_up::TopUp;
@@ -37,6 +40,7 @@ use top_up::TopUp;
 pub struct Rig {
     parts: Vec<Part>,
     is_bare_image: bool,
+    ground: Ground,
     directory: PathBuf,
     description: Vec<(String, String)>,
 }
@@ -82,6 +86,7 @@ impl Rig {
         let mut rig = Rig {
             parts: Vec::new(),
             is_bare_image: spec.kind == RigKind::Pool,
+            ground: Ground::default(),
             directory: directory.to_owned(),
             description: Vec::new(),
         };
@@ -102,6 +107,7 @@ impl Rig {
             RigKind::Pool => rig.add_pool_image(spec, building)?,
         };
         rig.add_file_system(spec, &device, ledger)?;
+        rig.ground.device = Some(device);
         Ok(rig)
     }
 
@@ -115,6 +121,17 @@ impl Rig {
     #[must_use]
     pub fn description(&self) -> &[(String, String)] {
         &self.description
+    }
+
+    /// How pool, disk and file system came out, and what of them is not as `spec` asks.
+    #[must_use]
+    pub fn in_effect(&self, spec: &RigSpec, pool: Option<&RunPool>) -> InEffect {
+        let told = pool.map(RunPool::options).transpose().unwrap_or_else(|error| {
+            log::debug!("the options of the pool are not known: {error:#}");
+            None
+        });
+        let ground = (&self.ground, told.unwrap_or_default());
+        given::in_effect(spec, ground, &self.directory, &self.data_dir())
     }
 
     /// The software drive in it, if there is one.
@@ -231,6 +248,7 @@ impl Rig {
         let backing_id = Some(FileId::named(&image)?);
         let resource = Resource::Loop { backing: image.clone(), backing_id };
         let attached = self.add(ledger, resource, || Ok(loopdev::attach(&image)?))?;
+        self.ground.is_direct = Some(attached.is_direct);
         let direct = if attached.is_direct { "direct I/O" } else { "through the page cache" };
         self.describe("disk", format!("image of {size} on a loop device, {direct}"));
         Ok(attached.device)

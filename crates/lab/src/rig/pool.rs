@@ -4,6 +4,7 @@
 //! Guarantees: a private cluster and all that it holds are gone with the study, however that ends; an image in somebody's
 //! pool is in the ledger before it exists. A run begins with every store up and nothing degraded.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +23,10 @@ use assay_system::resource::Resource;
 
 /// Store sizes and images are whole blocks.
 const BLOCK_BYTES: u64 = 4096;
+
+/// Options of images that limit them (Ceph, "Block Device Configuration Reference").
+pub(super) const IOPS_LIMIT: &str = "rbd_qos_iops_limit";
+pub(super) const BYTES_LIMIT: &str = "rbd_qos_bps_limit";
 
 /// How long stores that were down may take to return and to be restored before a run.
 const SETTLE_PATIENCE: Duration = Duration::from_secs(180);
@@ -152,13 +157,27 @@ impl RunPool {
 
     fn limit(&self, spec: &PoolSpec) -> Result<()> {
         let limits = [
-            ("rbd_qos_iops_limit", spec.image_iops),
-            ("rbd_qos_bps_limit", spec.image_bytes_per_s.map(|size| size.0)),
+            (IOPS_LIMIT, spec.image_iops),
+            (BYTES_LIMIT, spec.image_bytes_per_s.map(|size| size.0)),
         ];
         for (key, limit) in limits.into_iter().filter_map(|(key, limit)| Some((key, limit?))) {
             pools::set_image_option(&self.cluster, &self.pool, key, &limit.to_string())?;
         }
         Ok(())
+    }
+
+    /// How it keeps data, by Ceph's names and as the cluster tells it; nothing of a pool that was there, of which nothing is asked.
+    ///
+    /// # Errors
+    /// The cluster does not answer.
+    pub fn options(&self) -> Result<BTreeMap<String, String>> {
+        let Some(new) = &self.made else { return Ok(BTreeMap::new()) };
+        let mut options = pools::options(&self.cluster, new)?;
+        for key in [IOPS_LIMIT, BYTES_LIMIT] {
+            let told = pools::image_option(&self.cluster, &self.pool, key)?;
+            options.extend(told.map(|told| (key.to_owned(), told)));
+        }
+        Ok(options)
     }
 
     /// Creates the image called `name` of so many bytes; the second part removes it, where deleting the pool does not.

@@ -1,10 +1,15 @@
-//! Settings that a plan asks for and that its server runs without.
+//! What a plan asks for and what its server, its rig and its processes run without.
 
 use std::collections::BTreeMap;
 
 use assay_plan::settings::{Settings, canonical};
-use assay_study::Warning;
 use assay_study::effective::is_as_asked;
+use assay_study::{Differing, InEffect, Warning};
+
+/// A warning for each thing that the machine gave otherwise.
+pub(super) fn of_machine(in_effect: &InEffect, placed: Vec<Differing>) -> Vec<Warning> {
+    in_effect.differing.iter().cloned().chain(placed).map(Warning::GivenDiffers).collect()
+}
 
 /// Returns a warning for each setting whose variable has another value than the plan asks for, and for each line of the
 /// server's log about another setting. Options without a variable are skipped.

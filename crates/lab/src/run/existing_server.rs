@@ -5,6 +5,7 @@ use assay_load::Endpoint;
 
 use super::happenings::Own;
 use super::measure::measure;
+use super::placed::{self, Processes};
 use super::progress::Progress;
 use super::setup::Setup;
 use super::stand::Stand;
@@ -12,8 +13,8 @@ use super::{effective, schedule};
 use crate::monitor::{Followed, Targets};
 use crate::rig::existing::{Existing, Loading};
 use assay_plan::PlannedTrial;
-use assay_study::Outcome;
 use assay_study::metrics::Window;
+use assay_study::{InEffect, Outcome};
 
 /// Makes the run; what was seen until it fails stays in `outcome`.
 ///
@@ -41,6 +42,9 @@ pub(super) fn run(
     existing.restore(&loading, progress)?;
     outcome.variables = variables(existing)?;
     outcome.warnings.extend(effective::warnings(&config.settings, &outcome.variables, Vec::new()));
+    let placed = placed::differing(setup.plan, Processes::default());
+    outcome.facts.extend(placed::facts(&placed));
+    outcome.warnings.extend(effective::of_machine(&InEffect::default(), placed));
     let mut stand = ExistingServer { existing, endpoint: existing.endpoint()? };
     measure(setup, trial, config, &mut stand, progress, outcome).map(drop)
 }

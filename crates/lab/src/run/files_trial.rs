@@ -5,18 +5,20 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use assay_load::{Fileio, fileio};
 
+use super::placed::{self, Processes};
 use super::progress::Progress;
 use super::schedule::{placement, schedule};
 use super::series::{Seconds, of_monitor};
 use super::setup::{ConfigSetup, Setup};
 use super::take_down::{drive_target, take_down};
-use super::{files, fill, others, results, trace, warnings};
+use super::{effective, files, fill, others, results, trace, warnings};
 use crate::monitor::{Monitor, ProcessSnapshot, Targets};
 use crate::rig::pool::RunPool;
 use crate::rig::{Building, Rig};
 use assay_base::clock::now_precisely;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::PlannedTrial;
+use assay_serve::Attached;
 use assay_study::Outcome;
 use assay_study::metrics::Window;
 
@@ -75,6 +77,10 @@ fn on_rig(
     );
     let placed = placement(setup.plan, rig.drive().is_some());
     outcome.facts.extend(placed.into_iter().filter(|(name, _)| name != "server_cpus"));
+    let processes = Processes { server: None, drive: rig.drive().map(Attached::pid) };
+    let placed = placed::differing(setup.plan, processes);
+    outcome.facts.extend(placed::facts(&placed));
+    outcome.warnings.extend(effective::of_machine(&rig.in_effect(&config.rig, pool), placed));
     measure(setup, trial, config, fileio, (rig, pool), progress, outcome)
 }
 

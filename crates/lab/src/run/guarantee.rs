@@ -11,7 +11,7 @@ use assay_models::PAGE_BYTES;
 use assay_base::Size;
 use assay_devices::{CacheName, Preset};
 use assay_plan::{FileSystem, ModelSpec, RigKind, RigSpec};
-use assay_study::{Atomic, Cache, Disk, Media, Worth};
+use assay_study::{Atomic, Cache, Disk, InEffect, Media, Worth};
 
 /// What the software drive writes whole or not at all (`docs/on-media.md`).
 const DRIVE_ATOMIC_BYTES: u64 = 256 << 10;
@@ -27,6 +27,18 @@ pub fn disk(rig: &RigSpec, media: Media, location: &Path) -> Disk {
         kernel_cache: kernel_cache(rig, location),
         mount_options: mount_options(rig, location),
         ..of_model
+    }
+}
+
+/// Puts what was read back from the mounted file system in the place of what was asked for.
+pub(super) fn as_in_effect(disk: &mut Disk, in_effect: &InEffect) {
+    if !in_effect.mount_options.is_empty() {
+        disk.mount_options.clone_from(&in_effect.mount_options);
+    }
+    // `dumpe2fs` tells it of ext4 with bigalloc alone.
+    let cluster = in_effect.made.get("Cluster size").and_then(|text| Size::parse(text).ok());
+    if in_effect.made.contains_key("Filesystem features") {
+        disk.keeps_pages_together = cluster.is_some_and(|size| size.0 >= PAGE_BYTES);
     }
 }
 
@@ -97,7 +109,10 @@ fn keeps_pages_together(rig: &RigSpec) -> bool {
     }
     match rig.file_system.unwrap_or_default() {
         FileSystem::Ext4 => {
-            let has_clusters = rig.mkfs_options.iter().any(|option| option.contains("bigalloc"));
+            let features = rig.mkfs_options.iter().flat_map(|option| option.split([',', ' ']));
+            let has_clusters = features
+                .map(|feature| feature.trim_start_matches("-O"))
+                .any(|feature| feature == "bigalloc");
             // 16 blocks, 64 KiB of the usual ones, where nothing is said.
             has_clusters && cluster_bytes(&rig.mkfs_options).is_none_or(|bytes| bytes >= PAGE_BYTES)
         }
@@ -185,6 +200,28 @@ mod tests {
     }
 
     #[test]
+    fn what_was_read_back_goes_before_what_was_asked_for() {
+        let text = "kind = \"image\"\nsize = \"1G\"\nmount_options = [\"nobarrier\"]\nmkfs_options = [\"-O\", \"bigalloc\"]";
+        let asked = disk(&rig(text), Media::default(), Path::new("/"));
+        assert!(asked.keeps_pages_together && asked.mount_options == ["nobarrier"]);
+        let made = |pairs: &[(&str, &str)]| -> Disk {
+            let made = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+            let mount_options = vec!["barrier".into()];
+            let mut disk = asked.clone();
+            as_in_effect(&mut disk, &InEffect { mount_options, made, ..InEffect::default() });
+            disk
+        };
+        let features = ("Filesystem features", "extent");
+        let plain = made(&[features]);
+        assert!(!plain.keeps_pages_together && plain.mount_options == ["barrier"]);
+        assert!(!made(&[features, ("Cluster size", "8192")]).keeps_pages_together);
+        assert!(made(&[features, ("Cluster size", "16384")]).keeps_pages_together);
+        let mut same = asked.clone();
+        as_in_effect(&mut same, &InEffect::default());
+        assert_eq!(same, asked, "nothing was read back");
+    }
+
+    #[test]
     fn pages_stay_together_where_the_file_system_gives_them_room_in_one_piece() {
         let keeps = |file_system: FileSystem, mkfs: &str, extsize: Option<u64>| {
             keeps_pages_together(&RigSpec {
@@ -202,6 +239,8 @@ mod tests {
             ("-O bigalloc", true),
             ("-O bigalloc -C 8192", false),
             ("-C 16384", false),
+            ("-O ^bigalloc", false),
+            ("-Obigalloc,quota", true),
             ("", false),
         ] {
             assert_eq!(keeps(FileSystem::Ext4, mkfs, None), does, "{mkfs}");

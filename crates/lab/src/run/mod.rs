@@ -26,6 +26,7 @@ mod missing;
 mod others;
 mod own_server;
 mod place;
+mod placed;
 mod progress;
 mod results;
 pub mod room;

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use super::happenings::Own;
 use super::loads::Way;
 use super::measure::measure;
+use super::placed::{self, Processes};
 use super::progress::Progress;
 use super::setup::{ConfigSetup, Setup};
 use super::stand::Stand;
@@ -20,8 +21,9 @@ use crate::rig::server::{self, Server, TcpPort};
 use crate::rig::snapshot::{DATABASE, Request, endpoint};
 use crate::rig::{Building, Rig};
 use assay_plan::{Plan, PlannedTrial};
-use assay_study::Outcome;
+use assay_serve::Attached;
 use assay_study::metrics::Window;
+use assay_study::{Outcome, Warning};
 use assay_system::ledger::Made;
 use assay_system::resource::Resource;
 
@@ -55,7 +57,7 @@ pub(super) fn run(
     for one in &mut standing {
         one.begin_keeping_time(&config)?;
     }
-    tell(setup, &config, &standing, outcome)?;
+    tell(setup, &config, (&standing, pool.as_ref()), outcome)?;
     let measured = load(setup, trial, &config, (&mut standing, pool.as_ref()), progress, outcome);
     let origin = measured.map_err(|error| explain_all(error, &mut standing, &config))?;
     for one in &mut standing {
@@ -159,6 +161,16 @@ impl Standing {
         self.rig.keep_time()
     }
 
+    fn processes(&self) -> Processes {
+        Processes { server: Some(self.server.pid()), drive: self.rig.drive().map(Attached::pid) }
+    }
+
+    /// What the machine gave it otherwise than it was asked for.
+    fn differing(&self, plan: &Plan, config: &ConfigSetup, pool: Option<&RunPool>) -> Vec<Warning> {
+        let placed = placed::differing(plan, self.processes());
+        effective::of_machine(&self.rig.in_effect(&config.rig, pool), placed)
+    }
+
     /// Ends the server; the data are a copy that nobody needs again, and killing is quicker than an orderly end.
     fn kill(self) -> Result<Rig> {
         self.server.kill()?;
@@ -170,7 +182,7 @@ impl Standing {
 fn tell(
     setup: &Setup<'_>,
     config: &ConfigSetup,
-    standing: &[Standing],
+    (standing, pool): (&[Standing], Option<&RunPool>),
     outcome: &mut Outcome,
 ) -> Result<()> {
     let first = standing.first().context("a run without a server")?;
@@ -182,6 +194,14 @@ fn tell(
     outcome.facts.extend(schedule::placement(setup.plan, first.rig.drive().is_some()));
     let said = first.server.adjusted_settings();
     outcome.warnings.extend(effective::warnings(&config.settings, &outcome.variables, said));
+    let of_rigs = standing.iter().flat_map(|one| one.differing(setup.plan, config, pool));
+    for warning in of_rigs {
+        if !outcome.warnings.contains(&warning) {
+            outcome.warnings.push(warning);
+        }
+    }
+    let placed = placed::differing(setup.plan, first.processes());
+    outcome.facts.extend(placed::facts(&placed));
     Ok(())
 }
 

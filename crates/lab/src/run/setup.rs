@@ -9,8 +9,9 @@ use assay_load::Schema;
 
 use super::loads::Loads;
 use super::place::{Held, is_same_device, location_of};
+use super::placed::{self, Processes};
 use super::site::{Described, Making};
-use super::{check, describe, machine};
+use super::{check, describe, effective, guarantee, machine};
 use crate::calibrate::calibrate;
 use crate::rig::existing::Existing;
 use crate::rig::pool::{Clusters, RunPool};
@@ -18,7 +19,8 @@ use crate::rig::server::{self, Binary, Flavour, Wanted};
 use crate::rig::snapshot::Snapshots;
 use crate::rig::{Building, Rig};
 use assay_plan::{PageCompression, Plan, RigKind, RigSpec, Variant, VariantKey};
-use assay_study::Calibration;
+use assay_serve::Attached;
+use assay_study::{Calibration, InEffect, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Ledger, Made};
 use assay_system::resource::Resource;
@@ -40,6 +42,8 @@ pub struct Setup<'a> {
     pub snapshots: Snapshots,
     /// What the machine could show when this was made.
     pub calibration: Calibration,
+    /// How each configuration came out that was tried.
+    tried: Vec<(VariantKey, Tried)>,
     study: PathBuf,
     location: PathBuf,
     // Dropped before the directory that it keeps its data in.
@@ -47,6 +51,14 @@ pub struct Setup<'a> {
     work: Made,
     work_directory: PathBuf,
     _held: Held,
+}
+
+/// How a configuration came out when it was tried.
+#[derive(Debug, Clone, Default)]
+struct Tried {
+    in_effect: InEffect,
+    /// What was not as the plan asks.
+    differing: Vec<Warning>,
 }
 
 /// What a configuration's runs need.
@@ -90,7 +102,7 @@ impl<'a> Setup<'a> {
         settle_on_existing(&mut configs, &ledger)?;
         let clusters = Clusters::start(plan, &work_directory, say)?;
         let snapshots = Snapshots::new(work_directory.clone(), Arc::clone(&ledger));
-        let setup = Setup {
+        let mut setup = Setup {
             plan,
             interrupt,
             loads,
@@ -98,6 +110,7 @@ impl<'a> Setup<'a> {
             configs,
             snapshots,
             calibration,
+            tried: Vec::new(),
             study: study.to_owned(),
             location,
             clusters,
@@ -105,7 +118,7 @@ impl<'a> Setup<'a> {
             work_directory,
             _held: held,
         };
-        setup.try_servers(say)?;
+        setup.tried = setup.try_servers(say)?;
         Ok(setup)
     }
 
@@ -143,14 +156,27 @@ impl<'a> Setup<'a> {
     pub fn described(&self) -> Result<Described> {
         let describe = |name: &String| {
             let its: Vec<_> = self.configs.iter().filter(|(key, _)| key.config == *name).collect();
-            describe::config(self.plan, name, &its, &self.location)
+            let described = describe::config(self.plan, name, &its, &self.location)?;
+            Ok(described.map(|mut config| {
+                config.rig.in_effect = self.tried(name).map(|tried| tried.in_effect.clone());
+                let parts = (config.rig.disk.as_mut(), config.rig.in_effect.as_ref());
+                if let (Some(disk), Some(in_effect)) = parts {
+                    guarantee::as_in_effect(disk, in_effect);
+                }
+                config
+            }))
+        };
+        let differing = |name: &String| {
+            let found = self.tried(name)?.differing.clone();
+            (!found.is_empty()).then(|| (name.clone(), found))
         };
         let names = self.plan.configs.keys();
-        let configs = names.filter_map(|name| describe(name).transpose());
+        let configs = names.filter_map(|name| Result::transpose(describe(name)));
         Ok(Described {
             facts: machine::facts(&self.location, self.has_own_disk()),
             calibration: self.calibration.clone(),
             configs: configs.collect::<Result<_>>()?,
+            differing: self.plan.configs.keys().filter_map(differing).collect(),
             is_on_studys_disk: self.has_own_disk() && is_same_device(&self.study, &self.location),
         })
     }
@@ -173,7 +199,19 @@ impl<'a> Setup<'a> {
         self.configs.values().any(|config| config.existing.is_none())
     }
 
-    fn try_config(&self, config: &ConfigSetup, say: &dyn Fn(&str)) -> Result<()> {
+    /// How a configuration came out that was tried, or one that is built like it.
+    fn tried(&self, name: &str) -> Option<&Tried> {
+        let mut its = self.configs.iter().filter(|(key, _)| key.config == name);
+        its.find_map(|(key, config)| {
+            let is_it = |(other, _): &&(VariantKey, Tried)| {
+                let setup = self.configs.get(other);
+                other == key || setup.is_some_and(|setup| setup.is_built_like(config))
+            };
+            self.tried.iter().find(is_it).map(|(_, tried)| tried)
+        })
+    }
+
+    fn try_config(&self, config: &ConfigSetup, say: &dyn Fn(&str)) -> Result<Tried> {
         let pool = self.pool(&config.rig, 0)?;
         let building = Building {
             drive_cpus: &self.plan.placement.drive_cpus.0,
@@ -183,12 +221,17 @@ impl<'a> Setup<'a> {
             say,
         };
         let mut rig = Rig::build(&config.rig, &self.work_directory.join("trial"), &building)?;
-        if let Some(binary) = &config.binary {
-            self.try_server(binary, config, &rig, say)
-                .map_err(|error| rig.explain(error, &config.rig))?;
-        }
+        let mut differing = match &config.binary {
+            Some(binary) => self
+                .try_server(binary, config, &rig, say)
+                .map_err(|error| rig.explain(error, &config.rig))?,
+            None => self.placed(None, &rig),
+        };
+        let in_effect = rig.in_effect(&config.rig, pool.as_ref());
+        differing.extend(effective::of_machine(&in_effect, Vec::new()));
         rig.take_down()?;
-        pool.map_or(Ok(()), RunPool::remove)
+        pool.map_or(Ok(()), RunPool::remove)?;
+        Ok(Tried { in_effect, differing })
     }
 
     fn try_server(
@@ -197,21 +240,34 @@ impl<'a> Setup<'a> {
         config: &ConfigSetup,
         rig: &Rig,
         say: &dyn Fn(&str),
-    ) -> Result<()> {
+    ) -> Result<Vec<Warning>> {
         server::make_datadir(binary, &config.settings, &rig.data_dir(), say)?;
         let run_dir = self.work_directory.join("run");
         let mut start = server::Start::new(&rig.data_dir(), &run_dir);
         start.settings = config.settings.clone();
+        start.cpus = self.plan.placement.server_cpus.0.clone();
         let resource = Resource::Directory { path: run_dir };
         let (run_dir, server) = self.ledger.make(resource, || server::start(binary, &start))?;
+        let said = server.adjusted_settings();
+        let mut differing = effective::warnings(&config.settings, &server.variables()?, said);
+        differing.extend(self.placed(Some(server.pid()), rig));
         server.kill()?;
-        run_dir.remove()
+        run_dir.remove()?;
+        Ok(differing)
+    }
+
+    /// What is not on the CPUs that the plan asks for, while it runs.
+    fn placed(&self, server: Option<u32>, rig: &Rig) -> Vec<Warning> {
+        let processes = Processes { server, drive: rig.drive().map(Attached::pid) };
+        let placed = placed::differing(self.plan, processes);
+        effective::of_machine(&InEffect::default(), placed)
     }
 
     /// A mount option or a setting that is refused must not be found out an hour into the run. Data profiles change neither,
     /// so each configuration is tried on one.
-    fn try_servers(&self, say: &dyn Fn(&str)) -> Result<()> {
+    fn try_servers(&self, say: &dyn Fn(&str)) -> Result<Vec<(VariantKey, Tried)>> {
         let mut tried: Vec<(&VariantKey, &ConfigSetup)> = Vec::new();
+        let mut found = Vec::new();
         for (key, config) in &self.configs {
             self.interrupt.check()?;
             let is_known = |(other, setup): &(&VariantKey, &ConfigSetup)| {
@@ -219,11 +275,12 @@ impl<'a> Setup<'a> {
             };
             // Somebody else's has been tried when its database was made.
             if config.existing.is_none() && !tried.iter().any(is_known) {
-                self.try_config(config, say).with_context(|| key.to_string())?;
+                let its = self.try_config(config, say).with_context(|| key.to_string())?;
+                found.push((key.clone(), its));
                 tried.push((key, config));
             }
         }
-        Ok(())
+        Ok(found)
     }
 }
 

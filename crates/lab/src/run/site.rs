@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use assay_plan::{Plan, PlannedTrial};
-use assay_study::{Calibration, Config, Outcome};
+use assay_study::{Calibration, Config, Outcome, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,9 @@ pub struct Described {
     pub calibration: Calibration,
     /// Configurations in the plan's order.
     pub configs: Vec<Config>,
+    /// What of each configuration was not as the plan asks when it was tried, by its name.
+    #[serde(default)]
+    pub differing: BTreeMap<String, Vec<Warning>>,
     /// Whether the study is written to the disk that is measured.
     pub is_on_studys_disk: bool,
 }

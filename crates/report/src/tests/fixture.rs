@@ -116,6 +116,7 @@ fn rig(place: usize) -> Rig {
         disk: Some(Disk { media, ..Disk::default() }),
         existing: None,
         file_system: Some(if place == 2 { xfs } else { ext4 }),
+        in_effect: None,
         servers: None,
         server: "MySQL 9.7.0".into(),
         data: Vec::new(),

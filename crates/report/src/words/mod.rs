@@ -8,6 +8,7 @@ pub mod circumstance;
 pub mod durability;
 pub mod endurance;
 pub mod events;
+pub mod given;
 pub mod json;
 pub mod paper;
 pub mod phases;

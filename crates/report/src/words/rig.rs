@@ -1,15 +1,28 @@
 //! A configuration's rig in words, layer by layer.
 
-use super::NONE;
+use super::{NONE, given};
 use assay_base::Size;
 use assay_study::{
     Config, Count, Disk, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Pool,
     PoolCluster, Resource, Restored, RigLayer, Scale, Servers, Study, Tables,
 };
 
-/// Each layer's name and what it is.
+/// Each layer's name and what it is, with what of it is not in effect as the plan asks.
 pub fn layers(config: &Config) -> Vec<(&'static str, String)> {
-    config.rig.layers().iter().map(|layer| (layer.name(), text(layer))).collect()
+    let differing = config.rig.in_effect.iter().flat_map(|one| &one.differing);
+    let told = |layer: &RigLayer| {
+        let remark = match layer {
+            RigLayer::Disk(_) => given::of_disk,
+            RigLayer::FileSystem(_) => given::of_file_system,
+            _ => return text(layer),
+        };
+        let remarks: Vec<String> = differing.clone().filter_map(remark).collect();
+        match remarks.is_empty() {
+            true => text(layer),
+            false => format!("{} ({})", text(layer), remarks.join("; ")),
+        }
+    };
+    config.rig.layers().iter().map(|layer| (layer.name(), told(layer))).collect()
 }
 
 /// What a layer is.
@@ -219,6 +232,7 @@ fn fault(fault: &Fault) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_study::{Asked, Differing, InEffect, Rig};
 
     #[test]
     fn a_drive_is_called_one_and_told_with_both_its_sizes() {
@@ -234,6 +248,28 @@ mod tests {
             disk(&Media::Drive(drive)),
             "software drive of 2G on an image of 1G in /data, zstd in units of 16 KiB"
         );
+    }
+
+    #[test]
+    fn what_is_not_in_effect_stands_where_it_is_asked_for() {
+        let file_system = FileSystem {
+            name: "ext4".into(),
+            mount_options: ["noatime", "nobh"].map(str::to_owned).into(),
+            ..FileSystem::default()
+        };
+        let rig = |differing: Vec<Differing>| Rig {
+            disk: Some(Disk::default()),
+            file_system: Some(file_system.clone()),
+            in_effect: Some(InEffect { differing, ..InEffect::default() }),
+            ..Rig::default()
+        };
+        let told = |differing| {
+            let config = Config { name: "a".into(), rig: rig(differing), settings: [].into() };
+            layers(&config).into_iter().find(|(name, _)| *name == "file system").unwrap().1
+        };
+        let dropped = Differing::new(Asked::MountOption, "nobh", None);
+        assert_eq!(told(vec![dropped]), "ext4, mounted noatime,nobh (not in effect: nobh)");
+        assert_eq!(told(vec![]), "ext4, mounted noatime,nobh");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{reconcile, spoilt, unmonitored};
+use super::{given, reconcile, spoilt, unmonitored};
 use assay_study::{CpuUse, LOSS_PERCENT_MIN, Program, Trial, Warning};
 
 /// So many programs are named.
@@ -107,6 +107,7 @@ fn said(warning: &Warning) -> Cow<'_, str> {
         Warning::SettingDiffers { name, asked, effective } => {
             format!("the server ran with {name} = {effective}, not {asked} as the plan asks")
         }
+        Warning::GivenDiffers(differing) => given::text(differing),
         Warning::DriveState { state } => format!("the drive was {state}"),
         Warning::DriveProblem { problem, is_while_measuring: true } => {
             format!("the drive says: {problem}")

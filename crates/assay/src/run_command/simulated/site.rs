@@ -78,6 +78,7 @@ impl<F: Fn(&Stage<'_>) -> Outcome> Site for SimulatedSite<'_, F> {
             facts: [("host".to_owned(), "simulated".to_owned())].into(),
             calibration,
             configs: self.plan.configs.keys().map(config).collect(),
+            differing: BTreeMap::new(),
             is_on_studys_disk: false,
         })
     }
