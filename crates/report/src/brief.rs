@@ -3,6 +3,7 @@
 use assay_judge::Judgement;
 use assay_study::{State, Study, Trial, Warning};
 
+use super::conditions::Variables;
 use super::format::plural;
 use super::headline::headline;
 use super::judged::Judged;
@@ -10,9 +11,13 @@ use super::opening;
 
 /// The headline; which sides differ in crash safety and which drives are emulated; and in brackets, how many runs it rests
 /// on and how many of them are not sound.
-pub(super) fn brief(study: &Study, judgement: &Judgement, judged: &Judged) -> String {
+pub(super) fn brief(
+    study: &Study,
+    (judgement, judged): (&Judgement, &Judged),
+    variables: &Variables,
+) -> String {
     let limits = opening::limits(study, judgement, judged);
-    let sentences = [vec![headline(study, judgement)], limits].concat();
+    let sentences = [vec![headline(study, judgement, variables)], limits].concat();
     format!("{} ({})", sentences.join(" "), counts(study))
 }
 

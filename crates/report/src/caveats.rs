@@ -9,7 +9,7 @@ use assay_judge::durability::Durability;
 use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{Config, Discarded, State, Study, Trial, Warning};
 
-use super::alike;
+use super::alike::{self, Ran};
 use super::format::{figure, list, plural};
 use super::from_memory;
 use super::leading;
@@ -34,26 +34,27 @@ fn caveat(kind: &'static str, text: String) -> Caveat {
 
 /// All of them, the gravest first, and last those of the page itself.
 pub(super) fn of(
-    study: &Study,
+    ran: Ran<'_>,
     judgement: &Judgement,
     durability: &[Durability],
     series: &Embedded,
 ) -> Vec<Caveat> {
-    let mut caveats = of_study(study, judgement, durability);
+    let mut caveats = of_study(ran, judgement, durability);
     caveats.extend(of_page(series));
     caveats
 }
 
 /// Those of the study, wherever it is shown.
 pub(super) fn of_study(
-    study: &Study,
+    ran: Ran<'_>,
     judgement: &Judgement,
     durability: &[Durability],
 ) -> Vec<Caveat> {
+    let study = ran.study;
     let mut caveats: Vec<Caveat> = of_trials(study, State::Failed, "failed", |trial| {
         vec![trial.reason.clone().unwrap_or_else(|| "no reason was stored".into())]
     });
-    caveats.extend(alike::sentences(study).into_iter().map(|text| caveat("settings", text)));
+    caveats.extend(alike::sentences(ran).into_iter().map(|text| caveat("settings", text)));
     caveats.extend(from_memory::sentences(study).into_iter().map(|text| caveat("reads", text)));
     caveats.extend(flagged(study));
     caveats.extend(repeated(study));

@@ -14,7 +14,9 @@ use assay_judge::power_cuts::PowerCuts;
 use assay_judge::{Comparison, Judgement, Metric, Word};
 use assay_study::{State, Study};
 
+use super::alike::{self, Ran};
 use super::capacity;
+use super::conditions::Variables;
 use super::format::{figure, list, plural, threads};
 use super::known_steps;
 use super::leading::{
@@ -25,8 +27,17 @@ use super::single::single;
 /// So many comparisons of one kind are told one by one.
 const SINGLE: usize = 2;
 
-/// The verdict in a sentence or two.
-pub(super) fn headline(study: &Study, judged: &Judgement) -> String {
+/// The verdict in a sentence or two, behind what ran alike though the plan asks it to differ.
+pub(super) fn headline(study: &Study, judged: &Judgement, variables: &Variables) -> String {
+    let mut told = match judged.trials.is_empty() {
+        true => Vec::new(),
+        false => alike::before_all(Ran { study, variables }),
+    };
+    told.push(answered(study, judged));
+    told.join(" ")
+}
+
+fn answered(study: &Study, judged: &Judgement) -> String {
     let verdict = verdict(study, judged);
     match capacity::objective(study) {
         None => verdict,

@@ -234,8 +234,8 @@ fn told(store: &Store) -> Result<Told> {
 /// # Errors
 /// A store that cannot be read.
 pub fn summary_line(store: &Store) -> Result<String> {
-    let Told { study, judgement, judged, .. } = told(store)?;
-    Ok(words::events::named(&study, brief::brief(&study, &judgement, &judged)))
+    let Told { study, variables, judgement, judged } = told(store)?;
+    Ok(words::events::named(&study, brief::brief(&study, (&judgement, &judged), &variables)))
 }
 
 /// The result as Markdown, as the page offers it for a ticket.
@@ -244,7 +244,8 @@ pub fn summary_line(store: &Store) -> Result<String> {
 /// A store that cannot be read.
 pub fn markdown(store: &Store) -> Result<String> {
     let Told { study, variables, judgement, judged } = told(store)?;
-    let caveats = caveats::of_study(&study, &judgement, &judged.durability);
+    let ran = alike::Ran { study: &study, variables: &variables };
+    let caveats = caveats::of_study(ran, &judgement, &judged.durability);
     let told = markdown::markdown(&study, (&judgement, &judged), &variables, &caveats);
     Ok(words::events::named(&study, told))
 }

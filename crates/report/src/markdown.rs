@@ -28,7 +28,7 @@ pub(super) fn markdown(
     if let Some(question) = &study.question {
         text += &format!("{}\n\n", plain(question));
     }
-    text += &format!("**{}**\n\n", plain(&headline::headline(study, judgement)));
+    text += &format!("**{}**\n\n", plain(&headline::headline(study, judgement, variables)));
     for one in conditions::conditions(study, variables) {
         text += &format!("- {}\n", plain(&one));
     }

@@ -53,7 +53,7 @@ pub(super) fn opening(input: &Input<'_>, plots: &mut Vec<Plot>) -> Opening {
     let all = leading::answers(study, judgement);
     let lead = leading::leading(study, judgement, &all);
     Opening {
-        sentence: headline(study, judgement),
+        sentence: headline(study, judgement, input.variables),
         conditions: conditions::conditions(study, input.variables),
         warnings: warnings(study, judgement, input.judged),
         of: lead.map_or_else(String::new, |one| of(one, input)),

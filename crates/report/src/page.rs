@@ -12,6 +12,7 @@ use assay_judge::reconcile::Pair;
 use assay_study::metrics::{Group as Columns, Window};
 use assay_study::{State, Trial};
 
+use super::alike::Ran;
 use super::capacity;
 use super::charts::{self, Plot};
 use super::compared::compared;
@@ -187,7 +188,8 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
     let several = several::shown(study, input.groups, &mut plots);
     let opening = opening(input, &mut plots);
     let environment = template::environment()?;
-    let caveats = caveats::of(study, input.judgement, &input.judged.durability, &input.series);
+    let ran = Ran { study, variables: input.variables };
+    let caveats = caveats::of(ran, input.judgement, &input.judged.durability, &input.series);
     let page = Page {
         policy: POLICY,
         style: template::STYLE,
@@ -243,12 +245,12 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         plan_toml: &study.plan_toml,
         repeat_command: repeat::command(study),
         trials: view::trials(study),
-        one_line: brief::brief(study, input.judgement, input.judged),
+        one_line: brief::brief(study, (input.judgement, input.judged), input.variables),
         markdown: markdown::markdown(
             study,
             (input.judgement, input.judged),
             input.variables,
-            &caveats::of_study(study, input.judgement, &input.judged.durability),
+            &caveats::of_study(ran, input.judgement, &input.judged.durability),
         ),
         caveats,
         data: json_for_script(&data(input, moments, &plots))

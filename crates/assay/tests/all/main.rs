@@ -37,6 +37,7 @@ mod drive_operated;
 mod drive_repair;
 mod drive_rig;
 mod drive_space;
+mod effective;
 mod encrypted;
 mod errors;
 mod estimate;
