@@ -33,7 +33,7 @@ pub(super) fn in_effect(
 ) -> InEffect {
     let Some(device) = &ground.device else { return of_directory(directory) };
     let kind = spec.file_system.unwrap_or_default();
-    let (mut mount_options, has_defaults) = mount_options(device, directory);
+    let (mount_options, has_defaults) = mount_options(device, directory);
     let made = made::facts(kind.name(), device, directory).unwrap_or_else(|error| {
         log::debug!("how {} was made is not known: {error}", kind.name());
         made::Facts::new()
@@ -43,14 +43,8 @@ pub(super) fn in_effect(
         let told = mount::Told { kind, options: &mount_options, has_defaults };
         differing.extend(mount::differing(&spec.mount_options, &told));
     }
-    let discards = discards(spec, device);
-    if discards.is_some() {
-        // Told as asked, and without effect: as it is of a file system that was mounted without.
-        mount_options.retain(|one| *one != "discard" && !one.starts_with("discard="));
-        mount_options.extend(has_defaults.then(|| "nodiscard".to_owned()));
-        mount_options.sort_unstable();
-    }
-    differing.extend(discards);
+    differing.extend(discards(spec, device));
+    let mount_options = as_if_unasked(mount_options, &differing, has_defaults);
     differing.extend(mkfs::differing(kind, &spec.mkfs_options, &made));
     let is_direct = ground.is_direct != Some(false);
     differing.extend((!is_direct).then(|| Differing::new(Asked::DirectIo, "direct", None)));
@@ -96,6 +90,22 @@ fn discards(spec: &RigSpec, device: &Path) -> Option<Differing> {
     takes_none.then(|| Differing::new(Asked::Discards, asked, None))
 }
 
+/// What a file system tells of an option that its device does not allow, as of one that was mounted without: `discard` stays among the
+/// options, and XFS puts `dax=never` for DAX, of which it tells nothing where nobody asks.
+fn as_if_unasked(told: Vec<String>, differing: &[Differing], has_defaults: bool) -> Vec<String> {
+    let has_no_discards = differing.iter().any(|one| one.what == Asked::Discards);
+    let has_no_dax = differing.iter().any(|one| one.effective.as_deref() == Some("dax=never"));
+    let is_without_effect = |option: &String| {
+        let is_discard = option == "discard" || option.starts_with("discard=");
+        (has_no_discards && is_discard) || (has_no_dax && option == "dax=never")
+    };
+    let kept = told.into_iter().filter(|option| !is_without_effect(option));
+    let instead = (has_no_discards && has_defaults).then(|| "nodiscard".to_owned());
+    let mut all: Vec<String> = kept.chain(instead).collect();
+    all.sort_unstable();
+    all
+}
+
 fn extsize(directory: &Path) -> Option<u64> {
     extents::extent_size_hint(&File::open(directory).ok()?).ok()?.map(u64::from)
 }
@@ -117,6 +127,19 @@ mod tests {
         assert_eq!((none.asked.as_str(), none.effective), ("16K", None));
         let other = hint(Size(16 << 10), Some(4096)).unwrap();
         assert_eq!(other.effective.as_deref(), Some("4K"));
+    }
+
+    #[test]
+    fn options_that_the_device_does_not_allow_are_as_if_nobody_had_asked() {
+        let told = |all: &str| -> Vec<String> { all.split(' ').map(str::to_owned).collect() };
+        let dax = Differing::new(Asked::MountOption, "dax=always", Some("dax=never".into()));
+        let discard = Differing::new(Asked::Discards, "discard", None);
+        let xfs = || told("dax=never inode64 rw");
+        assert_eq!(as_if_unasked(xfs(), &[dax], false), told("inode64 rw"));
+        assert_eq!(as_if_unasked(xfs(), &[], false), xfs(), "asked for and given");
+        let ext4 = || told("discard rw");
+        assert_eq!(as_if_unasked(ext4(), &[discard], true), told("nodiscard rw"));
+        assert_eq!(as_if_unasked(ext4(), &[], true), ext4());
     }
 
     #[test]
