@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_plan::Plan;
+use assay_plan::{Plan, overlay_name};
 use clap::Args;
 
 /// Options that go before what a plan says.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// Directory of the study; results already in it are kept and not repeated [default: the plan's
-    /// name, with -quick added for its quick profile; for the demo assay-demo, or, once that is
+    /// name, with the names of its overlays, and -quick for its quick profile; for the demo assay-demo, or, once that is
     /// finished, assay-demo-2, …]
     #[arg(long, value_name = "STUDY")]
     pub out: Option<PathBuf>,
@@ -22,10 +22,14 @@ pub struct PlanArgs {
 }
 
 impl PlanArgs {
-    /// The study's directory: the one given, else one named after the plan; its two forms are two studies.
-    pub fn study(&self, plan: &Path, is_quick: bool) -> PathBuf {
+    /// The study's directory: the one given, else one named after the plan and its overlays; its two forms are two studies.
+    pub fn study(&self, plan: &Path, overlays: &[PathBuf], is_quick: bool) -> PathBuf {
         self.out.clone().unwrap_or_else(|| {
             let mut name = plan.file_stem().unwrap_or("study".as_ref()).to_owned();
+            for overlay in overlays {
+                name.push("-");
+                name.push(overlay_name(overlay));
+            }
             if is_quick {
                 name.push("-quick");
             }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use assay_plan::{Form, Plan, shipped, trials};
+use assay_plan::{Form, Plan, shipped, shipped_overlays, trials};
 use clap::Args;
 use serde::Serialize;
 
@@ -18,7 +18,8 @@ Examples:
   assay plans                              list them
   assay run disk --location /mnt/new-disk  run one
   assay run stec-2013 --quick              run the quick profile of one
-  assay run stec-2013 --quick --dry-run    list its runs, check this machine")]
+  assay run stec-2013 --quick --dry-run    list its runs, check this machine
+  assay run stec-2013 --overlay production with the binary log, durable")]
 pub struct PlansArgs {
     /// Print JSON
     #[arg(long)]
@@ -50,6 +51,7 @@ pub fn run(args: &PlansArgs) -> Result<ExitCode> {
         print::line(serde_json::to_string(&all)?);
     } else {
         all.iter().for_each(show);
+        show_overlays()?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -65,6 +67,14 @@ fn listed(name: &'static str, form: Form, plan: &Plan) -> Listed {
         seconds_at_most: planned_seconds(plan, trials(plan).len()),
         least_machine: plan.least_machine.clone(),
     }
+}
+
+fn show_overlays() -> Result<()> {
+    print::line("\noverlays, for any plan: assay run PLAN --overlay OVERLAY");
+    for (name, about) in shipped_overlays()? {
+        print::line(format_args!("{name:16}{about}"));
+    }
+    Ok(())
 }
 
 fn show(one: &Listed) {

@@ -150,6 +150,10 @@ fn check_levels(paper: &Paper) -> Result<()> {
         let figure = paper.figure(&level.figure)?;
         let name = level.figure.get_ref();
         ensure!(figure.printed.len() == 1, "`{name}` is not a single number; a level is");
+        if let Some(mean) = &level.mean {
+            let is_above_zero = paper.figure(mean)?.values().first().is_some_and(|one| one.value > 0.0);
+            ensure!(is_above_zero, "`{}` is not a mean above zero", mean.get_ref());
+        }
         match (&level.metric, &level.measured) {
             (Some(_), None) => {}
             (None, Some(measured)) => drop(paper.over_results(measured, &|_| Some(1.0))?),

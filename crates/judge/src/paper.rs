@@ -7,7 +7,7 @@
 
 use serde::Serialize;
 
-use super::papers::{RelativeDifferences, relative_differences};
+use super::papers::{self, RelativeDifferences, relative_differences};
 use assay_study::{Comparison, Printed, State, Store, Study, Workload};
 
 use super::summary::{self, Group};
@@ -204,24 +204,30 @@ fn is_better_higher(metric: &str) -> Option<bool> {
     known.map(|one| one.is_better_higher()).or_else(judged)
 }
 
-/// The study, its runs' results with the percentiles of each kind of statement from when it was sent where `metrics` names
-/// one: those are kept as distributions.
+/// The study, its runs' results with those of `metrics` that are not stored as results: the percentiles of each kind of statement from
+/// when it was sent, which are kept as distributions, and statistics over a run's seconds, such as `sd(tps)`, which are kept as series.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn with_statements<'a>(
+pub fn with_derived<'a>(
     store: &Store,
     mut study: Study,
     metrics: impl IntoIterator<Item = &'a str>,
 ) -> anyhow::Result<Study> {
+    let metrics: Vec<&str> = metrics.into_iter().collect();
     let is_of_statement =
-        |name: &str| matches!(judged::Metric::named(name), Some(judged::Metric::Statement(_)));
-    if !metrics.into_iter().any(is_of_statement) {
-        return Ok(study);
-    }
+        |name: &&str| matches!(judged::Metric::named(name), Some(judged::Metric::Statement(_)));
+    let wants_statements = metrics.iter().any(is_of_statement);
+    let wants_seconds = metrics.iter().any(|name| papers::metric_of_seconds(name).is_some());
     for trial in &mut study.trials {
-        let histograms = store.histograms(trial.id)?;
-        trial.results.extend(statement_percentiles(&histograms));
+        if wants_statements {
+            let histograms = store.histograms(trial.id)?;
+            trial.results.extend(statement_percentiles(&histograms));
+        }
+        if wants_seconds {
+            let table = papers::interval_table(trial, &store.series(trial.id)?);
+            trial.results.extend(papers::over_seconds(&table));
+        }
     }
     Ok(study)
 }

@@ -82,6 +82,22 @@ const SAMPLED: [(Sampled, &Metric); 3] = [
     (Sampled::CpuIdle, metric!("cpu_idle_percent")),
 ];
 
+/// The metric over whose seconds a name such as `sd(tps)` or `mean(tps)` is a statistic.
+#[must_use]
+pub fn metric_of_seconds(name: &str) -> Option<&str> {
+    let inside = name.strip_prefix("sd(").or_else(|| name.strip_prefix("mean("));
+    inside?.strip_suffix(')')
+}
+
+/// Standard deviation and mean of everything sampled, by names such as `sd(tps)` and `mean(tps)`.
+pub fn over_seconds(table: &IntervalTable) -> impl Iterator<Item = (String, f64)> {
+    table.rows.iter().flat_map(|row| {
+        let metric = SAMPLED.iter().find(|(what, _)| *what == row.what).map(|(_, metric)| metric.name);
+        let named = |statistic: &str, value| Some((format!("{statistic}({})", metric?), value));
+        [named("sd", row.sd), named("mean", row.mean)].into_iter().flatten()
+    })
+}
+
 /// The table of a run.
 pub fn interval_table(trial: &Trial, series: &[Series]) -> IntervalTable {
     let window = trial.window.unwrap_or_default();
@@ -128,6 +144,16 @@ mod tests {
         assert_eq!(found.by_threads.len(), 2, "what is zero cannot be measured by");
         assert!((found.mean_percent - 202.45).abs() < 0.01, "{}", found.mean_percent);
         assert_eq!(relative_differences(&[]), None);
+    }
+
+    #[test]
+    fn statistics_over_seconds_have_names() {
+        let rows = vec![samples(Sampled::Throughput, &[90.0, 110.0]).unwrap()];
+        let all: Vec<_> = over_seconds(&IntervalTable { rows, latency_ms_p95: None }).collect();
+        let sd = 200f64.sqrt();
+        assert_eq!(all, [("sd(tps)".into(), sd), ("mean(tps)".into(), 100.0)]);
+        assert_eq!(all.iter().map(|one| metric_of_seconds(&one.0)).last(), Some(Some("tps")));
+        assert_eq!(metric_of_seconds("tps"), None);
     }
 
     #[test]

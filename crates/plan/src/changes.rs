@@ -19,8 +19,13 @@ pub fn changes(before: &str, after: &str) -> Vec<Change> {
     let (Ok(before), Ok(after)) = (before.parse::<Table>(), after.parse::<Table>()) else {
         return Vec::new();
     };
+    between(&before, &after)
+}
+
+/// The keys that differ, in the order of their names.
+pub(super) fn between(before: &Table, after: &Table) -> Vec<Change> {
     let mut found = Vec::new();
-    compare("", Some(&before), Some(&after), &mut found);
+    compare("", Some(before), Some(after), &mut found);
     found.sort_by(|one, other| one.key.cmp(&other.key));
     found
 }

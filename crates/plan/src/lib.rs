@@ -16,6 +16,7 @@ mod media;
 mod model;
 mod noise;
 mod objective;
+mod overlay;
 mod paper;
 mod phases;
 mod pool;
@@ -41,7 +42,7 @@ use serde::{Deserialize, Serialize};
 
 use assay_base::{HostSpec, Value, one_line, text_file};
 use assay_study::prices::Prices;
-use assay_study::{AskedPair, MARGIN_PERCENT, Paper};
+use assay_study::{AskedPair, MARGIN_PERCENT, Overlay, Paper};
 pub use changes::{Change, changes};
 pub use cpu_list::CpuList;
 pub use data_profile::{DataProfile, Load, Variant, VariantKey};
@@ -51,6 +52,7 @@ pub use media::{MediaSpec, Tears};
 pub use model::ModelSpec;
 pub use noise::NoiseFloor;
 pub use objective::ObjectiveSpec;
+pub use overlay::{OVERLAYS, overlay_name, shipped_overlays};
 pub use phases::PhaseSpec;
 pub use pool::{PoolPlace, PoolSpec, PrivateCluster};
 pub use power_cut::PowerCutSpec;
@@ -187,6 +189,9 @@ pub struct Plan {
     /// How `assay powercut` goes about it; runs take no notice of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cut: Option<PowerCutSpec>,
+    /// What `--overlay` merged into its text; runs take no notice of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overlays: Vec<Overlay>,
     /// What is merged into it for its quick profile; gone when a form has been read.
     #[serde(default, skip_serializing)]
     quick: Option<toml::Table>,
@@ -345,7 +350,15 @@ impl Plan {
     /// # Errors
     /// One line: the file, the line in it, what is wrong and the nearest thing that would be right.
     pub fn read(path: &Path, form: Form) -> Result<ReadPlan> {
-        let text = text_of(path)?;
+        Plan::read_with(path, form, &[])
+    }
+
+    /// As [`Plan::read`], with overlays merged over all forms: files, or those that come with Assay, by their names.
+    ///
+    /// # Errors
+    /// As [`Plan::read`]; or one line about an overlay.
+    pub fn read_with(path: &Path, form: Form, overlays: &[PathBuf]) -> Result<ReadPlan> {
+        let text = overlay::merged(text_of(path)?, overlays)?;
         let read = Forms::parse(&text).and_then(|forms| forms.choose(form, text));
         read.with_context(|| path.display().to_string())
     }

@@ -43,12 +43,8 @@ pub(super) fn merged(text: &str, mut quick: Table) -> Result<Plan> {
 }
 
 /// Takes out what a list of `TABLE.NAME` names.
-fn exclude(plan: &mut Table, names: Option<Value>) -> Result<()> {
-    let Some(names) = names else { return Ok(()) };
-    let names: Vec<String> = names
-        .try_into()
-        .map_err(|_| anyhow::anyhow!("exclude is a list of names such as \"workloads.reads\""))?;
-    for name in names {
+pub(super) fn exclude(plan: &mut Table, names: Option<Value>) -> Result<()> {
+    for name in names_of(names)? {
         let found = name.split_once('.').and_then(|(table, entry)| {
             plan.get_mut(table).and_then(Value::as_table_mut)?.remove(entry)
         });
@@ -59,6 +55,28 @@ fn exclude(plan: &mut Table, names: Option<Value>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn names_of(names: Option<Value>) -> Result<Vec<String>> {
+    let Some(names) = names else { return Ok(Vec::new()) };
+    names
+        .try_into()
+        .map_err(|_| anyhow::anyhow!("exclude is a list of names such as \"workloads.reads\""))
+}
+
+/// Takes out of a `[quick]` what the plan under it no longer has.
+pub(super) fn forget_excluded(quick: &mut Table, names: Option<Value>) {
+    for name in names_of(names).unwrap_or_default() {
+        if let Some((table, entry)) = name.split_once('.')
+            && let Some(table) = quick.get_mut(table).and_then(Value::as_table_mut)
+        {
+            table.remove(entry);
+        }
+        if let Some(also) = quick.get_mut("exclude").and_then(Value::as_array_mut) {
+            also.retain(|one| one.as_str() != Some(&name));
+        }
+        exclude_pairs_of(quick, &name);
+    }
 }
 
 /// What somebody else printed of a workload that is not run has nothing to stand beside.
@@ -87,7 +105,8 @@ fn exclude_pairs_of(plan: &mut Table, excluded: &str) {
     }
 }
 
-fn merge(under: &mut Table, over: Table) {
+/// Puts `over` into `under`: tables are joined key by key, all else is replaced.
+pub(super) fn merge(under: &mut Table, over: Table) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
             (Some(Value::Table(below)), Value::Table(above)) => merge(below, above),

@@ -15,6 +15,7 @@ mod data_profiles;
 mod hosts;
 mod noise;
 mod objective;
+mod overlay;
 mod papers;
 mod phases;
 mod pools;

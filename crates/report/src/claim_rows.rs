@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::beside::{Beside, Crossed, Leveled};
+use crate::beside::{Beside, Crossed, Leveled, SharesOfMean};
 use crate::words::paper::{self, ComparedView, remarks};
 use assay_base::text::counted;
 use assay_claims::text;
@@ -86,6 +86,7 @@ pub fn of_level(level: &Leveled) -> Row {
         }
         _ => {}
     }
+    notes.extend(level.shares_of_mean.map(shares_of_mean));
     let shown = |value: f64| format!("{} {}", text::number(value), level.unit);
     Row {
         what: format!("{}, {}", level.config, name(&level.workload, level.data_profile.as_ref())),
@@ -100,6 +101,14 @@ pub fn of_level(level: &Leveled) -> Row {
         ratio: times(level.ratio),
         notes: notes.join("; "),
     }
+}
+
+/// `11.9 % of the mean printed, 4.1 % measured`.
+fn shares_of_mean(shares: SharesOfMean) -> String {
+    let measured = shares
+        .measured_percent
+        .map_or_else(String::new, |percent| format!(", {} % measured", text::number(percent)));
+    format!("{} % of the mean printed{measured}", text::number(shares.printed_percent))
 }
 
 /// From how many threads on one is above another. There is no ratio: thread counts are those that were chosen.

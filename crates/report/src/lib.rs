@@ -151,7 +151,7 @@ pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<
     files::replace(&written.tables.join("latencies.csv"), |file| {
         tables::write_latencies(file, &study, store)
     })?;
-    let printed = beside::with_statements(store, &study)?;
+    let printed = beside::with_derived(store, &study)?;
     let compared = assay_judge::paper::compared_with_paper(&printed);
     let claims = beside::standing(&printed);
     if study.paper.is_some() {

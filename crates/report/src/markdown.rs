@@ -8,7 +8,7 @@ use assay_study::Study;
 use super::caveats::Caveat;
 use super::judged::Judged;
 use super::verdicts::{self, Row};
-use super::{brief, conditions, headline, leading};
+use super::{brief, conditions, headline, leading, words};
 
 /// Comparisons beyond these are left to the page.
 const ROWS_MOST: usize = 40;
@@ -35,6 +35,9 @@ pub(super) fn markdown(
     text += &format!("- {}\n", brief::counts(study));
     if let Some(form) = &study.form {
         text += &format!("- {}\n", plain(form));
+    }
+    for overlay in words::overlay::told(study) {
+        text += &format!("- {}\n", plain(&overlay));
     }
     let mut rows = verdicts::told(study, judgement);
     rows.extend(verdicts::inconclusive(study, judgement));

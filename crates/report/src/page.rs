@@ -54,6 +54,7 @@ struct Page<'a> {
     title: &'a str,
     question: Option<&'a str>,
     form: Option<&'a str>,
+    overlays: Vec<String>,
     /// What a private pool can and cannot show, where there is one.
     pool_scope: Option<&'static str>,
     compared: String,
@@ -199,6 +200,7 @@ pub(super) fn render(input: &Input<'_>, moments: &[Moments]) -> Result<String> {
         title: title(input),
         question: study.question.as_deref(),
         form: study.form.as_deref(),
+        overlays: words::overlay::told(study),
         pool_scope: words::rig::pool_scope(study),
         compared: compared(study),
         notes: input.notes.as_deref(),

@@ -9,7 +9,6 @@ use clap::Args;
 use assay_claims::find;
 use assay_claims::outcome::{self, Outcome, Verdict};
 use assay_claims::paper::Paper;
-use assay_judge::paper::with_statements;
 use assay_report::beside as study;
 
 mod show;
@@ -85,9 +84,7 @@ fn set_beside(args: &ClaimsArgs, directory: &Path) -> Result<()> {
         Some(named) => find::find(named)?,
         None => find::of_study(measured.paper.as_ref())?,
     };
-    let repeated = paper.document.repeated.iter();
-    let metrics = repeated.flat_map(|one| &one.comparisons).map(|one| one.metric.as_str());
-    let measured = with_statements(&store, measured, metrics)?;
+    let measured = study::with_derived_for(&store, measured, &paper)?;
     let beside = study::beside(&paper, &measured)?;
     match args.json {
         true => print::line(serde_json::to_value(BesideView::of(&beside))?),

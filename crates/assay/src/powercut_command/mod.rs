@@ -107,7 +107,7 @@ fn cut(args: &CutArgs) -> Result<ExitCode> {
     let form = if args.quick { Form::Quick } else { Form::Full };
     let mut read = Plan::read(plan, form)?;
     args.over.put_into(&mut read.plan);
-    let study = args.over.study(plan, args.quick);
+    let study = args.over.study(plan, &[], args.quick);
     let configs = match &args.repeat {
         Some(kept) => vec![Kept::new(kept).name()?.0],
         None if args.config.is_empty() => read.plan.power_cut_configs().cloned().collect(),

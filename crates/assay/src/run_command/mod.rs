@@ -46,6 +46,7 @@ use progress::ProgressView;
 Examples:
   assay run disk --location /mnt/new-disk        a built-in plan
   assay run percona-2020 --quick                 another one, its quick profile
+  assay run percona-2020 --overlay production    with the binary log, durable
   assay run plan.toml --out study                run it, or resume it
   assay run plan.toml --out study --dry-run      check it and list its runs
   assay run plan.toml --location /mnt/new-disk   on another disk
@@ -56,6 +57,10 @@ pub struct RunArgs {
     /// Run the plan's quick profile, which checks the setup and shows tendencies within minutes
     #[arg(long)]
     quick: bool,
+    /// Merge a TOML file, or a built-in overlay, over the plan and its quick profile (repeatable;
+    /// `assay plans` lists the built-in ones)
+    #[arg(long, value_name = "OVERLAY")]
+    overlay: Vec<PathBuf>,
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -95,8 +100,8 @@ pub fn run(args: &RunArgs) -> Result<ExitCode> {
 
 fn run_on(machines: &impl Machines, args: &RunArgs) -> Result<ExitCode> {
     let form = if args.quick { Form::Quick } else { Form::Full };
-    let plan = Plan::read(&args.plan, form)?;
-    let study = args.common.over.study(&args.plan, args.quick);
+    let plan = Plan::read_with(&args.plan, form, &args.overlay)?;
+    let study = args.common.over.study(&args.plan, &args.overlay, args.quick);
     run_plan(machines, plan, &study, &args.common)
 }
 

@@ -9,10 +9,10 @@ mod tests;
 
 use anyhow::Result;
 use assay_claims::{find, paper};
-use assay_judge::paper::with_statements as with_statements_of;
+use assay_judge::paper::with_derived as with_derived_of;
 use assay_study::{Store, Study};
 pub use crossover::Crossed;
-pub use study::{Beside, Leveled, beside};
+pub use study::{Beside, Leveled, SharesOfMean, beside};
 
 /// What a study is to the papers that come with Assay, or to the one its plan names.
 #[derive(Debug)]
@@ -41,17 +41,31 @@ pub enum Hint {
     NameClaims(String),
 }
 
-/// The study with what papers compare of kinds of statement among its runs' results, if its plan or its claims ask for any.
+/// The study with everything among its runs' results that its plan or its claims set beside a printed figure, also what no run stores as
+/// a result.
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn with_statements(store: &Store, study: &Study) -> Result<Study> {
-    let own = study.paper.iter().flat_map(|paper| &paper.comparisons).map(|one| &one.metric);
+pub fn with_derived(store: &Store, study: &Study) -> Result<Study> {
+    let own = study.paper.iter().flat_map(|paper| &paper.comparisons).map(|one| one.metric.as_str());
     let found = find::of_study(study.paper.as_ref()).ok();
-    let repeated = found.iter().filter_map(|paper| paper.document.repeated.as_ref());
-    let claimed = repeated.flat_map(|repeated| &repeated.comparisons).map(|one| &one.metric);
-    let names = own.chain(claimed).map(String::as_str);
-    with_statements_of(store, study.clone(), names)
+    with_derived_of(store, study.clone(), own.chain(found.iter().flat_map(metrics)))
+}
+
+/// As [`with_derived`], for these claims whatever the plan of the study names.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn with_derived_for(store: &Store, study: Study, paper: &paper::Paper) -> Result<Study> {
+    with_derived_of(store, study, metrics(paper))
+}
+
+/// The results of a run that claims set beside printed figures.
+fn metrics(paper: &paper::Paper) -> impl Iterator<Item = &str> {
+    let repeated = || paper.document.repeated.iter();
+    let gains = repeated().flat_map(|one| &one.comparisons).map(|one| one.metric.as_str());
+    let levels = repeated().flat_map(|one| &one.levels);
+    gains.chain(levels.filter_map(|level| level.metric.as_deref()))
 }
 
 /// How a study stands to claims; found as `assay claims --study` finds them.

@@ -3,8 +3,10 @@
 //! A model whose parallelism is divided by P does a P-th of the whole device's work a second with a P-th of its
 //! connections, each command in the device's own time (`docs/models.md`). So a rate stands for P times as much of the
 //! whole device with P times the threads, and a response time for the whole device's only where the threads are divided
-//! by P too. A ratio of two configurations of one scale needs neither.
+//! by P too. A ratio of two configurations of one scale needs neither. The standard deviation of a rate stands for neither: parts that vary
+//! by themselves add up by the square root of P, parts that vary together by P.
 
+use assay_judge::papers::metric_of_seconds;
 use assay_study::metrics;
 
 /// Shares of a scale that two may differ by and be the same.
@@ -38,6 +40,9 @@ pub fn whole(
     if is_rate(metric) {
         return Some(measured * scale);
     }
+    if metric_of_seconds(metric).is_some_and(is_rate) {
+        return None;
+    }
     let ([threads], Some(printed)) = (threads, printed_threads) else { return None };
     is_alike(f64::from(printed) / f64::from(*threads), scale).then_some(measured)
 }
@@ -54,6 +59,8 @@ mod tests {
         assert_eq!(whole(10.0, "latency_ms_p95", Some(32.0), &[20], Some(20)), None);
         assert_eq!(whole(10.0, "latency_ms_p95", Some(32.0), &[4, 8], Some(128)), None);
         assert_eq!(whole(10.0, "latency_ms_p95", Some(32.0), &[4], None), None);
+        assert_eq!(whole(10.0, "sd(tps)", Some(32.0), &[4], Some(128)), None);
+        assert_eq!(whole(10.0, "sd(tps)", Some(1.0), &[4], Some(128)), Some(10.0));
         assert_eq!(whole(10.0, "latency_ms_p95", Some(1.0), &[4, 8], None), Some(10.0));
         assert_eq!(whole(10.0, "tps", None, &[4], Some(4)), None, "a scale that nobody kept");
     }

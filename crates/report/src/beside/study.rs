@@ -11,6 +11,7 @@ use crate::words;
 use assay_claims::paper::Paper;
 use assay_claims::repeated::{self, Level, Which};
 use assay_judge::paper::{Compared, ComparedRow, compared_with_paper};
+use assay_judge::papers::metric_of_seconds;
 use assay_study::{State, Study, Trial};
 
 /// A paper beside a study.
@@ -62,9 +63,22 @@ pub struct Leveled {
     pub whole_device: Option<f64>,
     /// That over printed.
     pub ratio: Option<f64>,
+    /// Of a standard deviation: its shares of the mean.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shares_of_mean: Option<SharesOfMean>,
     /// Runs in the mean, and how many of them are flagged.
     #[serde(rename = "runs")]
     pub trials: (usize, usize),
+}
+
+/// A standard deviation as a share of the mean, in percent: comparable whatever the scale of a model, if what varies does so everywhere at
+/// once.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SharesOfMean {
+    /// The printed deviation by the printed mean.
+    pub printed_percent: f64,
+    /// The measured deviation by the mean of the same seconds; nothing where there is none.
+    pub measured_percent: Option<f64>,
 }
 
 /// Sets them side by side.
@@ -191,8 +205,30 @@ fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> R
         parallel_scale: scale,
         whole_device,
         ratio: whole_device.filter(|_| printed != 0.0).map(|whole| whole / printed),
+        shares_of_mean: shares_of_mean(paper, level, printed, &trials)?,
         trials: (trials.len(), flagged),
     })
+}
+
+fn shares_of_mean(
+    paper: &Paper,
+    level: &Level,
+    printed: f64,
+    trials: &[&Trial],
+) -> Result<Option<SharesOfMean>> {
+    let Some(source) = &level.mean else { return Ok(None) };
+    let figure = paper.figure(source)?;
+    let printed_mean = figure.values().first().context("checked when it was read")?.value;
+    let sampled = level.metric.as_deref().and_then(metric_of_seconds);
+    let share = |trial: &&Trial| {
+        let result = |name: String| trial.results.get(&name).copied();
+        let mean = result(format!("mean({})", sampled?)).filter(|mean| *mean > 0.0)?;
+        Some(result(format!("sd({})", sampled?))? / mean * 100.0)
+    };
+    Ok(Some(SharesOfMean {
+        printed_percent: printed / printed_mean * 100.0,
+        measured_percent: mean(trials.iter().filter_map(share)),
+    }))
 }
 
 /// A run's result, or what an expression makes of several, in which rates are of `scale` times the device.
@@ -276,6 +312,7 @@ fn differences(study: &Study, configs: &BTreeSet<&String>) -> Vec<String> {
         }
     }
     differences.extend(study.form.clone());
+    differences.extend(words::overlay::told(study));
     let done = || study.trials.iter().filter(|trial| trial.state == State::Done);
     let flagged = done().filter(|trial| !trial.warnings.is_empty()).count();
     if flagged > 0 {

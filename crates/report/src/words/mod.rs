@@ -10,6 +10,7 @@ pub mod endurance;
 pub mod events;
 pub mod given;
 pub mod json;
+pub mod overlay;
 pub mod paper;
 pub mod phases;
 pub mod power_cuts;

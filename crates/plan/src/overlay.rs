@@ -1,0 +1,130 @@
+//! Overlays: TOML files with keys of a plan, merged over the plan and its quick profile before either is read.
+//!
+//! An overlay has the last word: over the plan's keys, and over those of `[quick]`. The merged text names each overlay with the keys that it
+//! changed, so that a study made with one cannot be taken for one of the plan alone.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use assay_base::suggest::nearest;
+use assay_base::{one_line, text_file};
+use assay_study::{Overlay, OverlayChange};
+use toml::{Table, Value};
+
+use super::changes::between;
+use super::quick::{exclude, forget_excluded, merge};
+
+macro_rules! overlays {
+    ($($name:literal,)+) => {
+        /// The overlays that come with Assay: names and texts.
+        pub const OVERLAYS: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../../plans/overlays/", $name, ".toml"))),)+];
+    };
+}
+
+overlays! {
+    "production",
+    "client-apart",
+    "one-server",
+}
+
+/// The key of a plan's text under which its overlays stand.
+const KEPT: &str = "overlays";
+
+/// The text of a plan with these overlays merged, one after the other; unchanged if there are none.
+///
+/// # Errors
+/// One line: an overlay that cannot be read, is not TOML, or excludes what the plan does not have.
+pub(super) fn merged(text: String, overlays: &[PathBuf]) -> Result<String> {
+    if overlays.is_empty() {
+        return Ok(text);
+    }
+    let mut plan = table(&text)?;
+    for path in overlays {
+        merge_one(&mut plan, path).with_context(|| format!("overlay {}", path.display()))?;
+    }
+    toml::to_string(&plan).context("cannot write the plan with its overlays as TOML")
+}
+
+/// The overlays that come with Assay: name and purpose.
+///
+/// # Errors
+/// None; the tests read them all.
+pub fn shipped_overlays() -> Result<Vec<(&'static str, String)>> {
+    let described = |(name, text): &(&'static str, &str)| {
+        let about = about(&mut table(text)?).context(*name)?;
+        Ok((*name, about.unwrap_or_default()))
+    };
+    OVERLAYS.iter().map(described).collect()
+}
+
+/// The name of an overlay: that of its file without directory and ending.
+#[must_use]
+pub fn overlay_name(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn merge_one(plan: &mut Table, path: &Path) -> Result<()> {
+    let mut overlay = table(&text_of(path)?)?;
+    let about = about(&mut overlay)?;
+    let before = plan.clone();
+    let excluded = overlay.remove("exclude");
+    let quick_of_overlay = overlay.remove("quick");
+    exclude(plan, excluded.clone())?;
+    let quick = plan.get_mut("quick").and_then(Value::as_table_mut);
+    if let Some(quick) = quick {
+        forget_excluded(quick, excluded);
+        merge(quick, overlay.clone());
+    }
+    merge(plan, overlay);
+    merge(plan, quick_of_overlay.map(|quick| ("quick".to_owned(), quick)).into_iter().collect());
+    let told = Overlay { name: overlay_name(path), about, changes: changes(&before, plan) };
+    let told = Value::try_from(told).context("cannot be written into the plan")?;
+    match plan.get_mut(KEPT).and_then(Value::as_array_mut) {
+        Some(all) => all.push(told),
+        None => drop(plan.insert(KEPT.into(), Value::Array(vec![told]))),
+    }
+    Ok(())
+}
+
+/// Its purpose, taken out of it: the one key that a plan does not have.
+fn about(overlay: &mut Table) -> Result<Option<String>> {
+    let about = overlay.remove("about");
+    about.map(Value::try_into).transpose().context("about is a line of text")
+}
+
+/// The keys of the full form that differ, in the order of their names.
+fn changes(before: &Table, after: &Table) -> Vec<OverlayChange> {
+    let form = |plan: &Table| -> Table {
+        let keys = plan.iter().filter(|(key, _)| !["quick", KEPT].contains(&key.as_str()));
+        keys.map(|(key, value)| (key.clone(), value.clone())).collect()
+    };
+    let all = between(&form(before), &form(after)).into_iter();
+    all.map(|one| OverlayChange { key: one.key, before: one.before, after: one.after }).collect()
+}
+
+fn table(text: &str) -> Result<Table> {
+    text.parse().map_err(|error| anyhow::Error::msg(one_line(&error, text)))
+}
+
+/// The text of a file, or of an overlay that comes with Assay and has that name.
+fn text_of(path: &Path) -> Result<String> {
+    let named = path.to_str().unwrap_or_default();
+    if !path.is_file() {
+        if let Some((_, text)) = OVERLAYS.iter().find(|(name, _)| *name == named) {
+            return Ok((*text).to_owned());
+        }
+        if !named.contains(['/', '.']) {
+            let names = OVERLAYS.iter().map(|(name, _)| *name);
+            let known = match nearest(named, names.clone()) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => format!(
+                    "there are {}; or name a TOML file",
+                    names.collect::<Vec<_>>().join(", ")
+                ),
+            };
+            anyhow::bail!("there is no such overlay; {known}");
+        }
+    }
+    text_file::read(path, "overlay")
+}
