@@ -151,7 +151,8 @@ fn check_levels(paper: &Paper) -> Result<()> {
         let name = level.figure.get_ref();
         ensure!(figure.printed.len() == 1, "`{name}` is not a single number; a level is");
         if let Some(mean) = &level.mean {
-            let is_above_zero = paper.figure(mean)?.values().first().is_some_and(|one| one.value > 0.0);
+            let is_above_zero =
+                paper.figure(mean)?.values().first().is_some_and(|one| one.value > 0.0);
             ensure!(is_above_zero, "`{}` is not a mean above zero", mean.get_ref());
         }
         match (&level.metric, &level.measured) {

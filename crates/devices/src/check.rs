@@ -6,6 +6,7 @@ use assay_drive::{BLOCK_BYTES, Codec};
 
 use super::document::{Capacity, Document, Engine, Flash, Host, Kind};
 use super::fault;
+use super::mirror;
 
 /// What a preset may say of worth.
 pub const WORTH: &[&str] = &[
@@ -56,12 +57,13 @@ pub fn check(document: &Document) -> Result<()> {
         Kind::Rotating => rotating(document),
         Kind::Volume => volume(document),
         Kind::Network => network(document),
+        Kind::Mirror => document.mirror.as_ref().map_or(Ok(()), mirror::check),
     }
 }
 
 /// Every kind has its own sections, and no others.
 fn sections(document: &Document) -> Result<()> {
-    use Kind::{Nand, Network, Rotating, Volume};
+    use Kind::{Mirror, Nand, Network, Rotating, Volume};
     let kind = document.kind;
     for (name, is_there, needs, may_have) in [
         ("capacity", document.capacity.is_some(), &[Nand, Rotating, Volume][..], &[][..]),
@@ -72,6 +74,7 @@ fn sections(document: &Document) -> Result<()> {
         ("array", document.array.is_some(), &[Rotating], &[]),
         ("volume", document.volume.is_some(), &[Volume], &[]),
         ("network", document.network.is_some(), &[Network], &[]),
+        ("mirror", document.mirror.is_some(), &[Mirror], &[]),
     ] {
         let needed = needs.contains(&kind);
         let kind = kind.name();

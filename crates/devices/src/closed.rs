@@ -228,6 +228,18 @@ pub fn network(
     behind.into_iter().map(through).collect()
 }
 
+/// What a mirror makes of the figures of one side: as many times its reads, its writes, its latencies.
+#[must_use]
+pub fn mirror(sides: u32, side: Vec<Closed>) -> Vec<Closed> {
+    let times = |closed: &Closed| match closed.name {
+        "random_read_per_s" | "read_bytes_per_s" => f64::from(sides),
+        _ => 1.0,
+    };
+    side.into_iter()
+        .map(|closed| Closed { value: closed.value * times(&closed), ..closed })
+        .collect()
+}
+
 /// What a block takes on media, with its header and its table.
 fn stored_bytes(ratio: Option<f64>) -> f64 {
     ratio.map_or((BLOCK_BYTES + RECORD_OVERHEAD_BYTES) as f64, |ratio| BLOCK_BYTES as f64 / ratio)

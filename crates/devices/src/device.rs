@@ -5,6 +5,7 @@ use assay_models::WriteCache;
 
 use super::closed::{self, Closed, Conditions};
 use super::document::Kind;
+use super::mirror::Mirrored;
 use super::nand::Nand;
 use super::network::{self, Network};
 use super::preset::Preset;
@@ -23,6 +24,8 @@ pub enum Device {
     Volume(Box<Paid>),
     /// Another device behind a network.
     Network(Box<Remote>),
+    /// Several flash devices that hold the same data.
+    Mirror(Box<Mirrored>),
 }
 
 /// A device behind a network.
@@ -67,6 +70,7 @@ impl Device {
             Kind::Rotating => Device::Rotating(Box::new(Disks::new(preset, scale)?)),
             Kind::Volume => Device::Volume(Box::new(Paid::new(preset, scale)?)),
             Kind::Network => Device::Network(Box::new(Remote::new(preset, scale)?)),
+            Kind::Mirror => Device::Mirror(Box::new(Mirrored::new(preset, scale)?)),
         })
     }
 
@@ -76,6 +80,7 @@ impl Device {
         match self {
             Device::Nand(nand) => Some(nand),
             Device::Network(remote) => remote.over.nand(),
+            Device::Mirror(mirror) => Some(&mirror.side),
             Device::Rotating(_) | Device::Volume(_) => None,
         }
     }
@@ -88,6 +93,7 @@ impl Device {
             Device::Rotating(disks) => disks.geometry.capacity_bytes(),
             Device::Volume(paid) => paid.user_bytes,
             Device::Network(remote) => remote.over.user_bytes(),
+            Device::Mirror(mirror) => mirror.side.user_bytes,
         }
     }
 
@@ -105,6 +111,7 @@ impl Device {
             Device::Rotating(disks) => disks.geometry.cache,
             Device::Volume(_) => WriteCache::Writethrough,
             Device::Network(remote) => remote.over.cache(),
+            Device::Mirror(mirror) => mirror.side.cache,
         }
     }
 
@@ -122,6 +129,7 @@ impl Device {
             Device::Rotating(disks) => &disks.obtained,
             Device::Volume(paid) => &paid.obtained,
             Device::Network(remote) => &remote.obtained,
+            Device::Mirror(mirror) => &mirror.side.obtained,
         }
     }
 
@@ -145,6 +153,10 @@ impl Device {
             Device::Network(remote) => {
                 let behind = remote.over.closed(&remote.preset, conditions)?;
                 Ok(closed::network(preset, &remote.network.link, behind, conditions))
+            }
+            Device::Mirror(mirror) => {
+                let side = closed::nand(&mirror.preset, &mirror.side, conditions)?;
+                Ok(closed::mirror(mirror.sides, side))
             }
         }
     }

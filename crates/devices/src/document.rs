@@ -17,7 +17,7 @@ pub struct Document {
     pub title: String,
     /// What is worth knowing.
     pub about: String,
-    /// How large it is; of kind `network` as what lies behind.
+    /// How large it is; of kinds `network` and `mirror` as what lies behind.
     pub capacity: Option<Capacity>,
     /// Flash, of kind `nand`.
     pub flash: Option<Flash>,
@@ -33,6 +33,8 @@ pub struct Document {
     pub volume: Option<Volume>,
     /// What lies between, of kind `network`.
     pub network: Option<Network>,
+    /// What holds the same data more than once, of kind `mirror`.
+    pub mirror: Option<Mirror>,
     /// What completed writes survive.
     #[serde(default)]
     pub guarantees: Guarantees,
@@ -59,6 +61,8 @@ pub enum Kind {
     Volume,
     /// Another device behind a network.
     Network,
+    /// Several flash devices that hold the same data.
+    Mirror,
 }
 
 impl Kind {
@@ -70,6 +74,7 @@ impl Kind {
             Kind::Rotating => "rotating",
             Kind::Volume => "volume",
             Kind::Network => "network",
+            Kind::Mirror => "mirror",
         }
     }
 }
@@ -218,6 +223,16 @@ pub struct Network {
     pub data_pieces: Option<Figure<u32>>,
     /// Pieces of parity beside them.
     pub parity_pieces: Option<Figure<u32>>,
+}
+
+/// Devices that hold the same data, see [`assay_models::Mirror`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mirror {
+    /// The preset of each side, one of ours.
+    pub over: Figure<String>,
+    /// How many there are.
+    pub sides: Figure<u32>,
 }
 
 /// A codec, by name.

@@ -8,7 +8,7 @@ use assay_drive::{Disk, Drive, DriveError, DriveOptions, Guarantees, Policy};
 use assay_models::nand::{Flash, Host};
 use assay_models::rotating::Rotating;
 use assay_models::volume::Volume;
-use assay_models::{Clock, Inside, Modelled, Observer, Tearing, Timing};
+use assay_models::{Clock, Inside, Mirror, Modelled, Observer, Tearing, Timing};
 
 use super::device::Device;
 use super::fault::Fault;
@@ -85,7 +85,8 @@ impl Builder<'_> {
             drive: None,
         };
         match device {
-            Device::Nand(nand) => self.flash(media, nand),
+            Device::Nand(nand) => self.flash(media, nand, 1),
+            Device::Mirror(mirror) => self.flash(media, &mirror.side, mirror.sides),
             Device::Rotating(disks) => {
                 let timing = Rotating::new(disks.geometry, SEED)?;
                 Ok(plain(Box::new(timing), disks.geometry.cache.is_volatile()))
@@ -101,9 +102,13 @@ impl Builder<'_> {
         }
     }
 
-    fn flash(&self, media: Arc<dyn Disk>, nand: &Nand) -> Result<Layer> {
+    /// Flash of so many sides: their translation layers do the same at the same times, so one drive stands in for all of them.
+    fn flash(&self, media: Arc<dyn Disk>, nand: &Nand, sides: u32) -> Result<Layer> {
         let below = media.guarantees();
-        let timing = self.fault().part(Box::new(Flash::new(nand.geometry)));
+        // Not by the stripe, which decides the die: each side would then read half of its dies.
+        let turn_bytes = nand.geometry.stripe_bytes() * nand.geometry.dies();
+        let flash = || Flash::new(nand.geometry);
+        let timing = self.fault().part(Box::new(Mirror::new(sides, turn_bytes, flash)));
         let flash = Modelled::new(media, self.time(), timing, below);
         let tears = self.tears || self.fault().tears;
         // What tears must lose what it did not force, whatever the device has for its memory.
@@ -114,7 +119,8 @@ impl Builder<'_> {
             true => Arc::new(Tearing::new(Arc::clone(&drive))),
             false => Arc::clone(&drive) as _,
         };
-        let timing = self.fault().part(Box::new(Host::new(nand.limits)));
+        let host = || Host::new(nand.limits);
+        let timing = self.fault().part(Box::new(Mirror::new(sides, turn_bytes, host)));
         let volatile_cache = nand.cache.is_volatile();
         Ok(Layer { below, timing, volatile_cache, drive: Some(drive) })
     }

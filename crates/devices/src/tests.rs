@@ -265,3 +265,38 @@ fn less_than_a_drive_can_be_is_refused_with_what_would_do() {
     }
     assert!(refused >= 5, "{refused}");
 }
+
+#[test]
+fn a_mirrored_pair_reads_twice_as_much_as_a_card_and_writes_as_much() {
+    let closed = |name: &str| {
+        let preset = Preset::find(name).unwrap();
+        let device = Device::new(&preset, Scale { capacity: 100.0, parallel: 4.0 }).unwrap();
+        (device.user_bytes(), device.closed(&preset, Conditions::default()).unwrap())
+    };
+    let ((bytes, card), (pair_bytes, pair)) = (closed("s1120-800"), closed("s1120-800x2-r1"));
+    assert_eq!(bytes, pair_bytes, "both sides hold the same");
+    let times: Vec<_> =
+        card.iter().zip(&pair).map(|(card, pair)| (card.name, pair.value / card.value)).collect();
+    assert_eq!(
+        times,
+        [
+            ("read_latency_us", 1.0),
+            ("write_latency_us", 1.0),
+            ("random_read_per_s", 2.0),
+            ("random_write_per_s", 1.0),
+            ("read_bytes_per_s", 2.0),
+            ("write_bytes_per_s", 1.0),
+        ]
+    );
+}
+
+#[test]
+fn a_mirror_of_what_is_no_flash_or_no_mirror_is_refused() {
+    let pair = "s1120-800x2-r1";
+    let disks = refused(pair, "value = \"s1120-800\"", "value = \"sas15k-r10x6\"");
+    assert!(disks.contains("of kind rotating; mirrors of flash alone"), "{disks}");
+    let one = refused(pair, "sides = { value = 2", "sides = { value = 1");
+    assert_eq!(one, "mirror.sides is 1; give a number from 2 to 8");
+    let file = refused(pair, "value = \"s1120-800\"", "value = \"./s1120.toml\"");
+    assert!(file.contains("which is a file"), "{file}");
+}

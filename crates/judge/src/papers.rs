@@ -92,7 +92,8 @@ pub fn metric_of_seconds(name: &str) -> Option<&str> {
 /// Standard deviation and mean of everything sampled, by names such as `sd(tps)` and `mean(tps)`.
 pub fn over_seconds(table: &IntervalTable) -> impl Iterator<Item = (String, f64)> {
     table.rows.iter().flat_map(|row| {
-        let metric = SAMPLED.iter().find(|(what, _)| *what == row.what).map(|(_, metric)| metric.name);
+        let metric =
+            SAMPLED.iter().find(|(what, _)| *what == row.what).map(|(_, metric)| metric.name);
         let named = |statistic: &str, value| Some((format!("{statistic}({})", metric?), value));
         [named("sd", row.sd), named("mean", row.mean)].into_iter().flatten()
     })

@@ -11,6 +11,7 @@ mod clock;
 pub mod in_hand;
 mod inside;
 mod meter;
+mod mirror;
 mod modelled;
 pub mod nand;
 pub mod network;
@@ -33,6 +34,7 @@ pub mod volume;
 
 pub use clock::{Clock, VirtualClock};
 pub use inside::{Inside, WriteCache};
+pub use mirror::Mirror;
 pub use modelled::Modelled;
 pub use packed::PackedDisk;
 pub use precondition::{

@@ -17,7 +17,12 @@ pub(super) fn fill_in(plan: &mut Plan) -> Result<()> {
         return Ok(());
     };
     let mut filled = assay_claims::beside(named).context("paper")?;
-    keep_own(&mut filled, plan.workloads.keys().collect());
+    let (workloads, profiles) = (&plan.workloads, &plan.data_profiles);
+    keep_own(&mut filled, |printed| {
+        let profile = printed.data_profile.as_ref();
+        workloads.contains_key(&printed.workload)
+            && profile.is_none_or(|name| profiles.contains_key(name))
+    });
     let says_nothing = paper.title.is_empty() && paper.comparisons.is_empty();
     ensure!(
         says_nothing || *paper == filled,
@@ -27,13 +32,12 @@ pub(super) fn fill_in(plan: &mut Plan) -> Result<()> {
     Ok(())
 }
 
-/// Leaves out what is printed for workloads of another form of the plan: a quick profile has other rates. Where nothing would be
-/// left, a name is wrong, and the check says which.
-fn keep_own(paper: &mut Paper, workloads: Vec<&String>) {
+/// Leaves out what is printed for workloads and data profiles of another form of the plan: a quick profile has other rates, an overlay may
+/// exclude data profiles. Where nothing would be left, a name is wrong, and the check says which.
+fn keep_own(paper: &mut Paper, is_own: impl Fn(&Printed) -> bool) {
     for comparison in &mut paper.comparisons {
-        let is_own = |printed: &Printed| workloads.contains(&&printed.workload);
-        if comparison.printed.iter().any(is_own) {
-            comparison.printed.retain(is_own);
+        if comparison.printed.iter().any(&is_own) {
+            comparison.printed.retain(&is_own);
         }
     }
 }

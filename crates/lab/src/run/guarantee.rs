@@ -80,8 +80,14 @@ fn of_model(model: &ModelSpec) -> Disk {
     }
 }
 
-/// The device that stores: behind a network the one there.
+/// The device that stores: behind a network the one there, of a mirror a side, with what the mirror says of its own worth.
 fn behind(preset: &Preset) -> Preset {
+    if let Some(mirror) = &preset.document.mirror
+        && let Ok(mut side) = Preset::find(&mirror.over.value)
+    {
+        side.document.worth.extend(preset.document.worth.clone());
+        return side;
+    }
     let over = preset.document.network.as_ref().and_then(|network| {
         let over = Preset::find(&network.over.value).ok()?;
         Some(behind(&over))

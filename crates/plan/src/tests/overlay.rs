@@ -6,7 +6,8 @@ use super::super::overlay::merged as lie_over;
 use super::super::shipped::PLANS;
 use super::*;
 
-const QUICK: &str = "[quick]\nseconds = 2\nexclude = [\"configs.zlib\"]\n[quick.settings]\nsync_binlog = 0\n";
+const QUICK: &str =
+    "[quick]\nseconds = 2\nexclude = [\"configs.zlib\"]\n[quick.settings]\nsync_binlog = 0\n";
 
 fn over(text: &str, overlay: &str) -> Result<String> {
     let directory = tempfile::tempdir()?;
@@ -35,7 +36,8 @@ fn an_overlay_has_the_last_word_in_every_form() {
 
 #[test]
 fn what_an_overlay_changed_is_kept_in_the_text() {
-    let merged = over(PLAN, "about = \"why\"\nseconds = 3\nexclude = [\"configs.zlib\"]\n").unwrap();
+    let merged =
+        over(PLAN, "about = \"why\"\nseconds = 3\nexclude = [\"configs.zlib\"]\n").unwrap();
     let plan = Plan::parse(&merged).unwrap();
     let [overlay] = plan.overlays.as_slice() else { panic!("{:?}", plan.overlays) };
     assert_eq!((overlay.name.as_str(), overlay.about.as_deref()), ("mine", Some("why")));
@@ -44,8 +46,7 @@ fn what_an_overlay_changed_is_kept_in_the_text() {
         before: Some(before.into()),
         after: after.map(str::to_owned),
     };
-    let expected =
-        [change("configs.zlib", "a table", None), change("seconds", "10", Some("3"))];
+    let expected = [change("configs.zlib", "a table", None), change("seconds", "10", Some("3"))];
     assert_eq!(overlay.changes, expected);
     let twice = over(&merged, "seconds = 4\n").unwrap();
     let plan = Plan::parse(&twice).unwrap();
@@ -69,9 +70,8 @@ fn an_overlay_that_is_wrong_is_named_with_what_to_do() {
     assert!(refused("exclude = [\"configs.zlob\"]\n").contains("exclude names `configs.zlob`"));
     assert!(refused("about = 3\n").contains("about is a line of text"));
     assert!(refused("seconds = \n").contains("overlay "), "{}", refused("seconds = \n"));
-    let named = |name: &str| {
-        format!("{:#}", lie_over(PLAN.into(), &[PathBuf::from(name)]).unwrap_err())
-    };
+    let named =
+        |name: &str| format!("{:#}", lie_over(PLAN.into(), &[PathBuf::from(name)]).unwrap_err());
     assert_eq!(
         named("producton"),
         "overlay producton: there is no such overlay; did you mean `production`?"
@@ -109,6 +109,22 @@ fn every_papers_plan_runs_with_production_settings_and_with_a_client_apart() {
             assert_eq!(apart.server_host().unwrap().ssh, "assay-server");
         }
     }
+}
+
+#[test]
+fn one_data_profile_of_a_papers_plan_stands_beside_its_own_figures() {
+    let profiles = ["default 220G", "default 2.3T", "text 440G", "text 4.7T"];
+    let excluded = profiles.map(|name| format!("\"data_profiles.{name}\"")).join(", ");
+    let text = PLANS.iter().find(|(name, _)| *name == "percona-2020").unwrap().1;
+    // Its pairs name data profiles; others take their place.
+    let overlay = format!(
+        "exclude = [{excluded}]\ncompare = [{{ config = \"csd, doublewrite off\", against = \"plain, doublewrite on\" }}]\n"
+    );
+    let plan = Plan::parse(&over(text, &overlay).unwrap()).unwrap();
+    let printed = plan.paper.iter().flat_map(|paper| &paper.comparisons);
+    let profiles: BTreeSet<_> =
+        printed.flat_map(|one| &one.printed).map(|one| one.data_profile.as_deref()).collect();
+    assert_eq!(profiles, [Some("text 2.5T")].into());
 }
 
 #[test]

@@ -47,7 +47,8 @@ pub enum Hint {
 /// # Errors
 /// The store cannot be read.
 pub fn with_derived(store: &Store, study: &Study) -> Result<Study> {
-    let own = study.paper.iter().flat_map(|paper| &paper.comparisons).map(|one| one.metric.as_str());
+    let own =
+        study.paper.iter().flat_map(|paper| &paper.comparisons).map(|one| one.metric.as_str());
     let found = find::of_study(study.paper.as_ref()).ok();
     with_derived_of(store, study.clone(), own.chain(found.iter().flat_map(metrics)))
 }
