@@ -4,9 +4,8 @@ use anyhow::{Result, bail, ensure};
 use assay_base::suggest;
 use assay_drive::{BLOCK_BYTES, Codec};
 
-use super::document::{Capacity, Document, Engine, Flash, Host, Kind};
+use super::document::{Capacity, Document, Engine, Flash, Host, Kind, Mirror};
 use super::fault;
-use super::mirror;
 
 /// What a preset may say of worth.
 pub const WORTH: &[&str] = &[
@@ -57,7 +56,7 @@ pub fn check(document: &Document) -> Result<()> {
         Kind::Rotating => rotating(document),
         Kind::Volume => volume(document),
         Kind::Network => network(document),
-        Kind::Mirror => document.mirror.as_ref().map_or(Ok(()), mirror::check),
+        Kind::Mirror => document.mirror.as_ref().map_or(Ok(()), mirror),
     }
 }
 
@@ -128,6 +127,20 @@ fn nand(document: &Document) -> Result<()> {
     document.flash.as_ref().map_or(Ok(()), geometry)?;
     document.host.as_ref().map_or(Ok(()), link)?;
     document.engine.as_ref().map_or(Ok(()), engine)
+}
+
+/// Sides of a mirror: more than a server has slots for such cards would only be slower to write.
+const SIDES: std::ops::RangeInclusive<u32> = 2..=8;
+
+fn mirror(mirror: &Mirror) -> Result<()> {
+    let sides = mirror.sides.value;
+    ensure!(
+        SIDES.contains(&sides),
+        "mirror.sides is {sides}; give a number from {} to {}",
+        SIDES.start(),
+        SIDES.end()
+    );
+    Ok(())
 }
 
 fn geometry(flash: &Flash) -> Result<()> {

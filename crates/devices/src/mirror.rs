@@ -18,9 +18,6 @@ pub struct Mirrored {
     pub sides: u32,
 }
 
-/// As many as the models' arithmetic is tried with.
-const SIDES: std::ops::RangeInclusive<u32> = 2..=8;
-
 impl Mirrored {
     /// The mirror of `preset` at `scale`, which divides each side.
     ///
@@ -38,7 +35,7 @@ impl Mirrored {
 ///
 /// # Errors
 /// One line: it is none of ours, or not flash.
-pub fn side(said: &document::Mirror) -> Result<Preset> {
+fn side(said: &document::Mirror) -> Result<Preset> {
     let name = &said.over.value;
     ensure!(
         PRESETS.iter().any(|(known, _)| known == name) || !name.contains(['/', '.']),
@@ -51,19 +48,4 @@ pub fn side(said: &document::Mirror) -> Result<Preset> {
         side.document.kind.name()
     );
     Ok(side)
-}
-
-/// Checks what a preset says of its mirror.
-///
-/// # Errors
-/// One line: the number of sides, or the device.
-pub fn check(said: &document::Mirror) -> Result<()> {
-    ensure!(
-        SIDES.contains(&said.sides.value),
-        "mirror.sides is {}; give a number from {} to {}",
-        said.sides.value,
-        SIDES.start(),
-        SIDES.end()
-    );
-    side(said).map(drop)
 }

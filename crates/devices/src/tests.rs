@@ -291,12 +291,21 @@ fn a_mirrored_pair_reads_twice_as_much_as_a_card_and_writes_as_much() {
 }
 
 #[test]
-fn a_mirror_of_what_is_no_flash_or_no_mirror_is_refused() {
+fn a_mirror_of_what_is_no_flash_or_of_one_side_is_refused() {
     let pair = "s1120-800x2-r1";
-    let disks = refused(pair, "value = \"s1120-800\"", "value = \"sas15k-r10x6\"");
-    assert!(disks.contains("of kind rotating; mirrors of flash alone"), "{disks}");
     let one = refused(pair, "sides = { value = 2", "sides = { value = 1");
     assert_eq!(one, "mirror.sides is 1; give a number from 2 to 8");
-    let file = refused(pair, "value = \"s1120-800\"", "value = \"./s1120.toml\"");
-    assert!(file.contains("which is a file"), "{file}");
+    let over = |named: &str| {
+        let text = PRESETS.iter().find(|(name, _)| *name == pair).unwrap().1;
+        let text = text.replacen("value = \"s1120-800\"", &format!("value = \"{named}\""), 1);
+        let preset = Preset::parse(pair, &text).unwrap();
+        format!("{:#}", Device::new(&preset, Scale::default()).unwrap_err())
+    };
+    assert!(over("sas15k-r10x6").contains("of kind rotating; mirrors of flash alone"));
+    assert!(over("./s1120.toml").contains("which is a file"));
+    assert!(
+        over("s1120").starts_with("mirror.over: there is no model `s1120`"),
+        "{}",
+        over("s1120")
+    );
 }

@@ -90,11 +90,16 @@ fn eight_dimms_are_not_dearer_than_one_card_because_of_their_divisors() {
 #[test]
 fn stecs_totals_follow_from_its_prices_and_replacement_from_throughput() {
     // Chart 2: 9,999 + 1,570 + 3,455 = 15,024 and 9,999 + 11,414 + 3,455 = 24,868; ÷ 27 and ÷ 251 transactions a second.
-    let loads = [load("s1120 card", 20, 251.0), load("six 15K disks", 20, 27.0)];
+    // The pair has the chart's one line too, for both of its cards.
+    let pair = "s1120 pair, RAID 1";
+    let loads =
+        [load("s1120 card", 20, 251.0), load("six 15K disks", 20, 27.0), load(pair, 20, 300.0)];
     let costs = of_plan("stec-2013", &loads, "six 15K disks", None);
-    for (config, total, each) in
-        [("six 15K disks", 15_024.0, 556.4), ("s1120 card", 24_868.0, 99.08)]
-    {
+    for (config, total, each) in [
+        ("six 15K disks", 15_024.0, 556.4),
+        ("s1120 card", 24_868.0, 99.08),
+        (pair, 24_868.0, 82.89),
+    ] {
         let one = costs.of("costs", config);
         assert!((one["bill"]["total"].as_f64().unwrap() - total).abs() < 0.1, "{one}");
         assert!((one["cost_per_tps"]["mid"].as_f64().unwrap() / each - 1.0).abs() < 0.01, "{one}");

@@ -20,7 +20,7 @@ fn at_rates(uncosted: &[Uncosted]) -> Option<String> {
     let loads: Vec<String> = loads.into_iter().collect();
     (!loads.is_empty()).then(|| {
         format!(
-            "No cost under {}: the rate was asked for, so it is not what a server can do. A plan with `capacity` searches for that (docs/plans.md).",
+            "No cost under {}: the rate was asked for, so it is not what a server can do. A plan with `objective` searches for that (docs/plans.md).",
             list(&loads)
         )
     })
