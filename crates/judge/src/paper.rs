@@ -26,8 +26,8 @@ pub struct Compared {
     pub config: String,
     /// The configuration that it is measured by.
     pub against: String,
-    /// A row for each workload on each data profile that both configurations were planned for, or of which something is
-    /// printed.
+    /// A row for each workload on tables, on each data profile, that both configurations were planned for, and for each of which something
+    /// is printed.
     pub rows: Vec<ComparedRow>,
 }
 
@@ -138,7 +138,10 @@ fn of_comparison(study: &Study, groups: &[Group<'_>], comparison: &Comparison) -
         };
         let sides = [of_config(&comparison.config), of_config(&comparison.against)];
         // With one side alone there is nothing to compare, but of what is printed it is said.
-        let is_told = !sides.iter().any(Vec::is_empty) || printed(comparison, workload).is_some();
+        // Operations on files are no transactions: they stand under what is printed of them alone.
+        let is_printed = printed(comparison, workload).is_some();
+        let is_run = !sides.iter().any(Vec::is_empty) && !workload.is_of_files();
+        let is_told = is_printed || is_run;
         is_told.then(|| row(comparison, workload, &sides, study.judging.margin()))
     });
     Compared {

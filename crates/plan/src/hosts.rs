@@ -80,11 +80,12 @@ fn check_apart(plan: &Plan) -> Result<()> {
         refuse_files(plan, "load_hosts")?;
         check_parts(plan)?;
     }
-    let several = |config: &&Config| config.servers.unwrap_or(1) > 1;
-    ensure!(
-        plan.configs.values().find(several).is_none(),
-        "servers is more than 1, which is done with server and load on one machine; omit servers, or server_host and load_hosts"
-    );
+    let several = |(_, config): &(&String, &Config)| config.servers.unwrap_or(1) > 1;
+    if let Some((name, _)) = plan.configs.iter().find(several) {
+        bail!(
+            "configuration `{name}`: servers is more than 1, which is done with server and load on one machine; exclude the configuration, or omit server_host and load_hosts"
+        );
+    }
     ensure!(
         plan.placement.load_cpus.is_empty(),
         "placement.load_cpus are CPUs of one machine, and the load runs on others; omit load_cpus"

@@ -318,7 +318,15 @@ impl Study {
     /// Whether files were loaded in place of servers, under every workload.
     #[must_use]
     pub fn is_of_files(&self) -> bool {
-        !self.workloads.is_empty() && self.workloads.iter().all(|one| one.recipe == FILEIO)
+        !self.workloads.is_empty() && self.workloads.iter().all(Workload::is_of_files)
+    }
+}
+
+impl Workload {
+    /// Returns true if files are loaded in place of a server.
+    #[must_use]
+    pub fn is_of_files(&self) -> bool {
+        self.recipe == FILEIO
     }
 }
 

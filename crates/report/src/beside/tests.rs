@@ -99,6 +99,58 @@ fn measured_stands_beside_printed_with_their_ratio_and_why_not() {
     assert!(!why.contains("six 15K disks is not a device"), "a device is one: {why}");
 }
 
+#[test]
+fn operations_on_files_do_not_stand_under_what_is_printed_of_transactions() {
+    let mut study = study(None);
+    for (name, recipe) in [("reads", "oltp_simple"), ("files", "fileio")] {
+        let workload = Workload {
+            name: name.into(),
+            workload: name.into(),
+            recipe: recipe.into(),
+            ..study.workloads[0].clone()
+        };
+        study.workloads.push(workload);
+        for config in CONFIGS {
+            let mut trial = trial(config, 20, 1, 50.0, &[]);
+            trial.key.workload = name.into();
+            study.trials.push(trial);
+        }
+    }
+    let beside = beside(&find("stec-2013").unwrap(), &study).unwrap();
+    let rows = beside.gains[0].rows.iter().map(|row| row.workload.as_str());
+    assert_eq!(rows.collect::<Vec<_>>(), ["complex", "reads"]);
+}
+
+#[test]
+fn a_printed_deviation_stands_beside_that_of_the_seconds_as_shares_of_the_mean() {
+    let mut study = study(None);
+    study.configs[0].name = "PCIe card".into();
+    study.workloads[0] = Workload {
+        name: "read write".into(),
+        workload: "read write".into(),
+        ..study.workloads[0].clone()
+    };
+    study.trials.truncate(1);
+    study.trials[0].key = TrialKey {
+        config: "PCIe card".into(),
+        workload: "read write".into(),
+        threads: 128,
+        repeat: 1,
+    };
+    let seconds = [("sd(tps)", 300.0), ("mean(tps)", 1500.0)];
+    study.trials[0].results.extend(seconds.map(|(name, value)| (name.to_owned(), value)));
+    let paper = find("exflash-2015").unwrap();
+    let all = beside(&paper, &study).unwrap().levels;
+    let level = all.iter().find(|one| one.figure == "tps.fio_128.sd").unwrap();
+    // Printed: 588.14282 of 1855.4304.
+    let shares = level.shares_of_mean.unwrap();
+    assert!((shares.printed_percent - 31.698).abs() < 0.001, "{shares:?}");
+    assert_eq!(shares.measured_percent, Some(20.0));
+    assert_eq!((level.measured, level.whole_device), (Some(300.0), Some(300.0)), "of a device");
+    let row = crate::claim_rows::of_level(level);
+    assert!(row.notes.ends_with("31.7 % of the mean printed, 20 % measured"), "{}", row.notes);
+}
+
 /// STEC's Chart 1: 27 and 251 transactions, 517 and 4760 requests a second, 612 and 66.5 minutes for a million transactions.
 #[test]
 fn what_follows_from_a_rate_stands_beside_what_is_printed_of_it() {
