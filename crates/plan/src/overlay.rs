@@ -71,14 +71,18 @@ fn merge_one(plan: &mut Table, path: &Path) -> Result<()> {
     let excluded = overlay.remove("exclude");
     let quick_of_overlay = overlay.remove("quick");
     exclude(plan, excluded.clone())?;
-    let quick = plan.get_mut("quick").and_then(Value::as_table_mut);
-    if let Some(quick) = quick {
+    if let Some(quick) = plan.get_mut("quick").and_then(Value::as_table_mut) {
         forget_excluded(quick, excluded);
         merge(quick, overlay.clone());
     }
     merge(plan, overlay);
     merge(plan, quick_of_overlay.map(|quick| ("quick".to_owned(), quick)).into_iter().collect());
-    let told = Overlay { name: overlay_name(path), about, changes: changes(&before, plan) };
+    let told = Overlay {
+        name: overlay_name(path),
+        about,
+        changes: changes(&full(&before), &full(plan)),
+        quick_changes: changes(&quick(&before), &quick(plan)),
+    };
     let told = Value::try_from(told).context("cannot be written into the plan")?;
     match plan.get_mut(KEPT).and_then(Value::as_array_mut) {
         Some(all) => all.push(told),
@@ -93,13 +97,27 @@ fn about(overlay: &mut Table) -> Result<Option<String>> {
     about.map(Value::try_into).transpose().context("about is a line of text")
 }
 
-/// The keys of the full form that differ, in the order of their names.
-fn changes(before: &Table, after: &Table) -> Vec<OverlayChange> {
-    let form = |plan: &Table| -> Table {
-        let keys = plan.iter().filter(|(key, _)| !["quick", KEPT].contains(&key.as_str()));
-        keys.map(|(key, value)| (key.clone(), value.clone())).collect()
+/// The keys of a plan's full form.
+fn full(plan: &Table) -> Table {
+    let keys = plan.iter().filter(|(key, _)| !["quick", KEPT].contains(&key.as_str()));
+    keys.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// The keys of a plan's quick profile; none if it has no such profile.
+fn quick(plan: &Table) -> Table {
+    let Some(mut over) = plan.get("quick").and_then(Value::as_table).cloned() else {
+        return Table::new();
     };
-    let all = between(&form(before), &form(after)).into_iter();
+    let mut quick = full(plan);
+    // What it excludes without there being any is refused when the plan is read.
+    let excluded = exclude(&mut quick, over.remove("exclude"));
+    merge(&mut quick, over);
+    excluded.map_or_else(|_| Table::new(), |()| quick)
+}
+
+/// The keys that differ, in the order of their names.
+fn changes(before: &Table, after: &Table) -> Vec<OverlayChange> {
+    let all = between(before, after).into_iter();
     all.map(|one| OverlayChange { key: one.key, before: one.before, after: one.after }).collect()
 }
 

@@ -16,6 +16,9 @@ pub struct Overlay {
     /// The keys of the plan that it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<OverlayChange>,
+    /// The keys of the plan's quick profile that it changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quick_changes: Vec<OverlayChange>,
 }
 
 /// A key that an overlay changed.

@@ -50,6 +50,7 @@ mod load_cut;
 mod load_server;
 mod model_errors;
 mod old_generators;
+mod overlays;
 mod phases;
 mod pool;
 mod powercut;

@@ -30,6 +30,10 @@ fn an_overlay_has_the_last_word_in_every_form() {
     assert!(before.configs.keys().eq(full.configs.keys()));
     assert_eq!(lie_over(text.clone(), &[]).unwrap(), text);
     let quick_alone = over(&text, "[quick]\nseconds = 1\n").unwrap();
+    let told = Plan::parse(&quick_alone).unwrap().overlays.remove(0);
+    let change = told.quick_changes.first().unwrap();
+    assert!(told.changes.is_empty() && told.quick_changes.len() == 1, "{told:?}");
+    assert_eq!((change.key.as_str(), change.before.as_deref()), ("seconds", Some("2")));
     assert_eq!(Plan::parse(&quick_alone).unwrap().seconds, before.seconds);
     assert_eq!(Plan::parse_quick(&quick_alone).unwrap().seconds, 1.0);
 }

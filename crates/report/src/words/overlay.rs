@@ -7,7 +7,11 @@ pub fn told(study: &Study) -> Vec<String> {
     let overlays = study.overlays();
     let last = overlays.len().saturating_sub(1);
     let one = |(place, overlay): (usize, &Overlay)| {
-        let mut text = of_overlay(overlay);
+        let changes = match study.form {
+            Some(_) => &overlay.quick_changes,
+            None => &overlay.changes,
+        };
+        let mut text = of_overlay(overlay, changes);
         if let Some(paper) = study.paper.as_ref().filter(|_| place == last) {
             text += &format!(
                 " These are not the conditions of {}: the study shows what its comparison comes to under others, and does not repeat it.",
@@ -19,12 +23,12 @@ pub fn told(study: &Study) -> Vec<String> {
     overlays.iter().enumerate().map(one).collect()
 }
 
-fn of_overlay(overlay: &Overlay) -> String {
+fn of_overlay(overlay: &Overlay, changes: &[OverlayChange]) -> String {
     let about = overlay.about.as_ref().map_or_else(String::new, |about| format!(" ({about})"));
-    if overlay.changes.is_empty() {
+    if changes.is_empty() {
         return format!("Overlay {}{about}: changes nothing of the plan.", overlay.name);
     }
-    let changes: Vec<String> = overlay.changes.iter().map(change).collect();
+    let changes: Vec<String> = changes.iter().map(change).collect();
     format!("Overlay {}{about}: {}.", overlay.name, changes.join("; "))
 }
 
@@ -46,7 +50,7 @@ mod tests {
     fn study(plan: &str, overlays: &[&str]) -> Study {
         let overlays: Vec<_> = overlays.iter().map(Into::into).collect();
         let read = Plan::read_with(plan.as_ref(), Form::Quick, &overlays).unwrap();
-        Study { plan_toml: read.text, paper: read.plan.paper, ..Study::default() }
+        Study { plan_toml: read.text, form: read.form, paper: read.plan.paper, ..Study::default() }
     }
 
     #[test]
