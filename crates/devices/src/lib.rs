@@ -15,6 +15,8 @@ mod fault_tests;
 mod figure;
 mod marked;
 mod mirror;
+#[cfg(test)]
+mod mirror_tests;
 mod nand;
 mod network;
 pub mod preset;
