@@ -17,8 +17,9 @@ use assay_lab::rig::snapshot::LoadProgress;
 use assay_load::PrepareProgress;
 use assay_plan::{Form, Plan};
 use assay_report::words::power_cuts as words;
+use assay_report::words::warning;
 use assay_study::power_cut::Aftermath;
-use assay_study::{PowerCut, Store};
+use assay_study::{Differing, PowerCut, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use clap::{Args, Subcommand};
 use parking_lot::Mutex;
@@ -300,6 +301,11 @@ impl CutProgress for Progress {
         };
         let there = if done > 0 { format!(", {done} already made") } else { String::new() };
         self.line.say(format_args!("{config}: {}{there}", counted(cuts.into(), "power cut")));
+    }
+
+    fn differs(&self, config: &str, differing: &Differing) {
+        let warning = warning::text(&Warning::GivenDiffers(differing.clone()));
+        log::warn!("configuration {config}: {warning}");
     }
 
     fn cut(&self, cut: &PowerCut) {

@@ -12,6 +12,7 @@ use assay_load::{Endpoint, Observer, Schedule, Schema, Workload};
 use assay_models::power::{Drawn, Survival, draw};
 use assay_plan::RigKind;
 use assay_serve::CutOrder;
+use assay_study::Differing;
 use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut, Recovery, Replication};
 
 use super::aftermath::aftermath;
@@ -47,6 +48,8 @@ pub(super) struct Cuts<'a> {
     rig: PoweredRig<'a>,
     expected: Expected,
     directory: PathBuf,
+    /// What the rig is otherwise than the plan asks for.
+    differing: Vec<Differing>,
 }
 
 /// Load and power cut, as seen from outside.
@@ -109,7 +112,13 @@ impl<'a> Cuts<'a> {
             rig,
             expected: Expected::new(rows),
             directory: directory.to_owned(),
+            differing: Vec::new(),
         })
+    }
+
+    /// What the rig is otherwise than the plan asks for, once it is made.
+    pub(super) fn differing(&self) -> &[Differing] {
+        &self.differing
     }
 
     fn base(&self) -> PathBuf {
@@ -118,6 +127,7 @@ impl<'a> Cuts<'a> {
 
     fn fill(&mut self) -> Result<()> {
         self.rig.make()?;
+        self.differing = self.rig.in_effect().differing;
         let data_dir = self.rig.data_dir();
         let binary = self.config.server()?;
         match self.workload() {

@@ -36,7 +36,7 @@ use assay_models::power::seed_of;
 use assay_plan::{Plan, PowerCutSpec, VariantKey};
 use assay_ports::filesystem;
 use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut};
-use assay_study::{Store, StudyHead, fingerprint};
+use assay_study::{Differing, Store, StudyHead, fingerprint};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
@@ -69,6 +69,9 @@ pub struct Wanted<'a> {
 pub trait CutProgress: LoadProgress {
     /// A configuration's cuts begin, of which so many are there already.
     fn begin(&self, config: &str, done: u32, cuts: u32);
+
+    /// The machine gave a configuration something otherwise than the plan asks for.
+    fn differs(&self, config: &str, differing: &Differing);
 
     /// A cut was made and checked.
     fn cut(&self, cut: &PowerCut);
@@ -165,6 +168,7 @@ fn cut_one(
         return Ok(());
     }
     let mut cuts = Cuts::make(cutting, name, config, directory)?;
+    cuts.differing().iter().for_each(|one| progress.differs(name, one));
     for &number in missing {
         wanted.interrupt.check()?;
         let cut = cuts.cut(number, seed_of(cutting.plan.seed, name, number))?;

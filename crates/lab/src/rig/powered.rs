@@ -3,6 +3,7 @@
 //!
 //! What is durable is in the file, which can be copied while nothing stands on it. After a power cut the same file is served anew.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,8 +14,11 @@ use assay_plan::{RigKind, RigSpec};
 use assay_ports::media::Allocation;
 use assay_ports::{copy, filesystem};
 use assay_serve::{AttachOptions, Attached, CutOrder, NewDrive, PowerJob};
+use assay_study::InEffect;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
+
+use super::given::{self, Ground};
 
 /// Such a rig.
 #[derive(Debug)]
@@ -107,6 +111,16 @@ impl<'a> PoweredRig<'a> {
             super::hint_extents(&self.target(), extsize)?;
         }
         Ok(())
+    }
+
+    /// How disk and file system came out that stand here, and what of them is not as the plan asks; nothing where none stands.
+    #[must_use]
+    pub fn in_effect(&self) -> InEffect {
+        let device = self.standing.as_ref().and_then(|standing| device(&standing.disk).ok());
+        let Some(device) = device else { return InEffect::default() };
+        let ground = Ground { device: Some(device.to_owned()), is_direct: None };
+        let no_pool = BTreeMap::new();
+        given::in_effect(self.spec, (&ground, no_pool), &self.target(), &self.data_dir())
     }
 
     /// Serves the media and mounts what is on them; tells how long that took.
