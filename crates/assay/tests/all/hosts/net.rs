@@ -328,13 +328,14 @@ impl Net {
     }
 }
 
-/// The last line of a failed command's error; it must be an error, and one line.
+/// The last line of a failed command's error; it must be an error, and one line beside what a load says of its results.
 pub fn error_of(output: &Output) -> String {
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     eprintln!("{said}");
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let is_step = |line: &&str| !line.contains("copying the program");
-    let lines: Vec<&str> = said.lines().filter(is_step).collect();
+    let is_of_results = |line: &str| line.starts_with("an error ended the run after ");
+    let is_error = |line: &&str| !line.contains("copying the program") && !is_of_results(line);
+    let lines: Vec<&str> = said.lines().filter(is_error).collect();
     assert_eq!(lines.len(), 1, "{said}");
     lines[0].to_owned()
 }
