@@ -1,8 +1,10 @@
 //! The files of a data directory: which hold pages, and what else matters. Names are read, and of each its size, its
 //! place and whether its header says that InnoDB encrypts it.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -102,7 +104,11 @@ impl Files {
     }
 }
 
-/// Looks at all files below a data directory. `ground_of` gives the ground of a device.
+/// MariaDB and MySQL up to 5.7 keep the place of a table that lies elsewhere in such a file.
+const ELSEWHERE: &str = "it names a table that lies elsewhere; ask the server with --server";
+
+/// Looks at all files below a data directory, where links lead too: each file stands with the place that it is in. `ground_of`
+/// gives the ground of a device.
 ///
 /// # Errors
 /// The directory cannot be read.
@@ -113,7 +119,13 @@ pub fn look(
 ) -> io::Result<Files> {
     let mut files = Files::default();
     let mut waiting = vec![directory.to_owned()];
+    let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
     while let Some(one) = waiting.pop() {
+        // A link may lead back up.
+        let is_new = fs::metadata(&one).is_ok_and(|its| seen.insert((its.dev(), its.ino())));
+        if !is_new && one != directory {
+            continue;
+        }
         let entries = match fs::read_dir(&one) {
             Err(error) if one == directory => return Err(error),
             Err(error) => {
@@ -125,16 +137,22 @@ pub fn look(
         let of = one.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         for entry in entries.flatten() {
             let path = entry.path();
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if path.is_dir() {
                 waiting.push(path);
                 continue;
             }
             let name = entry.file_name();
+            if path.extension().is_some_and(|ending| ending == "isl") {
+                files.refused.push((path, ELSEWHERE.into()));
+                continue;
+            }
             if let Some(kind) = name.to_str().and_then(|name| FileKind::of(&of, name)) {
                 match look_at(&path, kind, page_bytes, ground_of) {
                     Ok(looked) => files.looked.push(looked),
                     // It was dropped meanwhile.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error)
+                        if error.kind() == io::ErrorKind::NotFound
+                            && fs::symlink_metadata(&path).is_err() => {}
                     Err(error) => files.refused.push((path, error.to_string())),
                 }
             }
@@ -184,7 +202,10 @@ fn look_at(
     page_bytes: u64,
     ground_of: &dyn Fn(u64) -> Rc<Ground>,
 ) -> io::Result<Looked> {
-    use std::os::unix::fs::MetadataExt;
+    let path = &path.canonicalize()?;
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     let found = match extents::of(&file) {

@@ -20,5 +20,5 @@ pub mod units;
 pub mod version;
 
 pub use host_spec::HostSpec;
-pub use toml_error::one_line;
+pub use toml_error::{one_line, without_line};
 pub use units::{Size, Value};

@@ -11,6 +11,12 @@ pub fn one_line(error: &toml::de::Error, text: &str) -> String {
     format!("{place}{}", reworded(error.message()))
 }
 
+/// The same without the line, of a text that nobody wrote as it is: ``unknown key `thread`; did you mean `threads`?``
+#[must_use]
+pub fn without_line(error: &toml::de::Error) -> String {
+    reworded(error.message())
+}
+
 /// serde says ``unknown field `x`, expected one of `a`, `b` `` and the same of variants (serde's `Error` trait).
 fn reworded(message: &str) -> String {
     let first_line = message.lines().next().unwrap_or_default();

@@ -50,6 +50,50 @@ pub fn from_memory(study: &Study) -> Vec<FromMemory> {
     told.filter(|one| one.percent >= FROM_MEMORY_LEAST_PERCENT).collect()
 }
 
+/// A configuration whose drive moved next to nothing on its media, for what it was given or asked for holds nothing: zeroes, or
+/// blocks that nobody wrote.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WithoutMedia {
+    /// Name of the configuration.
+    pub config: String,
+    /// The workload.
+    pub workload: String,
+    /// Bytes a second that the host read and wrote.
+    pub host_bytes_per_s: f64,
+}
+
+/// A smaller share of the host's bytes is next to nothing: no data that a database writes compress so far.
+const ON_MEDIA_LEAST_PERCENT: f64 = 1.0;
+
+/// Configurations under workloads whose drives moved next to nothing on their media, in the study's order.
+pub fn without_media(study: &Study) -> Vec<WithoutMedia> {
+    let of_group = |group: &Group<'_>| {
+        let of = |metric: &'static Metric| {
+            group.figure(|trial| figure(trial, metric)).map_or(0.0, |figure| figure.mean)
+        };
+        let read = (
+            of(metric!("drive_read_bytes_host_per_s")),
+            of(metric!("drive_read_bytes_media_per_s")),
+        );
+        let written = (
+            of(metric!("drive_write_bytes_host_per_s")),
+            of(metric!("drive_write_bytes_media_per_s")),
+        );
+        let is_nothing = |(host, media): (f64, f64)| {
+            host >= ASKED_LEAST && media < host * ON_MEDIA_LEAST_PERCENT / 100.0
+        };
+        (is_nothing(read) || is_nothing(written)).then_some(())?;
+        Some(WithoutMedia {
+            config: study.configs.get(group.config)?.name.clone(),
+            workload: study.workloads.get(group.workload)?.name.clone(),
+            host_bytes_per_s: read.0 + written.0,
+        })
+    };
+    let mut found: Vec<WithoutMedia> = groups(study).iter().filter_map(of_group).collect();
+    found.dedup_by(|a, b| (&a.config, &a.workload) == (&b.config, &b.workload));
+    found
+}
+
 /// How much of a group's reads memory delivered.
 struct Share {
     config: String,
@@ -62,7 +106,7 @@ impl Share {
     /// Nothing of a group that reads little, or whose device nobody counted.
     fn of(study: &Study, group: &Group<'_>) -> Option<Share> {
         let asked = group.figure(asked_bytes_per_s)?.mean;
-        let delivered = group.figure(|trial| figure(trial, metric!("disk_read_bytes_per_s")))?.mean;
+        let delivered = group.figure(delivered_bytes_per_s)?.mean;
         (asked >= ASKED_LEAST).then_some(Share {
             config: study.configs.get(group.config)?.name.clone(),
             workload: study.workloads.get(group.workload)?.name.clone(),
@@ -80,6 +124,17 @@ impl Share {
 fn asked_bytes_per_s(trial: &Trial) -> Option<f64> {
     figure(trial, metric!("file_read_bytes_per_s"))
         .or_else(|| figure(trial, metric!("innodb_data_read_bytes_per_s")))
+}
+
+/// What the device gave to the process that asked, as the kernel counts it for the process (`read_bytes` of
+/// `/proc/PID/io`); else what it gave to all.
+fn delivered_bytes_per_s(trial: &Trial) -> Option<f64> {
+    let is_of_files = figure(trial, metric!("file_read_bytes_per_s")).is_some();
+    let of_process = match is_of_files {
+        true => figure(trial, metric!("load_read_bytes_per_s")),
+        false => figure(trial, metric!("server_read_bytes_per_s")),
+    };
+    of_process.or_else(|| figure(trial, metric!("disk_read_bytes_per_s")))
 }
 
 fn figure(trial: &Trial, metric: &Metric) -> Option<f64> {
@@ -126,6 +181,32 @@ mod tests {
         assert_eq!(both.len(), 2);
         assert!(both.iter().all(|one| one.unlike.is_none()), "{both:?}");
         assert_eq!(from_memory(&study(&[("a", 120e6, Some(119e6)), ("b", 9e6, Some(20e6))])), []);
+    }
+
+    #[test]
+    fn what_others_read_of_the_same_disk_is_nobodys_delivery() {
+        let mut busy = study(&[("a", 120e6, Some(400e6)), ("b", 120e6, Some(2e6))]);
+        for trial in &mut busy.trials {
+            trial.results.insert("server_read_bytes_per_s".into(), 2e6);
+        }
+        let found = from_memory(&busy);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found.iter().all(|one| one.unlike.is_none()), "{found:?}");
+    }
+
+    #[test]
+    fn blocks_that_take_nothing_on_the_media_are_no_data() {
+        let drive = |host: f64, media: f64| {
+            let mut study = study(&[("csd", 0.0, None)]);
+            let results = &mut study.trials[0].results;
+            results.insert("drive_read_bytes_host_per_s".into(), host);
+            results.insert("drive_read_bytes_media_per_s".into(), media);
+            without_media(&study)
+        };
+        let found = drive(600e6, 0.0);
+        assert_eq!((found.len(), found[0].host_bytes_per_s), (1, 600e6));
+        assert_eq!(drive(600e6, 60e6), [], "ten to one is much, and data");
+        assert_eq!(drive(0.5e6, 0.0), [], "hardly anything was read");
     }
 
     #[test]

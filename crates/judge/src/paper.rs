@@ -176,8 +176,8 @@ fn row(
         workload: workload.workload.clone(),
         counters: measured.is_some().then(|| sides.each_ref().map(|one| counters(one, &compared))),
         direction: printed
-            .zip(measured.as_ref())
-            .and_then(|(printed, one)| direction(printed, &comparison.metric, one, margin)),
+            .zip(measured.as_ref().filter(|one| one.mean_percent.abs() > margin * 100.0))
+            .and_then(|(printed, _)| direction(printed, &comparison.metric, sides, &compared)),
         printed_percent: printed.and_then(|one| one.percent),
         printed_says: printed.and_then(|one| one.says.clone()),
         remarks: remarks(comparison, sides, &counts, &compared),
@@ -185,20 +185,34 @@ fn row(
     }
 }
 
-/// A difference within the study's margin goes nowhere.
+/// A difference goes one way if at each thread count every comparable repeat of one side, of two or more, lies above every one
+/// of the other's. What repeats tell either way goes nowhere.
 fn direction(
     printed: &Printed,
     metric: &str,
-    measured: &RelativeDifferences,
-    margin: f64,
+    sides: &[Vec<&Group<'_>>; 2],
+    compared: &[u32],
 ) -> Option<Direction> {
-    let is_more = |percent: f64| percent > 0.0;
     let of_words = || Some(printed.is_better? == is_better_higher(metric)?);
-    let printed =
-        printed.percent.filter(|percent| *percent != 0.0).map(is_more).or_else(of_words)?;
-    let measured = Some(measured.mean_percent).filter(|one| one.abs() > margin * 100.0)?;
-    let is_as_printed = is_more(measured) == printed;
-    Some(if is_as_printed { Direction::AsPrinted } else { Direction::Opposite })
+    let percent = printed.percent.filter(|percent| *percent != 0.0);
+    let printed = percent.map(|percent| percent > 0.0).or_else(of_words)?;
+    let mut ways = compared.iter().map(|threads| is_more(metric, sides, *threads));
+    let first = ways.next()??;
+    let is_one_way = ways.all(|way| way == Some(first));
+    let is_as_printed = first == printed;
+    is_one_way.then_some(if is_as_printed { Direction::AsPrinted } else { Direction::Opposite })
+}
+
+/// Whether all repeats of the first side are above all of the second's, or below; nothing where they are mixed or too few.
+fn is_more(metric: &str, sides: &[Vec<&Group<'_>>; 2], threads: u32) -> Option<bool> {
+    let range = |side: &[&Group<'_>]| {
+        let group = side.iter().find(|group| group.threads == threads)?.comparable()?;
+        let figure = group.figure(|trial| summary::result(trial, metric))?;
+        (figure.values.len() > 1).then_some((figure.low, figure.high))
+    };
+    let (ours, theirs) = (range(&sides[0])?, range(&sides[1])?);
+    let (is_above, is_below) = (ours.0 > theirs.1, ours.1 < theirs.0);
+    (is_above || is_below).then_some(is_above)
 }
 
 fn is_better_higher(metric: &str) -> Option<bool> {

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_base::suggest::nearest;
-use assay_base::{one_line, text_file};
+use assay_base::{one_line, text_file, without_line};
 use assay_study::{Overlay, OverlayChange};
 use toml::{Table, Value};
 
+use super::Plan;
 use super::changes::between;
 use super::quick::{exclude, forget_excluded, merge};
 
@@ -68,6 +69,7 @@ fn merge_one(plan: &mut Table, path: &Path) -> Result<()> {
     let mut overlay = table(&text_of(path)?)?;
     let about = about(&mut overlay)?;
     let before = plan.clone();
+    check_names(&before, &overlay)?;
     let excluded = overlay.remove("exclude");
     let quick_of_overlay = overlay.remove("quick");
     exclude(plan, excluded.clone())?;
@@ -77,6 +79,7 @@ fn merge_one(plan: &mut Table, path: &Path) -> Result<()> {
     }
     merge(plan, overlay);
     merge(plan, quick_of_overlay.map(|quick| ("quick".to_owned(), quick)).into_iter().collect());
+    check_keys(&before, plan)?;
     let told = Overlay {
         name: overlay_name(path),
         about,
@@ -89,6 +92,38 @@ fn merge_one(plan: &mut Table, path: &Path) -> Result<()> {
         None => drop(plan.insert(KEPT.into(), Value::Array(vec![told]))),
     }
     Ok(())
+}
+
+/// Tables of a plan whose keys are names, and what is called so.
+const NAMED: [(&str, &str); 3] =
+    [("configs", "configuration"), ("workloads", "workload"), ("data_profiles", "data profile")];
+
+/// That no name in it is nearly one of the plan's: a slip, which would add another.
+fn check_names(plan: &Table, overlay: &Table) -> Result<()> {
+    for (key, what) in NAMED {
+        let names = |table: &Table| -> Vec<String> {
+            let named = table.get(key).and_then(Value::as_table);
+            named.map_or_else(Vec::new, |named| named.keys().cloned().collect())
+        };
+        let known = names(plan);
+        for name in names(overlay).iter().filter(|name| !known.contains(name)) {
+            if let Some(near) = nearest(name, known.iter().map(String::as_str)) {
+                anyhow::bail!("the plan has no {what} `{name}`; did you mean `{near}`?");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// That a plan which can be read can be read with it too.
+fn check_keys(before: &Table, after: &Table) -> Result<()> {
+    let read = |table: &Table| -> Result<(), toml::de::Error> {
+        toml::from_str::<Plan>(&toml::to_string(&full(table)).unwrap_or_default()).map(drop)
+    };
+    match read(after) {
+        Err(error) if read(before).is_ok() => anyhow::bail!(without_line(&error)),
+        _ => Ok(()),
+    }
 }
 
 /// Its purpose, taken out of it: the one key that a plan does not have.

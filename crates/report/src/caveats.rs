@@ -56,6 +56,7 @@ pub(super) fn of_study(
     });
     caveats.extend(alike::sentences(ran).into_iter().map(|text| caveat("settings", text)));
     caveats.extend(from_memory::sentences(study).into_iter().map(|text| caveat("reads", text)));
+    caveats.extend(from_memory::of_zeroes(study).into_iter().map(|text| caveat("data", text)));
     caveats.extend(flagged(study));
     caveats.extend(repeated(study));
     let uneven_loss = uneven_loss::sentences(study, judgement);

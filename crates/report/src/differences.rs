@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::words;
-use assay_study::{Study, Workload};
+use assay_study::switches::canonical;
+use assay_study::{Config, Study, Warning, Workload};
 
 /// What a run noted of its rig, which the rig's layers say in other words.
 const OF_RIG: &str = "rig: ";
@@ -67,10 +68,29 @@ pub(super) fn of_configs(study: &Study) -> Compared {
             follows: FOLLOWING.contains(&layer),
         })
         .collect();
-    let settings: Vec<Names> = study.configs.iter().map(|config| config.settings.clone()).collect();
+    let settings: Vec<Names> =
+        study.configs.iter().map(|config| settings_as_run(study, config)).collect();
     rows.extend(rows_of(&settings));
     rows.extend(rows_of(&facts(study)));
     split(rows)
+}
+
+/// Its settings as they were asked for, each with the value that its server took in its place where that is another.
+fn settings_as_run(study: &Study, config: &Config) -> Names {
+    let its = study.trials.iter().filter(|trial| trial.key.config == config.name);
+    let differing = its.flat_map(|trial| &trial.warnings).filter_map(|one| match one {
+        Warning::SettingDiffers { name, effective, .. } => Some((name.clone(), effective)),
+        _ => None,
+    });
+    let differing: BTreeMap<String, &String> = differing.collect();
+    let as_run = |(name, asked): (&String, &String)| {
+        let value = match differing.get(&canonical(name)) {
+            Some(effective) => format!("{asked} (in effect: {effective})"),
+            None => asked.clone(),
+        };
+        (name.clone(), value)
+    };
+    config.settings.iter().map(as_run).collect()
 }
 
 /// Workloads whose options are told: each once, whatever data profiles it is run on, which change none.
@@ -150,6 +170,33 @@ mod tests {
         assert_eq!(different, ["innodb_doublewrite"]);
         assert_eq!(compared.same.len(), 1);
         assert_eq!(compared.different[0].values, [Some("ON".into()), Some("OFF".into())]);
+    }
+
+    #[test]
+    fn a_setting_that_the_server_changed_stands_with_what_it_ran_with() {
+        let config = |name: &str, instances: &str| Config {
+            name: name.into(),
+            rig: assay_study::Rig::default(),
+            settings: names([("innodb-buffer-pool-instances", instances)]),
+        };
+        let mut study =
+            Study { configs: vec![config("a", "1"), config("b", "4")], ..Study::default() };
+        let key = assay_study::TrialKey {
+            config: "b".into(),
+            workload: "rw".into(),
+            threads: 1,
+            repeat: 1,
+        };
+        let mut trial = assay_study::Trial::done(key, &[]);
+        trial.warnings.push(Warning::SettingDiffers {
+            name: "innodb_buffer_pool_instances".into(),
+            asked: "4".into(),
+            effective: "1".into(),
+        });
+        study.trials.push(trial);
+        let all = of_configs(&study).different;
+        let row = all.iter().find(|row| row.name == "innodb-buffer-pool-instances").unwrap();
+        assert_eq!(row.values, [Some("1".into()), Some("4 (in effect: 1)".into())]);
     }
 
     #[test]

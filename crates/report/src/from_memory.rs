@@ -1,10 +1,10 @@
 //! Reads that the device did not deliver, in words: a caveat for all of them, and a line on the first screen where a disk is
 //! compared with memory.
 
-use assay_judge::delivered::{FromMemory, from_memory};
+use assay_judge::delivered::{FromMemory, WithoutMedia, from_memory, without_media};
 use assay_study::Study;
 
-use super::format::list;
+use super::format::{bytes, list};
 use super::leading::named;
 
 /// The caveats.
@@ -12,18 +12,48 @@ pub(super) fn sentences(study: &Study) -> Vec<String> {
     let (apart, alike): (Vec<FromMemory>, Vec<FromMemory>) =
         of(study).into_iter().partition(|one| one.unlike.is_some());
     let mut told: Vec<String> = apart.iter().filter_map(compared_with_memory).collect();
-    let shares: Vec<String> = alike.iter().map(share).collect();
+    let under = |one: &FromMemory| format!("{} under “{}”", share(one), one.workload);
+    let shares: Vec<String> = alike.iter().map(under).collect();
     if !shares.is_empty() {
         told.push(format!(
-            "the page cache delivered reads in place of the device: {}. Reads are that much faster than the device's",
+            "the page cache delivered reads in place of the device: {}. Their speed is not the device's",
             list(&shares)
         ));
     }
     told
 }
 
-/// What the first screen says of it.
+/// The caveats of drives that moved nothing on their media.
+pub(super) fn of_zeroes(study: &Study) -> Vec<String> {
+    let told = |one: &WithoutMedia| {
+        format!(
+            "{} moved {}/s under “{}” and next to nothing of it on its media: zeroes and blocks that nobody wrote take no room there. Its speed is not that of data",
+            named(&one.config),
+            bytes(one.host_bytes_per_s),
+            one.workload
+        )
+    };
+    without_media(study)
+        .iter()
+        .filter(|one| !study.judging.aa_runs.contains_key(&one.config))
+        .map(told)
+        .collect()
+}
+
+/// What the first screen says of both.
 pub(super) fn line(study: &Study) -> Option<String> {
+    let zeroes = without_media(study);
+    let first = zeroes.first().map(|one| {
+        format!(
+            "{} moves zeroes under “{}”, which take nothing of its media: its speed is not that of data.",
+            named(&one.config),
+            one.workload
+        )
+    });
+    first.or_else(|| compared(study))
+}
+
+fn compared(study: &Study) -> Option<String> {
     let all = of(study);
     let one = all.iter().find(|one| one.unlike.is_some())?;
     let (other, _) = one.unlike.as_ref()?;

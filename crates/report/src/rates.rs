@@ -13,6 +13,8 @@ use assay_judge::summary::result;
 
 /// A rate that is missed by more than this is not sustained.
 const SUSTAINED_PERCENT_MIN: f64 = 99.0;
+/// What arrivals lack by chance stays below so many standard deviations.
+const CHANCE_DEVIATIONS: f64 = 3.0;
 /// Due ÷ sent, and due − sent in ms, from which on the difference is worth a sentence.
 const TOLD_RATIO_MIN: f64 = 2.0;
 const TOLD_GAP_MS_MIN: f64 = 5.0;
@@ -32,6 +34,8 @@ struct AtRate<'a> {
     workload: &'a str,
     asked: Figure,
     done: Figure,
+    /// Events that were due in all its runs.
+    due: f64,
     sent_ms: Option<Figure>,
     due_ms: Option<Figure>,
     longest_ms: Option<Figure>,
@@ -55,15 +59,28 @@ fn at_rate<'a>(study: &'a Study, group: &Group<'_>) -> Option<AtRate<'a>> {
         workload: &study.workloads.get(group.workload)?.name,
         asked: over(metric!("target_rate").name)?,
         done: over(metric!("achieved_rate").name)?,
+        due: group.done().filter_map(due).sum(),
         sent_ms: over(metric!("service_ms_p99").name),
         due_ms: over(metric!("latency_ms_p99").name),
         longest_ms: over(metric!("latency_ms_max").name),
     })
 }
 
+fn due(trial: &Trial) -> Option<f64> {
+    Some(result(trial, metric!("target_rate").name)? * trial.window?.length_s())
+}
+
 impl AtRate<'_> {
     fn done_percent(&self) -> f64 {
         100.0 * self.done.mean / self.asked.mean
+    }
+
+    /// Whether it did less than was due, and by more than arrivals at random times may lack (a Poisson count's deviation is its
+    /// square root).
+    fn is_missed(&self) -> bool {
+        let by_chance = 100.0 * CHANCE_DEVIATIONS / self.due.sqrt();
+        let lacking = 100.0 - self.done_percent();
+        lacking > 100.0 - SUSTAINED_PERCENT_MIN && !(self.due > 0.0 && lacking <= by_chance)
     }
 
     fn fields(&self) -> Vec<String> {
@@ -106,11 +123,8 @@ fn waiting(all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
 
 /// Where the rate was more than was done.
 fn overload(all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
-    let missed: Vec<&AtRate<'_>> = all
-        .iter()
-        .map(|(_, one)| one)
-        .filter(|one| one.done_percent() < SUSTAINED_PERCENT_MIN)
-        .collect();
+    let missed: Vec<&AtRate<'_>> =
+        all.iter().map(|(_, one)| one).filter(|one| one.is_missed()).collect();
     let lowest = missed.iter().min_by(|a, b| a.done_percent().total_cmp(&b.done_percent()))?;
     Some(format!(
         "Overloaded: {} of {} did less than {SUSTAINED_PERCENT_MIN} % of its rate, {} under “{}” {:.0} %. Its queue grows as long as the run lasts and its latency with it, so that these percentiles tell how long the run was.",

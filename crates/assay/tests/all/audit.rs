@@ -385,3 +385,33 @@ fn a_running_server_is_asked_and_what_guarantees_nothing_is_unknown() {
     let refused = world.refused(&["audit", ".", "--page-size", "5K"]);
     assert!(refused.contains("none of InnoDB's"), "{refused}");
 }
+
+#[test]
+fn where_a_link_leads_is_judged_too() {
+    if !has_loop_devices() || !crate::drives::has_drives() {
+        return;
+    }
+    let mounted = Mounted::new(&["mkfs.ext4", "-q", "-O", "bigalloc", "-C", "16384"]);
+    append(&direct(&mounted.data().join("here.ibd")), 0, 1 << 20);
+    let (code, before) = mounted.audit();
+    assert_eq!((code, before["stacks"].as_array().unwrap().len()), (0, 1), "{before:#}");
+    // On the disk of the tests themselves, which promises nothing.
+    let elsewhere = mounted.drives.path("elsewhere");
+    std::fs::create_dir_all(elsewhere.join("schema")).unwrap();
+    for name in ["there.ibd", "schema/t.ibd"] {
+        std::fs::write(elsewhere.join(name), vec![7; 1 << 20]).unwrap();
+    }
+    for (name, to) in [("there.ibd", "there.ibd"), ("schema", "schema")] {
+        let link = mounted.data().join(name);
+        std::os::unix::fs::symlink(elsewhere.join(to), &link).unwrap();
+        let (code, after) = mounted.audit();
+        assert_eq!((code, after["stacks"].as_array().unwrap().len()), (1, 2), "{name}: {after:#}");
+        std::fs::remove_file(link).unwrap();
+    }
+    // A link back up is followed once, and one that leads nowhere is not known.
+    std::os::unix::fs::symlink(mounted.data(), mounted.data().join("up")).unwrap();
+    assert_eq!(mounted.audit().0, 0);
+    std::os::unix::fs::symlink("/nonexistent", mounted.data().join("lost.ibd")).unwrap();
+    let (code, lost) = mounted.audit();
+    assert!(code == 1 && reasons(&lost).contains(&"files_unseen"), "{lost:#}");
+}

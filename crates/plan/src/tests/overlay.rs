@@ -139,3 +139,23 @@ fn production_settings_lie_over_every_plan_with_servers_of_its_own() {
         assert_eq!(plan.overlays.len(), 1);
     }
 }
+
+#[test]
+fn a_slip_in_an_overlay_is_told_of_the_overlay() {
+    let directory = tempfile::tempdir().unwrap();
+    let told = |text: &str| {
+        let path = directory.path().join("mine.toml");
+        std::fs::write(&path, text).unwrap();
+        let error = Plan::read_with("doublewrite".as_ref(), Form::Full, &[path]).unwrap_err();
+        format!("{error:#}")
+    };
+    let key = told("secondss = 3\n");
+    assert!(key.contains("mine.toml: unknown key `secondss`; did you mean `seconds`?"), "{key}");
+    let name = told("[configs.\"doublewrite of\".settings]\nsync_binlog = 1\n");
+    assert!(
+        name.ends_with(
+            "the plan has no configuration `doublewrite of`; did you mean `doublewrite off`?"
+        ),
+        "{name}"
+    );
+}

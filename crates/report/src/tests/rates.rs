@@ -61,6 +61,19 @@ fn overload_is_told_as_a_result() {
 }
 
 #[test]
+fn arrivals_at_random_that_lack_some_by_chance_are_no_overload() {
+    // 3 repeats of 20 s at 10/s are 600 arrivals, of which 4 % may lack by chance.
+    let few = [("target_rate", 10.0), ("achieved_rate", 9.7), ("latency_ms_p99", 3.0)];
+    let none = [("target_rate", 10.0), ("achieved_rate", 8.0), ("latency_ms_p99", 3.0)];
+    let rates = |done: &'static [(&str, f64)]| {
+        let page = page(&[at_rate("new", 9.7, done), at_rate("base", 199.9, &SOUND)]);
+        section(&page, "rates").unwrap()
+    };
+    assert!(!rates(few.to_vec().leak()).contains("Overloaded"));
+    assert!(rates(none.to_vec().leak()).contains("Overloaded"));
+}
+
+#[test]
 fn a_sound_server_needs_no_sentence_and_a_closed_loop_no_section() {
     let all_sound = page(&[at_rate("other", 199.9, &SOUND), at_rate("base", 199.9, &SOUND)]);
     assert!(!section(&all_sound, "rates").unwrap().contains("The difference is waiting"));

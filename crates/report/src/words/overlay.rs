@@ -5,14 +5,14 @@ use assay_study::{Overlay, OverlayChange, Study};
 /// A sentence or two for each overlay.
 pub fn told(study: &Study) -> Vec<String> {
     let overlays = study.overlays();
-    let last = overlays.len().saturating_sub(1);
+    let of_form = |overlay: &Overlay| match study.form {
+        Some(_) => overlay.quick_changes.clone(),
+        None => overlay.changes.clone(),
+    };
+    let last = overlays.iter().rposition(|overlay| !of_form(overlay).is_empty());
     let one = |(place, overlay): (usize, &Overlay)| {
-        let changes = match study.form {
-            Some(_) => &overlay.quick_changes,
-            None => &overlay.changes,
-        };
-        let mut text = of_overlay(overlay, changes);
-        if let Some(paper) = study.paper.as_ref().filter(|_| place == last) {
+        let mut text = of_overlay(overlay, &of_form(overlay));
+        if let Some(paper) = study.paper.as_ref().filter(|_| Some(place) == last) {
             text += &format!(
                 " These are not the conditions of {}: the study shows what its comparison comes to under others, and does not repeat it.",
                 paper.title
@@ -32,12 +32,12 @@ fn of_overlay(overlay: &Overlay, changes: &[OverlayChange]) -> String {
     format!("Overlay {}{about}: {}.", overlay.name, changes.join("; "))
 }
 
-/// `sync_binlog = 1 (plan: not set)`.
+/// `sync_binlog = 1 (before: not set)`.
 fn change(change: &OverlayChange) -> String {
     let key = change.key.strip_prefix("settings.").unwrap_or(&change.key);
     let before = change.before.as_deref().unwrap_or("not set");
     match &change.after {
-        Some(after) => format!("{key} = {after} (plan: {before})"),
+        Some(after) => format!("{key} = {after} (before: {before})"),
         None => format!("without {key}"),
     }
 }
@@ -59,9 +59,9 @@ mod tests {
         let [told] = told.as_slice() else { panic!("{told:?}") };
         for text in [
             "Overlay production (binary log; ",
-            "log_bin = \"binlog\" (plan: not set)",
-            "skip_log_bin = false (plan: true)",
-            "sync_binlog = 1 (plan: not set)",
+            "log_bin = \"binlog\" (before: not set)",
+            "skip_log_bin = false (before: true)",
+            "sync_binlog = 1 (before: not set)",
             "These are not the conditions of STEC, s1120",
         ] {
             assert!(told.contains(text), "`{text}` is not in {told}");
