@@ -47,10 +47,19 @@ struct Found {
 
 /// What stands before any figure: for each pair that the plan asks about, that it ran alike in all that it was to differ in.
 pub(super) fn before_all(ran: Ran<'_>) -> Vec<String> {
+    let has_overlays = !ran.study.overlays().is_empty();
     let of_pair = |[config, against]: [&Config; 2]| {
         let Found { alike, has_difference: false } = ran.found(config, against) else {
             return None;
         };
+        // Whoever gives one configuration two names knows; an overlay does it unseen.
+        if alike.is_empty() && has_overlays && !leading::is_aa_run(ran.study, config) {
+            return Some(format!(
+                "{} and {} are the same with the overlays of this study: a difference between them is chance.",
+                named(&config.name),
+                named(&against.name)
+            ));
+        }
         (!alike.is_empty()).then(|| {
             format!(
                 "{} and {} ran alike in all that the plan asks them to differ in ({}), so they are no comparison of it.",
@@ -333,6 +342,17 @@ mod tests {
         assert_eq!(of(configs(), &unlike, &[("eight", "one")]), [[""; 0]; 2]);
         assert_eq!(of(configs(), &alike, &[]), of(configs(), &alike, &[("eight", "one")]));
         assert_eq!(of(configs(), &[], &[]), [[""; 0]; 2], "as asked where nothing else is known");
+    }
+
+    #[test]
+    fn what_an_overlay_makes_the_same_is_told_first() {
+        let configs = || vec![config("on", &[("a", "1")]), config("off", &[("a", "1")])];
+        let study =
+            |plan: &str| Study { configs: configs(), plan_toml: plan.into(), ..Study::default() };
+        let first = |plan: &str| before_all(Ran { study: &study(plan), variables: &[] });
+        let told = first("[[overlays]]\nname = \"mine\"\n");
+        assert!(told[0].starts_with("off and on are the same with the overlays"), "{told:?}");
+        assert_eq!(first(""), [""; 0], "two names that a plan gives itself");
     }
 
     #[test]

@@ -14,14 +14,15 @@ use super::loads::{AboutHosts, LoadResult, Loaded};
 use super::measure::{Observing, Seen, conclude, preflight, workload};
 use super::progress::Progress;
 use super::series::{Seconds, of_monitor};
+use super::series_together::Disks;
 use super::setup::{ConfigSetup, Setup};
 use super::stand::Stand;
 use super::{fill, results, schedule, series_together};
 use crate::monitor::Targets;
 use assay_base::clock::now_precisely;
 use assay_judge::CLOCK_BEGAN;
-use assay_plan::PlannedTrial;
-use assay_study::metrics::{Metric, Window, metric};
+use assay_plan::{PlannedTrial, RigKind};
+use assay_study::metrics::{Layer, Metric, Window, metric};
 use assay_study::{OfServer, Outcome, Results, Series, fairness};
 
 /// What is told of each server by its number, and of which of a run's metrics that is.
@@ -158,7 +159,7 @@ impl<S: Stand> All<'_, S> {
         let mut seen = seen.into_iter().collect::<Result<Vec<Seen>>>()?;
         let series: Vec<Vec<Series>> = seen.iter().map(|one| of_monitor(&one.monitored)).collect();
         let counted: Vec<Vec<Series>> = self.counted(&series).cloned().collect();
-        outcome.series.extend(series_together::together(&counted));
+        outcome.series.extend(series_together::together(&counted, self.disks()));
         outcome.series.extend(self.of_each());
         let mut rans = Vec::new();
         for one in &mut seen {
@@ -192,6 +193,14 @@ impl<S: Stand> All<'_, S> {
         Ok(())
     }
 
+    /// Directories lie on one disk; every other rig makes each server its own.
+    fn disks(&self) -> Disks {
+        match self.config.rig.kind {
+            RigKind::Directory => Disks::Shared,
+            _ => Disks::Own,
+        }
+    }
+
     /// Of all, those of servers under the run's own load.
     fn counted<'b, T>(&'b self, all: &'b [T]) -> impl Iterator<Item = &'b T> {
         let own = self.loads.iter().zip(all).filter(|(load, _)| load.neighbour.is_none());
@@ -221,6 +230,10 @@ impl<S: Stand> All<'_, S> {
         window: Window,
         outcome: &mut Outcome,
     ) -> Result<OfServer> {
+        let disks = self.disks();
+        // What a disk that all share did is no server's own.
+        let of_disk = |one: &Series| one.layer == Layer::Disk && disks == Disks::Shared;
+        let monitored = monitored.into_iter().filter(|one| !of_disk(one)).collect();
         let series = [self.seconds[place].series(), monitored].concat();
         let mut one = Outcome { series, window: Some(window), ..Outcome::default() };
         self.stands[place].verify(&mut one, window)?;

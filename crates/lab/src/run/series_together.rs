@@ -8,15 +8,30 @@ use std::collections::BTreeMap;
 use assay_study::Series;
 use assay_study::metrics::{Aggregation, Layer, Metric, Unit, find};
 
-/// The series of all, those of the first in its order.
-pub(super) fn together(of_servers: &[Vec<Series>]) -> Vec<Series> {
-    let Some(first) = of_servers.first() else { return Vec::new() };
-    first.iter().filter_map(|series| one(series, of_servers)).collect()
+/// Whose disks servers that run together are on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Disks {
+    /// Each has its own.
+    Own,
+    /// All are in directories of one: what is counted of it is counted of all of them.
+    Shared,
 }
 
-/// Whether there is one of it, however many servers there are.
-fn is_of_machine(layer: Layer) -> bool {
-    matches!(layer, Layer::Cpu | Layer::Backing | Layer::Pool | Layer::Load | Layer::Monitor)
+/// The series of all, those of the first in its order.
+pub(super) fn together(of_servers: &[Vec<Series>], disks: Disks) -> Vec<Series> {
+    let Some(first) = of_servers.first() else { return Vec::new() };
+    first.iter().filter_map(|series| one(series, of_servers, disks)).collect()
+}
+
+impl Disks {
+    /// Whether there is one of it, however many servers there are.
+    pub(super) fn is_there_once(self, layer: Layer) -> bool {
+        match layer {
+            Layer::Disk => self == Disks::Shared,
+            Layer::Cpu | Layer::Backing | Layer::Pool | Layer::Load | Layer::Monitor => true,
+            _ => false,
+        }
+    }
 }
 
 /// Whether what two servers have of it is what one would have in all. Shares of a CPU add up; other shares do not.
@@ -34,8 +49,8 @@ fn adds_up(metric: &Metric) -> bool {
     }
 }
 
-fn one(first: &Series, of_servers: &[Vec<Series>]) -> Option<Series> {
-    if is_of_machine(first.layer) {
+fn one(first: &Series, of_servers: &[Vec<Series>], disks: Disks) -> Option<Series> {
+    if disks.is_there_once(first.layer) {
         return Some(first.clone());
     }
     let all: Option<Vec<&Series>> = of_servers.iter().map(|its| named(its, &first.name)).collect();
@@ -107,20 +122,25 @@ mod tests {
         let mut other = server(300.0, 5.0, 30.0, 60.0);
         other[0].points.pop();
         other.pop();
-        let all = together(&[server(100.0, 1.0, 50.0, 20.0), other]);
+        let servers = [server(100.0, 1.0, 50.0, 20.0), other];
+        let all = together(&servers, Disks::Own);
         let points = |name: &str| named(&all, name).unwrap().points.clone();
         assert_eq!(points("disk_reads_per_s"), [(1, 400.0)], "the second second is a gap");
         assert_eq!(points("disk_read_latency_ms"), [(1, (100.0 + 1500.0) / 400.0)]);
         assert_eq!(points("server_cpu_percent"), [(1, 80.0)]);
         assert_eq!(points("disk_utilisation_percent"), [(1, 40.0)]);
         assert_eq!(points("cpu_user_percent"), [(1, 40.0)]);
+        // Both saw the one disk of their directories.
+        let shared = together(&servers, Disks::Shared);
+        let reads = named(&shared, "disk_reads_per_s").unwrap();
+        assert_eq!(reads.points, [(1, 100.0), (2, 100.0)]);
     }
 
     #[test]
     fn what_one_server_lacks_is_not_there() {
         let one = vec![series("disk_reads_per_s", &[(1, 3.0)])];
-        assert!(together(&[one.clone(), Vec::new()]).is_empty());
-        assert_eq!(together(std::slice::from_ref(&one)), one);
-        assert!(together(&[]).is_empty());
+        assert!(together(&[one.clone(), Vec::new()], Disks::Own).is_empty());
+        assert_eq!(together(std::slice::from_ref(&one), Disks::Own), one);
+        assert!(together(&[], Disks::Own).is_empty());
     }
 }
