@@ -11,6 +11,7 @@ use assay_study::metrics::{Group as Columns, Metric, metric};
 
 use super::charts::{Plot, Style, hover, label, title, whiskers};
 use super::format::{figure, plural, threads};
+use super::leading;
 use super::metrics;
 use super::phases::spread;
 use super::view;
@@ -69,7 +70,7 @@ fn charts(study: &Study, number: usize, one: &Sharing, plots: &mut Vec<Plot>) ->
         heading: format!("Throughput of each server: {load}"),
         name: format!("servers-tps:{number}"),
         plot: push(plot(one, "transactions/s of each server", tps)),
-        finding: finding(one),
+        finding: finding(study, one),
         caption: "Transactions per second of a server, mean of all, against the number of servers; whiskers are 95 % confidence intervals over the repeats.",
     };
     let has_p99 = one.points.iter().any(|point| point.p99_ms.is_some());
@@ -110,8 +111,8 @@ fn plot(one: &Sharing, unit: &str, of: impl Fn(&Point) -> Option<Interval>) -> P
     plot
 }
 
-/// `Each of 3 servers does 49 % (44 to 55 %) of what each of 1 does`.
-fn finding(one: &Sharing) -> String {
+/// `Each of 3 servers does 49 % (44 to 55 %) of what each of 1 does`, and whether more was asked for.
+fn finding(study: &Study, one: &Sharing) -> String {
     let (Some(first), Some(last)) = (one.points.first(), one.points.last()) else {
         return String::new();
     };
@@ -121,8 +122,15 @@ fn finding(one: &Sharing) -> String {
             true => format!(" ({} to {} %)", percent(kept.low), percent(kept.high)),
             false => String::new(),
         };
+        let workload = study.workloads.get(one.workload).map_or("", |one| one.name.as_str());
+        let at_a_rate = match leading::rate(study, workload) {
+            Some(rate) => {
+                format!(", at {rate}/s that were asked of each: no more than that could be seen")
+            }
+            None => String::new(),
+        };
         format!(
-            "Each of {} does {} %{bounds} of what {} does",
+            "Each of {} does {} %{bounds} of what {} does{at_a_rate}",
             plural(last.servers as usize, "server"),
             percent(kept.mid),
             if first.servers == 1 {
