@@ -79,7 +79,7 @@ const NAMES_ABOVE: &str = "(() => {
     const names = [...chart.querySelectorAll('.annotation-text-g')].map((one) => one.getBoundingClientRect());
     const isOver = (one, other) => one !== other && one.top < other.bottom - 1 && other.top < one.bottom - 1;
     return {
-      share, rows: chart.querySelectorAll('.points path.point').length, names: names.length,
+      share, rows: chart.layout.yaxis.categoryarray.length, names: names.length,
       outside: names.filter((one) => one.left < left - 1 || one.right > right + 1).length,
       over: names.filter((one) => names.some((other) => isOver(one, other))).length,
     };
