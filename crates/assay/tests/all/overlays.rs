@@ -35,9 +35,9 @@ fn production_settings_reach_the_server_and_are_named() {
     for text in [
         "binary log on",
         "Overlay production (binary log;",
-        "sync_binlog = 1 (plan: not set)",
-        "skip_log_bin = false (plan: true)",
-        "Overlay shorter: seconds = 1 (plan: 2)",
+        "sync_binlog = 1 (before: not set)",
+        "skip_log_bin = false (before: true)",
+        "Overlay shorter: seconds = 1 (before: 2)",
         "These are not the conditions of A paper",
     ] {
         assert!(page.contains(text), "`{text}` is not in the page");
