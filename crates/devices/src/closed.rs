@@ -228,7 +228,7 @@ pub fn network(
     behind.into_iter().map(through).collect()
 }
 
-/// What a mirror makes of the figures of one side: as many times its reads, its writes, its latencies.
+/// The figures of a mirror from those of one side: reads times the sides, writes and latencies as they are.
 #[must_use]
 pub fn mirror(sides: u32, side: Vec<Closed>) -> Vec<Closed> {
     let times = |closed: &Closed| match closed.name {

@@ -33,7 +33,7 @@ pub struct Document {
     pub volume: Option<Volume>,
     /// What lies between, of kind `network`.
     pub network: Option<Network>,
-    /// What holds the same data more than once, of kind `mirror`.
+    /// The sides of a mirror, of kind `mirror`.
     pub mirror: Option<Mirror>,
     /// What completed writes survive.
     #[serde(default)]

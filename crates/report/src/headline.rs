@@ -74,7 +74,7 @@ fn verdict(study: &Study, judged: &Judgement) -> String {
     };
     // What is known of less than was asked goes before what is not known.
     let steps = known_steps::told(study, judged).filter(|_| all.iter().all(is_untold));
-    steps.map_or(text.clone(), |steps| format!("{steps} {text}"))
+    steps.into_iter().chain([text]).collect::<Vec<_>>().join(" ")
 }
 
 /// The answer of a study that has power cuts and no runs.

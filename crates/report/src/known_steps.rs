@@ -6,7 +6,7 @@ use assay_judge::{Comparison, Judgement, Step, Word};
 use assay_study::Study;
 
 use super::format::plural;
-use super::single::single;
+use super::single::clause;
 
 /// So many are told one by one.
 const SINGLE: usize = 2;
@@ -35,9 +35,8 @@ pub(super) fn told(study: &Study, judged: &Judgement) -> Option<String> {
     let known = known(judged);
     let several = study.workloads.len() > 1;
     let one_by_one = |(step, one): &(&Step, &Comparison)| {
-        let sentence = single(study, judged, one, several);
-        let sentence = sentence.strip_suffix('.').unwrap_or(&sentence).to_owned();
-        format!("{sentence}; they differ in {}.", step.factors.join(" and "))
+        let clause = clause(study, judged, one, several);
+        format!("{clause}; they differ in {}.", step.factors.join(" and "))
     };
     match known.as_slice() {
         [] => None,

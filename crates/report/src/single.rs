@@ -17,19 +17,29 @@ pub(super) fn single(
     one: &Comparison,
     names_workload: bool,
 ) -> String {
+    clause(study, judged, one, names_workload) + "."
+}
+
+/// The same without its full stop, for more to follow.
+pub(super) fn clause(
+    study: &Study,
+    judged: &Judgement,
+    one: &Comparison,
+    names_workload: bool,
+) -> String {
     let [config, base] = sides(one);
     let under = under(study, one, names_workload);
     if hangs_on_threads(judged, one) || has_parts(judged, one) {
         let how = thread_by_thread(one.metric, &by_threads(judged, one));
         let against = if under.is_empty() { "Against" } else { "against" };
         let subject = answer::subject(one.metric, &config, false);
-        return format!("{under}{against} {base}, {subject} is {how}.");
+        return format!("{under}{against} {base}, {subject} is {how}");
     }
     let Some(found) = &one.difference else {
         let spoilt = flagged::of_comparison(study, one).map(|(cause, _)| cause);
         let why = spoilt.or_else(|| reason_in_short(one));
         let why = why.unwrap_or_else(|| "nothing was measured".into());
-        let sentence = format!("{under}{config} and {base} cannot be compared: {why}.");
+        let sentence = format!("{under}{config} and {base} cannot be compared: {why}");
         return capital(one.metric, sentence);
     };
     let (metric, begins) = (one.metric, under.is_empty());
@@ -39,16 +49,16 @@ pub(super) fn single(
     let sentence = match one.verdict.word {
         Word::Better | Word::Worse => {
             let differs = answer::differs(metric, &size, [&config, &base], begins);
-            format!("{under}{differs}{in_one_run} ({interval}).")
+            format!("{under}{differs}{in_one_run} ({interval})")
         }
         Word::Equivalent => {
-            format!("{under}{} ({interval}).", answer::equals(metric, [&config, &base]))
+            format!("{under}{} ({interval})", answer::equals(metric, [&config, &base]))
         }
         Word::Inconclusive => {
             let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
             let subject = answer::subject(metric, &config, begins);
             let object = answer::object(metric, &base);
-            format!("{under}{subject} against {object} is inconclusive: {claim} ({interval}){but}.")
+            format!("{under}{subject} against {object} is inconclusive: {claim} ({interval}){but}")
         }
     };
     capital(one.metric, sentence)

@@ -189,7 +189,7 @@ fn tell_calibration(plan: &Plan, found: &Calibration) {
     }
 }
 
-/// What the plan asks for and does not get, before anybody waits for it.
+/// Warns of what the plan asks for and the machine does not give.
 fn tell_differing(described: &Described) {
     for (config, warnings) in &described.differing {
         for warning in warnings {

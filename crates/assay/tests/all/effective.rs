@@ -1,5 +1,5 @@
-//! What a plan asks for and a machine does not give: said before the first run, shown with both sides, and no comparison. On real
-//! file systems.
+//! Options that a plan asks for and a real file system does not take: the program warns of them before the first run, the report
+//! shows both values, and a pair that differs in nothing else is no comparison.
 
 use rusqlite::Connection;
 

@@ -65,7 +65,7 @@ pub struct Level {
     pub figure: Source,
     /// The result of a study that it is.
     pub metric: Option<String>,
-    /// Of a printed standard deviation: the printed mean that it is a share of.
+    /// The printed mean of the same samples, if the figure is a standard deviation: both are shown as shares of their means.
     pub mean: Option<Source>,
     /// In place of one: an expression over results of a run and figures of the paper.
     pub measured: Option<Source>,

@@ -5,13 +5,9 @@ use assay_study::{Overlay, OverlayChange, Study};
 /// A sentence or two for each overlay.
 pub fn told(study: &Study) -> Vec<String> {
     let overlays = study.overlays();
-    let of_form = |overlay: &Overlay| match study.form {
-        Some(_) => overlay.quick_changes.clone(),
-        None => overlay.changes.clone(),
-    };
-    let last = overlays.iter().rposition(|overlay| !of_form(overlay).is_empty());
+    let last = overlays.iter().rposition(|overlay| !of_form(study, overlay).is_empty());
     let one = |(place, overlay): (usize, &Overlay)| {
-        let mut text = of_overlay(overlay, &of_form(overlay));
+        let mut text = of_overlay(overlay, of_form(study, overlay));
         if let Some(paper) = study.paper.as_ref().filter(|_| Some(place) == last) {
             text += &format!(
                 " These are not the conditions of {}: the study shows what its comparison comes to under others, and does not repeat it.",
@@ -21,6 +17,11 @@ pub fn told(study: &Study) -> Vec<String> {
         text
     };
     overlays.iter().enumerate().map(one).collect()
+}
+
+/// What it changed of the form that the study ran.
+fn of_form<'a>(study: &Study, overlay: &'a Overlay) -> &'a [OverlayChange] {
+    if study.form.is_some() { &overlay.quick_changes } else { &overlay.changes }
 }
 
 fn of_overlay(overlay: &Overlay, changes: &[OverlayChange]) -> String {

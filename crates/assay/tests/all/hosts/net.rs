@@ -328,7 +328,7 @@ impl Net {
     }
 }
 
-/// The last line of a failed command's error; it must be an error, and one line beside what a load says of its results.
+/// Returns the error of a failed command. The command prints one error, and a load one more line about its results.
 pub fn error_of(output: &Output) -> String {
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     eprintln!("{said}");

@@ -51,7 +51,7 @@ fn words(kind: FileSystem, options: &[String]) -> Vec<(char, String)> {
 }
 
 fn of_ext4(letter: char, value: &str, made: &Facts) -> Vec<Differing> {
-    let size = |name: &str| of_size(made, (letter, value), name);
+    let size = |name: &str| of_size(made, (&format!("-{letter} "), value), name);
     match letter {
         'b' => size("Block size"),
         'C' => size("Cluster size"),
@@ -70,16 +70,7 @@ fn of_ext4(letter: char, value: &str, made: &Facts) -> Vec<Differing> {
                     "stripe_width" | "stripe-width" => "RAID stripe width",
                     _ => return Vec::new(),
                 };
-                of_size(made, ('E', value), name)
-                    .into_iter()
-                    .map(|one| Differing {
-                        asked: format!("-E {key}={value}"),
-                        effective: one
-                            .effective
-                            .map(|told| told.replace("-E ", &format!("-E {key}="))),
-                        ..one
-                    })
-                    .collect()
+                of_size(made, (&format!("-E {key}="), value), name)
             };
             parts(value).flat_map(told).collect()
         }
@@ -93,15 +84,16 @@ fn parts(value: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// A size or number that stands in the superblock by that name; what is no number there or here is not compared.
-fn of_size(made: &Facts, (letter, value): (char, &str), name: &str) -> Vec<Differing> {
+/// A size by its option, e.g. `-b ` or `-E stride=`.
+fn of_size(made: &Facts, (option, value): (&str, &str), name: &str) -> Vec<Differing> {
     let Ok(asked) = Size::parse(value) else { return Vec::new() };
     let told = made.get(name).map(|text| (text, Size::parse(text)));
     let effective = match told {
         Some((_, Ok(told))) if told == asked => return Vec::new(),
-        Some((text, _)) => Some(format!("-{letter} {text}")),
+        Some((text, _)) => Some(format!("{option}{text}")),
         None => None,
     };
-    vec![Differing::new(Asked::MkfsOption, format!("-{letter} {value}"), effective)]
+    vec![Differing::new(Asked::MkfsOption, format!("{option}{value}"), effective)]
 }
 
 fn inodes(value: &str, made: &Facts) -> Vec<Differing> {
@@ -198,8 +190,8 @@ fn told_by_xfs(letter: char, key: &str, made: &Facts) -> Option<u64> {
 
 fn of_btrfs(letter: char, value: &str, made: &Facts) -> Vec<Differing> {
     match letter {
-        'n' => of_size(made, (letter, value), "nodesize"),
-        's' => of_size(made, (letter, value), "sectorsize"),
+        'n' => of_size(made, ("-n ", value), "nodesize"),
+        's' => of_size(made, ("-s ", value), "sectorsize"),
         _ => Vec::new(),
     }
 }
