@@ -1,6 +1,8 @@
 //! How much of what a database or files read the device delivered. The rest came from memory on the way, the kernel's page
 //! cache first: speed under such reads is not the device's.
 
+use std::collections::BTreeSet;
+
 use assay_study::metrics::{Metric, metric};
 use assay_study::{Study, Trial};
 
@@ -90,7 +92,9 @@ pub fn without_media(study: &Study) -> Vec<WithoutMedia> {
         })
     };
     let mut found: Vec<WithoutMedia> = groups(study).iter().filter_map(of_group).collect();
-    found.dedup_by(|a, b| (&a.config, &a.workload) == (&b.config, &b.workload));
+    // Other configurations lie between the thread counts of one.
+    let mut seen = BTreeSet::new();
+    found.retain(|one| seen.insert((one.config.clone(), one.workload.clone())));
     found
 }
 
@@ -207,6 +211,13 @@ mod tests {
         assert_eq!((found.len(), found[0].host_bytes_per_s), (1, 600e6));
         assert_eq!(drive(600e6, 60e6), [], "ten to one is much, and data");
         assert_eq!(drive(0.5e6, 0.0), [], "hardly anything was read");
+        let mut two = study(&[("csd", 0.0, None), ("other", 0.0, None), ("csd", 0.0, None)]);
+        two.trials[2].key.threads = 8;
+        for trial in &mut two.trials {
+            trial.results.insert("drive_read_bytes_host_per_s".into(), 6e6);
+        }
+        let named: Vec<String> = without_media(&two).into_iter().map(|one| one.config).collect();
+        assert_eq!(named, ["csd", "other"], "each once, whatever the thread counts");
     }
 
     #[test]
