@@ -55,6 +55,9 @@ pub(crate) fn uuid() -> Result<String> {
 
 /// The text of the file.
 ///
+/// The monitor would not start on a file system with less than 5 % free (`mon_data_avail_crit`), on 10 TB half a terabyte,
+/// and would warn below 30 %. It writes some ten megabytes here; whether there is room for the stores is asked before.
+///
 /// # Errors
 /// The directory has a name that the file cannot hold.
 pub(crate) fn text(
@@ -91,6 +94,8 @@ mon data = {directory}/mon.$id
 mgr data = {directory}/mgr.$id
 osd data = {directory}/osd.$id
 mon allow pool delete = true
+mon data avail crit = 0
+mon data avail warn = 0
 mon osd min down reporters = 1
 osd crush chooseleaf type = 0
 osd pool default pg autoscale mode = off
