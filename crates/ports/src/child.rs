@@ -72,12 +72,13 @@ fn tie_to_us(command: &mut Command, cpus: &[usize]) -> io::Result<()> {
         command.env_remove(variable);
     }
     let affinity = (!cpus.is_empty()).then(|| crate::cpu::set_of(cpus)).transpose()?;
-    // SAFETY: the closure runs between fork and exec and makes only two system calls; it takes no lock and
+    let us = rustix::process::getpid();
+    // SAFETY: the closure runs between fork and exec and makes only three system calls; it takes no lock and
     // allocates nothing.
     #[allow(unsafe_code)]
     unsafe {
         command.pre_exec(move || {
-            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            die_with(us)?;
             if let Some(set) = &affinity {
                 rustix::thread::sched_setaffinity(None, set)?;
             }
@@ -87,6 +88,16 @@ fn tie_to_us(command: &mut Command, cpus: &[usize]) -> io::Result<()> {
     // A group of its own, so that Ctrl-C on the terminal reaches us alone and tear-down keeps its order.
     command.process_group(0);
     Ok(())
+}
+
+/// From now on this process, a child of `parent`, ends when that does: also where it has ended before (`prctl(2)`,
+/// `PR_SET_PDEATHSIG`, tells of later ends alone).
+fn die_with(parent: Pid) -> rustix::io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    match rustix::process::getppid() == Some(parent) {
+        true => Ok(()),
+        false => Err(rustix::io::Errno::SRCH),
+    }
 }
 
 /// From now on programs that this process starts get nothing that it has open but standard input, output and error: who
@@ -239,6 +250,16 @@ impl Process {
         }
     }
 
+    /// That very process, or nothing if it has ended. It is held before it is looked at: from then on its number means no
+    /// other.
+    ///
+    /// # Errors
+    /// What `pidfd_open` answered.
+    pub fn open_known(known: Identity) -> io::Result<Option<Process>> {
+        let process = Process::open(known.pid)?;
+        Ok(process.filter(|_| identity(known.pid) == Some(known)))
+    }
+
     /// Sends `signal`; a process that has ended already is not an error.
     ///
     /// # Errors
@@ -363,6 +384,22 @@ mod tests {
     }
 
     #[test]
+    fn a_child_whose_parent_has_ended_is_not_started() {
+        let started_by = |parent: Pid| {
+            let mut command = Command::new("true");
+            // SAFETY: as in `tie_to_us`.
+            #[allow(unsafe_code)]
+            unsafe {
+                command.pre_exec(move || Ok(die_with(parent)?));
+            }
+            command.status()
+        };
+        assert!(started_by(rustix::process::getpid()).unwrap().success());
+        let error = started_by(Pid::from_raw(1).unwrap()).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(rustix::io::Errno::SRCH.raw_os_error()));
+    }
+
+    #[test]
     fn what_was_left_to_us_is_not_handed_down() {
         let file = tempfile::tempfile().unwrap();
         // Under a number that the child opens nothing of its own by.
@@ -431,6 +468,11 @@ mod tests {
         assert!(process.wait(None).unwrap());
         child.kill().unwrap();
         process.signal(Signal::TERM).unwrap();
+        let other = sleeper();
+        let known = identity(other.pid()).unwrap();
+        assert!(Process::open_known(known).unwrap().is_some());
+        let later = Identity { start_ticks: known.start_ticks + 1, ..known };
+        assert!(Process::open_known(later).unwrap().is_none(), "another one with its number");
         // Beyond the largest number of a process (proc(5), pid_max).
         assert!(Process::open((4 << 20) + 1).unwrap().is_none());
     }
