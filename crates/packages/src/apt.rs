@@ -247,6 +247,9 @@ Dir::Cache::Archives "{directory}/cache/archives";
 APT::Install-Recommends "false";
 APT::Install-Suggests "false";
 APT::Get::AllowUnauthenticated "false";
+Acquire::AllowInsecureRepositories "false";
+Acquire::AllowWeakRepositories "false";
+Acquire::AllowDowngradeToInsecureRepositories "false";
 APT::Sandbox::User "root";
 Acquire::Languages "none";
 Acquire::Retries "2";
@@ -322,6 +325,9 @@ mod tests {
 
     #[test]
     fn a_directory_that_apt_cannot_name_is_refused() {
+        let text = configuration_text(Path::new("/tmp/a"), Sources::Configured).unwrap();
+        // Whatever the machine's own configuration allows.
+        assert!(text.contains("\nAcquire::AllowInsecureRepositories \"false\";\n"), "{text}");
         let error = configuration_text(Path::new("/tmp/a\"b"), Sources::Configured).unwrap_err();
         assert!(error.to_string().starts_with("apt cannot work in "), "{error}");
     }

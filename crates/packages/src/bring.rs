@@ -1,6 +1,7 @@
 //! Downloading packages with all that they need, and unpacking them into a tree.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -12,6 +13,9 @@ use super::apt::Apt;
 
 /// Free space needed for each byte to download: the packages, and what is in them (measured: 5.5 times as much).
 const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;
+
+/// Setuid and setgid (`inode(7)`).
+const PRIVILEGES: u32 = 0o6000;
 
 /// How long one package may take to unpack.
 const UNPACK_PATIENCE: Duration = Duration::from_secs(300);
@@ -55,7 +59,28 @@ pub fn bring(
     progress(&format!("unpacking {} packages", files.len()));
     let tree = staging.join("tree");
     files.iter().try_for_each(|file| unpack(file, &tree))?;
+    take_privileges(&tree)?;
     Ok(tree)
+}
+
+/// Takes from every file below `tree` what would have it run as another user or group: packages bring `sudo` and `passwd`, which
+/// are installed nowhere here.
+fn take_privileges(tree: &Path) -> Result<()> {
+    for entry in fs::read_dir(tree)? {
+        let entry = entry?;
+        let metadata = entry.path().symlink_metadata()?;
+        if metadata.is_symlink() {
+            continue;
+        }
+        let mode = metadata.permissions().mode();
+        if mode & PRIVILEGES != 0 {
+            fs::set_permissions(entry.path(), Permissions::from_mode(mode & !PRIVILEGES))?;
+        }
+        if metadata.is_dir() {
+            take_privileges(&entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 fn check_space(directory: &Path, download_bytes: u64) -> Result<()> {
@@ -77,4 +102,34 @@ fn unpack(package: &Path, tree: &Path) -> Result<()> {
     tool::run(command, UNPACK_PATIENCE)
         .with_context(|| format!("cannot unpack {}", package.display()))?;
     Ok(fs::remove_file(package)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_was_unpacked_runs_as_another_user() {
+        let directory = tempfile::tempdir().unwrap();
+        let bin = directory.path().join("tree/usr/bin");
+        fs::create_dir_all(&bin).unwrap();
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+        for (name, mode) in [("sudo", 0o4755), ("chage", 0o2755), ("plain", 0o755)] {
+            fs::write(bin.join(name), "").unwrap();
+            set(&bin.join(name), mode);
+        }
+        set(&bin, 0o2755);
+        // What a link leads to is not in the tree.
+        fs::write(directory.path().join("outside"), "").unwrap();
+        set(&directory.path().join("outside"), 0o4755);
+        std::os::unix::fs::symlink(directory.path().join("outside"), bin.join("link")).unwrap();
+        take_privileges(&directory.path().join("tree")).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o7777;
+        for name in ["sudo", "chage", "plain"] {
+            assert_eq!(mode(&bin.join(name)), 0o755, "{name}");
+        }
+        assert_eq!((mode(&bin), mode(&directory.path().join("outside"))), (0o755, 0o4755));
+    }
 }

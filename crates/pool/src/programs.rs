@@ -96,9 +96,7 @@ fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Programs> {
     let version = Programs::inspect(tree)?.version;
     let number = version.split_whitespace().nth(2).unwrap_or("unknown");
     let target = shelf.entry(&format!("ceph-{number}"));
-    if target.exists() {
-        std::fs::remove_dir_all(&target)?;
-    }
+    kept::clear(shelf, &target)?;
     staging.publish("tree", &target)?;
     Programs::inspect(&target)
 }

@@ -3,7 +3,7 @@
 //!
 //! `$ASSAY_CACHE`, else `$XDG_CACHE_HOME/assay`, else `~/.cache/assay` (XDG Base Directory Specification).
 //!
-//! Guarantees: an entry is there whole or not at all, because it is made in a staging directory and renamed; two
+//! Guarantees: it is this user's alone, or nothing in it is read or run; an entry is there whole or not at all, because it is made in a staging directory and renamed; two
 //! makers of the same kind wait for one another; what an interrupted maker left is removed by the next.
 
 use std::env;
@@ -12,11 +12,16 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use super::private::{self, NotPrivate};
+
 const STAGING_PREFIX: &str = ".staging-";
+
+/// The file of a shelf that its maker has locked.
+const LOCK: &str = ".lock";
 
 /// The cache directory; it need not exist yet.
 ///
@@ -51,8 +56,8 @@ impl Shelf {
     /// # Errors
     /// The cache cannot be used.
     pub fn open(kind: &str, waiting: impl FnOnce()) -> Result<Shelf> {
-        let directory = root()?.join(kind);
-        Shelf::open_at(directory, waiting)
+        private::make_directory(&root()?).map_err(refusal)?;
+        Shelf::open_at(root()?.join(kind), waiting)
     }
 
     /// Opens the shelf `kind`, which is there, if no maker has it. Whoever was interrupted has it no longer.
@@ -60,7 +65,7 @@ impl Shelf {
     /// # Errors
     /// The cache cannot be used.
     pub fn try_open(kind: &str) -> Result<Option<Shelf>> {
-        let Some(shelf) = Shelf::lock_free(root()?.join(kind))? else { return Ok(None) };
+        let Some(shelf) = Shelf::lock_free(checked(kind)?)? else { return Ok(None) };
         shelf.sweep()?;
         Ok(Some(shelf))
     }
@@ -70,12 +75,12 @@ impl Shelf {
     /// # Errors
     /// The shelf cannot be looked at.
     pub fn is_free(kind: &str) -> Result<bool> {
-        Ok(Shelf::lock_free(root()?.join(kind))?.is_some())
+        Ok(Shelf::lock_free(checked(kind)?)?.is_some())
     }
 
     fn lock_free(directory: PathBuf) -> Result<Option<Shelf>> {
         let cannot = || format!("cannot use the cache directory {}", directory.display());
-        let lock = File::create(directory.join(".lock")).with_context(cannot)?;
+        let lock = private::open_file(&directory.join(LOCK)).map_err(refusal)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             other => other.with_context(cannot)?,
@@ -90,8 +95,8 @@ impl Shelf {
     pub fn open_at(directory: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
         let cannot =
             || format!("cannot use the cache directory {}; set ASSAY_CACHE", directory.display());
-        fs::create_dir_all(&directory).with_context(cannot)?;
-        let lock = File::create(directory.join(".lock")).with_context(cannot)?;
+        private::make_directory(&directory).map_err(refusal)?;
+        let lock = private::open_file(&directory.join(LOCK)).map_err(refusal)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {
                 waiting();
@@ -174,8 +179,7 @@ impl Drop for Staging {
 /// # Errors
 /// The shelf cannot be read.
 pub fn entries(kind: &str) -> Result<Vec<PathBuf>> {
-    let directory = root()?.join(kind);
-    listing(&directory, |name| !name.starts_with(b"."))
+    listing(&checked(kind)?, |name| !name.starts_with(b"."))
 }
 
 /// The directories of a kind that somebody is making, or was when interrupted: [`Shelf::try_open`] tells which.
@@ -183,7 +187,28 @@ pub fn entries(kind: &str) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// The shelf cannot be read.
 pub fn unfinished(kind: &str) -> Result<Vec<PathBuf>> {
-    unfinished_in(&root()?.join(kind))
+    unfinished_in(&checked(kind)?)
+}
+
+/// The directory of a kind, checked together with the cache that it is in before anything in it is trusted.
+fn checked(kind: &str) -> Result<PathBuf> {
+    let root = root()?;
+    check(&root)?;
+    let shelf = root.join(kind);
+    check(&shelf)?;
+    Ok(shelf)
+}
+
+fn check(directory: &Path) -> Result<()> {
+    match private::check_directory(directory) {
+        // Whoever reads it says so better.
+        Ok(_) | Err(NotPrivate::Kind { .. }) => Ok(()),
+        Err(error) => Err(refusal(error)),
+    }
+}
+
+fn refusal(error: NotPrivate) -> anyhow::Error {
+    anyhow!("the cache: {error}; or set ASSAY_CACHE to a directory of your own")
 }
 
 fn unfinished_in(directory: &Path) -> Result<Vec<PathBuf>> {
@@ -237,6 +262,31 @@ mod tests {
         let names: Vec<_> =
             fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "the entry and the lock only: {names:?}");
+    }
+
+    #[test]
+    fn a_cache_that_others_can_write_to_is_refused() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let kind = directory.path().join("servers");
+        let set = |path: &Path, mode: u32| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        };
+        drop(shelf(&kind));
+        set(&kind, 0o777);
+        assert!(check(&kind).unwrap_err().to_string().contains("others can write to"));
+        let refused = Shelf::open_at(kind.clone(), || {}).unwrap_err().to_string();
+        assert!(refused.contains("others can write to"), "{refused}");
+        set(&kind, 0o755);
+        // What others could only read is closed to them.
+        check(&kind).unwrap();
+        assert_eq!(kind.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        let elsewhere = tempfile::tempdir().unwrap();
+        fs::write(elsewhere.path().join("precious"), "precious").unwrap();
+        fs::remove_file(kind.join(LOCK)).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path().join("precious"), kind.join(LOCK)).unwrap();
+        assert!(Shelf::open_at(kind, || {}).unwrap_err().to_string().contains("is a link"));
+        assert_eq!(fs::read(elsewhere.path().join("precious")).unwrap(), b"precious");
     }
 
     #[test]

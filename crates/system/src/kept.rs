@@ -6,11 +6,12 @@
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -86,8 +87,7 @@ pub fn hold(entry: &Path) -> Result<()> {
     let cannot = || format!("cannot use {}", entry.display());
     let directory = File::open(entry).with_context(cannot)?;
     flock(&directory, FlockOperation::LockShared).with_context(cannot)?;
-    // One that only others may write to is used all the same.
-    let _ = directory.set_modified(SystemTime::now());
+    directory.set_modified(SystemTime::now()).with_context(cannot)?;
     HELD.lock().insert(entry.to_owned(), directory);
     Ok(())
 }
@@ -110,6 +110,24 @@ pub fn is_in_use(entry: &Path) -> bool {
 
 fn can_lock(directory: &File) -> bool {
     flock(directory, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
+}
+
+/// Removes what lies where an entry is to go, if anything does.
+///
+/// # Errors
+/// Somebody uses it, or what the system answered.
+pub fn clear(shelf: &Shelf, entry: &Path) -> Result<()> {
+    match entry.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Ok(found) if found.is_dir() => match remove(shelf, entry)? {
+            Removal::Removed => Ok(()),
+            Removal::InUse => bail!(
+                "{} is damaged, and a running command uses it; try again when that has ended",
+                entry.display()
+            ),
+        },
+        _ => shelf.discard(entry),
+    }
 }
 
 /// Removes an entry that nobody uses. An interruption leaves it whole, or as a leftover that the shelf sweeps.
@@ -198,5 +216,13 @@ mod tests {
         assert_eq!(remove(&shelf, &used).unwrap(), Removal::InUse);
         assert_eq!(remove(&shelf, &free).unwrap(), Removal::Removed);
         assert!(used.join("media.img").exists() && !free.exists());
+        assert!(
+            clear(&shelf, &used).unwrap_err().to_string().contains("a running command uses it")
+        );
+        assert!(used.join("media.img").exists());
+        clear(&shelf, &free).unwrap();
+        fs::write(&free, "a file").unwrap();
+        clear(&shelf, &free).unwrap();
+        assert!(free.symlink_metadata().is_err());
     }
 }

@@ -48,7 +48,7 @@ impl PreconditionedMedia {
         let name = format!("{}-{}", preset.name, fingerprint(&made_from.to_string()));
         let entry = shelf.entry(&name);
         if !is_whole(&entry, &device) {
-            clear(&entry, say)?;
+            clear(&shelf, &entry, say)?;
             let staging = shelf.stage()?;
             let made = staging.path().join("made");
             std::fs::create_dir(&made).context("cannot use the cache")?;
@@ -89,14 +89,11 @@ fn is_whole(entry: &Path, device: &Device) -> bool {
 }
 
 /// Removes what lies where the entry should, whatever it is.
-fn clear(entry: &Path, say: &dyn Fn(&str)) -> Result<()> {
-    let cleared = match entry.symlink_metadata() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Ok(found) if !found.is_dir() => std::fs::remove_file(entry),
-        _ => std::fs::remove_dir_all(entry),
-    };
-    cleared.with_context(|| format!("{} is damaged; delete it", entry.display()))?;
-    say(&format!("{} was damaged; making it again", entry.display()));
+fn clear(shelf: &Shelf, entry: &Path, say: &dyn Fn(&str)) -> Result<()> {
+    if entry.symlink_metadata().is_ok() {
+        kept::clear(shelf, entry)?;
+        say(&format!("{} was damaged; making it again", entry.display()));
+    }
     Ok(())
 }
 
@@ -155,23 +152,24 @@ mod tests {
         let preset = Preset::find("gp3").unwrap();
         let device = Device::new(&preset, Scale { capacity: 4096.0, parallel: 1.0 }).unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let entry = directory.path().join("preconditioned");
+        let shelf = Shelf::open_at(directory.path().to_owned(), || {}).unwrap();
+        let entry = shelf.entry("gp3");
         let media = entry.join(MEDIA_FILE);
         assert!(!is_whole(&entry, &device), "missing");
         std::fs::create_dir_all(&media).unwrap();
         assert!(!is_whole(&entry, &device), "a directory");
-        clear(&entry, &|_| ()).unwrap();
+        clear(&shelf, &entry, &|_| ()).unwrap();
         std::fs::create_dir(&entry).unwrap();
         let file = std::fs::File::create(&media).unwrap();
         for (bytes, wanted) in [(0, true), (4096, false)] {
             file.set_len(device.media_bytes() + bytes).unwrap();
             assert_eq!(is_whole(&entry, &device), wanted, "{bytes} too many");
         }
-        clear(&entry, &|_| ()).unwrap();
+        clear(&shelf, &entry, &|_| ()).unwrap();
         std::fs::write(&entry, "a file").unwrap();
-        clear(&entry, &|_| ()).unwrap();
+        clear(&shelf, &entry, &|_| ()).unwrap();
         assert!(!entry.exists());
-        clear(&entry, &|_| ()).unwrap();
+        clear(&shelf, &entry, &|_| ()).unwrap();
     }
 
     #[test]

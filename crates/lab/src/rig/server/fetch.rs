@@ -8,18 +8,23 @@
 //! Guarantees: nothing on the machine changes but the cache; packages are verified by apt against the archive's
 //! keys; an interrupted fetch leaves no server behind; one fetch at a time.
 
-use std::fs;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use assay_packages::{Apt, Sources, bring, check_tools, debian_mirror};
 use assay_system::cache::{self, Shelf, Staging};
+use assay_system::{kept, private};
 
 use super::binary::{Binary, Flavour, Origin};
 use super::find;
 
 /// The kind of cache entries that servers are.
 const SHELF: &str = "servers";
+
+/// The longest path (`PATH_MAX` of `linux/limits.h`).
+const PATH_BYTES_MAX: u64 = 4096;
 
 /// Brings the newest packaged server of that make and returns it; one of the same version that is there already is
 /// kept. Where another fetch of it is under way, that one's is taken when it has ended well. `progress` gets a plain line
@@ -46,14 +51,13 @@ fn fetch_once(
     let before = written();
     let shelf = open()?;
     if written() != before
-        && let Ok(program) = fs::read_to_string(&note)
-        && let Ok(binary) = Binary::inspect(Path::new(&program), Origin::Cache)
+        && let Ok(Some(program)) = private::read(&note, PATH_BYTES_MAX)
+        && let Ok(binary) = Binary::inspect(Path::new(OsStr::from_bytes(&program)), Origin::Cache)
     {
         return Ok(binary);
     }
     let binary = make(&shelf)?;
-    fs::write(&note, binary.program.as_os_str().as_encoded_bytes())
-        .with_context(|| format!("cannot write {}", note.display()))?;
+    private::write(&note, binary.program.as_os_str().as_encoded_bytes())?;
     Ok(binary)
 }
 
@@ -131,9 +135,7 @@ fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Binary> {
     if let Ok(binary) = Binary::inspect(&in_place, Origin::Cache) {
         return Ok(binary);
     }
-    if target.exists() {
-        fs::remove_dir_all(&target)?;
-    }
+    kept::clear(shelf, &target)?;
     staging.publish("tree", &target)?;
     Binary::inspect(&in_place, Origin::Cache)
 }
@@ -142,6 +144,8 @@ fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Binary> {
 mod tests {
     use std::cell::Cell;
     use std::sync::mpsc::channel;
+
+    use std::fs;
 
     use super::*;
 

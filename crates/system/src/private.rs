@@ -1,0 +1,254 @@
+//! Directories and files that only this process's user can change: the state, the cache, and what lies in them.
+//!
+//! Whoever could write there could have root remove a directory, end a process or run a program.
+//!
+//! Guarantees: what is opened here is no link, belongs to this user, and others cannot write to it.
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// How the name of a file ends that is being written.
+pub const STAGED: &str = "new";
+
+/// Bits of a mode that let others write (`inode(7)`).
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Bits of a mode that let others do anything.
+const OPEN_TO_OTHERS: u32 = 0o077;
+
+/// Why a directory or file is not to be trusted.
+#[derive(Debug, Error)]
+pub enum NotPrivate {
+    /// It leads elsewhere.
+    #[error("{0} is a link; name where it leads")]
+    Link(PathBuf),
+    /// It is something else.
+    #[error("{path} is not a {expected}")]
+    Kind {
+        /// What was opened.
+        path: PathBuf,
+        /// What it should be, `directory` or `file`.
+        expected: &'static str,
+    },
+    /// Somebody else's.
+    #[error("{path} belongs to user {owner}, and this is user {user}")]
+    Owner {
+        /// What was opened.
+        path: PathBuf,
+        /// Number of its user.
+        owner: u32,
+        /// Number of ours.
+        user: u32,
+    },
+    /// Others may have changed what is in it.
+    #[error(
+        "others can write to {path} (mode {mode:o}); once you know that all in it is yours, `chmod go-w {path}`"
+    )]
+    Writable {
+        /// What was opened.
+        path: PathBuf,
+        /// Its permissions.
+        mode: u32,
+    },
+    /// What the system answered.
+    #[error("{path}: {reason}")]
+    System {
+        /// What was to be opened or made.
+        path: PathBuf,
+        /// Its answer.
+        reason: io::Error,
+    },
+}
+
+/// Makes the directory `path` and its parents where there are none, open to this user alone.
+///
+/// # Errors
+/// [`NotPrivate`].
+pub fn make_directory(path: &Path) -> Result<(), NotPrivate> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+    // A link that leads nowhere is there, and no directory.
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made.map_err(|reason| NotPrivate::System { path: path.into(), reason })?,
+    }
+    match check_directory(path)? {
+        true => Ok(()),
+        false => Err(NotPrivate::System { path: path.into(), reason: Errno::NOENT.into() }),
+    }
+}
+
+/// Checks the directory `path` and closes it to others where they could only read; whether there is one.
+///
+/// # Errors
+/// [`NotPrivate`].
+pub fn check_directory(path: &Path) -> Result<bool, NotPrivate> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+    let Some((directory, stat)) = open(path, flags, Mode::empty(), "directory")? else {
+        return Ok(false);
+    };
+    if stat.st_mode & OPEN_TO_OTHERS != 0 {
+        rustix::fs::fchmod(&directory, Mode::RWXU)
+            .map_err(|errno| NotPrivate::System { path: path.into(), reason: errno.into() })?;
+    }
+    Ok(true)
+}
+
+/// What the file `path` holds, of `bytes_max` at most; nothing where there is none.
+///
+/// # Errors
+/// [`NotPrivate`], also where it holds more.
+pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, NotPrivate> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+    let Some((file, _)) = open(path, flags, Mode::empty(), "file")? else { return Ok(None) };
+    let failed = |reason| NotPrivate::System { path: path.into(), reason };
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(failed)?;
+    match bytes.len() as u64 > bytes_max {
+        true => Err(failed(Errno::FBIG.into())),
+        false => Ok(Some(bytes)),
+    }
+}
+
+/// Writes the file `path` whole: a reader never sees half of it, nor anyone after a power cut.
+///
+/// # Errors
+/// [`NotPrivate`]; what was there before stays.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), NotPrivate> {
+    let failed = |reason| NotPrivate::System { path: path.into(), reason };
+    let staged = path.with_extension(STAGED);
+    let mut file = open_file(&staged)?;
+    let mut written = || -> io::Result<()> {
+        file.set_len(0)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&staged, path)?;
+        path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
+    };
+    written().map_err(failed)
+}
+
+/// The file `path` for writing, made where there is none; what it holds stays.
+///
+/// # Errors
+/// [`NotPrivate`].
+pub fn open_file(path: &Path) -> Result<File, NotPrivate> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NONBLOCK;
+    match open(path, flags, Mode::RUSR | Mode::WUSR, "file")? {
+        Some((file, _)) => Ok(file),
+        None => Err(NotPrivate::System { path: path.into(), reason: Errno::NOENT.into() }),
+    }
+}
+
+fn open(
+    path: &Path,
+    flags: OFlags,
+    mode: Mode,
+    expected: &'static str,
+) -> Result<Option<(File, Stat)>, NotPrivate> {
+    let failed = |errno: Errno| NotPrivate::System { path: path.into(), reason: errno.into() };
+    let opened = match rustix::fs::open(path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode) {
+        Ok(opened) => opened,
+        Err(Errno::NOENT) => return Ok(None),
+        // `O_DIRECTORY` answers a link like any other file (open(2)).
+        Err(Errno::LOOP | Errno::NOTDIR) if path.is_symlink() => {
+            return Err(NotPrivate::Link(path.into()));
+        }
+        Err(Errno::NOTDIR) => return Err(NotPrivate::Kind { path: path.into(), expected }),
+        Err(errno) => return Err(failed(errno)),
+    };
+    let stat = rustix::fs::fstat(opened.as_fd()).map_err(failed)?;
+    check(path, &stat, expected)?;
+    Ok(Some((opened.into(), stat)))
+}
+
+fn check(path: &Path, stat: &Stat, expected: &'static str) -> Result<(), NotPrivate> {
+    let path = || path.to_owned();
+    let kind = if expected == "file" { FileType::RegularFile } else { FileType::Directory };
+    if FileType::from_raw_mode(stat.st_mode) != kind {
+        return Err(NotPrivate::Kind { path: path(), expected });
+    }
+    let user = rustix::process::geteuid().as_raw();
+    if stat.st_uid != user {
+        return Err(NotPrivate::Owner { path: path(), owner: stat.st_uid, user });
+    }
+    match stat.st_mode & WRITABLE_BY_OTHERS {
+        0 => Ok(()),
+        _ => Err(NotPrivate::Writable { path: path(), mode: stat.st_mode & 0o7777 }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    use super::*;
+
+    fn set_mode(path: &Path, mode: u32) {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn a_new_directory_is_private_and_one_that_could_be_read_becomes_so() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a/b");
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
+        assert!(!check_directory(&path).unwrap());
+        make_directory(&path).unwrap();
+        assert_eq!(mode(), 0o700);
+        set_mode(&path, 0o755);
+        assert!(check_directory(&path).unwrap());
+        assert_eq!(mode(), 0o700);
+    }
+
+    #[test]
+    fn a_directory_of_others_or_open_to_them_or_elsewhere_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for name in ["writable", "theirs", "target"] {
+            std::fs::create_dir(at(name)).unwrap();
+        }
+        set_mode(&at("writable"), 0o775);
+        symlink(at("target"), at("link")).unwrap();
+        symlink(at("nowhere"), at("dangling")).unwrap();
+        std::fs::write(at("file"), "").unwrap();
+        let error = |name: &str| make_directory(&at(name)).unwrap_err().to_string();
+        assert!(error("writable").contains("(mode 775); once you know"), "{}", error("writable"));
+        assert!(error("link").ends_with("/link is a link; name where it leads"));
+        assert!(error("dangling").ends_with("is a link; name where it leads"));
+        assert!(error("file").ends_with("/file is not a directory"), "{}", error("file"));
+        assert!(!at("nowhere").exists());
+        if !rustix::process::geteuid().is_root() {
+            return assay_testing::skip("root, who gives a directory away");
+        }
+        chown(at("theirs"), Some(65_534), None).unwrap();
+        assert!(error("theirs").ends_with("belongs to user 65534, and this is user 0"));
+    }
+
+    #[test]
+    fn a_file_that_is_a_link_or_writable_by_others_or_too_long_is_neither_read_nor_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        assert!(read(&at("none"), 10).unwrap().is_none());
+        std::fs::write(at("target"), "precious").unwrap();
+        symlink(at("target"), at("link")).unwrap();
+        assert!(matches!(read(&at("link"), 10), Err(NotPrivate::Link(_))));
+        assert!(matches!(open_file(&at("link")), Err(NotPrivate::Link(_))));
+        assert_eq!(read(&at("target"), 10).unwrap().unwrap(), b"precious");
+        assert!(matches!(read(&at("target"), 7), Err(NotPrivate::System { .. })));
+        set_mode(&at("target"), 0o666);
+        assert!(matches!(read(&at("target"), 10), Err(NotPrivate::Writable { .. })));
+        let fifo = at("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)
+            .unwrap();
+        assert!(matches!(read(&fifo, 10), Err(NotPrivate::Kind { .. })), "nobody waits for a pipe");
+        drop(open_file(&at("new")).unwrap());
+        assert_eq!(at("new").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
