@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
+use assay_pool::locate;
 use assay_ports::rbd::ImageName;
 use clap::Args;
 use serde_json::json;
@@ -18,7 +19,7 @@ use crate::{ask, print};
 use assay_mysql::account::Account;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Found, Unreadable};
-use assay_system::resource::Resource;
+use assay_system::resource::{Asking, Resource};
 
 /// Remove what interrupted runs left behind: servers, mounts, loop devices, directories, databases, unfinished downloads
 #[derive(Debug, Args)]
@@ -58,6 +59,8 @@ struct Tally {
     done: Vec<String>,
     failed: Vec<String>,
     in_use: Vec<String>,
+    /// What stands where something of ours was.
+    left_alone: Vec<String>,
 }
 
 /// Runs the command. Exit code 2 if something could not be removed.
@@ -77,9 +80,12 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode> {
     }
     let mut tally = Tally::default();
     let all = ledger::ledgers()?;
-    ask_passwords(&all.found)?;
-    for found in &all.found {
-        clean(found, args.dry_run, &mut tally)?;
+    if !args.dry_run {
+        ask_passwords(&all.found)?;
+    }
+    for found in all.found {
+        let found = if args.dry_run { found } else { locate::with_client_library(found) };
+        clean(&found, args.dry_run, &mut tally)?;
     }
     for unreadable in &all.unreadable {
         clean_unreadable(unreadable, args.dry_run, &mut tally);
@@ -111,18 +117,21 @@ fn ask_passwords(all: &[Found]) -> Result<()> {
 }
 
 fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
-    let left = found.left()?;
     if let Some(pid) = found.owner() {
-        tally.in_use.extend(left.iter().map(|resource| format!("{resource}, by process {pid}")));
+        let used = found.left(Asking::ThisMachine)?;
+        tally.in_use.extend(used.iter().map(|resource| format!("{resource}, by process {pid}")));
         return Ok(());
     }
+    let asking = if dry_run { Asking::ThisMachine } else { Asking::Everyone };
+    let left = found.left(asking)?;
+    tally.left_alone.extend(found.replaced(asking)?.iter().map(ToString::to_string));
     for resource in &left {
         match if dry_run { Ok(()) } else { resource.remove() } {
             Ok(()) => tally.remove(resource, &left, dry_run),
             Err(error) => tally.failed.push(format!("{error:#}")),
         }
     }
-    if !dry_run && found.left()?.is_empty() { found.close() } else { Ok(()) }
+    if !dry_run && found.left(asking)?.is_empty() { found.close() } else { Ok(()) }
 }
 
 fn clean_unreadable(ledger: &Unreadable, dry_run: bool, tally: &mut Tally) {
@@ -146,7 +155,7 @@ impl Tally {
     fn remove(&mut self, resource: &Resource, all: &[Resource], dry_run: bool) {
         let goes = |media: &Path| {
             all.iter()
-                .any(|resource| matches!(resource, Resource::Directory { path } if media.starts_with(path)))
+                .any(|resource| matches!(resource, Resource::Directory { path } if media.starts_with(path.path())))
         };
         self.done.push(match resource {
             Resource::Drive { media, .. } => {
@@ -157,6 +166,10 @@ impl Tally {
                     _ => "; the file is kept",
                 };
                 format!("{verb} {}{kept}", media.display())
+            }
+            // A dry run sends nobody a password.
+            Resource::Database { .. } | Resource::Image(_) if dry_run => {
+                format!("{} {resource}, if it is still there", verb(dry_run))
             }
             resource => format!("{} {resource}", verb(dry_run)),
         });
@@ -170,18 +183,22 @@ impl Tally {
 
     fn print(&self, args: &CleanArgs) {
         if args.json {
-            let Tally { removed, failed, in_use, .. } = self;
-            print::line(
-                json!({ "dry_run": args.dry_run, "removed": removed, "failed": failed, "in_use": in_use }),
-            );
+            let Tally { removed, failed, in_use, left_alone, .. } = self;
+            print::line(json!({
+                "dry_run": args.dry_run, "removed": removed, "failed": failed, "in_use": in_use,
+                "left_alone": left_alone,
+            }));
             return;
         }
         self.done.iter().for_each(print::line);
         self.in_use
             .iter()
             .for_each(|resource| print::line(format_args!("still in use: {resource}")));
+        self.left_alone.iter().for_each(|resource| {
+            print::line(format_args!("left alone: {resource}, which is not the one that was made"));
+        });
         self.failed.iter().for_each(|failure| print::line(format_args!("{failure}")));
-        if self.removed.is_empty() && self.failed.is_empty() {
+        if self.removed.is_empty() && self.failed.is_empty() && self.left_alone.is_empty() {
             print::line("nothing to clean");
         }
     }

@@ -18,7 +18,7 @@ use assay_lab::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
 use assay_lab::run::room;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::resource::Resource;
+use assay_system::new_name;
 
 /// How often is looked whether to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -113,14 +113,10 @@ fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Resu
     })?;
     server::check_places(&location)?;
     let binary = server::find_or_fetch(&wanted, &say)?;
-    let directory = location.join(format!("assay-server-{}", std::process::id()));
-    let resource = Resource::Directory { path: directory.clone() };
-    let (made, data_dir) = ledger.make(resource, || {
-        std::fs::create_dir(&directory)
-            .with_context(|| format!("cannot make {}", directory.display()))?;
-        Ok(directory.join("data"))
-    })?;
-    let mut start = Start::new(&data_dir, &directory.join("run"));
+    let directory = location.join(new_name("server"));
+    let made = ledger.make_directory(&directory)?;
+    let data_dir = directory.join("data");
+    let mut start = Start::new(&data_dir, &directory.join("run"), ledger);
     start.settings = settings(&args.settings)?;
     start.cpus = cpus(args.cpus.as_deref().unwrap_or_default())?;
     room::ensure_memory(&start.settings, 1)?;

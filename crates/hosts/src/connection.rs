@@ -2,20 +2,19 @@
 //!
 //! Its socket lies in a directory of our own that nobody else may enter, and that is in the ledger. Dropped, it is closed.
 
-use std::fs::{DirBuilder, File};
-use std::os::unix::fs::{DirBuilderExt, FileExt};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_base::HostSpec;
 use assay_base::text::on_one_line;
-use assay_ports::child::{self, Child, identity};
+use assay_ports::child::{self, Child};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::resource::Resource;
+use assay_system::new_name;
 use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -65,12 +64,8 @@ impl Connection {
     ) -> Result<Connection, Reason> {
         spec.check().map_err(Reason::Spec)?;
         let path = new_directory();
-        let resource = Resource::Directory { path: path.clone() };
-        let make = || Ok(DirBuilder::new().mode(0o700).create(&path)?);
-        let made = ledger.make(resource, make).map_err(|error| {
-            Reason::Here(format!("cannot make the directory {}: {error:#}", path.display()))
-        });
-        let (directory, ()) = made?;
+        let made = ledger.make_directory(&path);
+        let directory = made.map_err(|error| Reason::Here(format!("{error:#}")))?;
         let socket = path.join("s");
         let said = memory_file()?;
         let mut command = Command::new("ssh");
@@ -236,11 +231,7 @@ pub(crate) fn no_client(error: std::io::Error) -> Reason {
 
 /// Where the user's own sockets go, if that is short enough; another name each time.
 fn new_directory() -> PathBuf {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let pid = std::process::id();
-    let start_ticks = identity(pid).map_or(0, |me| me.start_ticks);
-    let name = format!("assay-ssh-{pid}-{start_ticks}-{number}");
+    let name = new_name("ssh");
     let run = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let run = run.filter(|run| run.is_absolute() && run.is_dir());
     let is_short = |path: &Path| path.join("s").as_os_str().len() <= SOCKET_BYTES_MAX;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_ports::cpu;
-use assay_system::ledger::state_directory;
+use assay_system::state;
 use assay_system::{cache, free_bytes};
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub struct Facts {
     /// Free space in it, in bytes.
     pub cache_free_bytes: Option<u64>,
     /// The state directory.
-    pub state: PathBuf,
+    pub state: Option<PathBuf>,
     /// The address that `ssh` reached (`ssh(1)`, `SSH_CONNECTION`).
     pub address: Option<String>,
     /// The address that it saw us come from.
@@ -51,7 +51,7 @@ impl Facts {
             is_root: rustix::process::geteuid().is_root(),
             cache_free_bytes: cache.as_deref().and_then(free_near),
             cache,
-            state: state_directory(),
+            state: state::directory().ok(),
             address: connected(2),
             client: connected(0),
         }

@@ -225,10 +225,10 @@ fn begin_to_write(events: Sender<Event>) -> Result<Sender<FromHost>> {
 /// of an hour or more.
 fn end_connection() {
     let parent = std::os::unix::process::parent_id();
+    // Held before it is looked at: while it is our parent, its number means no other.
+    let Ok(Some(process)) = Process::open(parent) else { return };
     let name = std::fs::read_to_string(format!("/proc/{parent}/comm")).unwrap_or_default();
-    if name.starts_with("sshd")
-        && let Ok(Some(process)) = Process::open(parent)
-    {
+    if name.starts_with("sshd") && std::os::unix::process::parent_id() == parent {
         let _ = process.signal(Signal::TERM);
     }
 }

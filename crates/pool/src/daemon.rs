@@ -3,10 +3,8 @@
 //! Whoever started it hears from it until it runs. Killed, it takes its children with it (`prctl(2)`, `PR_SET_PDEATHSIG`), and
 //! what they kept is in its ledger.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::BufRead;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -90,10 +88,12 @@ impl Running {
         let programs = programs::find()?.context("Ceph's programs are gone; try again")?;
         programs.hold()?;
         let layout = Layout::new(&job.directory);
-        let resource =
-            Resource::Pool { name: job.spec.name.clone(), directory: job.directory.clone() };
         let ledger = Ledger::open()?;
-        let (made, ()) = ledger.make(resource, || make(&job.directory))?;
+        let name = &job.spec.name;
+        let made = ledger.make_with_directory(&job.directory, |directory| Resource::Pool {
+            name: name.clone(),
+            directory,
+        })?;
         begin_log(&layout, become_log)?;
         let (send, events) = channel();
         let stop = send.clone();
@@ -170,11 +170,6 @@ impl Running {
         drop(self.processes);
         self.made.remove()
     }
-}
-
-fn make(directory: &Path) -> Result<()> {
-    let made = DirBuilder::new().mode(0o700).create(directory);
-    made.with_context(|| format!("cannot make {}", directory.display()))
 }
 
 /// What is said from now on goes to a file among the cluster's logs.

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use assay_ports::rbd::{ClusterAccess, ImageName};
+use assay_system::ledger::Found;
+use assay_system::resource::Resource;
 
 use super::{programs, registry};
 
@@ -82,6 +84,21 @@ pub fn image(path: &Path, named: Option<&Path>) -> Result<Option<ImageName>> {
 pub fn access(name: &ImageName) -> Result<ClusterAccess> {
     let conf = conf(name.conf.as_deref())?;
     access_to(conf, name.user.as_deref())
+}
+
+/// A ledger whose images can be asked for, with the client library that is here: none is loaded because a ledger names it.
+/// Where there is none, removing an image says so.
+#[must_use]
+pub fn with_client_library(found: Found) -> Found {
+    let has_image = found.resources().iter().any(|one| matches!(one, Resource::Image(_)));
+    let Some(libraries) = has_image.then(programs::client_library).and_then(Result::ok) else {
+        return found;
+    };
+    found.with(|resource| {
+        if let Resource::Image(image) = resource {
+            *image = image.clone().with_libraries(libraries.clone());
+        }
+    })
 }
 
 /// How the cluster with that configuration file is come by.

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use assay_ports::child::Process;
 use assay_system::ledger::{self, Found};
-use assay_system::resource::Resource;
+use assay_system::resource::{Asking, Resource};
 use rustix::process::Signal;
 
 use super::layout::Layout;
@@ -35,11 +34,11 @@ pub fn all() -> Result<Vec<Private>> {
     for found in ledger::found()? {
         for resource in found.resources() {
             if let Resource::Pool { name, directory } = resource
-                && resource.exists()?
+                && resource.may_exist(Asking::ThisMachine)?
             {
                 all.push(Private {
                     name: name.clone(),
-                    layout: Layout::new(directory),
+                    layout: Layout::new(directory.path()),
                     owner: found.owner(),
                     ledger: found.clone(),
                 });
@@ -85,7 +84,7 @@ impl Private {
     /// # Errors
     /// It does not end.
     pub fn stop(&self) -> Result<()> {
-        let Some(process) = self.owner.map(Process::open).transpose()?.flatten() else {
+        let Some(process) = self.ledger.process()? else {
             return self.clear();
         };
         process.signal(Signal::TERM)?;
@@ -107,7 +106,7 @@ impl Private {
 
     /// Removes what a process that died has left.
     fn clear(&self) -> Result<()> {
-        for resource in self.ledger.left()? {
+        for resource in self.ledger.left(Asking::ThisMachine)? {
             resource.remove().with_context(|| format!("the cluster {}", self.name))?;
         }
         self.ledger.close()

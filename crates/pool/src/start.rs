@@ -1,16 +1,16 @@
 //! Starting the daemon of a private cluster, which outlives this process or belongs to it.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use assay_ports::child::{self, Child, describe, identity};
+use assay_ports::child::{self, Child, describe};
 use assay_system::daemon::{Life, Line};
 use assay_system::free_bytes;
-use assay_system::ledger::{self, state_directory};
+use assay_system::ledger;
+use assay_system::{new_name, state};
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Answer, Started};
@@ -160,15 +160,10 @@ fn hear(line: &mut Line, job: &Job, progress: &dyn Fn(&str)) -> Result<Heard> {
 
 /// The directory of a new cluster: its name is another one each time, and bears our mark.
 fn new_directory(spec: &Spec, location: Option<&Path>) -> Result<PathBuf> {
-    let pools = state_directory().join("pools");
-    if location.is_none() {
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(&pools).with_context(|| {
-            format!("cannot make the directory {}; set ASSAY_STATE to another", pools.display())
-        })?;
-    }
-    let parent = location.unwrap_or(&pools);
-    let parent = parent.canonicalize().with_context(|| parent.display().to_string())?;
+    let parent = match location {
+        Some(named) => named.canonicalize().with_context(|| named.display().to_string())?,
+        None => state::below("pools")?,
+    };
     ensure!(parent.is_dir(), "{} is not a directory; name one", parent.display());
     let (free, needed) = (free_bytes(&parent)?, empty_bytes(spec.stores));
     ensure!(
@@ -179,6 +174,5 @@ fn new_directory(spec: &Spec, location: Option<&Path>) -> Result<PathBuf> {
         spec.stores,
         needed / 1_000_000
     );
-    let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
-    Ok(parent.join(format!("assay-pool-{}-{}-{}", spec.name, me.pid, me.start_ticks)))
+    Ok(parent.join(new_name(&format!("pool-{}", spec.name))))
 }

@@ -7,12 +7,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_models::power::Survival;
-use assay_ports::child::{self, Child, describe, identity};
+use assay_ports::child::{self, Child, describe};
 use assay_ports::file_id::FileId;
 use assay_ports::mount_holders::{self, Holder};
 use assay_ports::waiting::Waiting;
@@ -24,7 +23,8 @@ use super::open::ensure_tellable;
 use super::powered::CutOrder;
 use super::process::make_directories;
 use assay_system::daemon::{Life, Line};
-use assay_system::ledger::{Ledger, Made, state_directory};
+use assay_system::ledger::{Ledger, Made};
+use assay_system::{new_name, state};
 
 /// How long a server may take to close its drive: a last checkpoint.
 pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_secs(120);
@@ -79,7 +79,7 @@ impl Attached {
         cpus: &[usize],
     ) -> Result<Attached> {
         let job = job(media, options, false)?;
-        let (made, ()) = ledger.make(job.resource(), || make_directories(&job))?;
+        let made = make_directories(ledger, &job)?;
         let (command, mut line) = line_to(&job)?;
         let mut server = child::spawn(command, cpus).context("cannot start the serving process")?;
         let heard = tell(&mut line, &job);
@@ -188,15 +188,7 @@ pub(crate) fn waiting_for_end(pid: u32, media: &Path) -> Waiting {
 }
 
 fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Job> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let drives = state_directory().join("drives");
-    std::fs::create_dir_all(&drives).with_context(|| {
-        format!("cannot make the directory {}; set ASSAY_STATE to another", drives.display())
-    })?;
-    let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("assay-{}-{}-{number}", me.pid, me.start_ticks);
-    let directory = drives.canonicalize()?.join(name);
+    let directory = state::below("drives")?.join(new_name("drive"));
     let mount_point = match &options.directory {
         Some(named) => empty_directory(named)?,
         None => directory.join("mount"),

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use assay_ports::child::Process;
 use assay_ports::rbd::ImageName;
 use assay_ports::{fuse, loopdev};
 
@@ -30,7 +29,7 @@ pub fn detach(named: &Path) -> Result<String> {
     }
     let attachment = attached.health()?.attachment;
     let pid = attachment.pid.unwrap_or_default();
-    let server = Process::open(pid)?.context("the server has just ended; try again")?;
+    let server = attached.process()?.context("the server has just ended; try again")?;
     take_away(&attached)?;
     let waiting = waiting_for_end(pid, &attached.media);
     let has_ended = server.wait(Some(CLOSE_PATIENCE))?;

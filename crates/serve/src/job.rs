@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use assay_base::Size;
 use assay_devices::read_ahead;
 use assay_devices::{Device, Preset, Scale};
+use assay_system::OwnDirectory;
 use assay_system::resource::Resource;
 
 /// How a drive is attached; `attach` takes it from its command line.
@@ -232,13 +233,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// What is made by serving, for a ledger.
-    pub fn resource(&self) -> Resource {
+    /// What is made by serving, for a ledger, in that directory of ours.
+    pub fn resource(&self, directory: OwnDirectory) -> Resource {
         Resource::Drive {
             media: self.media.clone(),
             media_id: self.media_id,
             mount_point: self.mount_point.clone(),
-            directory: self.directory.clone(),
+            directory,
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_ports::rbd::ImageName;
 use sha2::{Digest, Sha256};
 
-use assay_system::ledger::state_directory;
+use assay_system::state;
 
 /// The directory of logs in the state directory.
 const LOGS: &str = "logs";
@@ -21,13 +21,16 @@ const LENGTH_MAX: u64 = 1 << 20;
 const NAME_MAX: usize = 100;
 
 /// The log of the drive on `media`, an absolute path without links.
-pub fn path_of(media: &Path) -> PathBuf {
-    state_directory().join(LOGS).join(name_of(media))
+///
+/// # Errors
+/// The state directory cannot be used.
+pub fn path_of(media: &Path) -> Result<PathBuf> {
+    Ok(state::directory()?.join(LOGS).join(name_of(media)))
 }
 
 /// The same where there is one already.
 pub fn found_of(media: &Path) -> Option<PathBuf> {
-    std::path::absolute(path_of(media)).ok().filter(|path| path.is_file())
+    path_of(media).ok().filter(|path| path.is_file())
 }
 
 /// What the media is called, as far as that can be typed everywhere, and what tells it from others that are called so
@@ -51,11 +54,8 @@ pub fn name_of(media: &Path) -> String {
 /// # Errors
 /// The log cannot be written.
 pub fn begin(media: &Path) -> Result<Option<File>> {
-    let path = path_of(media);
+    let path = state::below(LOGS)?.join(name_of(media));
     let what = || format!("cannot write the log {}", path.display());
-    if let Some(directory) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).with_context(what)?;
-    }
     put_aside(&path).with_context(what)?;
     let log = OpenOptions::new().create(true).append(true).open(&path).with_context(what)?;
     let journal = journal();

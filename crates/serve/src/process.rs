@@ -6,7 +6,6 @@
 use std::fs::{DirBuilder, File};
 use std::io::BufRead;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -183,7 +182,7 @@ impl Served {
 /// Leaves the company of whoever started this: a session, a ledger and a log of its own.
 fn stand_alone(job: &Job, become_log: fn(Option<File>)) -> Result<Made> {
     rustix::process::setsid().context("cannot begin a session")?;
-    let (made, ()) = Ledger::open()?.make(job.resource(), || make_directories(job))?;
+    let made = make_directories(&Ledger::open()?, job)?;
     become_log(lasting::begin(&job.media)?);
     Ok(made)
 }
@@ -192,13 +191,13 @@ fn stand_alone(job: &Job, become_log: fn(Option<File>)) -> Result<Made> {
 ///
 /// # Errors
 /// What the system answered.
-pub fn make_directories(job: &Job) -> Result<()> {
-    let make = |path: &Path| {
-        let made = DirBuilder::new().mode(0o700).create(path);
-        made.with_context(|| format!("cannot make {}", path.display()))
-    };
-    make(&job.directory)?;
-    if job.mount_point.starts_with(&job.directory) { make(&job.mount_point) } else { Ok(()) }
+pub fn make_directories(ledger: &Arc<Ledger>, job: &Job) -> Result<Made> {
+    let made = ledger.make_with_directory(&job.directory, |directory| job.resource(directory))?;
+    if job.mount_point.starts_with(&job.directory) {
+        let made = DirBuilder::new().mode(0o700).create(&job.mount_point);
+        made.with_context(|| format!("cannot make {}", job.mount_point.display()))?;
+    }
+    Ok(made)
 }
 
 fn show(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<Arc<Shown>> {

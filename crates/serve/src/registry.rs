@@ -14,7 +14,7 @@ use super::health::{Attachment, Health, STATUS_FILE};
 use super::log;
 use super::place::{self, is_same_image};
 use assay_system::ledger::{self, Found};
-use assay_system::resource::{Resource, ensure_unused};
+use assay_system::resource::{Asking, Resource, ensure_unused};
 
 /// How long is waited for a server to end of which nobody knows whether it does.
 const END_PATIENCE: Duration = Duration::from_millis(500);
@@ -142,13 +142,13 @@ pub fn all() -> Result<Vec<Attached>> {
     for found in ledger::found()? {
         for resource in found.resources() {
             if let Resource::Drive { media, media_id, mount_point, directory } = resource
-                && resource.exists()?
+                && resource.may_exist(Asking::ThisMachine)?
             {
                 all.push(Attached {
                     media: media.clone(),
                     media_id: media_id.filter(|_| found.is_of_this_boot()),
                     mount_point: mount_point.clone(),
-                    directory: directory.clone(),
+                    directory: directory.path().to_owned(),
                     owner: found.owner(),
                     resource: resource.clone(),
                     ledger: found.clone(),
@@ -267,12 +267,20 @@ impl Attached {
         Ok(())
     }
 
+    /// Its server, held; nothing once that has died.
+    ///
+    /// # Errors
+    /// What the system answered when asked.
+    pub(crate) fn process(&self) -> Result<Option<Process>> {
+        self.ledger.process()
+    }
+
     /// Whether its server has died.
     ///
     /// # Errors
     /// What the system answered when asked.
     pub fn has_died_by_now(&self) -> Result<bool> {
-        let Some(server) = self.owner.map(Process::open).transpose()?.flatten() else {
+        let Some(server) = self.process()? else {
             return Ok(true);
         };
         Ok(server.wait(Some(Duration::ZERO))?)
@@ -293,7 +301,7 @@ impl Attached {
     /// # Errors
     /// What the system answered when asked.
     pub fn has_died(&self) -> Result<bool> {
-        let Some(server) = self.owner.map(Process::open).transpose()?.flatten() else {
+        let Some(server) = self.process()? else {
             return Ok(true);
         };
         let patience = if self.is_ending() { KILLED_PATIENCE } else { END_PATIENCE };
@@ -308,6 +316,6 @@ impl Attached {
         let unused = self.devices()?.iter().try_for_each(|device| ensure_unused(device));
         unused.with_context(|| format!("the server of {} has died", self.media.display()))?;
         self.resource.remove()?;
-        if self.ledger.left()?.is_empty() { self.ledger.close() } else { Ok(()) }
+        if self.ledger.left(Asking::ThisMachine)?.is_empty() { self.ledger.close() } else { Ok(()) }
     }
 }

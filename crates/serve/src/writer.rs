@@ -8,13 +8,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_ports::child::{Identity, identity};
-use assay_system::ledger::state_directory;
+use assay_system::{ledger, private, state};
 use serde::{Deserialize, Serialize};
 
 use super::log;
 
 /// The directory of these notes in the state directory.
 const WRITERS: &str = "writers";
+
+/// The longest note that is read: a process, a boot, an address.
+const NOTE_BYTES_MAX: u64 = 4096;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Writer {
@@ -27,7 +30,8 @@ struct Writer {
 
 /// The address of the last writer of `image`, if that process has died.
 pub fn died(image: &Path) -> Option<String> {
-    let writer: Writer = serde_json::from_slice(&fs::read(note_of(image)).ok()?).ok()?;
+    let note = private::read(&note_of(image).ok()?, NOTE_BYTES_MAX).ok()??;
+    let writer: Writer = serde_json::from_slice(&note).ok()?;
     let Writer { pid, start_ticks, boot_id, address } = writer;
     let lives = boot_id == this_boot() && identity(pid) == Some(Identity { pid, start_ticks });
     (!lives).then_some(address)
@@ -41,27 +45,21 @@ pub fn note(image: &Path, address: String) -> Result<()> {
     let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
     let Identity { pid, start_ticks } = me;
     let writer = Writer { pid, start_ticks, boot_id: this_boot(), address };
-    let path = note_of(image);
-    let write = || -> std::io::Result<()> {
-        path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        let staged = path.with_extension("new");
-        fs::write(&staged, serde_json::to_vec(&writer)?)?;
-        fs::rename(&staged, &path)
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    state::below(WRITERS)?;
+    let path = note_of(image)?;
+    private::write(&path, &serde_json::to_vec(&writer)?)
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Forgets who had `image` open, once that was closed in order. One that is not noted is none.
 pub fn forget(image: &Path) {
-    if let Err(error) = fs::remove_file(note_of(image))
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        ::log::debug!("the note on {} stays: {error}", image.display());
+    if let Err(error) = note_of(image).and_then(|note| ledger::delete(&note)) {
+        ::log::debug!("the note on {} stays: {error:#}", image.display());
     }
 }
 
-fn note_of(image: &Path) -> PathBuf {
-    state_directory().join(WRITERS).join(log::name_of(image)).with_extension("json")
+fn note_of(image: &Path) -> Result<PathBuf> {
+    Ok(state::directory()?.join(WRITERS).join(log::name_of(image)).with_extension("json"))
 }
 
 fn this_boot() -> String {

@@ -12,7 +12,7 @@ use assay_ports::child;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ledger::state_directory;
+use crate::state;
 
 /// Whether a serving process outlives whoever started it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Line {
         command.arg0(if life == Life::Independent { "@assay" } else { "assay" }).args(words);
         command.stdin(Stdio::from(told)).stdout(Stdio::from(said));
         if life == Life::Independent {
-            command.current_dir("/").env("ASSAY_STATE", std::path::absolute(state_directory())?);
+            command.current_dir("/").env("ASSAY_STATE", state::directory()?);
         }
         Ok((command, Line { tell, hear: BufReader::new(hear) }))
     }

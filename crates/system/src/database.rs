@@ -9,6 +9,8 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_mysql::account::Account;
 use assay_mysql::{ClientConnect, ClientSession, Endpoint, SessionError};
 
+use super::presence::Presence;
+
 /// The table that marks a database as ours.
 pub const MARK: &str = "assay_mark";
 
@@ -68,10 +70,15 @@ pub fn is_marked(session: &mut ClientSession, name: &str) -> Result<bool, Sessio
     Ok(!session.rows(&sql)?.is_empty())
 }
 
-/// Whether ours is there, or may be: a server that cannot be asked may have it.
-pub(crate) fn may_exist(account: &Account, name: &str, mark: &str) -> bool {
+/// Whether ours is there: a server that cannot be asked may have it.
+pub(crate) fn presence(account: &Account, name: &str, mark: &str) -> Presence {
     let found = connect(account).and_then(|mut session| Ok(find(&mut session, name, mark)?));
-    found.map_or(true, |found| matches!(found, Found::Ours | Found::Empty))
+    match found {
+        Ok(Found::Ours | Found::Empty) => Presence::There,
+        Ok(Found::Nothing) => Presence::Gone,
+        Ok(Found::Theirs) => Presence::Another,
+        Err(_) => Presence::Unasked,
+    }
 }
 
 /// Removes ours.

@@ -1,13 +1,17 @@
 //! An image of ours in somebody else's pool.
 //!
-//! Guarantees: one that cannot be looked for counts as there; nothing but the image of that very name is removed.
+//! Guarantees: one that was there before is never taken for ours; nothing but the very image that was made is removed; the
+//! client library is one that was found here, never one that a ledger names.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_ports::rbd::{self, Cluster, ClusterAccess, ImageName, Libraries, PoolIo, RbdError};
+use serde::{Deserialize, Serialize};
+
+use super::presence::Presence;
 
 /// A client that died counts as one that has the image open for 30 s (Ceph's `osd_client_watch_timeout`).
 const BUSY_PATIENCE: Duration = Duration::from_secs(45);
@@ -15,35 +19,80 @@ const BUSY_PATIENCE: Duration = Duration::from_secs(45);
 /// How often a removal is tried meanwhile.
 const TRIED_EVERY: Duration = Duration::from_secs(1);
 
-/// Whether it is there, as far as can be told.
-pub(crate) fn may_exist(name: &Path, libraries: &Libraries) -> bool {
-    let looked = open_pool(name, libraries).and_then(|(io, image)| Ok(rbd::exists(&io, &image)?));
-    looked.unwrap_or(true)
+/// An image of ours, by its name and by what tells it from another one of that name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnImage {
+    /// With its cluster, as `rbd:POOL/IMAGE:conf=FILE`.
+    name: PathBuf,
+    /// Nothing before it is made; its name alone, which is never given twice, is what whoever was killed in between leaves.
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(skip)]
+    libraries: Option<Libraries>,
 }
 
-/// Removes it. One that a client of ours, killed a moment ago, seems to have open is tried again for a while.
-///
-/// # Errors
-/// The cluster does not answer, or somebody has it open.
-pub(crate) fn remove(name: &Path, libraries: &Libraries) -> Result<()> {
-    let (io, image) = open_pool(name, libraries)?;
-    let deadline = Instant::now() + BUSY_PATIENCE;
-    loop {
-        match rbd::remove(&io, &image) {
-            Ok(()) | Err(RbdError::NoImage { .. }) => return Ok(()),
-            Err(RbdError::InUse { .. }) if Instant::now() < deadline => {
-                std::thread::sleep(TRIED_EVERY);
-            }
-            Err(error) => return Err(error.into()),
+impl OwnImage {
+    /// One that is to be made.
+    pub(crate) fn meant(name: &ImageName, libraries: &Libraries) -> OwnImage {
+        OwnImage { name: name.path(), id: None, libraries: Some(libraries.clone()) }
+    }
+
+    /// The same once it is made.
+    pub(crate) fn made(self, id: Option<String>) -> OwnImage {
+        OwnImage { id, ..self }
+    }
+
+    /// With its cluster.
+    #[must_use]
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// The same, to be asked for with these libraries.
+    #[must_use]
+    pub fn with_libraries(self, libraries: Libraries) -> OwnImage {
+        OwnImage { libraries: Some(libraries), ..self }
+    }
+
+    /// Whether it is there; one that cannot be looked for may be.
+    pub(crate) fn presence(&self) -> Presence {
+        let looked = self.open_pool().and_then(|(io, image)| Ok(rbd::id(&io, &image)?));
+        match looked {
+            Ok(None) => Presence::Gone,
+            Ok(Some(id)) if self.id.as_ref().is_some_and(|ours| *ours != id) => Presence::Another,
+            Ok(Some(_)) => Presence::There,
+            Err(_) => Presence::Unasked,
         }
     }
-}
 
-fn open_pool(name: &Path, libraries: &Libraries) -> Result<(PoolIo, ImageName)> {
-    let image = ImageName::parse(name).context("the ledger names no image")?;
-    let conf = image.conf.clone().context("the ledger names no cluster")?;
-    let user = format!("client.{}", image.user.as_deref().unwrap_or("admin"));
-    let access = ClusterAccess { conf, user, libraries: libraries.clone() };
-    let io = PoolIo::open(&Arc::new(Cluster::connect(&access)?), &image.pool)?;
-    Ok((io, image))
+    /// Removes it. One that a client of ours, killed a moment ago, seems to have open is tried again for a while.
+    ///
+    /// # Errors
+    /// The cluster does not answer, or somebody has it open.
+    pub(crate) fn remove(&self) -> Result<()> {
+        let (io, image) = self.open_pool()?;
+        let deadline = Instant::now() + BUSY_PATIENCE;
+        loop {
+            match rbd::remove(&io, &image) {
+                Ok(()) | Err(RbdError::NoImage { .. }) => return Ok(()),
+                Err(RbdError::InUse { .. }) if Instant::now() < deadline => {
+                    std::thread::sleep(TRIED_EVERY);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn open_pool(&self) -> Result<(PoolIo, ImageName)> {
+        let image = ImageName::parse(&self.name).context("the ledger names no image")?;
+        let conf = image.conf.clone().context("the ledger names no cluster")?;
+        let user = format!("client.{}", image.user.as_deref().unwrap_or("admin"));
+        let libraries = self.libraries.clone();
+        let libraries = libraries.context(
+            "no Ceph client library is here; install librbd1, or fetch it with `assay pool fetch`",
+        )?;
+        let access = ClusterAccess { conf, user, libraries };
+        let io = PoolIo::open(&Arc::new(Cluster::connect(&access)?), &image.pool)?;
+        Ok((io, image))
+    }
 }

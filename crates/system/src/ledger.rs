@@ -2,28 +2,30 @@
 //!
 //! One small file for each process that runs rigs. While it lives, [`Made`] guards take resources down and strike
 //! them out; after a `kill -9` the file is all that is left, and `assay clean` works through it backwards.
-//! Guarantees: what exists is written down, at worst with something that never came to be.
+//! Guarantees: what exists is written down, at worst with something that never came to be; what was there before is never
+//! taken for ours; a ledger that others could have written is not read.
 
 mod left;
 
 use parking_lot::Mutex;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use assay_ports::child::identity;
+use assay_ports::rbd::{self, ClusterAccess, ImageName, NewImage, PoolIo};
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
+pub(crate) use self::left::ledgers_in;
 pub use self::left::{Found, Unreadable, delete, found, ledgers, sweep};
+use super::image::OwnImage;
+use super::owned::OwnDirectory;
 use super::resource::Resource;
+use super::{private, state};
 
 /// The directory of ledgers in the state directory.
 const LEDGERS: &str = "ledgers";
-
-/// How the name of a ledger ends that is being written.
-const STAGED: &str = "new";
 
 /// The ledger of this process.
 #[derive(Debug)]
@@ -44,6 +46,14 @@ pub struct Pages {
     resources: Vec<Resource>,
 }
 
+/// A resource that is written down and not made yet; dropping it strikes it out, for nothing is ours.
+#[derive(Debug)]
+struct Draft {
+    resource: Resource,
+    ledger: Arc<Ledger>,
+    is_made: bool,
+}
+
 /// A resource that was made; dropping it removes it.
 #[derive(Debug)]
 pub struct Made {
@@ -56,9 +66,9 @@ impl Ledger {
     /// The ledger of this process, in the state directory.
     ///
     /// # Errors
-    /// The directory cannot be made or `/proc` not read.
+    /// The directory cannot be made, is not this user's alone, or `/proc` not read.
     pub fn open() -> Result<Arc<Ledger>> {
-        Ledger::open_in(&state_directory().join(LEDGERS), None)
+        Ledger::open_in(&state::below(LEDGERS)?, None)
     }
 
     /// As [`Ledger::open`], of a run into `study`: others that look for runs find it.
@@ -66,16 +76,14 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::open`].
     pub fn of_run(study: &Path) -> Result<Arc<Ledger>> {
-        Ledger::open_in(&state_directory().join(LEDGERS), Some(study.to_owned()))
+        Ledger::open_in(&state::below(LEDGERS)?, Some(study.to_owned()))
     }
 
-    fn open_in(directory: &Path, study: Option<PathBuf>) -> Result<Arc<Ledger>> {
-        std::fs::create_dir_all(directory).with_context(|| {
-            format!(
-                "cannot make the state directory {}; set ASSAY_STATE to another",
-                directory.display()
-            )
-        })?;
+    /// In `directory`, which is there.
+    ///
+    /// # Errors
+    /// `/proc` cannot be read.
+    pub fn open_in(directory: &Path, study: Option<PathBuf>) -> Result<Arc<Ledger>> {
         let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
         let path = directory.join(format!("{}-{}.json", me.pid, me.start_ticks));
         let pages = Pages {
@@ -88,7 +96,8 @@ impl Ledger {
         Ok(Arc::new(Ledger { path, pages: Mutex::new(pages) }))
     }
 
-    /// Writes `resource` down, then has it made. If making fails, whatever came of it is removed again.
+    /// Writes `resource` down, which is known again by what it names, then has it made. If making fails, whatever came of it
+    /// is removed again.
     ///
     /// # Errors
     /// What `make` answered, or that the ledger cannot be written (nothing is made then).
@@ -97,10 +106,59 @@ impl Ledger {
         resource: Resource,
         make: impl FnOnce() -> Result<T>,
     ) -> Result<(Made, T)> {
-        self.change(|resources| resources.push(resource.clone()))?;
-        let made = Made { resource, ledger: Arc::clone(self), is_removed: false };
+        ensure!(resource.proves_itself(), "{resource} cannot be known again before it is made");
+        let made = self.draft(resource.clone())?.made(resource)?;
         let value = make()?;
         Ok((made, value))
+    }
+
+    /// Makes the directory `path`, open to this user alone, in one that is there.
+    ///
+    /// # Errors
+    /// Something is there by that name, which stays as it is; what else the system answered.
+    pub fn make_directory(self: &Arc<Self>, path: &Path) -> Result<Made> {
+        self.make_with_directory(path, |path| Resource::Directory { path })
+    }
+
+    /// Makes the directory `path` of a resource that has more than that, as [`Ledger::make_directory`].
+    ///
+    /// # Errors
+    /// As [`Ledger::make_directory`].
+    pub fn make_with_directory(
+        self: &Arc<Self>,
+        path: &Path,
+        of: impl Fn(OwnDirectory) -> Resource,
+    ) -> Result<Made> {
+        let meant = OwnDirectory::meant(path)?;
+        let draft = self.draft(of(meant.clone()))?;
+        let directory = meant.make()?;
+        draft.made(of(directory))
+    }
+
+    /// Makes the image `name` in the pool of `io`.
+    ///
+    /// # Errors
+    /// There is one of that name, which stays, or what else the cluster answered.
+    pub fn make_image(
+        self: &Arc<Self>,
+        access: &ClusterAccess,
+        io: &PoolIo,
+        name: &ImageName,
+        new: &NewImage,
+    ) -> Result<Made> {
+        let meant = OwnImage::meant(name, &access.libraries);
+        let draft = self.draft(Resource::Image(meant.clone()))?;
+        rbd::create(io, name, new)?;
+        // From here on it is ours; if it cannot be looked at, dropping this removes it by its name, which no other ever has.
+        let made = draft.made(Resource::Image(meant.clone()))?;
+        let id = rbd::id(io, name)?;
+        made.now(Resource::Image(meant.made(id)))
+    }
+
+    /// Writes down what is to be made.
+    fn draft(self: &Arc<Self>, resource: Resource) -> Result<Draft> {
+        self.change(|resources| resources.push(resource.clone()))?;
+        Ok(Draft { resource, ledger: Arc::clone(self), is_made: false })
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<Resource>)) -> Result<()> {
@@ -108,15 +166,74 @@ impl Ledger {
         change(&mut pages.resources);
         write(&self.path, &pages)
     }
+
+    fn replace(&self, former: &Resource, resource: &Resource) -> Result<()> {
+        match former == resource {
+            true => Ok(()),
+            false => self.change(|resources| {
+                if let Some(index) = position(resources, former) {
+                    resources[index] = resource.clone();
+                }
+            }),
+        }
+    }
+
+    fn strike_out(&self, resource: &Resource) -> Result<()> {
+        self.change(|resources| {
+            if let Some(index) = position(resources, resource) {
+                resources.remove(index);
+            }
+        })
+    }
+}
+
+fn position(resources: &[Resource], resource: &Resource) -> Option<usize> {
+    resources.iter().rposition(|one| one == resource)
+}
+
+impl Draft {
+    /// It was made, and is known again as `resource`.
+    fn made(mut self, resource: Resource) -> Result<Made> {
+        self.is_made = true;
+        let made = Made {
+            resource: resource.clone(),
+            ledger: Arc::clone(&self.ledger),
+            is_removed: false,
+        };
+        self.ledger.replace(&self.resource, &resource)?;
+        Ok(made)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if !self.is_made
+            && let Err(error) = self.ledger.strike_out(&self.resource)
+        {
+            log::error!("{error:#}");
+        }
+    }
 }
 
 impl Made {
+    /// The same, known by more from now on.
+    fn now(mut self, resource: Resource) -> Result<Made> {
+        self.ledger.replace(&self.resource, &resource)?;
+        self.resource = resource;
+        Ok(self)
+    }
+
     /// Removes the resource now and says if that failed; dropping does the same and can only log it.
     ///
     /// # Errors
     /// What stands in the way; the resource then stays in the ledger for `assay clean`.
     pub fn remove(mut self) -> Result<()> {
         self.remove_once()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn resource(&self) -> &Resource {
+        &self.resource
     }
 
     /// Leaves the resource as it is, in the ledger, for `assay clean`.
@@ -129,11 +246,7 @@ impl Made {
             return Ok(());
         }
         self.resource.remove()?;
-        self.ledger.change(|resources| {
-            if let Some(index) = resources.iter().rposition(|resource| *resource == self.resource) {
-                resources.remove(index);
-            }
-        })
+        self.ledger.strike_out(&self.resource)
     }
 }
 
@@ -145,50 +258,29 @@ impl Drop for Made {
     }
 }
 
-/// Where this program keeps what must outlive it: `$ASSAY_STATE`, else `$XDG_STATE_HOME/assay`, else
-/// `~/.local/state/assay` (XDG Base Directory Specification).
-#[must_use]
-pub fn state_directory() -> PathBuf {
-    let variable =
-        |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("ASSAY_STATE")
-        .or_else(|| Some(variable("XDG_STATE_HOME")?.join("assay")))
-        .or_else(|| Some(variable("HOME")?.join(".local/state/assay")))
-        .unwrap_or_else(|| PathBuf::from("/var/tmp/assay"))
-}
-
 fn boot_id() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().to_owned()
 }
 
-/// An empty ledger has no file. Renamed into place when it is on stable media, so that a reader never sees half of one,
-/// nor anyone after a power cut.
+/// An empty ledger has no file.
 fn write(path: &Path, pages: &Pages) -> Result<()> {
     if pages.resources.is_empty() {
         return delete(path);
     }
-    write_whole(path, &serde_json::to_vec_pretty(pages)?)
+    private::write(path, &serde_json::to_vec_pretty(pages)?)
         .with_context(|| format!("cannot write the ledger {}", path.display()))
-}
-
-fn write_whole(path: &Path, text: &[u8]) -> std::io::Result<()> {
-    let staged = path.with_extension(STAGED);
-    let mut file = File::create(&staged)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    std::fs::rename(&staged, path)?;
-    path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::left::ledgers_in;
     use super::*;
+    use crate::resource::Asking;
 
     fn ledger() -> (tempfile::TempDir, Arc<Ledger>) {
         let directory = tempfile::tempdir().unwrap();
         let study = Some(directory.path().join("study"));
+        std::fs::create_dir(directory.path().join("ledgers")).unwrap();
         let ledger = Ledger::open_in(&directory.path().join("ledgers"), study).unwrap();
         (directory, ledger)
     }
@@ -196,35 +288,53 @@ mod tests {
     #[test]
     fn a_dropped_thing_is_gone_and_struck_out() {
         let (directory, ledger) = ledger();
-        let path = directory.path().join("assay-made");
-        let resource = Resource::Directory { path: path.clone() };
-        let (made, ()) = ledger.make(resource, || Ok(std::fs::create_dir(&path)?)).unwrap();
-        assert!(ledger.path.is_file() && path.is_dir());
+        let path = directory.path().join("made");
+        let made = ledger.make_directory(&path).unwrap();
+        std::fs::write(path.join("file"), "").unwrap();
+        assert!(ledger.path.is_file());
         drop(made);
         assert!(!ledger.path.exists() && !path.exists());
     }
 
     #[test]
     fn what_a_failed_making_left_is_removed() {
-        let (directory, ledger) = ledger();
-        let path = directory.path().join("assay-made");
-        let resource = Resource::Directory { path: path.clone() };
-        let made = ledger.make(resource, || {
-            std::fs::create_dir(&path)?;
+        let (_directory, ledger) = ledger();
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let assay_ports::child::Identity { pid, start_ticks } = identity(child.id()).unwrap();
+        let made = ledger.make(Resource::Process { pid, start_ticks }, || {
             anyhow::bail!("no luck") as Result<()>
         });
         assert_eq!(made.unwrap_err().to_string(), "no luck");
-        assert!(!path.exists());
+        let ended = child.wait().unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&ended), Some(9));
+    }
+
+    #[test]
+    fn what_is_there_before_it_is_made_stays() {
+        let (directory, ledger) = ledger();
+        let path = directory.path().join("assay-made");
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("ibdata1"), "precious").unwrap();
+        let error = format!("{:#}", ledger.make_directory(&path).unwrap_err());
+        assert!(error.starts_with("cannot make ") && error.contains("File exists"), "{error}");
+        assert_eq!(std::fs::read(path.join("ibdata1")).unwrap(), b"precious");
+        assert!(!ledger.path.exists(), "struck out");
+    }
+
+    #[test]
+    fn what_cannot_be_known_again_is_not_made_by_its_name() {
+        let (directory, ledger) = ledger();
+        let path = OwnDirectory::meant(&directory.path().join("made")).unwrap();
+        assert!(ledger.make(Resource::Directory { path }, || Ok(())).is_err());
     }
 
     #[test]
     fn the_ledger_of_a_dead_process_tells_what_is_left() {
         let (directory, ledger) = ledger();
-        let path = directory.path().join("assay-made");
-        let gone = Resource::Directory { path: directory.path().join("assay-never") };
-        let kept = ledger.make(gone, || Ok(())).unwrap();
-        let resource = Resource::Directory { path: path.clone() };
-        let made = ledger.make(resource.clone(), || Ok(std::fs::create_dir(&path)?)).unwrap();
+        let path = directory.path().join("made");
+        let gone = ledger.make_directory(&directory.path().join("gone")).unwrap();
+        std::fs::remove_dir(directory.path().join("gone")).unwrap();
+        let made = ledger.make_directory(&path).unwrap();
         // The same text under the number of a process that has ended, and without what this one has.
         let text = std::fs::read_to_string(&ledger.path).unwrap();
         let text = text.replace(&format!("\"pid\": {}", std::process::id()), "\"pid\": 4194305");
@@ -234,8 +344,9 @@ mod tests {
         std::fs::rename(&ledger.path, directory.join("aside")).unwrap();
         let found = ledgers_in(&directory).unwrap().found;
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].owner(), found[0].left().unwrap()), (None, vec![resource]));
+        let left = found[0].left(Asking::Everyone).unwrap();
+        assert_eq!((found[0].owner(), left), (None, vec![made.resource.clone()]));
         assert_eq!(found[0].run(), None, "a dead process measures nothing");
-        drop((kept, made));
+        drop((gone, made));
     }
 }

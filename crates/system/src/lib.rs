@@ -9,7 +9,12 @@ mod image;
 pub mod interrupt;
 pub mod kept;
 pub mod ledger;
+mod owned;
+mod presence;
+pub mod private;
 pub mod resource;
+pub mod state;
 pub mod tool;
 
 pub use free::free_bytes;
+pub use owned::{OwnDirectory, new_name};

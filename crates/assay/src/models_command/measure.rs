@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result, bail};
 use assay_drive::BLOCK_BYTES;
@@ -24,8 +23,8 @@ use assay_serve::provide;
 use assay_serve::{AttachOptions, Attached, Health, ModelJob};
 use assay_system::free_bytes;
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{Ledger, Made, state_directory};
-use assay_system::resource::Resource;
+use assay_system::ledger::{Ledger, Made};
+use assay_system::{new_name, state};
 
 /// What is measured, and how.
 #[derive(Debug)]
@@ -142,16 +141,16 @@ fn make_directory(
     preset: &Preset,
     device: &Device,
 ) -> Result<(PathBuf, Made)> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    let parent = plan.directory.clone().unwrap_or_else(|| state_directory().join("models"));
-    std::fs::create_dir_all(&parent).with_context(|| parent.display().to_string())?;
+    let parent = match &plan.directory {
+        Some(named) => {
+            std::fs::create_dir_all(named).with_context(|| named.display().to_string())?;
+            named.canonicalize()?
+        }
+        None => state::below("models")?,
+    };
     check_room(&parent, plan, preset, device)?;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let name = format!("assay-model-{}-{number}", std::process::id());
-    let path = parent.canonicalize()?.join(name);
-    let (made, ()) = ledger.make(Resource::Directory { path: path.clone() }, || {
-        std::fs::create_dir(&path).with_context(|| path.display().to_string())
-    })?;
+    let path = parent.join(new_name("model"));
+    let made = ledger.make_directory(&path)?;
     Ok((path, made))
 }
 

@@ -19,6 +19,7 @@ use assay_base::Size;
 use assay_devices::closed::Conditions;
 use assay_devices::preset::{PRESETS, Preset};
 use assay_devices::{Device, Scale, THREADS, mark, parse_ratio};
+use assay_ports::file_id::FileId;
 use assay_serve::{AttachOptions, ModelJob, attach, check_right, detach, is_attached, provide};
 use assay_system::interrupt::Interrupt;
 
@@ -176,11 +177,13 @@ fn attach_to(
     let interrupt = Interrupt::listen()?;
     let is_new = !file.exists();
     provide(device, file, args.logical)?;
+    let made = is_new.then(|| FileId::named(file)).transpose()?;
     let attached = attach(file, &options).and_then(|health| match interrupt.check() {
         Ok(()) => Ok(health),
         Err(interrupted) => detach(file).and(Err(interrupted)),
     });
-    if attached.is_err() && is_new && !is_attached(file) {
+    let is_ours = made.is_some_and(|made| FileId::named(file).is_ok_and(|found| found == made));
+    if attached.is_err() && is_ours && !is_attached(file) {
         // This command has made them, for nothing.
         std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
     }

@@ -15,6 +15,7 @@ use assay_ports::copy;
 use assay_report::words::power_cuts as words;
 use assay_study::power_cut::Aftermath;
 use assay_system::ledger::Ledger;
+use assay_system::new_name;
 use clap::Args;
 use serde_json::json;
 
@@ -174,7 +175,7 @@ fn try_copy(args: &PagesArgs, directory: &Path, target: &Path) -> Result<Trial> 
             text.split_once('=').with_context(|| format!("--set is `{text}`; give NAME=VALUE"))?;
         settings.insert(name.trim().to_owned(), value.trim().to_owned());
     }
-    let run_dir = target.with_file_name(format!("assay-try-{}", std::process::id()));
+    let run_dir = target.with_file_name(new_name("try"));
     let ledger: Arc<Ledger> = Ledger::open()?;
     torn::trial(&TrialPlace {
         binary: &binary,

@@ -9,7 +9,7 @@ use assay_lab::rig::server::{self, Wanted as WantedServer};
 use assay_lab::torn::{self, Case, End, Experiment, Kind, Restored, Row, Target, Trial, Wanted};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
-use assay_system::resource::Resource;
+use assay_system::new_name;
 use clap::{Args, ValueEnum};
 
 use crate::print;
@@ -81,12 +81,8 @@ pub fn run(args: &TearArgs) -> Result<ExitCode> {
         std::fs::create_dir(keep).with_context(|| format!("cannot make {}", keep.display()))?;
     }
     let ledger = Ledger::open()?;
-    let directory = location.join(format!("assay-tear-{}", std::process::id()));
-    let resource = Resource::Directory { path: directory.clone() };
-    let (_made, ()) = ledger.make(resource, || {
-        std::fs::create_dir(&directory)
-            .with_context(|| format!("cannot make {}", directory.display()))
-    })?;
+    let directory = location.join(new_name("tear"));
+    let _made = ledger.make_directory(&directory)?;
     let kinds: Vec<Kind> = args.page.iter().map(|page| page.kind()).collect();
     let found = torn::experiment(&Wanted {
         binary: &binary,

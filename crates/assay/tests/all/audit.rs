@@ -114,13 +114,24 @@ impl Tracing {
         let mut command = mounted.drives.command(&["audit", data.to_str().unwrap(), "--json"]);
         command.args(["--writes", "direct", "--trace", "600"]);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let instance = format!("instances/assay-{}/events/block/block_rq_issue/enable", child.id());
-        let own = mounted.drives.path(&format!("state/assay-tracing-{}", child.id()));
-        let places = [PathBuf::from("/sys/kernel/tracing"), own].map(|place| place.join(&instance));
-        let traces =
-            |place: &PathBuf| std::fs::read_to_string(place).is_ok_and(|on| on.trim() == "1");
+        let of_child = |directory: PathBuf, kind: &str| -> Vec<PathBuf> {
+            let prefix = format!("assay-{kind}-{}-", child.id());
+            let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+            let own = entries.filter(|one| one.file_name().to_string_lossy().starts_with(&prefix));
+            own.map(|one| one.path()).collect()
+        };
+        let traces = |tracefs: &PathBuf| {
+            of_child(tracefs.join("instances"), "trace").into_iter().any(|instance| {
+                let on = instance.join("events/block/block_rq_issue/enable");
+                std::fs::read_to_string(on).is_ok_and(|on| on.trim() == "1")
+            })
+        };
+        let is_begun = || {
+            let own = of_child(mounted.drives.path("state/traces"), "tracing");
+            traces(&"/sys/kernel/tracing".into()) || own.iter().any(traces)
+        };
         let until = Instant::now() + Duration::from_secs(60);
-        while !places.iter().any(traces) {
+        while !is_begun() {
             assert!(Instant::now() < until, "it never began");
             std::thread::sleep(Duration::from_millis(20));
         }

@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assay_ports::filesystem;
-use assay_system::ledger::{Ledger, Made, state_directory};
-use assay_system::resource::Resource;
+use assay_system::ledger::{Ledger, Made};
+use assay_system::resource::{OwnMount, Resource};
+use assay_system::{new_name, state};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
@@ -48,10 +49,10 @@ impl Tracing {
         let number = number.with_context(|| format!("there is no block device {name}"))?;
         let (major, minor) = number.trim().split_once(':').context("a device without a number")?;
         let (mounted, directory) = mounted(ledger)?;
-        let instance = directory.join(format!("instances/assay-{}", std::process::id()));
-        let resource = Resource::Trace { instance: instance.clone() };
-        let make = || begin(&instance, major, minor);
-        let (made, pipe) = ledger.make(resource, make)?;
+        let instance = directory.join("instances").join(new_name("trace"));
+        let of = |instance| Resource::Trace { instance };
+        let made = ledger.make_with_directory(&instance, of)?;
+        let pipe = begin(&instance, major, minor)?;
         Ok(Tracing {
             pipe,
             instance,
@@ -111,7 +112,6 @@ impl Tracing {
 }
 
 fn begin(instance: &Path, major: &str, minor: &str) -> Result<File> {
-    fs::create_dir(instance).with_context(|| format!("cannot make {}", instance.display()))?;
     put(&instance.join("buffer_size_kb"), BUFFER_KIB)?;
     // `MKDEV` of `linux/kdev_t.h`: 20 bits are the minor number's.
     let number = |text: &str| text.parse::<u64>().context("a device without a number");
@@ -137,13 +137,9 @@ fn mounted(ledger: &Arc<Ledger>) -> Result<(Vec<Made>, PathBuf)> {
     if !rustix::process::geteuid().is_root() {
         bail!("tracing block devices needs root; run as root");
     }
-    let state = state_directory().canonicalize().context("cannot find the state directory")?;
-    let target = state.join(format!("assay-tracing-{}", std::process::id()));
-    let resource = Resource::Directory { path: target.clone() };
-    let make =
-        || fs::create_dir(&target).with_context(|| format!("cannot make {}", target.display()));
-    let (directory, ()) = ledger.make(resource, make)?;
-    let resource = Resource::Mount { target: target.clone() };
+    let target = state::below("traces")?.join(new_name("tracing"));
+    let directory = ledger.make_directory(&target)?;
+    let resource = Resource::Mount(OwnMount::of_kernels("tracefs", &target)?);
     let mount = || filesystem::mount_kernels("tracefs", &target);
     let mount = || mount().context("this kernel cannot trace block devices");
     let (mount, ()) = ledger.make(resource, mount)?;

@@ -1,14 +1,11 @@
 //! Files that a load names: read on this machine, and there for as long as the load is on the other.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_load::{Endpoint, Schema, Tls};
 use assay_system::ledger::{Ledger, Made};
-use assay_system::resource::Resource;
 use serde::{Deserialize, Serialize};
 
 use crate::directory::new_session_directory;
@@ -57,8 +54,8 @@ pub(super) fn put(
     }
     let ledger: Arc<Ledger> = Ledger::open()?;
     let directory = new_session_directory()?;
-    let resource = Resource::Directory { path: directory.clone() };
-    let (made, ()) = ledger.make(resource, || write(files, &directory))?;
+    let made = ledger.make_directory(&directory)?;
+    write(files, &directory)?;
     for place in places(endpoint, schema) {
         if let Some(number) = files.iter().position(|file| file.path == *place) {
             *place = directory.join(number.to_string());
@@ -69,7 +66,6 @@ pub(super) fn put(
 
 fn write(files: &[Carried], directory: &Path) -> Result<()> {
     let cannot = || format!("cannot write to {}", directory.display());
-    DirBuilder::new().mode(0o700).create(directory).with_context(cannot)?;
     for (number, file) in files.iter().enumerate() {
         std::fs::write(directory.join(number.to_string()), &file.text).with_context(cannot)?;
     }

@@ -14,7 +14,6 @@ use assay_load::random::Rng;
 use assay_serve::{AttachOptions, Attached, ModelJob, provide, round_trip};
 use assay_study::Port;
 use assay_system::ledger::Ledger;
-use assay_system::resource::Resource;
 use rustix::fs::{Mode, OFlags};
 
 use super::PAGE_BYTES;
@@ -34,8 +33,7 @@ const READING: Duration = Duration::from_millis(1000);
 /// One line, of whatever could not be made or read; nothing is left of it.
 pub(super) fn calibrate(work: &Path, cpus: &[usize], ledger: &Arc<Ledger>) -> Result<Port> {
     let directory = work.join("calibration");
-    let resource = Resource::Directory { path: directory.clone() };
-    let (made, ()) = ledger.make(resource, || Ok(std::fs::create_dir(&directory)?))?;
+    let made = ledger.make_directory(&directory)?;
     let found = on_device(&directory.join("media.img"), cpus, ledger);
     made.remove()?;
     found.context("cannot try the port of emulated devices")

@@ -4,9 +4,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
+use assay_pool::locate;
 use assay_ports::child::{Identity, identity};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger;
+use assay_system::resource::Asking;
 
 /// How long it may take to notice that its link is lost, and to take down what it made.
 const END_WITHIN: Duration = Duration::from_secs(120);
@@ -29,8 +31,9 @@ pub(super) fn clear(former: Identity, interrupt: &Interrupt) -> Result<()> {
         }
         sleep(LOOK_EVERY);
     }
-    for found in ledger::found()?.iter().filter(|found| found.is_of(former)) {
-        for resource in found.left()? {
+    for found in ledger::found()?.into_iter().filter(|found| found.is_of(former)) {
+        let found = locate::with_client_library(found);
+        for resource in found.left(Asking::Everyone)? {
             resource.remove()?;
         }
         found.close()?;

@@ -7,8 +7,7 @@ use assay_hosts::{Talk, new_session_directory};
 use assay_plan::{Plan, PlannedTrial, trials};
 use assay_ports::child::Identity;
 use assay_study::Outcome;
-use assay_system::ledger::{Ledger, Made};
-use assay_system::resource::Resource;
+use assay_system::ledger::Ledger;
 use serde_json::Value;
 
 use super::left;
@@ -55,9 +54,7 @@ fn study(task: &StudyTask, talk: &Talk) -> Result<()> {
     location(&plan)?;
     let directory = new_session_directory()?;
     let ledger = Ledger::of_run(&directory)?;
-    let resource = Resource::Directory { path: directory.clone() };
-    let make = || std::fs::create_dir(&directory).context("cannot make the session's directory");
-    let (made, ()): (Made, ()) = ledger.make(resource, make)?;
+    let made = ledger.make_directory(&directory)?;
     let relayed = Relayed { talk, address: task.address.clone() };
     let making = Making {
         plan: &plan,

@@ -39,7 +39,7 @@ use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut};
 use assay_study::{Differing, Store, StudyHead, fingerprint};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::resource::Resource;
+use assay_system::new_name;
 use cuts::Cuts;
 use kept::Keeping;
 pub use kept::Kept;
@@ -98,12 +98,8 @@ impl<'a> Cutting<'a> {
         let location = location_of(plan, study)?;
         let held = Held::take(study, Some(&location))?;
         let ledger = Ledger::of_run(&std::path::absolute(study)?)?;
-        let directory = location.canonicalize()?.join(format!("assay-{}", std::process::id()));
-        let resource = Resource::Directory { path: directory.clone() };
-        let (work, ()) = ledger.make(resource, || {
-            std::fs::create_dir(&directory)
-                .with_context(|| format!("cannot make {}", directory.display()))
-        })?;
+        let directory = location.canonicalize()?.join(new_name("work"));
+        let work = ledger.make_directory(&directory)?;
         Ok(Cutting {
             plan,
             spec: plan.power_cut.clone().unwrap_or_default(),

@@ -7,7 +7,6 @@ use anyhow::{Result, ensure};
 use assay_judge::durability::{self, of_config};
 use assay_load::Endpoint;
 use assay_system::ledger::Made;
-use assay_system::resource::Resource;
 
 use super::Cutting;
 use crate::rig::server::{self, Flavour, Server, Settings, Start, TcpPort};
@@ -25,7 +24,6 @@ const ERROR_LIMIT: Duration = Duration::from_secs(15);
 /// A server that runs; dropping it kills it.
 pub(super) struct Running {
     pub(super) server: Server,
-    _listed: Made,
     _run_dir: Made,
 }
 
@@ -48,9 +46,9 @@ impl Running {
         config: &ConfigSetup,
         place: Place<'_>,
     ) -> Result<Running> {
-        let resource = Resource::Directory { path: place.run_dir.to_owned() };
         let binary = config.server()?;
-        let mut start = Start::new(place.data_dir, place.run_dir);
+        let ledger = &cutting.ledger;
+        let mut start = Start::new(place.data_dir, place.run_dir, ledger);
         start.settings = config.settings.clone();
         start.settings.extend(place.settings);
         // What recovery does it tells in notes.
@@ -61,10 +59,9 @@ impl Running {
         start.port = place.port;
         start.ready_within = RECOVERY_LIMIT;
         start.ready_after_error_within = ERROR_LIMIT;
-        let ledger = &cutting.ledger;
-        let (run_dir, server) = ledger.make(resource, || server::start(binary, &start))?;
-        let (listed, ()) = ledger.make(server::process_of(&server), || Ok(()))?;
-        Ok(Running { server, _listed: listed, _run_dir: run_dir })
+        let run_dir = ledger.make_directory(place.run_dir)?;
+        let server = server::start(binary, &start)?;
+        Ok(Running { server, _run_dir: run_dir })
     }
 
     pub(super) fn endpoint(&self) -> Endpoint {

@@ -29,7 +29,8 @@ use assay_plan::{PoolSpec, RigKind, RigSpec};
 use assay_serve::{Attached, Health, Sizes};
 use assay_study::InEffect;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::resource::Resource;
+use assay_system::new_name;
+use assay_system::resource::{OwnMount, Resource};
 use given::Ground;
 use pool::RunPool;
 use preconditioned::PreconditionedMedia;
@@ -90,10 +91,7 @@ impl Rig {
             directory: directory.to_owned(),
             description: Vec::new(),
         };
-        rig.add(ledger, Resource::Directory { path: directory.to_owned() }, || {
-            std::fs::create_dir(directory)
-                .with_context(|| format!("cannot make {}", directory.display()))
-        })?;
+        rig.parts.push(Part::Made(ledger.make_directory(directory)?));
         let device = match spec.kind {
             RigKind::Endpoint => bail!("nothing is built under a server that somebody else runs"),
             RigKind::Directory => {
@@ -298,7 +296,7 @@ impl Rig {
     fn new_image(&mut self, pool: &PoolSpec, building: &Building<'_>) -> Result<PathBuf> {
         let run_pool = building.pool.context("a rig on a pool that is not there")?;
         let name = self.directory.file_name().context("a rig without a name")?.to_string_lossy();
-        let name = format!("assay-{}-{name}", std::process::id());
+        let name = new_name(&name);
         let (image, made) = run_pool.image(&name, pool.size, building.ledger)?;
         self.parts.extend(made.map(Part::Made));
         Ok(image)
@@ -331,7 +329,8 @@ impl Rig {
         filesystem::make(kind, device, size, &spec.mkfs_options)?;
         let target = self.directory.join("mount");
         std::fs::create_dir(&target)?;
-        self.add(ledger, Resource::Mount { target: target.clone() }, || {
+        let mount = Resource::Mount(OwnMount::of_device(device, &target)?);
+        self.add(ledger, mount, || {
             Ok(filesystem::mount(kind, device, &target, &spec.mount_options)?)
         })?;
         if let Some(extsize) = spec.extsize {

@@ -19,7 +19,6 @@ use assay_ports::waiting::Waiting;
 
 use assay_plan::{Plan, PoolPlace, PoolSpec, PrivateCluster};
 use assay_system::ledger::{Ledger, Made};
-use assay_system::resource::Resource;
 
 /// Store sizes and images are whole blocks.
 const BLOCK_BYTES: u64 = 4096;
@@ -197,17 +196,12 @@ impl RunPool {
             conf: Some(self.access.conf.clone()),
         };
         let io = PoolIo::open(&self.cluster, &self.pool)?;
-        let create = || {
-            let new = NewImage { bytes: size.0 / BLOCK_BYTES * BLOCK_BYTES, data_pool: None };
-            Ok(rbd::create(&io, &image, &new)?)
-        };
+        let new = NewImage { bytes: size.0 / BLOCK_BYTES * BLOCK_BYTES, data_pool: None };
         if self.own.is_some() {
-            create()?;
+            rbd::create(&io, &image, &new)?;
             return Ok((image.path(), None));
         }
-        let resource =
-            Resource::Image { name: image.path(), libraries: self.access.libraries.clone() };
-        let (made, ()) = ledger.make(resource, create)?;
+        let made = ledger.make_image(&self.access, &io, &image, &new)?;
         Ok((image.path(), Some(made)))
     }
 

@@ -16,7 +16,7 @@ use assay_ports::{copy, filesystem};
 use assay_serve::{AttachOptions, Attached, CutOrder, NewDrive, PowerJob};
 use assay_study::InEffect;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::resource::Resource;
+use assay_system::resource::{OwnMount, Resource};
 
 use super::given::{self, Ground};
 
@@ -59,11 +59,7 @@ impl<'a> PoweredRig<'a> {
         directory: &Path,
         ledger: &Arc<Ledger>,
     ) -> Result<PoweredRig<'a>> {
-        let resource = Resource::Directory { path: directory.to_owned() };
-        let (made, ()) = ledger.make(resource, || {
-            std::fs::create_dir(directory)
-                .with_context(|| format!("cannot make {}", directory.display()))
-        })?;
+        let made = ledger.make_directory(directory)?;
         Ok(PoweredRig {
             spec,
             cpus,
@@ -215,7 +211,7 @@ impl<'a> PoweredRig<'a> {
     fn mount(&self, disk: &Attached) -> Result<Made> {
         let (kind, target) = (self.spec.file_system.unwrap_or_default().name(), self.target());
         let device = device(disk)?;
-        let resource = Resource::Mount { target: target.clone() };
+        let resource = Resource::Mount(OwnMount::of_device(device, &target)?);
         let mount = || Ok(filesystem::mount(kind, device, &target, &self.spec.mount_options)?);
         self.ledger.make(resource, mount).map(|(made, ())| made)
     }

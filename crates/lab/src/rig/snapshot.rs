@@ -20,7 +20,6 @@ use super::server::{self, Binary, Start};
 use assay_study::fingerprint;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
-use assay_system::resource::Resource;
 
 /// Who is told how loading goes on.
 pub trait LoadProgress: Sync {
@@ -90,9 +89,8 @@ impl Snapshots {
         let name = request.name();
         if !self.made.contains_key(&name) {
             let directory = self.directory.join(format!("data-{name}"));
-            let resource = Resource::Directory { path: directory.clone() };
-            let (made, ()) =
-                self.ledger.make(resource, || load(request, &directory, interrupt, progress))?;
+            let made = self.ledger.make_directory(&directory)?;
+            load(request, &directory, &self.ledger, interrupt, progress)?;
             self.made.insert(name.clone(), Snapshot { directory, _made: made });
         }
         self.made.get(&name).context("a base snapshot disappeared right after it was made")
@@ -156,15 +154,14 @@ impl Snapshot {
 fn load(
     request: &Request<'_>,
     directory: &Path,
+    ledger: &Arc<Ledger>,
     interrupt: &Interrupt,
     progress: &dyn LoadProgress,
 ) -> Result<()> {
-    std::fs::create_dir(directory)
-        .with_context(|| format!("cannot make {}", directory.display()))?;
     let data_dir = directory.join("data");
     let settings = request.loading_settings();
     server::make_datadir(request.binary, &settings, &data_dir, &|text| progress.say(text))?;
-    let mut start = Start::new(&data_dir, &directory.join("run"));
+    let mut start = Start::new(&data_dir, &directory.join("run"), ledger);
     start.settings = settings;
     let mut server = server::start(request.binary, &start)?;
     let endpoint = endpoint(server.socket());

@@ -25,7 +25,6 @@ use assay_serve::Attached;
 use assay_study::metrics::Window;
 use assay_study::{Outcome, Warning};
 use assay_system::ledger::Made;
-use assay_system::resource::Resource;
 
 /// Brings everything up, measures, and takes it down; what was seen until it fails stays in `outcome`.
 ///
@@ -112,8 +111,6 @@ impl Place<'_> {
 pub(super) struct Standing {
     server: Server,
     /// Processes that were begun while it was measured.
-    listed: Mutex<Vec<Made>>,
-    _listed: Made,
     _run_dir: Made,
     rig: Rig,
     run_dir: PathBuf,
@@ -140,19 +137,8 @@ impl Standing {
         };
         let started = start(setup, config, &rig, &run_dir, port.as_ref());
         let (made, server) = started.map_err(|error| rig.explain(error, &config.rig))?;
-        let process = server::process_of(&server);
-        let (listed, ()) = setup.ledger.make(process, || Ok(()))?;
         let followed = Followed::new(server.pid());
-        Ok(Standing {
-            server,
-            listed: Mutex::default(),
-            _listed: listed,
-            _run_dir: made,
-            rig,
-            run_dir,
-            port,
-            followed,
-        })
+        Ok(Standing { server, _run_dir: made, rig, run_dir, port, followed })
     }
 
     /// Not before the server has started: it begins with writing its redo log full of zeroes.
@@ -238,14 +224,12 @@ impl Stand for OwnServer<'_> {
     }
 
     fn own(&mut self) -> Option<Own<'_>> {
-        let Standing { rig, server, run_dir, port, followed, listed, .. } = &mut *self.standing;
+        let Standing { rig, server, run_dir, port, followed, .. } = &mut *self.standing;
         Some(Own {
             server: Mutex::new(server),
             followed: followed.clone(),
             binary: self.config.server().ok()?,
-            start: starting(self.setup.plan, self.config, rig, run_dir, port.as_ref()),
-            ledger: &self.setup.ledger,
-            listed,
+            start: starting(self.setup, self.config, rig, run_dir, port.as_ref()),
             pool: self.pool,
         })
     }
@@ -295,23 +279,22 @@ fn start(
     run_dir: &Path,
     port: Option<&TcpPort>,
 ) -> Result<(Made, Server)> {
-    let resource = Resource::Directory { path: run_dir.to_owned() };
-    let start = starting(setup.plan, config, rig, run_dir, port);
-    let binary = config.server()?;
-    setup.ledger.make(resource, || server::start(binary, &start))
+    let start = starting(setup, config, rig, run_dir, port);
+    let made = setup.ledger.make_directory(run_dir)?;
+    Ok((made, server::start(config.server()?, &start)?))
 }
 
 /// How the server of a run is started, the first time and again.
 fn starting(
-    plan: &Plan,
+    setup: &Setup<'_>,
     config: &ConfigSetup,
     rig: &Rig,
     run_dir: &Path,
     port: Option<&TcpPort>,
 ) -> server::Start {
-    let mut start = server::Start::new(&rig.data_dir(), run_dir);
+    let mut start = server::Start::new(&rig.data_dir(), run_dir, &setup.ledger);
     start.settings = config.settings.clone();
-    start.cpus = plan.placement.server_cpus.0.clone();
+    start.cpus = setup.plan.placement.server_cpus.0.clone();
     start.port = port.cloned();
     start
 }

@@ -23,7 +23,8 @@ use assay_serve::Attached;
 use assay_study::{Calibration, InEffect, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, Ledger, Made};
-use assay_system::resource::Resource;
+use assay_system::new_name;
+use assay_system::resource::{Asking, Resource};
 
 /// Everything that the runs of a study share.
 #[derive(Debug)]
@@ -89,12 +90,8 @@ impl<'a> Setup<'a> {
         let mut configs = config_setups(plan, say)?;
         let held = Held::take(study, Some(&location))?;
         let location = location.canonicalize()?;
-        let work_directory = location.join(format!("assay-{}", std::process::id()));
-        let resource = Resource::Directory { path: work_directory.clone() };
-        let (work, ()) = ledger.make(resource, || {
-            std::fs::create_dir(&work_directory)
-                .with_context(|| format!("cannot make {}", work_directory.display()))
-        })?;
+        let work_directory = location.join(new_name("work"));
+        let work = ledger.make_directory(&work_directory)?;
         // Of two that begin at once the later one sees the other: its own ledger is written by now.
         warn_of_others()?;
         say("calibrating this machine (about 4 s)");
@@ -243,11 +240,11 @@ impl<'a> Setup<'a> {
     ) -> Result<Vec<Warning>> {
         server::make_datadir(binary, &config.settings, &rig.data_dir(), say)?;
         let run_dir = self.work_directory.join("run");
-        let mut start = server::Start::new(&rig.data_dir(), &run_dir);
+        let mut start = server::Start::new(&rig.data_dir(), &run_dir, &self.ledger);
         start.settings = config.settings.clone();
         start.cpus = self.plan.placement.server_cpus.0.clone();
-        let resource = Resource::Directory { path: run_dir };
-        let (run_dir, server) = self.ledger.make(resource, || server::start(binary, &start))?;
+        let run_dir = self.ledger.make_directory(&run_dir)?;
+        let server = server::start(binary, &start)?;
         let said = server.adjusted_settings();
         let mut differing = effective::warnings(&config.settings, &server.variables()?, said);
         differing.extend(self.placed(Some(server.pid()), rig));
@@ -302,7 +299,7 @@ fn warn_of_others() -> Result<()> {
 pub fn leftovers() -> Result<Vec<Resource>> {
     let mut left = Vec::new();
     for found in ledger::found()?.iter().filter(|found| found.owner().is_none()) {
-        left.extend(found.left()?);
+        left.extend(found.left(Asking::ThisMachine)?);
     }
     Ok(left)
 }

@@ -21,7 +21,6 @@ use assay_mysql::ClientSession;
 use assay_ports::copy;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
-use assay_system::resource::Resource;
 
 use crate::rig::server::{self, Binary, Flavour, Server, Settings, Start};
 
@@ -111,11 +110,10 @@ pub(super) fn make(
     let settings = settings(binary);
     server::make_datadir(binary, &settings, &killed, say)?;
     let run_dir = directory.join("run");
-    let resource = Resource::Directory { path: run_dir.clone() };
-    let mut start = Start::new(&killed, &run_dir);
+    let mut start = Start::new(&killed, &run_dir, ledger);
     start.settings = settings;
-    let (_run, server) = ledger.make(resource, || server::start(binary, &start))?;
-    let (_listed, ()) = ledger.make(server::process_of(&server), || Ok(()))?;
+    let _run = ledger.make_directory(&run_dir)?;
+    let server = server::start(binary, &start)?;
     let mut rounds = Rounds {
         session: open(&server)?,
         can_rest: binary.flavour != Flavour::Mariadb,

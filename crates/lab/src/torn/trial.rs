@@ -11,7 +11,6 @@ use anyhow::{Context, Result};
 use assay_base::text::on_one_line;
 use assay_mysql::{ClientSession, SessionError};
 use assay_system::ledger::Ledger;
-use assay_system::resource::Resource;
 use serde::Serialize;
 
 use crate::rig::server::{self, Binary, Server, Settings, Start};
@@ -134,8 +133,7 @@ pub(super) fn trial_of(
     watched: Option<&Watched>,
     more: More<'_>,
 ) -> Result<Trial> {
-    let resource = Resource::Directory { path: place.run_dir.to_owned() };
-    let (_run_dir, ()) = place.ledger.make(resource, || server::make_run_dir(place.run_dir))?;
+    let _run_dir = place.ledger.make_directory(place.run_dir)?;
     let (started, restored) = match watched {
         Some(watched) => start_watched(place, watched)?,
         None => (place.start(), None),
@@ -155,7 +153,7 @@ pub(super) fn trial_of(
 
 impl TrialPlace<'_> {
     fn start(&self) -> Result<Server> {
-        let mut start = Start::new(self.data_dir, self.run_dir);
+        let mut start = Start::new(self.data_dir, self.run_dir, self.ledger);
         start.settings = self.settings.clone();
         start.ready_within = READY_LIMIT;
         start.ready_after_error_within = ERROR_LIMIT;
@@ -163,7 +161,6 @@ impl TrialPlace<'_> {
     }
 
     fn use_it(&self, mut server: Server, more: More<'_>) -> Result<End> {
-        let (_listed, ()) = self.ledger.make(server::process_of(&server), || Ok(()))?;
         let checked = match check(&server, more) {
             Ok(checked) => checked,
             Err(error) => match server.ended_while("its tables were checked")? {

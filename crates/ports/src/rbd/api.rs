@@ -113,6 +113,7 @@ functions! {
         rbd_open_read_only(IoContext, *const c_char, *mut Image, *const c_char) -> c_int;
         rbd_close(Image) -> c_int;
         rbd_get_size(Image, *mut u64) -> c_int;
+        rbd_get_id(Image, *mut c_char, usize) -> c_int;
         rbd_watchers_list(Image, *mut Watcher, *mut usize) -> c_int;
         rbd_watchers_list_cleanup(*mut Watcher, usize);
         rbd_lock_acquire(Image, c_int) -> c_int;

@@ -72,33 +72,46 @@ fn create_here(io: &PoolIo, name: &ImageName, new: &NewImage) -> Result<(), RbdE
     })
 }
 
-/// Whether there is an image called so.
+/// What tells the image called so from every other that the cluster had or will have; nothing where there is none.
 ///
 /// # Errors
 /// [`RbdError::Io`]; [`RbdError::Unhealthy`] where the cluster does not answer.
-pub fn exists(io: &PoolIo, name: &ImageName) -> Result<bool, RbdError> {
+pub fn id(io: &PoolIo, name: &ImageName) -> Result<Option<String>, RbdError> {
     let name = name.clone();
-    io.within(PATIENCE, &name.short(), move |io| exists_here(io, &name))
+    io.within(PATIENCE, &name.short(), move |io| id_here(io, &name))
 }
 
-fn exists_here(io: &PoolIo, name: &ImageName) -> Result<bool, RbdError> {
+/// Longer than any number of an image, which has some 14 characters (`RBD_MAX_IMAGE_ID_LENGTH` of Ceph's `librbd/Types.h`).
+const ID_BYTES_MAX: usize = 64;
+
+fn id_here(io: &PoolIo, name: &ImageName) -> Result<Option<String>, RbdError> {
     let text = api::text(&name.image)?;
     let mut image = ptr::null_mut();
+    let mut id = [0_u8; ID_BYTES_MAX];
     let api = io.cluster.api;
-    // SAFETY: the context is open, the name ends with a zero, the image is written to the place given, and closed once.
+    // SAFETY: the context is open, the name ends with a zero, the image is written to the place given, and closed once; what is
+    // told of it is written within the length given, a zero at its end.
     #[allow(unsafe_code)]
     let answer = unsafe {
-        let answer = (api.rbd_open_read_only)(io.handle, text.as_ptr(), &mut image, ptr::null());
-        if answer >= 0 {
-            (api.rbd_close)(image);
+        match (api.rbd_open_read_only)(io.handle, text.as_ptr(), &mut image, ptr::null()) {
+            0.. => {
+                let answer = (api.rbd_get_id)(image, id.as_mut_ptr().cast(), id.len());
+                (api.rbd_close)(image);
+                answer
+            }
+            refused => refused,
         }
-        answer
     };
     match answer {
-        0.. => Ok(true),
-        _ if errno(answer) == Errno::NOENT => Ok(false),
+        0.. => Ok(Some(until_zero(&id))),
+        _ if errno(answer) == Errno::NOENT => Ok(None),
         _ => Err(RbdError::Io { what: name.short(), reason: reason(answer) }),
     }
+}
+
+fn until_zero(bytes: &[u8]) -> String {
+    let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(text).into_owned()
 }
 
 /// Removes the image `name` with all that it holds; one that somebody has open stays.

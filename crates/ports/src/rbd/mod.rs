@@ -21,7 +21,7 @@ mod pool_io;
 
 pub use api::Libraries;
 pub use cluster::{Access as ClusterAccess, Cluster, Target};
-pub use create::{NewImage, create, exists, remove};
+pub use create::{NewImage, create, id, remove};
 pub use error::RbdError;
 pub use image::RbdMedia;
 pub use name::ImageName;

@@ -6,10 +6,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use assay_ports::child::{Identity, identity};
+use assay_ports::child::{Identity, Process, identity};
 
-use super::{LEDGERS, Pages, STAGED, boot_id, state_directory};
-use crate::resource::Resource;
+use super::{LEDGERS, Pages, boot_id};
+use crate::resource::{Asking, Presence, Resource};
+use crate::{private, state};
+
+/// The longest ledger that is read: a run lists some dozens of things, of some hundred bytes each.
+const LEDGER_BYTES_MAX: u64 = 4 << 20;
 
 /// A ledger found on the machine.
 #[derive(Debug, Clone)]
@@ -57,7 +61,7 @@ pub fn found() -> Result<Vec<Found>> {
 /// # Errors
 /// The state directory cannot be read.
 pub fn ledgers() -> Result<Ledgers> {
-    ledgers_in(&state_directory().join(LEDGERS))
+    ledgers_in(&state::directory()?.join(LEDGERS))
 }
 
 /// Removes the ledgers of processes that have died and have left nothing else: killed before they made anything, or
@@ -68,14 +72,14 @@ pub fn ledgers() -> Result<Ledgers> {
 pub fn sweep() -> Result<()> {
     let all = ledgers()?;
     for found in &all.found {
-        if found.owner().is_none() && found.left()?.is_empty() {
+        if found.owner().is_none() && found.left(Asking::ThisMachine)?.is_empty() {
             found.close()?;
         }
     }
     all.unfinished.iter().try_for_each(|path| delete(path))
 }
 
-pub(super) fn ledgers_in(directory: &Path) -> Result<Ledgers> {
+pub(crate) fn ledgers_in(directory: &Path) -> Result<Ledgers> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Ledgers::default()),
@@ -88,7 +92,7 @@ pub(super) fn ledgers_in(directory: &Path) -> Result<Ledgers> {
         let path = entry?.path();
         match path.extension().and_then(std::ffi::OsStr::to_str) {
             Some("json") => all.add(path),
-            Some(STAGED) if writer(&path).is_some_and(|writer| !lives(writer)) => {
+            Some(private::STAGED) if writer(&path).is_some_and(|writer| !lives(writer)) => {
                 all.unfinished.push(path);
             }
             _ => {}
@@ -99,16 +103,24 @@ pub(super) fn ledgers_in(directory: &Path) -> Result<Ledgers> {
     Ok(all)
 }
 
+/// What a ledger's file holds: only absolute places without `..`, for whoever follows those is led elsewhere.
+fn read(bytes: &[u8]) -> Result<Pages, String> {
+    let pages: Pages = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    match pages.resources.iter().find(|resource| !resource.is_well_named()) {
+        Some(resource) => Err(format!("{resource} is no place where Assay makes anything")),
+        None => Ok(pages),
+    }
+}
+
 impl Ledgers {
     fn add(&mut self, path: PathBuf) {
-        let bytes = match std::fs::read(&path) {
+        let bytes = match private::read(&path, LEDGER_BYTES_MAX) {
             // Its process has just taken down the last of its resources.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
-            bytes => bytes,
+            Ok(None) => return,
+            Ok(Some(bytes)) => Ok(bytes),
+            Err(error) => Err(error.to_string()),
         };
-        let pages = bytes.as_ref().map_err(ToString::to_string).and_then(|bytes| {
-            serde_json::from_slice::<Pages>(bytes).map_err(|error| error.to_string())
-        });
+        let pages = bytes.as_ref().map_err(String::clone).and_then(|bytes| read(bytes));
         match pages {
             Ok(pages) => self.found.push(Found { path, pages }),
             Err(reason) => {
@@ -191,6 +203,18 @@ impl Found {
         (self.is_of_this_boot() && lives(Identity { pid, start_ticks })).then_some(pid)
     }
 
+    /// That process, held.
+    ///
+    /// # Errors
+    /// What the system answered.
+    pub fn process(&self) -> Result<Option<Process>> {
+        let Pages { pid, start_ticks, .. } = self.pages;
+        if !self.is_of_this_boot() {
+            return Ok(None);
+        }
+        Ok(Process::open_known(Identity { pid, start_ticks })?)
+    }
+
     /// Whether that process, of this boot, has written it.
     #[must_use]
     pub fn is_of(&self, process: Identity) -> bool {
@@ -216,21 +240,42 @@ impl Found {
         &self.pages.resources
     }
 
-    /// What is written down and still there, last made first.
+    /// What is written down and still there, or may be, last made first.
     ///
     /// # Errors
     /// What the system answered when asked.
-    pub fn left(&self) -> Result<Vec<Resource>> {
-        let mut left = Vec::new();
+    pub fn left(&self, asking: Asking) -> Result<Vec<Resource>> {
+        self.that_are(&[Presence::There, Presence::Unasked], asking)
+    }
+
+    /// What is written down and has something else in its place, which is left alone.
+    ///
+    /// # Errors
+    /// What the system answered when asked.
+    pub fn replaced(&self, asking: Asking) -> Result<Vec<Resource>> {
+        self.that_are(&[Presence::Another], asking)
+    }
+
+    fn that_are(&self, wanted: &[Presence], asking: Asking) -> Result<Vec<Resource>> {
+        let mut those = Vec::new();
         for resource in self.pages.resources.iter().rev() {
-            let is_gone_with_boot =
-                matches!(resource, Resource::Process { .. } | Resource::Loop { .. })
-                    && !self.is_of_this_boot();
-            if !is_gone_with_boot && resource.exists()? {
-                left.push(resource.clone());
+            let is_gone_with_boot = !self.is_of_this_boot()
+                && matches!(
+                    resource,
+                    Resource::Process { .. } | Resource::Loop { .. } | Resource::Mount(_)
+                );
+            if !is_gone_with_boot && wanted.contains(&resource.presence(asking)?) {
+                those.push(resource.clone());
             }
         }
-        Ok(left)
+        Ok(those)
+    }
+
+    /// The same with `change` made to what it lists, for what a ledger does not tell.
+    #[must_use]
+    pub fn with(mut self, change: impl FnMut(&mut Resource)) -> Found {
+        self.pages.resources.iter_mut().for_each(change);
+        self
     }
 
     /// Removes the ledger itself, once nothing of it is left; others may have done so.

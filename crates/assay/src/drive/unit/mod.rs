@@ -18,7 +18,7 @@ use self::text::{Mount, Unit};
 use crate::print;
 use assay_serve::open::{ensure_tellable, open};
 use assay_serve::registry::{self, Drive};
-use assay_system::ledger::state_directory;
+use assay_system::state;
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ pub(super) struct UnitArgs {
 /// One line: it is not there, not a drive, holds no file system that can be mounted by its UUID.
 pub(super) fn run(args: &UnitArgs) -> Result<ExitCode> {
     let (media, is_device) = lasting_name(&args.media)?;
-    let (program, state) = (program()?, std::path::absolute(state_directory())?);
+    let (program, state) = (program()?, state::directory()?);
     let unit = Unit { program, state, media, is_device };
     let mount = args.mount.as_deref().map(|target| mount(&unit.media, target, args)).transpose()?;
     print::line(match (args.service, args.fstab, mount) {

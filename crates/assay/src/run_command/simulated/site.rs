@@ -15,7 +15,7 @@ use assay_plan::{Plan, PlannedTrial};
 use assay_study::metrics::Window;
 use assay_study::{Calibration, Config, Outcome, Rig, TrialKey};
 use assay_system::interrupt::Interrupt;
-use assay_system::resource::Resource;
+use assay_system::new_name;
 
 use super::{LOOK_EVERY, PATIENCE};
 use crate::run_command::machines::Machines;
@@ -48,9 +48,7 @@ impl<F: Fn(&Stage<'_>) -> Outcome> Machines for Simulated<F> {
     ) -> Result<T> {
         let _held = Held::take(making.study, None)?;
         // A killed command leaves this directory, as a real one leaves its rig.
-        let path = std::path::absolute(making.study.join(format!("assay-{}", std::process::id())))?;
-        let directory = Resource::Directory { path: path.clone() };
-        let (made, ()) = making.ledger.make(directory, || Ok(std::fs::create_dir(&path)?))?;
+        let made = making.ledger.make_directory(&making.study.join(new_name("work")))?;
         let (plan, interrupt) = (making.plan, making.interrupt);
         let mut site = SimulatedSite { plan, interrupt, script: &self.script };
         let done = work(&mut site)?;

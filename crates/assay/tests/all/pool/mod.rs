@@ -4,7 +4,7 @@
 //! The tests share one cluster and take turns at it. `ASSAY_ROUNDS` sets the number of kills of a
 //! serving process.
 
-mod cluster;
+pub mod cluster;
 mod errors;
 mod images;
 mod left;

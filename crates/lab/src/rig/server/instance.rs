@@ -7,11 +7,14 @@ use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use assay_mysql::{ClientConnect, ClientSession, Endpoint, SessionError};
-use assay_ports::child::{Child, describe, spawn};
+use assay_ports::child::{Child, Identity, describe, identity, spawn};
+use assay_system::ledger::{Ledger, Made};
+use assay_system::resource::Resource;
 
 use super::binary::{Binary, Flavour, Origin, option};
 use super::error_log::{self, Repaired};
@@ -42,6 +45,8 @@ pub struct Start {
     pub run_dir: PathBuf,
     /// Server variables.
     pub settings: Settings,
+    /// Lists the process, and a directory for its socket where it needs one.
+    pub ledger: Arc<Ledger>,
     /// CPUs it may use; empty: all.
     pub cpus: Vec<usize>,
     /// A TCP port to listen on beside the socket.
@@ -55,11 +60,12 @@ pub struct Start {
 
 impl Start {
     /// On that data directory, with that run directory, all else at its default and five minutes to be ready.
-    pub fn new(datadir: &Path, run_dir: &Path) -> Start {
+    pub fn new(datadir: &Path, run_dir: &Path, ledger: &Arc<Ledger>) -> Start {
         Start {
             datadir: datadir.to_path_buf(),
             run_dir: run_dir.to_path_buf(),
             settings: Settings::new(),
+            ledger: Arc::clone(ledger),
             cpus: Vec::new(),
             port: None,
             ready_within: Duration::from_secs(300),
@@ -72,6 +78,8 @@ impl Start {
 #[derive(Debug)]
 pub struct Server {
     child: Child,
+    // Struck out once it has ended.
+    listed: Made,
     socket: SocketPlace,
     log: PathBuf,
     log_start: u64,
@@ -104,13 +112,13 @@ pub fn start(binary: &Binary, start: &Start) -> Result<Server> {
     let settings = settings::checked(&start.settings)?;
     places::make_private(&start.run_dir)?;
     places::check_datadir(&start.datadir)?;
-    let socket = SocketPlace::choose(&start.run_dir)?;
+    let socket = SocketPlace::choose(&start.run_dir, &start.ledger)?;
     if let Some(port) = &start.port {
         port.check()?;
     }
     let log = start.run_dir.join("mysqld.log");
-    let (child, log_start) = launch(binary, start, &settings, &socket, &log)?;
-    let mut server = Server { child, socket, log, log_start };
+    let Launched { child, listed, log_start } = launch(binary, start, &settings, &socket, &log)?;
+    let mut server = Server { child, listed, socket, log, log_start };
     let patience =
         Patience { whole: start.ready_within, after_error: start.ready_after_error_within };
     server.wait_until_ready(binary, &settings, patience)?;
@@ -120,14 +128,22 @@ pub fn start(binary: &Binary, start: &Start) -> Result<Server> {
     Ok(server)
 }
 
-/// Starts the process; says how long its log was before.
+/// A process that was started.
+struct Launched {
+    child: Child,
+    listed: Made,
+    /// How long its log was before.
+    log_start: u64,
+}
+
+/// Starts the process, which ends with this one until it is listed.
 fn launch(
     binary: &Binary,
     start: &Start,
     settings: &Settings,
     socket: &SocketPlace,
     log: &Path,
-) -> Result<(Child, u64)> {
+) -> Result<Launched> {
     let log_file = File::options().create(true).append(true).open(log);
     let log_file = log_file.with_context(|| format!("cannot write {}", log.display()))?;
     let log_start = log_file.metadata()?.len();
@@ -136,7 +152,10 @@ fn launch(
     command.args(settings::arguments(settings)).stdin(std::process::Stdio::null());
     command.stdout(log_file.try_clone()?).stderr(log_file);
     let child = spawn(command, &start.cpus).with_context(|| format!("cannot start {binary}"))?;
-    Ok((child, log_start))
+    let process = Identity { pid: child.pid(), start_ticks: 0 };
+    let Identity { pid, start_ticks } = identity(child.pid()).unwrap_or(process);
+    let (listed, ()) = start.ledger.make(Resource::Process { pid, start_ticks }, || Ok(()))?;
+    Ok(Launched { child, listed, log_start })
 }
 
 fn command(binary: &Binary, start: &Start, socket: &SocketPlace, log: &Path) -> Result<Command> {
@@ -371,7 +390,9 @@ impl Server {
         let status = self.child.stop(left())?;
         let stopped = Instant::now();
         ensure!(stopped < until, "it had not shut down within {} s", (stopped - began).as_secs());
-        (self.child, self.log_start) = launch(binary, start, &settings, &self.socket, &self.log)?;
+        let launched = launch(binary, start, &settings, &self.socket, &self.log)?;
+        let Launched { child, listed, log_start } = launched;
+        (self.child, self.listed, self.log_start) = (child, listed, log_start);
         let patience = Patience { whole: left(), after_error: left() };
         self.wait_until_ready(binary, &settings, patience)?;
         Ok(Restarted {

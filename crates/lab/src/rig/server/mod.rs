@@ -28,9 +28,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 
 use assay_plan::settings;
-use assay_ports::child::identity;
 use assay_system::cache;
-use assay_system::resource::Resource;
 
 pub use binary::{Binary, Flavour, Origin};
 pub use error_log::Repaired;
@@ -55,21 +53,6 @@ pub fn check_places(location: &Path) -> Result<()> {
 fn check_cache() -> Result<()> {
     places::check_path(&cache::root()?)
         .map_err(|error| anyhow!("{error}; set ASSAY_CACHE to another directory"))
-}
-
-/// The server's process, as the ledger has it.
-pub fn process_of(server: &Server) -> Resource {
-    let pid = server.pid();
-    let start_ticks = identity(pid).map_or(0, |identity| identity.start_ticks);
-    Resource::Process { pid, start_ticks }
-}
-
-/// Makes the directory for a server's socket and log, for the caller who wants to keep it over several starts.
-///
-/// # Errors
-/// It cannot be made, or others have access to it.
-pub fn make_run_dir(directory: &Path) -> Result<()> {
-    places::make_private(directory)
 }
 
 /// What recovery did, by the log of a server that may not have come up.

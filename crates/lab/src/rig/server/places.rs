@@ -3,11 +3,14 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use assay_system::ledger::{Ledger, Made};
+use assay_system::{new_name, private};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
@@ -50,18 +53,15 @@ fn resolved(path: &Path) -> Result<PathBuf> {
     Ok(resolved.join(path.strip_prefix(part)?))
 }
 
-/// Makes `directory` with mode 0700, or checks that nobody else has access: whoever reaches the socket is root in
-/// the server.
+/// Makes `directory` with mode 0700, or checks that it is ours and that nobody else has access: whoever reaches the socket is
+/// root in the server.
 pub(super) fn make_private(directory: &Path) -> Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700);
-    builder.create(directory).with_context(|| format!("cannot create {}", directory.display()))?;
-    let mode = fs::metadata(directory)?.permissions().mode();
-    if mode & 0o077 != 0 {
+    let found = directory.symlink_metadata().ok().filter(fs::Metadata::is_dir);
+    if found.is_some_and(|found| found.permissions().mode() & 0o077 != 0) {
         let directory = directory.display();
         bail!("others have access to the server's directory {directory}; `chmod 700 {directory}`");
     }
-    Ok(())
+    Ok(private::make_directory(directory)?)
 }
 
 /// Checks that `datadir` holds a server's files and that no server runs on them: a second one would wait for
@@ -96,43 +96,30 @@ pub(super) fn is_confined(program: &Path) -> bool {
 #[derive(Debug)]
 pub(super) struct SocketPlace {
     path: PathBuf,
-    own_directory: Option<PathBuf>,
+    _own_directory: Option<Made>,
 }
 
 impl SocketPlace {
     /// In `run_dir`, or where that is too long a path, in a short private directory under `/tmp`.
-    pub(super) fn choose(run_dir: &Path) -> Result<SocketPlace> {
+    pub(super) fn choose(run_dir: &Path, ledger: &Arc<Ledger>) -> Result<SocketPlace> {
         let run_dir = std::path::absolute(run_dir)?;
         let path = run_dir.join("mysqld.sock");
         if path.as_os_str().len() > SOCKET_PATH_MAX || path.to_str().is_none() {
-            return SocketPlace::in_short_directory();
+            return SocketPlace::in_short_directory(ledger);
         }
         if UnixStream::connect(&path).is_ok() {
             bail!("a server is listening on {}; stop it or use another directory", path.display());
         }
-        let place = SocketPlace { path, own_directory: None };
+        let place = SocketPlace { path, _own_directory: None };
         place.remove_files();
         Ok(place)
     }
 
-    fn in_short_directory() -> Result<SocketPlace> {
-        for number in 0..u32::MAX {
-            let directory =
-                PathBuf::from(format!("/tmp/assay-socket-{}-{number}", std::process::id()));
-            match fs::DirBuilder::new().mode(0o700).create(&directory) {
-                Ok(()) => {
-                    return Ok(SocketPlace {
-                        path: directory.join("mysqld.sock"),
-                        own_directory: Some(directory),
-                    });
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => {
-                    return Err(error).context("cannot create a directory for the socket in /tmp");
-                }
-            }
-        }
-        bail!("no free name for a socket directory in /tmp; run `assay clean`")
+    fn in_short_directory(ledger: &Arc<Ledger>) -> Result<SocketPlace> {
+        let directory = Path::new("/tmp").join(new_name("socket"));
+        let made = ledger.make_directory(&directory).context("no place for the socket")?;
+        let path = directory.join("mysqld.sock");
+        Ok(SocketPlace { path, _own_directory: Some(made) })
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -151,9 +138,6 @@ impl SocketPlace {
 impl Drop for SocketPlace {
     fn drop(&mut self) {
         self.remove_files();
-        if let Some(directory) = &self.own_directory {
-            let _ = fs::remove_dir(directory);
-        }
     }
 }
 
@@ -198,7 +182,9 @@ mod tests {
     #[test]
     fn a_long_path_moves_the_socket_to_a_short_private_directory() {
         let long = PathBuf::from(format!("/tmp/{}", "x".repeat(100)));
-        let place = SocketPlace::choose(&long).unwrap();
+        let ledgers = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open_in(ledgers.path(), None).unwrap();
+        let place = SocketPlace::choose(&long, &ledger).unwrap();
         let directory = place.path().parent().unwrap().to_path_buf();
         assert!(place.path().as_os_str().len() <= SOCKET_PATH_MAX);
         assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
@@ -211,18 +197,19 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let listener =
             std::os::unix::net::UnixListener::bind(directory.path().join("mysqld.sock")).unwrap();
-        let error = SocketPlace::choose(directory.path()).unwrap_err().to_string();
+        let ledger = Ledger::open_in(directory.path(), None).unwrap();
+        let error = SocketPlace::choose(directory.path(), &ledger).unwrap_err().to_string();
         assert!(error.starts_with("a server is listening on "), "{error}");
         drop(listener);
-        let place = chosen_when_dead(directory.path());
+        let place = chosen_when_dead(directory.path(), &ledger);
         assert!(!place.path().exists());
     }
 
     /// A process that a test beside this one forks holds the listener too, until it becomes a program of its own.
-    fn chosen_when_dead(directory: &Path) -> SocketPlace {
+    fn chosen_when_dead(directory: &Path, ledger: &Arc<Ledger>) -> SocketPlace {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         loop {
-            match SocketPlace::choose(directory) {
+            match SocketPlace::choose(directory, ledger) {
                 Ok(place) => return place,
                 Err(error) if std::time::Instant::now() > deadline => panic!("{error:#}"),
                 Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),

@@ -166,8 +166,5 @@ fn clone(template: &Path, datadir: &Path) -> Result<()> {
     let copied = copy::tree(&template.join("."), datadir)
         .map_err(anyhow::Error::from)
         .and_then(|()| Ok(rustix::fs::syncfs(File::open(datadir)?)?));
-    if copied.is_err() {
-        let _ = fs::remove_dir_all(datadir);
-    }
     copied.with_context(cannot)
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Binary, Flavour, Server, Settings, Start, downloaded, make_datadir, start};
+use assay_system::ledger::Ledger;
 use assay_testing::{Scope, scope, skip};
 
 /// The downloaded server of that make, whatever is installed, so that tests see one server everywhere.
@@ -23,7 +24,8 @@ pub fn binary(flavour: Flavour) -> Option<Binary> {
 
 /// A start on a small fresh data directory within `directory`.
 pub fn prepared(binary: &Binary, directory: &Path, settings: &[(&str, &str)]) -> Start {
-    let mut start = Start::new(&directory.join("data"), &directory.join("run"));
+    let ledger = Ledger::open_in(directory, None).unwrap();
+    let mut start = Start::new(&directory.join("data"), &directory.join("run"), &ledger);
     start.settings = Settings::from([("innodb_buffer_pool_size".into(), "32M".into())]);
     start
         .settings

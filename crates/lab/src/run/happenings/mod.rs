@@ -10,7 +10,6 @@ mod stage;
 mod stores;
 mod throughout;
 
-use std::sync::Arc;
 use std::thread::{Builder, ScopedJoinHandle};
 use std::time::Instant;
 
@@ -26,7 +25,6 @@ use assay_base::text::on_one_line;
 use assay_plan::PhaseSpec;
 use assay_study::metrics::Window;
 use assay_study::{Done, Happened, Happening, Phase, Warning};
-use assay_system::ledger::{Ledger, Made};
 pub use stage::Stage;
 pub use throughout::Throughout;
 
@@ -40,10 +38,6 @@ pub struct Own<'a> {
     pub binary: &'a Binary,
     /// How.
     pub start: Start,
-    /// Where processes are written down.
-    pub ledger: &'a Arc<Ledger>,
-    /// Processes written down here, for as long as they run.
-    pub listed: &'a Mutex<Vec<Made>>,
     /// The pool below it, if there is one.
     pub pool: Option<&'a RunPool>,
 }

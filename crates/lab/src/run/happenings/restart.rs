@@ -2,10 +2,9 @@
 //! the judge reads off the series.
 
 use anyhow::Result;
-use assay_system::resource::Resource;
 
 use super::{Scene, Stage};
-use crate::rig::server::{Restarted, process_of};
+use crate::rig::server::Restarted;
 use assay_study::Done;
 
 /// Restarts it; whoever follows its process learns when it is gone and which there is then.
@@ -14,9 +13,6 @@ pub(super) fn restart(scene: &Scene<'_>, stage: &Stage, done: &mut Option<Done>)
     let mut server = own.server.lock();
     own.followed.turn_to(None);
     let restarted = server.restart(own.binary, &own.start, stage.end_of_window())?;
-    let process: Resource = process_of(&server);
-    let (listed, ()) = own.ledger.make(process, || Ok(()))?;
-    own.listed.lock().push(listed);
     own.followed.turn_to(Some(server.pid()));
     let Restarted { stop, answer, is_orderly } = restarted;
     *done = Some(Done::Restart {

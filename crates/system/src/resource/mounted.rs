@@ -1,0 +1,117 @@
+//! A mount of ours.
+//!
+//! Guarantees: it is known by what is mounted, not by where; what others have mounted there since stays.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use assay_ports::filesystem;
+use rustix::fs::{FileType, major, minor};
+use serde::{Deserialize, Serialize};
+
+use super::Presence;
+use super::users::{refuse, users_of};
+
+/// How long a busy mount is tried again.
+const BUSY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// A mounted file system.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnMount {
+    /// Absolute path, without links, of the directory that it is mounted on.
+    target: PathBuf,
+    /// Nothing in ledgers of earlier versions: then no mount is known to be ours.
+    #[serde(default)]
+    of: Option<Source>,
+}
+
+/// What is mounted, as the kernel tells it (`proc(5)`, `mountinfo`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Source {
+    /// Absolute path, without links, of the device; a kernel's own file system has its kind here.
+    name: String,
+    /// The device's number as `major:minor`, which is the file system's where it has no number of its own.
+    device_number: Option<String>,
+}
+
+impl OwnMount {
+    /// Of a file system on `device`, which is to be mounted on `target`.
+    ///
+    /// # Errors
+    /// One of them is not there.
+    pub fn of_device(device: &Path, target: &Path) -> Result<OwnMount> {
+        let device = device.canonicalize().with_context(|| device.display().to_string())?;
+        let stat = rustix::fs::stat(&device)?;
+        let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
+        let number = || format!("{}:{}", major(stat.st_rdev), minor(stat.st_rdev));
+        let name = device.to_string_lossy().into_owned();
+        OwnMount::new(target, Source { name, device_number: is_device.then(number) })
+    }
+
+    /// Of a file system of that kind which the kernel makes up, as `tracefs`.
+    ///
+    /// # Errors
+    /// The target is not there.
+    pub fn of_kernels(kind: &str, target: &Path) -> Result<OwnMount> {
+        OwnMount::new(target, Source { name: kind.to_owned(), device_number: None })
+    }
+
+    fn new(target: &Path, of: Source) -> Result<OwnMount> {
+        let target = target.canonicalize().with_context(|| target.display().to_string())?;
+        Ok(OwnMount { target, of: Some(of) })
+    }
+
+    /// The directory that it is mounted on.
+    #[must_use]
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Where there are several, the last one covers the others.
+    pub(super) fn presence(&self) -> Result<Presence> {
+        let here = self.mounts_here()?;
+        Ok(match here.iter().any(|mount| self.is_ours(mount)) {
+            true => Presence::There,
+            false if here.is_empty() => Presence::Gone,
+            false => Presence::Another,
+        })
+    }
+
+    fn mounts_here(&self) -> Result<Vec<filesystem::Mount>> {
+        let mounts = filesystem::mounts().context("cannot read the mounts")?;
+        Ok(mounts.into_iter().filter(|mount| mount.target == self.target).collect())
+    }
+
+    /// btrfs gives each of its mounts a number of its own.
+    fn is_ours(&self, mount: &filesystem::Mount) -> bool {
+        let Some(of) = &self.of else { return false };
+        match &of.device_number {
+            Some(number) if mount.file_system != "btrfs" => mount.device_number == *number,
+            _ => mount.source == of.name,
+        }
+    }
+
+    /// A process that was just killed lets go of its files only when its last read or write has come back, which
+    /// nobody but the kernel knows; so a busy mount is tried again for a while.
+    pub(super) fn remove(&self) -> Result<()> {
+        let top = self.mounts_here()?.pop();
+        ensure!(
+            top.is_some_and(|mount| self.is_ours(&mount)),
+            "another file system is mounted over it; unmount that first"
+        );
+        let deadline = Instant::now() + BUSY_PATIENCE;
+        loop {
+            match filesystem::unmount(&self.target) {
+                Err(error) if error.to_string().contains("busy") && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                Err(error) if error.to_string().contains("busy") => {
+                    refuse(&self.target, &users_of(&self.target)?)?;
+                    return Err(error.into());
+                }
+                done => return Ok(done?),
+            }
+        }
+    }
+}
