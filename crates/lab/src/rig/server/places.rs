@@ -188,8 +188,10 @@ mod tests {
         let directory = place.path().parent().unwrap().to_path_buf();
         assert!(place.path().as_os_str().len() <= SOCKET_PATH_MAX);
         assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+        let listed = || fs::read_dir(ledgers.path()).unwrap().count();
+        assert_eq!(listed(), 1, "a killed run leaves it to `assay clean`");
         drop(place);
-        assert!(!directory.exists());
+        assert!(!directory.exists() && listed() == 0);
     }
 
     #[test]
