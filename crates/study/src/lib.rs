@@ -7,6 +7,7 @@
 mod aggregate;
 mod calibration;
 pub mod effective;
+mod guarded;
 mod in_effect;
 mod in_use;
 mod judging;
@@ -27,13 +28,15 @@ mod unmonitored;
 mod warning;
 mod write;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assay_base::text::shell_word;
-use rusqlite::{Connection, OpenFlags, Transaction};
+use guarded::Access;
+use rusqlite::{Connection, Transaction};
 
 pub use aggregate::{Results, over_window, quotients};
 pub use assay_load::PhasePace;
@@ -117,6 +120,8 @@ pub struct Store {
     path: PathBuf,
     /// When runs that had ended before began once more: what they left stays until they have ended again.
     again: BTreeMap<TrialKey, String>,
+    /// Bytes that the question in hand may still read, see `read::Store::allow`.
+    allowance: Cell<u64>,
 }
 
 impl Store {
@@ -130,15 +135,15 @@ impl Store {
         })?;
         let path = directory.join(FILE_NAME);
         let is_new = is_empty(&path);
-        let store = Store::connect(path, OpenFlags::default())?;
+        let store = Store::connect(path, Access::Write)?;
         if is_new {
             store.create_tables()?;
         }
-        store.check_version()?;
+        store.check_tables()?;
         Ok(store)
     }
 
-    /// Opens an existing study.
+    /// Opens an existing study to read it; it may be anybody's.
     ///
     /// # Errors
     /// A directory without a study, a file that is not a study, or one of another version.
@@ -152,8 +157,8 @@ impl Store {
                 shell_word(&directory.to_string_lossy())
             );
         }
-        let store = Store::connect(path, OpenFlags::default() - OpenFlags::SQLITE_OPEN_CREATE)?;
-        store.check_version()?;
+        let store = Store::connect(path, Access::Read)?;
+        store.check_tables()?;
         Ok(store)
     }
 
@@ -166,20 +171,19 @@ impl Store {
         if is_empty(&path) {
             return Ok(None);
         }
-        let store = Store::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        store.check_version()?;
+        let store = Store::connect(path, Access::Look)?;
+        store.check_tables()?;
         Ok(Some(store))
     }
 
-    fn connect(path: PathBuf, flags: OpenFlags) -> Result<Store> {
-        let opened = Connection::open_with_flags(&path, flags).and_then(|db| {
-            db.busy_timeout(PATIENCE)?;
-            db.pragma_update(None, "foreign_keys", true)?;
-            Ok(db)
-        });
+    fn connect(path: PathBuf, access: Access) -> Result<Store> {
         let what = || format!("cannot open the study {}", path.display());
-        let db = opened.map_err(|error| in_use::explain(error, &path, what))?;
-        Ok(Store { db, path, again: BTreeMap::new() })
+        let opened = guarded::open(&path, access);
+        let db = opened.map_err(|error| match error.downcast::<rusqlite::Error>() {
+            Ok(error) => in_use::explain(error, &path, what),
+            Err(error) => error,
+        })?;
+        Ok(Store { db, path, again: BTreeMap::new(), allowance: Cell::new(0) })
     }
 
     /// An error of reading or writing the study.
@@ -213,25 +217,30 @@ impl Store {
             .map_err(|error| self.cannot("write", error))
     }
 
-    fn check_version(&self) -> Result<()> {
+    /// Refuses a file of another version, and one whose tables are not ours: nothing of it is read.
+    fn check_tables(&self) -> Result<()> {
         let not_one = || format!("{} is not a study", self.path.display());
-        let version: i64 = self
-            .db
-            .pragma_query_value(None, "user_version", |row| row.get(0))
-            .map_err(|error| in_use::explain(error, &self.path, not_one))?;
+        let explain = |error| in_use::explain(error, &self.path, not_one);
+        let version = guarded::version(&self.db).map_err(explain)?;
         if version != SCHEMA_VERSION {
             bail!(
                 "{} was written by another version of Assay (format {version}, this one reads {SCHEMA_VERSION}): run its plan again with another --out, or use that version",
                 self.path.display()
             );
         }
-        Ok(())
+        match guarded::foreign(&self.db).map_err(explain)? {
+            None => Ok(()),
+            Some(what) => bail!(
+                "{} is not a study as Assay makes it: it has {what}; nothing was read from it",
+                self.path.display()
+            ),
+        }
     }
 }
 
 /// Whether there is no store, or one without a byte: a command has ended before it wrote anything.
 fn is_empty(path: &Path) -> bool {
-    std::fs::metadata(path).map_or(true, |file| file.is_file() && file.len() == 0)
+    std::fs::symlink_metadata(path).map_or(true, |file| file.is_file() && file.len() == 0)
 }
 
 #[cfg(test)]

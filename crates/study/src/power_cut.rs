@@ -268,12 +268,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn power_cuts(&self) -> Result<Vec<PowerCut>> {
-        let read = || -> rusqlite::Result<Vec<String>> {
-            let sql = "SELECT cut_json FROM power_cuts ORDER BY config, number";
-            let mut statement = self.db.prepare(sql)?;
-            statement.query_map([], |row| row.get(0))?.collect()
-        };
-        let texts = read().map_err(|error| self.cannot("read", error))?;
+        let texts = self.column("SELECT cut_json FROM power_cuts ORDER BY config, number", [])?;
         let parse = |text: String| {
             serde_json::from_str(&text).context("a power cut in the study cannot be understood")
         };

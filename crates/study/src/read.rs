@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail};
+use rusqlite::types::ValueRef;
 use rusqlite::{Row, params};
 use serde::de::DeserializeOwned;
 
@@ -17,8 +18,25 @@ use super::write::BY_KEY;
 use super::{SecondLatencies, Store};
 use crate::metrics::Window;
 
-/// No window ends later: a plan warms up and measures for a week each at most.
-const WINDOW_S_MAX: f64 = 15.0 * 86_400.0;
+/// No window ends later and no sample lies later: a plan warms up and measures for a week each at most.
+pub(super) const SECONDS_MAX: u32 = 15 * 86_400;
+
+/// The most of anything that a run counts: a week at a million events a second is less than 2^40. Sums of millions of
+/// counts still fit into 64 bits.
+pub(super) const COUNT_MAX: u64 = 1 << 40;
+
+/// The longest latency that a histogram holds, in ns: the longest run.
+const LATENCY_NS_MAX: u64 = SECONDS_MAX as u64 * 1_000_000_000;
+
+/// Threads and repeats of a plan are up to 1000 each; YCSB's and sysbench's command lines allow more threads.
+const THREADS_MAX: u32 = 1_000_000;
+const REPEAT_MAX: u32 = 1_000_000;
+
+/// The longest name of a configuration, a workload or a series, in bytes. Those of a plan have at most 64 for each part.
+const NAME_BYTES_MAX: usize = 1024;
+
+/// The least that any question may read, in bytes; more than that follows from the file's length.
+const ALLOWANCE_BYTES: u64 = 256 << 10;
 
 impl Store {
     /// The whole study but for series, histograms and variables, which are read by run.
@@ -26,6 +44,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn study(&self) -> Result<Study> {
+        self.allow();
         let configs = self.configs()?;
         let workloads = self.workloads()?;
         let mut trials = self.trials()?;
@@ -63,6 +82,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn pending(&self) -> Result<BTreeSet<TrialKey>> {
+        self.allow();
         self.rows(
             "SELECT config, workload, threads, repeat FROM runs WHERE state = 'pending'",
             [],
@@ -91,6 +111,7 @@ impl Store {
 
     /// How far a run is, whatever it was planned under; nothing if it never was.
     pub(crate) fn state(&self, key: &TrialKey) -> Result<Option<State>> {
+        self.allow();
         let found = self.rows(
             &format!("SELECT state FROM runs WHERE {BY_KEY}"),
             params![key.config, key.workload, key.threads, key.repeat],
@@ -105,6 +126,7 @@ impl Store {
     /// # Errors
     /// One of the same coordinates was planned under other conditions, or a store that cannot be read.
     pub fn planned(&self, key: &TrialKey, fingerprint: &str) -> Result<Option<State>> {
+        self.allow();
         let found = self.rows(
             &format!("SELECT fingerprint, state FROM runs WHERE {BY_KEY}"),
             params![key.config, key.workload, key.threads, key.repeat],
@@ -125,6 +147,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn is_finished(&self) -> Result<bool> {
+        self.allow();
         let open = "SELECT config FROM runs WHERE state NOT IN ('done', 'failed') LIMIT 1";
         Ok(self.column(open, [])?.is_empty())
     }
@@ -134,6 +157,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn series(&self, trial_id: i64) -> Result<Vec<Series>> {
+        self.allow();
         let heads = self.rows(
             "SELECT id, name, unit, label, layer FROM series WHERE run_id = ?1 ORDER BY id",
             [trial_id],
@@ -145,6 +169,8 @@ impl Store {
             },
         )?;
         let series = heads.into_iter().map(|(id, name, label, unit, layer)| {
+            self.check_name("series", &name)?;
+            self.check_name("label", &label)?;
             let unit = self.word(&unit, &format!("series {name}"))?;
             let layer = self.word(&layer, &format!("series {name}"))?;
             self.with_points(id, Series { name, unit, label, layer, points: Vec::new() })
@@ -168,6 +194,7 @@ impl Store {
             [id],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?;
+        self.check_points(&series.name, &points)?;
         Ok(Series { points, ..series })
     }
 
@@ -176,6 +203,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn histograms(&self, trial_id: i64) -> Result<Vec<Histogram>> {
+        self.allow();
         let rows = self.rows(
             "SELECT kind, clock, latency_ns, count FROM histograms WHERE run_id = ?1
              ORDER BY kind, clock, latency_ns",
@@ -187,7 +215,11 @@ impl Store {
         )?;
         let mut histograms: Vec<Histogram> = Vec::new();
         for (kind, clock, (latency_ns, count)) in rows {
-            let bucket = (latency_ns.cast_unsigned(), count.cast_unsigned());
+            let of_what = || format!("a latency of {kind:?}");
+            let bucket = (
+                self.count(&of_what(), latency_ns, LATENCY_NS_MAX)?,
+                self.count(&of_what(), count, COUNT_MAX)?,
+            );
             let clock = self.word(&clock, &format!("latencies of {kind}"))?;
             let kind = Timed::named(&kind);
             match histograms.last_mut() {
@@ -203,6 +235,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn second_latencies(&self, trial_id: i64) -> Result<Option<SecondLatencies>> {
+        self.allow();
         let blobs: Vec<Vec<u8>> = self.rows(
             "SELECT histograms FROM second_latencies WHERE run_id = ?1",
             [trial_id],
@@ -216,12 +249,49 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn points(&self, trial_id: i64, name: &str) -> Result<Vec<(u32, f64)>> {
-        self.rows(
+        self.allow();
+        let points = self.rows(
             "SELECT second, value FROM samples JOIN series ON id = series_id
              WHERE run_id = ?1 AND name = ?2 ORDER BY second",
             params![trial_id, name],
             |row| Ok((row.get(0)?, row.get(1)?)),
+        )?;
+        self.check_points(name, &points)?;
+        Ok(points)
+    }
+
+    /// Callers go through all seconds from the first to the last.
+    fn check_points(&self, name: &str, points: &[(u32, f64)]) -> Result<()> {
+        let is_ordered = points.is_sorted_by(|a, b| a.0 < b.0);
+        let is_one = |(second, value): &(u32, f64)| *second <= SECONDS_MAX && value.is_finite();
+        self.check(is_ordered && points.iter().all(is_one), || {
+            format!("series {name:?} holds seconds or values that no run has")
+        })
+    }
+
+    /// A study whose figures no run can have made.
+    fn check(&self, is_sound: bool, what: impl FnOnce() -> String) -> Result<()> {
+        if is_sound {
+            return Ok(());
+        }
+        bail!(
+            "the study {} is damaged: {}; use a backup of the study, or run it again with another --out",
+            self.path.display(),
+            what()
         )
+    }
+
+    fn check_name(&self, what: &str, name: &str) -> Result<()> {
+        self.check(name.len() <= NAME_BYTES_MAX, || {
+            format!("the {what} {:.20?}… has {} bytes", name, name.len())
+        })
+    }
+
+    /// A count that is stored, from `least` on.
+    fn count(&self, what: &str, stored: i64, most: u64) -> Result<u64> {
+        let count = u64::try_from(stored).ok().filter(|count| *count <= most);
+        self.check(count.is_some(), || format!("{what} holds {stored}"))?;
+        Ok(count.unwrap_or_default())
     }
 
     /// All variables of the server that a run ran on.
@@ -229,6 +299,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn variables(&self, trial_id: i64) -> Result<BTreeMap<String, String>> {
+        self.allow();
         self.rows(
             "SELECT name, value FROM variables JOIN runs ON hash = variables_hash WHERE id = ?1",
             [trial_id],
@@ -310,6 +381,7 @@ impl Store {
             .into_iter()
             .map(|(trial, state, facts, capacity)| {
                 let state = state.parse().map_err(anyhow::Error::msg)?;
+                self.check_key(&trial.key)?;
                 self.check_window(&trial, trial.window)?;
                 let capacity = capacity.as_deref().map(parse).transpose()?;
                 self.with_figures(Trial { state, facts: parse(&facts)?, capacity, ..trial })
@@ -319,17 +391,20 @@ impl Store {
 
     /// Whoever goes through the seconds of a window relies on there being few enough of them.
     fn check_window(&self, trial: &Trial, window: Option<Window>) -> Result<()> {
-        let is_one = |Window { from_s, to_s }: Window| {
-            0.0 <= from_s && from_s <= to_s && to_s <= WINDOW_S_MAX
-        };
-        match window.filter(|window| !is_one(*window)) {
-            None => Ok(()),
-            Some(Window { from_s, to_s }) => bail!(
-                "the study {} is damaged: run {} has an invalid measuring window, {from_s:?} to {to_s:?}; use a backup of the study, or run it again with another --out",
-                self.path.display(),
-                trial.key
-            ),
-        }
+        let Some(Window { from_s, to_s }) = window else { return Ok(()) };
+        let is_one = 0.0 <= from_s && from_s <= to_s && to_s <= f64::from(SECONDS_MAX);
+        self.check(is_one, || {
+            format!("run {} has an invalid measuring window, {from_s:?} to {to_s:?}", trial.key)
+        })
+    }
+
+    fn check_key(&self, key: &TrialKey) -> Result<()> {
+        let TrialKey { config, workload, threads, repeat } = key;
+        self.check_name("configuration", config)?;
+        self.check_name("workload", workload)?;
+        self.check(*threads <= THREADS_MAX && *repeat <= REPEAT_MAX, || {
+            format!("a run has {threads} threads and is repeat {repeat}")
+        })
     }
 
     fn with_figures(&self, trial: Trial) -> Result<Trial> {
@@ -340,14 +415,20 @@ impl Store {
             })?;
         let errors =
             self.rows("SELECT code, count FROM errors WHERE run_id = ?1", [id], |row| {
-                Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
+                Ok((row.get(0)?, row.get::<_, i64>(1)?))
             })?;
+        let results: Vec<(String, f64)> = results;
+        self.check(results.iter().all(|(_, value)| value.is_finite()), || {
+            format!("a result of run {} is not a finite number", trial.key)
+        })?;
+        let counted = |(code, count)| Ok((code, self.count("an error", count, COUNT_MAX)?));
+        let errors = errors.into_iter().map(counted).collect::<Result<BTreeMap<u16, u64>>>()?;
         Ok(Trial {
             warnings: self.warnings(id)?,
             phases: self.phases(&trial)?,
             servers: self.servers(id)?,
             results: BTreeMap::from_iter(results),
-            errors: BTreeMap::from_iter(errors),
+            errors,
             ..trial
         })
     }
@@ -410,7 +491,11 @@ impl Store {
         Ok(self.column("SELECT value FROM study WHERE key = ?1", params![key])?.pop())
     }
 
-    fn column(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<Vec<String>> {
+    pub(super) fn column(
+        &self,
+        sql: &str,
+        parameters: impl rusqlite::Params,
+    ) -> Result<Vec<String>> {
         self.rows(sql, parameters, |row| row.get(0))
     }
 
@@ -418,13 +503,46 @@ impl Store {
         &self,
         sql: &str,
         parameters: impl rusqlite::Params,
-        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
-        let rows = || {
+        let mut all = Vec::new();
+        let read_all = || {
             let mut statement = self.db.prepare_cached(sql)?;
-            statement.query_map(parameters, read)?.collect::<rusqlite::Result<_>>()
+            let mut rows = statement.query(parameters)?;
+            while let Some(row) = rows.next()? {
+                if !self.spend(row)? {
+                    return Ok(false);
+                }
+                all.push(read(row)?);
+            }
+            Ok(true)
         };
-        rows().map_err(|error| self.cannot("read", error))
+        let is_within = read_all().map_err(|error| self.cannot("read", error))?;
+        self.check(is_within, || "its file holds rows that repeat themselves".to_owned())?;
+        Ok(all)
+    }
+
+    /// Begins a question: what it reads is bounded by what the file can hold, twice for rows that are joined. Pages of a
+    /// damaged file can point to each other, so that they hold rows without end.
+    fn allow(&self) {
+        let bytes = self.path.metadata().map_or(0, |file| file.len());
+        self.allowance.set(ALLOWANCE_BYTES.saturating_add(bytes.saturating_mul(2)));
+    }
+
+    /// Takes a row's bytes from the allowance: at least a byte for each column's type, and the length of each text
+    /// (sqlite.org/fileformat2.html, "Record Format"). False if none are left.
+    fn spend(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+        let columns = row.as_ref().column_count();
+        let mut bytes = 2 + columns as u64;
+        for column in 0..columns {
+            bytes += match row.get_ref(column)? {
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
+                _ => 0,
+            };
+        }
+        let left = self.allowance.get().checked_sub(bytes);
+        self.allowance.set(left.unwrap_or(0));
+        Ok(left.is_some())
     }
 }
 

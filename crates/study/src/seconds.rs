@@ -10,14 +10,19 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use serde::{Deserialize, Serialize};
+
+use super::read::{COUNT_MAX, SECONDS_MAX};
 
 /// Into how many parts a power of two is cut.
 pub const PARTS: u64 = 64;
 
 /// log2 of [`PARTS`].
 const PART_BITS: u32 = PARTS.trailing_zeros();
+
+/// The bucket of the longest time that 64 bits hold, in ns.
+const BUCKET_MAX: u64 = (u64::BITS - PART_BITS) as u64 * PARTS + PARTS - 1;
 
 /// First byte of a blob.
 const FORMAT: u8 = 1;
@@ -141,34 +146,50 @@ impl SecondLatencies {
     /// Bytes that no version of this wrote.
     pub fn from_blob(blob: Vec<u8>) -> Result<SecondLatencies> {
         let mut all = SecondLatencies { blob, last: 0 };
-        let seconds = all.read()?;
-        all.last = seconds.last().map_or(0, |latency| latency.second);
+        let mut last = 0;
+        all.read(|second, _| last = second)?;
+        all.last = last;
         Ok(all)
     }
 
     /// Every second, in order.
     #[must_use]
     pub fn seconds(&self) -> Vec<SecondLatency> {
+        let mut seconds: Vec<SecondLatency> = Vec::new();
+        let add = |second, bucket| match seconds.last_mut() {
+            Some(last) if last.second == second => last.buckets.push(bucket),
+            _ => seconds.push(SecondLatency { second, buckets: vec![bucket] }),
+        };
         // What was pushed or has been read once reads.
-        self.read().unwrap_or_default()
+        match self.read(add) {
+            Ok(()) => seconds,
+            Err(_) => Vec::new(),
+        }
     }
 
-    fn read(&self) -> Result<Vec<SecondLatency>> {
+    /// Hands every bucket and its count to `each`, in order.
+    fn read(&self, mut each: impl FnMut(u32, (u32, u64))) -> Result<()> {
         let Some((&FORMAT, mut rest)) = self.blob.split_first() else {
             bail!("the study has latencies per second in an unknown format");
         };
-        let (mut seconds, mut second) = (Vec::new(), 0u64);
+        let mut second = 0u64;
         while !rest.is_empty() {
-            second += read_number(&mut rest)?;
-            let (mut bucket, mut buckets) = (0u64, Vec::new());
+            second = at_most(second.checked_add(read_number(&mut rest)?), SECONDS_MAX.into())?;
+            let mut bucket = 0u64;
             for _ in 0..read_number(&mut rest)? {
-                bucket += read_number(&mut rest)?;
-                buckets.push((u32::try_from(bucket)?, read_number(&mut rest)?));
+                bucket = at_most(bucket.checked_add(read_number(&mut rest)?), BUCKET_MAX)?;
+                let count = at_most(Some(read_number(&mut rest)?), COUNT_MAX)?;
+                each(second as u32, (bucket as u32, count));
             }
-            seconds.push(SecondLatency { second: u32::try_from(second)?, buckets });
         }
-        Ok(seconds)
+        Ok(())
     }
+}
+
+fn at_most(number: Option<u64>, most: u64) -> Result<u64> {
+    number
+        .filter(|number| *number <= most)
+        .context("the study holds latencies of seconds that no run has")
 }
 
 fn write_number(blob: &mut Vec<u8>, mut number: u64) {
