@@ -26,6 +26,9 @@ const SIZED: u8 = 2;
 /// The kind of a record that tells which part counts.
 const WINDOW: u8 = 4;
 
+/// The most blocks that one command reads or writes: 256 MiB, far beyond what kernels ask for at once (`max_sectors_kb`).
+const BLOCKS_MAX: u32 = 1 << 16;
+
 /// The longest text of a trace, in bytes; more is not ours.
 const TEXT_BYTES_MAX: u32 = 1 << 20;
 
@@ -222,21 +225,23 @@ fn read_record(from: &mut impl Read) -> io::Result<Option<Record>> {
     }
     let kind = *super::tally::KINDS.get(usize::from(kind)).ok_or_else(damaged)?;
     let offset = first.checked_mul(BLOCK_BYTES).ok_or_else(damaged)?;
+    let length = u64::from(blocks) * BLOCK_BYTES;
+    let moves_data = matches!(kind, Kind::Read | Kind::Write);
+    if offset.checked_add(length).is_none() || (moves_data && blocks > BLOCKS_MAX) {
+        return Err(damaged());
+    }
     let mut stored_bytes = Vec::new();
     if flags & SIZED != 0 {
+        if kind != Kind::Write {
+            return Err(damaged());
+        }
         let mut sizes = vec![0; 2 * blocks as usize];
-        if kind != Kind::Write || !fill(from, &mut sizes)? {
+        if !fill(from, &mut sizes)? {
             return Ok(None);
         }
         stored_bytes = sizes.as_chunks().0.iter().map(|bytes| u16::from_le_bytes(*bytes)).collect();
     }
-    let command = Command {
-        kind,
-        offset,
-        length: u64::from(blocks) * BLOCK_BYTES,
-        force_unit_access: flags & FORCED != 0,
-        arrival,
-    };
+    let command = Command { kind, offset, length, force_unit_access: flags & FORCED != 0, arrival };
     Ok(Some(Record::Event(Event { command, modelled, achieved, stored_bytes })))
 }
 
@@ -297,6 +302,34 @@ mod tests {
         let bytes = [recorded(), window_record(from, to)].concat();
         let trace = Trace::read(&bytes[..]).unwrap();
         assert_eq!((trace.window, trace.events.len()), (Some((from, to)), 3));
+    }
+
+    /// 8 GiB would be allocated for the sizes of 2^32 - 1 blocks.
+    #[test]
+    fn a_length_is_checked_before_room_is_made_for_it() {
+        let bytes = recorded();
+        let first = 16 + "{\"model\":\"m\"}".len();
+        let changed = |kind: u8, blocks: u32, flags: u8, block: u64| {
+            let mut bytes = bytes.clone();
+            bytes[first + 24..first + 32].copy_from_slice(&block.to_le_bytes());
+            bytes[first + 32..first + 36].copy_from_slice(&blocks.to_le_bytes());
+            bytes[first + 36..first + 38].copy_from_slice(&[kind, flags]);
+            Trace::read(&bytes[..]).map(|trace| trace.events.len())
+        };
+        assert_eq!(changed(1, 2, SIZED, 7).unwrap(), 3);
+        for (kind, blocks, flags, block) in [
+            (1, u32::MAX, SIZED, 7),
+            (0, 2, SIZED, 7),
+            (2, u32::MAX, SIZED, 7),
+            (1, BLOCKS_MAX + 1, 0, 7),
+            (0, BLOCKS_MAX + 1, 0, 7),
+            (3, 2, 0, u64::MAX),
+            (3, 2, 0, (u64::MAX >> 12)),
+            (9, 2, 0, 7),
+        ] {
+            let told = changed(kind, blocks, flags, block).unwrap_err().to_string();
+            assert_eq!(told, "the trace is damaged", "{kind} {blocks} {flags} {block}");
+        }
     }
 
     #[test]

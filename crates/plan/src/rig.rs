@@ -12,6 +12,7 @@ use super::model::ModelSpec;
 use super::pool::PoolSpec;
 use assay_base::Size;
 use assay_devices::{Unit, codec_name, read_ahead};
+use assay_ports::permitted;
 
 /// The server's own files take about 200 MB before the first row.
 const SERVER_DISK_MIN: Size = Size(512 << 20);
@@ -209,6 +210,11 @@ impl RigSpec {
             self.kind != RigKind::Endpoint || !has_options,
             "an endpoint is a server that somebody else runs, whose file system is theirs; remove its options"
         );
+        let made_as = self.file_system.unwrap_or_default().name();
+        permitted::check_mkfs(made_as, &self.mkfs_options)
+            .map_err(|what| anyhow!("mkfs_options: {what}"))?;
+        permitted::check_mount(made_as, &self.mount_options)
+            .map_err(|what| anyhow!("mount_options: {what}"))?;
         ensure!(
             self.extsize.is_none() || self.file_system == Some(FileSystem::Xfs),
             "extsize needs xfs; remove it or set file_system = \"xfs\""

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::permitted;
 use crate::program::{ProgramError, run};
 
 /// A line of `/proc/self/mountinfo` (`proc(5)`).
@@ -47,13 +48,14 @@ pub fn room_bytes(path: &Path) -> io::Result<Option<u64>> {
 /// all of it.
 ///
 /// # Errors
-/// What `mkfs` said.
+/// An option that [`permitted`] does not list, or what `mkfs` said.
 pub fn make(
     kind: &str,
     device: &Path,
     bytes: Option<u64>,
     options: &[String],
 ) -> Result<(), ProgramError> {
+    permitted::check_mkfs(kind, options).map_err(ProgramError::Refused)?;
     let (before, behind) = bytes.map_or_else(Default::default, |bytes| size_options(kind, bytes));
     let own = own_options(kind, options).iter().map(OsStr::new);
     let arguments = own.chain(before.iter().map(OsStr::new)).chain(options.iter().map(OsStr::new));
@@ -98,13 +100,14 @@ fn own_options(kind: &str, options: &[String]) -> &'static [&'static str] {
 /// Mounts `device` on the directory `target`.
 ///
 /// # Errors
-/// What `mount` said, e.g. an option that the file system does not know.
+/// An option that [`permitted`] does not list, or what `mount` said.
 pub fn mount(
     kind: &str,
     device: &Path,
     target: &Path,
     options: &[String],
 ) -> Result<(), ProgramError> {
+    permitted::check_mount(kind, options).map_err(ProgramError::Refused)?;
     let options = if options.is_empty() { "defaults".to_owned() } else { options.join(",") };
     let words: [&OsStr; 6] = [
         "-t".as_ref(),

@@ -19,6 +19,7 @@ pub mod made;
 pub mod media;
 pub mod mount_holders;
 pub mod nvme;
+pub mod permitted;
 pub mod program;
 pub mod rank;
 pub mod rbd;

@@ -16,6 +16,9 @@ pub enum ProgramError {
         /// The program's name.
         name: String,
     },
+    /// It was not run, for what it was to be given.
+    #[error("{0}")]
+    Refused(String),
     /// It could not be started.
     #[error("`{name}` could not be started: {reason}")]
     Start {

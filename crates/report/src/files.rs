@@ -1,10 +1,11 @@
 //! Files that are whole or not there: written under another name, then renamed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use assay_base::plain_file;
 
 /// Writes `path` with what `fill` gives; a reader sees the old file or the new one, never half.
 ///
@@ -31,7 +32,7 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> 
 /// What making a file beside it answered.
 pub fn check(path: &Path) -> Result<()> {
     let unfinished = unfinished(path);
-    File::create(&unfinished)?;
+    plain_file::make_anew(&unfinished)?;
     Ok(fs::remove_file(unfinished)?)
 }
 
@@ -43,7 +44,7 @@ fn unfinished(path: &Path) -> PathBuf {
 }
 
 fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
+    let mut file = BufWriter::new(plain_file::make_anew(path)?);
     fill(&mut file)?;
     file.flush()?;
     Ok(())
@@ -52,6 +53,20 @@ fn write_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A study that was sent may hold a link under each name that a report writes.
+    #[test]
+    fn a_link_is_replaced_and_not_written_through() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at("data"), "kept").unwrap();
+        for link in [at("report.html"), unfinished(&at("report.html"))] {
+            std::os::unix::fs::symlink(at("data"), link).unwrap();
+        }
+        replace(&at("report.html"), |file| Ok(file.write_all(b"new")?)).unwrap();
+        assert_eq!(fs::read_to_string(at("data")).unwrap(), "kept");
+        assert!(at("report.html").symlink_metadata().unwrap().is_file());
+    }
 
     #[test]
     fn a_failed_write_leaves_the_old_file_and_nothing_else() {

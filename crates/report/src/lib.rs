@@ -124,6 +124,18 @@ pub struct Wishes<'a> {
 /// # Errors
 /// As [`write`], and prices of a configuration that there is not.
 pub fn write_as(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<Written> {
+    assay_study::check_directory(directory)?;
+    let tables = directory.join("tables");
+    let is_new = std::fs::create_dir(&tables).is_ok();
+    let written = write_all(store, directory, wishes);
+    if written.is_err() && is_new {
+        // Half of the tables of a study that cannot be read are of no use.
+        let _ = std::fs::remove_dir_all(&tables);
+    }
+    written
+}
+
+fn write_all(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<Written> {
     let mut study = store.study()?;
     study.trials = study.trials.into_iter().map(assay_judge::sound_trial).collect();
     let groups = summary::groups(&study);

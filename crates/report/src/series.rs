@@ -43,15 +43,18 @@ impl Reduced {
     /// Seconds are averaged where they do not fit; of latencies the longest is kept, for an average hides a stall.
     fn of(series: &Series) -> Option<Reduced> {
         let (first, last) = (series.points.first()?.0, series.points.last()?.0);
-        let mut values = vec![None; (last - first) as usize + 1];
-        for &(second, value) in &series.points {
-            values[(second - first) as usize] = Some(value);
-        }
+        let step = (last.checked_sub(first)? as usize + 1).div_ceil(MAX_POINTS);
         let is_worst = metrics::find(&series.name).is_some_and(|metric| metric.is_latency);
-        let mut reduced = Reduced { first, step: 1, values, is_worst };
-        let factor = reduced.values.len().div_ceil(MAX_POINTS);
-        reduced.thin(factor);
-        Some(reduced)
+        let mut values = vec![None; (last - first) as usize / step + 1];
+        for of_step in series.points.chunk_by(|a, b| {
+            let place = |point: &(u32, f64)| (point.0 - first) as usize / step;
+            place(a) == place(b)
+        }) {
+            let present: Vec<Option<f64>> = of_step.iter().map(|(_, value)| Some(*value)).collect();
+            let place = of_step.first().map_or(0, |point| (point.0 - first) as usize / step);
+            values[place] = one_of(&present, is_worst);
+        }
+        Some(Reduced { first, step: step as u32, values, is_worst })
     }
 
     fn thin(&mut self, factor: usize) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde::Serialize;
 
 use crate::beside::Standing;
@@ -30,12 +30,23 @@ use assay_judge::summary::{self, Figure, Group};
 /// Version of `results.json`.
 const FORMAT: u32 = 1;
 
+/// First characters by which spreadsheets take a cell for a formula, the wide forms of East Asian scripts too
+/// (owasp.org, "CSV Injection").
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
+/// A text that no spreadsheet runs: an apostrophe leads one that would be a formula. Numbers stay numbers.
+fn inert(field: String) -> String {
+    let is_text = field.parse::<f64>().is_err();
+    if is_text && field.starts_with(FORMULA) { format!("'{field}") } else { field }
+}
+
 /// Writes one row, quoted where it must be (RFC 4180).
 pub(super) fn write_row(
     file: &mut dyn Write,
     fields: impl IntoIterator<Item = String>,
 ) -> Result<()> {
     let quoted = |field: String| {
+        let field = inert(field);
         if field.contains([',', '"', '\n', '\r']) {
             format!("\"{}\"", field.replace('"', "\"\""))
         } else {
@@ -182,16 +193,32 @@ fn stored(group: &Group<'_>, name: &str) -> Option<Figure> {
 pub(super) fn write_series(file: &mut dyn Write, trial: &Trial, series: &[Series]) -> Result<()> {
     let head = ["config", "workload", "threads", "repeat", "second"].map(String::from);
     write_row(file, head.into_iter().chain(series.iter().map(|one| one.name.clone())))?;
-    let mut seconds: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
-    for (column, one) in series.iter().enumerate() {
-        for &(second, value) in &one.points {
-            seconds.entry(second).or_insert_with(|| vec![None; series.len()])[column] = Some(value);
-        }
-    }
-    for (second, values) in seconds {
+    let seconds: BTreeSet<u32> =
+        series.iter().flat_map(|one| one.points.iter().map(|(second, _)| *second)).collect();
+    check_room(trial, series, seconds.len())?;
+    let mut points: Vec<_> = series.iter().map(|one| one.points.iter().peekable()).collect();
+    for second in seconds {
+        let of_second =
+            points.iter_mut().map(|its| Some(its.next_if(|(its, _)| *its == second)?.1));
         let row = coordinates(trial).into_iter().chain([second.to_string()]);
-        write_row(file, row.chain(values.into_iter().map(optional)))?;
+        write_row(file, row.chain(of_second.map(optional)))?;
     }
+    Ok(())
+}
+
+/// Cells of a table of seconds for each sample: a probe that reads once in a minute leaves most of its column empty.
+const CELLS_PER_SAMPLE: usize = 60;
+
+/// Samples that share no second would make a table as large as their number squared.
+fn check_room(trial: &Trial, series: &[Series], seconds: usize) -> Result<()> {
+    let samples: usize = series.iter().map(|one| one.points.len()).sum();
+    let most = samples.saturating_mul(CELLS_PER_SAMPLE).max(1_000_000);
+    ensure!(
+        seconds.saturating_mul(series.len()) <= most,
+        "run {} is damaged: its {} series hold {samples} samples that share no seconds",
+        trial.key,
+        series.len()
+    );
     Ok(())
 }
 

@@ -104,6 +104,27 @@ fn connect(real: &Path, kind: OpenFlags, length: u64) -> Result<Connection> {
     Ok(db)
 }
 
+/// Directories of a study that files are written into.
+const DIRECTORIES: [&str; 5] = ["", "tables", "tables/series", "traces", "power-cuts"];
+
+/// Refuses a study's directory with a symbolic link in a place that is written: it would lead the writer out of the study.
+///
+/// # Errors
+/// One line that names the link.
+pub fn check_directory(study: &Path) -> Result<()> {
+    for directory in DIRECTORIES.map(|name| study.join(name)) {
+        let Ok(entries) = std::fs::read_dir(&directory) else { continue };
+        let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|of| of.is_symlink());
+        if let Some(link) = entries.flatten().find(is_link) {
+            bail!(
+                "{} is a symbolic link, and a study holds none; remove it, or give another directory",
+                link.path().display()
+            );
+        }
+    }
+    Ok(())
+}
+
 /// The file's path without links, and its length; the file may be missing, or empty.
 fn real_file(path: &Path) -> Result<(PathBuf, u64)> {
     let directory = path.parent().context("a study lies in a directory")?;

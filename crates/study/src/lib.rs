@@ -42,6 +42,7 @@ pub use aggregate::{Results, over_window, quotients};
 pub use assay_load::PhasePace;
 pub use assay_load::capacity::{Capacity, Found, Objective, Purpose, Tried};
 pub use calibration::{Calibration, Port, TooFast};
+pub use guarded::check_directory;
 pub use in_effect::{Asked, Differing, InEffect};
 pub use judging::{AskedPair, Judging, MARGIN_PERCENT};
 pub use overlay::{Overlay, OverlayChange};

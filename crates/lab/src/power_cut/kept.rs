@@ -55,10 +55,13 @@ impl Keeping {
         let directory = self.study.join(&name);
         let cannot = || format!("cannot keep the power cut in {}", directory.display());
         std::fs::create_dir_all(&directory).with_context(cannot)?;
-        std::fs::write(directory.join(EXPECTED), serde_json::to_vec(cut)?).with_context(cannot)?;
+        let write =
+            |text: Vec<u8>| plain_file::make_anew(&directory.join(EXPECTED))?.write_all(&text);
+        write(serde_json::to_vec(cut)?).with_context(cannot)?;
         let target = directory.join(MEDIA);
         if std::fs::rename(image, &target).is_err() {
-            // On another file system.
+            // On another file system. What an earlier run has left may be a link.
+            plain_file::make_anew(&target).with_context(cannot)?;
             assay_ports::copy::file(image, &target).with_context(cannot)?;
         }
         *count += 1;

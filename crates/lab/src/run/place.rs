@@ -1,10 +1,12 @@
 //! Where a run may write: the study's directory, held by one run at a time, and the directory on the measured disk.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
+use assay_base::plain_file;
 use assay_plan::Plan;
 
 /// The directory on the disk that is measured: the plan's, which must be there, else one in the study.
@@ -97,8 +99,9 @@ impl Lock {
         ensure_own(study)?;
         ensure_room(study)?;
         let path = study.join("lock");
-        let file =
-            File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        // Whoever made the directory may have put a link there.
+        let file = plain_file::open_or_make(&path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
         lock(&file, study)?;
         Ok(Lock { path, _file: file })
     }
@@ -110,7 +113,12 @@ impl Lock {
     pub fn check(study: &Path) -> Result<()> {
         ensure_own(study)?;
         ensure_room(study)?;
-        File::open(study.join("lock")).map_or(Ok(()), |file| lock(&file, study))
+        let path = study.join("lock");
+        match plain_file::open(&path) {
+            Ok(file) => lock(&file, study),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
     }
 }
 
@@ -138,6 +146,7 @@ const OF_NO_STUDY: [&str; 3] = ["lock", "work", "lost+found"];
 
 /// Refuses a directory that holds files which are not a study's: the report would replace some.
 fn ensure_own(study: &Path) -> Result<()> {
+    assay_study::check_directory(study)?;
     if study.join(assay_study::FILE_NAME).exists() {
         return Ok(());
     }
