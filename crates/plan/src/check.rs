@@ -46,6 +46,44 @@ pub fn check(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
+/// The most configurations, workloads, data profiles and rates of a plan: far more than a report can show.
+const LISTED_MAX: usize = 1000;
+
+/// The most runs of a plan: more than two months of runs of a minute.
+const RUNS_MAX: usize = 100_000;
+
+/// Refuses what would multiply beyond what anybody waits for, before anything is made of it.
+///
+/// # Errors
+/// One line: what there is too much of.
+pub(super) fn check_counts(plan: &Plan) -> Result<()> {
+    for (what, count) in [
+        ("configurations", plan.configs.len()),
+        ("workloads", plan.workloads.len()),
+        ("data profiles", plan.data_profiles.len()),
+        ("rates", plan.rates.len()),
+        ("pairs in [[compare]]", plan.compare.len()),
+        ("phases", plan.phases.len()),
+    ] {
+        ensure!(count <= LISTED_MAX, "the plan has {count} {what}; give at most {LISTED_MAX}");
+    }
+    let repeats = plan.repeats.max(plan.compare_repeats.unwrap_or(0)) as usize;
+    let factors = [
+        plan.configs.len(),
+        plan.workloads.len(),
+        plan.data_profiles.len().max(1),
+        plan.rates.len().max(1),
+        plan.threads.len(),
+        repeats,
+    ];
+    let runs = factors.into_iter().fold(1_usize, usize::saturating_mul);
+    ensure!(
+        runs <= RUNS_MAX,
+        "the plan multiplies to {runs} runs; give at most {RUNS_MAX}, with fewer configurations, workloads, threads or repeats"
+    );
+    Ok(())
+}
+
 fn check_sweep(plan: &Plan) -> Result<()> {
     ensure!(!plan.configs.is_empty(), "the plan has no configs; add at least [configs.NAME]");
     ensure!(!plan.workloads.is_empty(), "the plan has no workloads; add at least [workloads.NAME]");

@@ -12,10 +12,12 @@ pub use assay_study::switches::canonical;
 pub type Settings = BTreeMap<String, String>;
 
 /// What the rig decides itself, because two servers must not meet and nothing may be left behind.
-const BY_THE_RIG: [&str; 15] = [
+const BY_THE_RIG: [&str; 17] = [
     "basedir",
     "bind_address",
     "character_sets_dir",
+    "chroot",
+    "daemonize",
     "datadir",
     "defaults_file",
     "lc_messages_dir",
@@ -31,8 +33,21 @@ const BY_THE_RIG: [&str; 15] = [
 ];
 
 /// Endings of names whose values are places of files.
-const PLACES: [&str; 8] =
-    ["_dir", "_directory", "_file", "_path", "_basename", "_index", "log_bin", "relay_log"];
+const PLACES: [&str; 13] = [
+    "dir",
+    "_dirs",
+    "_directory",
+    "_directories",
+    "_file",
+    "_filename",
+    "_path",
+    "_basename",
+    "_index",
+    "_cmd",
+    "_provider",
+    "log_bin",
+    "relay_log",
+];
 
 /// Places that an existing data directory cannot be given anew, wherever they are.
 const FIXED_PLACES: [&str; 3] =
@@ -86,7 +101,15 @@ fn is_by_the_rig(name: &str) -> bool {
 fn is_place_elsewhere(name: &str, value: &str) -> bool {
     let is_place = PLACES.iter().any(|ending| name.ends_with(ending));
     let is_read = READ_ONLY_PLACES.iter().any(|start| name.starts_with(start));
-    FIXED_PLACES.contains(&name) || (is_place && !is_read && value.contains('/'))
+    let leads_out = is_place && value.contains('/') || is_path_out(value);
+    FIXED_PLACES.contains(&name) || (leads_out && !is_read)
+}
+
+/// An absolute path, also behind a label or in a list, or one that climbs out: names can be shortened, and other versions have
+/// settings of their own.
+fn is_path_out(value: &str) -> bool {
+    value.split([':', ';', '=', ',']).any(|part| part.trim_start().starts_with('/'))
+        || value.split(['/', ':', ';', '=', ',']).any(|part| part.trim() == "..")
 }
 
 /// `--name=value` for each, but for what asks for nothing.
@@ -134,6 +157,25 @@ mod tests {
         assert!(refused("innodb_doublewrite_dir", "/tmp/x"));
         assert!(refused("general_log_file", "../x") && refused("log_bin", "/tmp/binlog"));
         assert!(refused("innodb_data_file_path", "ibdata1:12M;/tmp/ibdata2:12M"));
+        for (name, value) in [
+            ("log_bin", "/etc/cron.d/x"),
+            ("general_log_fil", "/etc/cron.d/x"),
+            ("innodb_tmpdir", "/etc"),
+            ("replica_load_tmpdir", "a/b"),
+            ("innodb_buffer_pool_filename", "../../x"),
+            ("innodb_redo_log_archive_dirs", "label:/etc"),
+            ("innodb_directories", "a;/etc"),
+            ("some_new_setting", "../../etc/x"),
+            ("some_new_setting", "/etc/x"),
+            ("mysqlx_socket", "/run/mysqld.sock"),
+            ("wsrep_provider", "/tmp/evil.so"),
+            ("wsrep_notify_cmd", "/tmp/evil"),
+            ("chroot", "x"),
+            ("daemonize", "ON"),
+        ] {
+            assert!(refused(name, value), "{name}={value}");
+        }
+        assert!(!refused("init_connect", "SET @x = 1/2") && !refused("sql_mode", "A,B"));
         assert!(!refused("skip_log_bin", "ON") && !refused("init_file", "/etc/init.sql"));
         assert!(!refused("default_time_zone", "Europe/Berlin") && !refused("log_bin", "binlog"));
     }

@@ -1,0 +1,152 @@
+//! What a plan has run or reached beyond this program: a plan is code, and who did not write it should see what it does.
+
+use std::fmt;
+
+use super::{Plan, Restore};
+
+/// Settings whose values the server runs or loads when it starts (MySQL reference manual, "Server Command Options").
+const RUN_BY_THE_SERVER: [&str; 6] = [
+    "init_file",
+    "init_connect",
+    "init_replica",
+    "plugin_load",
+    "plugin_load_add",
+    "early_plugin_load",
+];
+
+/// The most characters of a value that are shown.
+const CHARS_MAX: usize = 200;
+
+/// One thing that a plan has run, loaded or reached.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Runs {
+    /// A program as the server.
+    Server(String),
+    /// A program with its arguments before each run.
+    Restore(Vec<String>),
+    /// A setting by which the server runs or loads something.
+    Setting(String, String),
+    /// This program on another machine, over ssh.
+    Host(String),
+    /// A configuration of ssh, which can name programs.
+    SshConfig(String),
+    /// A configuration of Ceph, which can name libraries.
+    CephConf(String),
+    /// A log-in with a password that is not in the plan: where it comes from, and where it goes.
+    Password(String, String),
+}
+
+/// As a person reads it, in one line: what is not printable is escaped.
+impl fmt::Display for Runs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Runs::Server(path) => write!(f, "the server {}", shown(path)),
+            Runs::Restore(words) => write!(f, "the command {}", shown(&words.join(" "))),
+            Runs::Setting(name, value) => write!(f, "{name} = {} in the server", shown(value)),
+            Runs::Host(ssh) => write!(f, "itself on {}", shown(ssh)),
+            Runs::SshConfig(path) => write!(f, "ssh with {}", shown(path)),
+            Runs::CephConf(path) => write!(f, "Ceph's libraries with {}", shown(path)),
+            Runs::Password(from, address) => {
+                write!(f, "a log-in at {} with the password from {}", shown(address), shown(from))
+            }
+        }
+    }
+}
+
+fn shown(text: &str) -> String {
+    let short: String = text.chars().take(CHARS_MAX).collect();
+    let more = if short.len() < text.len() { "…" } else { "" };
+    format!("`{}{more}`", short.escape_debug())
+}
+
+impl Plan {
+    /// Everything that it has run or reached, each once.
+    #[must_use]
+    pub fn runs(&self) -> Vec<Runs> {
+        let path = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();
+        let servers = self.configs.values().filter_map(|config| config.server.as_ref());
+        let mut all: Vec<Runs> =
+            self.server.iter().chain(servers).map(|server| Runs::Server(path(server))).collect();
+        for config in self.configs.values() {
+            let settings = self.settings_of(config).into_iter();
+            let run = settings.filter(|(name, _)| is_run(name));
+            all.extend(run.map(|(name, value)| Runs::Setting(name, value)));
+        }
+        for variant in self.variants() {
+            if let Some(endpoint) = &variant.rig.endpoint {
+                if let Restore::Command(words) = &endpoint.restore {
+                    all.push(Runs::Restore(words.clone()));
+                }
+                let from = endpoint.option_file.as_ref().map(path);
+                let from = from.or_else(|| endpoint.password_env.clone());
+                let address = endpoint.address.clone().unwrap_or_else(|| "its own address".into());
+                all.extend(from.map(|from| Runs::Password(from, address)));
+            }
+            let conf = variant.rig.pool.as_ref().and_then(|pool| pool.ceph_conf.as_ref());
+            all.extend(conf.map(|conf| Runs::CephConf(path(conf))));
+        }
+        for host in self.hosts.values() {
+            all.push(Runs::Host(host.ssh.clone()));
+            all.extend(host.ssh_config.as_ref().map(|config| Runs::SshConfig(path(config))));
+        }
+        all.sort();
+        all.dedup();
+        all
+    }
+}
+
+/// Servers take names with hyphens, in any case, with `loose_`, and shortened.
+fn is_run(name: &str) -> bool {
+    let name = super::settings::canonical(name);
+    RUN_BY_THE_SERVER.iter().any(|one| name.len() >= 5 && one.starts_with(&name) || name == *one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_a_plan_has_run_is_named_once() {
+        let plan = Plan::parse(
+            r#"
+title = "t"
+threads = [1]
+seconds = 1
+server = "/home/eve/mysqld"
+load_hosts = ["far"]
+[hosts.far]
+ssh = "root@far"
+ssh_config = "evil.conf"
+[settings]
+Init-File = "/tmp/init.sql"
+[workloads.w]
+recipe = "oltp_read_only"
+[configs.a]
+[configs.b]
+server = "other"
+settings = { plugin_load_add = "x=evil.so" }
+"#,
+        )
+        .unwrap();
+        let told: Vec<String> = plan.runs().iter().map(ToString::to_string).collect();
+        for expected in [
+            "the server `/home/eve/mysqld`",
+            "the server `other`",
+            "init_file = `/tmp/init.sql` in the server",
+            "plugin_load_add = `x=evil.so` in the server",
+            "itself on `root@far`",
+            "ssh with `evil.conf`",
+        ] {
+            let count = told.iter().filter(|line| line.to_lowercase() == expected).count();
+            assert_eq!(count, 1, "{expected} in {told:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_shown_in_one_line_of_a_sane_length() {
+        let command = Runs::Restore(vec!["sh".into(), "\u{1b}[2Jx\n".into(), "y".repeat(9000)]);
+        let told = command.to_string();
+        assert!(told.starts_with("the command `sh \\u{1b}[2Jx\\n yyy"), "{told}");
+        assert!(told.len() < 300 && !told.contains(char::is_control), "{told}");
+    }
+}
