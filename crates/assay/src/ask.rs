@@ -1,4 +1,5 @@
-//! Passwords that nobody keeps in a file or a variable: asked for at the terminal, key by key, and never shown.
+//! What is asked for at the terminal, key by key, and never shown: passwords that nobody keeps in a file or a variable, and whether
+//! to go on.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -35,8 +36,17 @@ pub fn passwords(accounts: &[Account], interrupt: &Interrupt) -> Result<()> {
     Ok(())
 }
 
+/// Asks a question that is answered by yes or no, no being what Enter alone says. Nothing where there is no terminal.
+///
+/// # Errors
+/// Ctrl-C, or the terminal cannot be used.
+pub fn yes(question: &str, interrupt: &Interrupt) -> Result<Option<bool>> {
+    let answer = typed(question, interrupt)?;
+    Ok(answer.map(|answer| ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())))
+}
+
 fn typed(question: &str, interrupt: &Interrupt) -> Result<Option<String>> {
-    let keys = Keys::take().context("cannot use the terminal to ask for a password")?;
+    let keys = Keys::take().context("cannot use the terminal to ask")?;
     let Some(mut keys) = keys else { return Ok(None) };
     print::part(question);
     // Nothing is ever written into it.
@@ -60,7 +70,7 @@ fn typed(question: &str, interrupt: &Interrupt) -> Result<Option<String>> {
 }
 
 fn done(typed: &[u8]) -> Result<Option<String>> {
-    let text = std::str::from_utf8(typed).context("the typed password is not valid text")?;
+    let text = std::str::from_utf8(typed).context("what was typed is not valid text")?;
     Ok(Some(text.to_owned()))
 }
 

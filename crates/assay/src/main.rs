@@ -11,6 +11,7 @@ mod completions_command;
 mod docs_tests;
 mod drive;
 mod estimate;
+mod foreign_plan;
 mod host_command;
 mod load_command;
 mod messages;

@@ -19,6 +19,9 @@ pub struct PlanArgs {
     /// Server program, or a directory with one [default: the plan's, else the one found or downloaded]
     #[arg(long, value_name = "PATH")]
     pub server: Option<PathBuf>,
+    /// Run a plan that another user owns or can write, without asking
+    #[arg(long)]
+    pub yes: bool,
 }
 
 impl PlanArgs {

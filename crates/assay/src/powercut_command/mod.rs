@@ -26,6 +26,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::foreign_plan;
 use crate::plan_args::PlanArgs;
 use crate::print::{self, Living};
 
@@ -116,6 +117,7 @@ fn cut(args: &CutArgs) -> Result<ExitCode> {
     };
     read.plan.check_power_cuts(&configs)?;
     let interrupt = Interrupt::listen()?;
+    foreign_plan::agree(&read.plan, &[plan], args.over.yes, &interrupt)?;
     let wanted = Wanted {
         plan: &read.plan,
         text: &read.text,

@@ -34,7 +34,7 @@ pub struct DemoArgs {
 pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
     let plan = Plan::demo()?;
     let Some(missing) = check::lacks(&plan.plan) else {
-        let code = run_plan(&OfPlan, plan, &args.study("assay-demo")?, &args.common)?;
+        let code = run_plan(&OfPlan, (plan, &[]), &args.study("assay-demo")?, &args.common)?;
         args.point_to("your own disk, in eight minutes: assay run disk --location DIRECTORY");
         return Ok(code);
     };
@@ -44,7 +44,8 @@ pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
     let open = plan.plan.question.unwrap_or_default();
     print::note(format_args!("answered here, on the server's own disk: {answered}"));
     print::note(format_args!("not answered without what is missing: {open}"));
-    let code = run_plan(&OfPlan, instead, &args.study("assay-demo-directory")?, &args.common)?;
+    let code =
+        run_plan(&OfPlan, (instead, &[]), &args.study("assay-demo-directory")?, &args.common)?;
     args.point_to("another disk, in four minutes: assay run doublewrite --location DIRECTORY");
     Ok(code)
 }

@@ -23,7 +23,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 
 use crate::plan_args::PlanArgs;
-use crate::{ask, print};
+use crate::{ask, foreign_plan, print};
 use assay_base::text::counted;
 use assay_judge::expectation;
 use assay_lab::hosts::Ways;
@@ -102,12 +102,14 @@ fn run_on(machines: &impl Machines, args: &RunArgs) -> Result<ExitCode> {
     let form = if args.quick { Form::Quick } else { Form::Full };
     let plan = Plan::read_with(&args.plan, form, &args.overlay)?;
     let study = args.common.over.study(&args.plan, &args.overlay, args.quick);
-    run_plan(machines, plan, &study, &args.common)
+    let files: Vec<&Path> =
+        std::iter::once(&args.plan).chain(&args.overlay).map(PathBuf::as_path).collect();
+    run_plan(machines, (plan, &files), &study, &args.common)
 }
 
 fn run_plan(
     machines: &impl Machines,
-    mut read: ReadPlan,
+    (mut read, files): (ReadPlan, &[&Path]),
     study: &Path,
     args: &CommonArgs,
 ) -> Result<ExitCode> {
@@ -122,7 +124,17 @@ fn run_plan(
         progress::warn_of_memory(plan, study);
     }
     let interrupt = Interrupt::listen()?;
+    if args.dry_run
+        && !args.over.yes
+        && let Some(warning) = foreign_plan::warning(plan, files)
+    {
+        log::warn!("{warning}");
+        progress::dry_run(plan, planned.len(), &missing);
+        print::note("not checked against the machine, which would run that; add --yes to check it");
+        return Ok(ExitCode::SUCCESS);
+    }
     if !missing.is_empty() {
+        foreign_plan::agree(plan, files, args.over.yes, &interrupt)?;
         ask::passwords(&existing::accounts(plan)?, &interrupt)?;
     }
     if !args.dry_run && missing.is_empty() {

@@ -1,9 +1,11 @@
 //! What is kept of a power cut that lost something: the media as the cut left them, and beside them what was expected.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use assay_base::plain_file;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 

@@ -1,0 +1,124 @@
+//! A plan is code: it names programs, commands and machines. One that somebody else wrote, or could have changed, is carried
+//! out only after its user has seen what it runs.
+//!
+//! Guarantees: nothing that the plan names has been run, opened or reached before the user agrees.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use assay_plan::{Plan, Runs};
+use assay_system::interrupt::Interrupt;
+
+use crate::ask;
+
+/// The most things that are named; more are counted.
+const NAMED_MAX: usize = 8;
+
+/// Warns of what a plan runs that is not the user's own, and has the user agree: by `--yes`, or at the terminal.
+///
+/// # Errors
+/// The user does not agree, or cannot be asked.
+pub fn agree(plan: &Plan, files: &[&Path], is_agreed: bool, interrupt: &Interrupt) -> Result<()> {
+    let Some(warning) = warning(plan, files) else { return Ok(()) };
+    log::warn!("{warning}");
+    if is_agreed || ask::yes("run it? [y/N] ", interrupt)? == Some(true) {
+        return Ok(());
+    }
+    bail!("the plan was not run; read it, then make the file your own, or add --yes")
+}
+
+/// What the user has to know before the plan is carried out; `None` for a plan of the user's own, and one that runs nothing.
+#[must_use]
+pub fn warning(plan: &Plan, files: &[&Path]) -> Option<String> {
+    let why = files.iter().find_map(|file| not_own(file))?;
+    let runs = plan.runs();
+    (!runs.is_empty()).then(|| format!("{why}, and it runs {}", listed(&runs)))
+}
+
+fn listed(runs: &[Runs]) -> String {
+    let named: Vec<String> = runs.iter().take(NAMED_MAX).map(ToString::to_string).collect();
+    match runs.len().saturating_sub(NAMED_MAX) {
+        0 => named.join(", "),
+        more => format!("{}, and {more} more", named.join(", ")),
+    }
+}
+
+/// Why the plan in `file` may be somebody else's: who owns it or may change it. Nothing for a built-in plan.
+fn not_own(file: &Path) -> Option<String> {
+    if !file.is_file() {
+        return None;
+    }
+    // A link belongs to whoever can lead it elsewhere.
+    let places = [std::path::absolute(file).ok()?, file.canonicalize().ok()?];
+    let with_directory = places.iter().flat_map(|place| place.ancestors().take(2));
+    let all: BTreeSet<PathBuf> = with_directory.map(Path::to_owned).collect();
+    all.iter().rev().find_map(|path| {
+        let found = path.symlink_metadata().ok()?;
+        let what = if found.is_dir() { "directory" } else { "plan" };
+        let shown = path.display().to_string().escape_debug().to_string();
+        if !own_users().contains(&found.uid()) {
+            return Some(format!("the {what} {shown} belongs to user {}", found.uid()));
+        }
+        is_open(&found).then(|| format!("other users can write the {what} {shown}"))
+    })
+}
+
+/// This user and root; under sudo the user who called it, too.
+fn own_users() -> Vec<u32> {
+    let uid = rustix::process::geteuid();
+    let caller = std::env::var("SUDO_UID").ok().filter(|_| uid.is_root());
+    let caller = caller.and_then(|uid| uid.parse().ok());
+    [uid.as_raw(), 0].into_iter().chain(caller).collect()
+}
+
+/// Whether others may change a file, or put another one in its place: of a directory with the sticky bit they may not
+/// (`unlink(2)`). A user's own group is no other; links have no mode.
+fn is_open(found: &std::fs::Metadata) -> bool {
+    let is_sticky_directory = found.is_dir() && found.mode() & 0o1000 != 0;
+    let is_own_group = found.gid() == rustix::process::getegid().as_raw();
+    let writers = if is_own_group { 0o002 } else { 0o022 };
+    !is_sticky_directory && !found.is_symlink() && found.mode() & writers != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    const RUNS: &str = "title = \"t\"\nthreads = [1]\nseconds = 1\nserver = \"/tmp/evil\"\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n";
+
+    #[test]
+    fn a_plan_that_others_can_write_is_told_with_what_it_runs() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("plan.toml");
+        fs::write(&file, RUNS).unwrap();
+        let plan = Plan::parse(RUNS).unwrap();
+        let set =
+            |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        set(&file, 0o644);
+        assert_eq!(warning(&plan, &[&file]), None, "one's own");
+        set(&file, 0o646);
+        let told = warning(&plan, &[&file]).unwrap();
+        assert!(told.starts_with("other users can write the plan /"), "{told}");
+        assert!(told.ends_with("plan.toml, and it runs the server `/tmp/evil`"), "{told}");
+        let harmless = Plan::parse(&RUNS.replace("server = \"/tmp/evil\"\n", "")).unwrap();
+        assert_eq!(warning(&harmless, &[&file]), None, "it runs nothing");
+        set(&file, 0o644);
+        set(directory.path(), 0o777);
+        assert!(
+            warning(&plan, &[&file]).unwrap().starts_with("other users can write the directory")
+        );
+        set(directory.path(), 0o1777);
+        assert_eq!(warning(&plan, &[&file]), None, "sticky");
+        assert_eq!(warning(&plan, &[Path::new("disk")]), None, "built-in");
+        if rustix::process::geteuid().is_root() {
+            std::os::unix::fs::chown(&file, Some(12345), None).unwrap();
+            let told = warning(&plan, &[&file]).unwrap();
+            assert!(told.contains("plan.toml belongs to user 12345"), "{told}");
+        }
+    }
+}
