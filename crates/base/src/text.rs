@@ -2,6 +2,13 @@
 
 use std::time::Duration;
 
+/// Whether `sign` changes the direction in which what follows is shown (Unicode Standard Annex 9, "Explicit Directional
+/// Formatting Characters", and the marks): with it a text can seem to be another one.
+#[must_use]
+pub fn turns(sign: char) -> bool {
+    matches!(sign, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// A number of things: `1 block`, `2 blocks`, `2 entries`.
 #[must_use]
 pub fn counted(number: u64, thing: &str) -> String {

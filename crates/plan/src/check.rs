@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, bail, ensure};
 
 use assay_load::Schema;
+use assay_study::{LISTED_MAX, RUNS_MAX};
 
 use super::{Load, Plan, compare, data_profile, noise, paper, settings};
 
@@ -46,12 +47,6 @@ pub fn check(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// The most configurations, workloads, data profiles and rates of a plan: far more than a report can show.
-const LISTED_MAX: usize = 1000;
-
-/// The most runs of a plan: more than two months of runs of a minute.
-const RUNS_MAX: usize = 100_000;
-
 /// Refuses what would multiply beyond what anybody waits for, before anything is made of it.
 ///
 /// # Errors
@@ -67,16 +62,18 @@ pub(super) fn check_counts(plan: &Plan) -> Result<()> {
     ] {
         ensure!(count <= LISTED_MAX, "the plan has {count} {what}; give at most {LISTED_MAX}");
     }
-    let repeats = plan.repeats.max(plan.compare_repeats.unwrap_or(0)) as usize;
-    let factors = [
-        plan.configs.len(),
+    let multiplied = |factors: &[usize]| factors.iter().fold(1, |a: usize, b| a.saturating_mul(*b));
+    let loads = multiplied(&[
         plan.workloads.len(),
         plan.data_profiles.len().max(1),
         plan.rates.len().max(1),
-        plan.threads.len(),
-        repeats,
-    ];
-    let runs = factors.into_iter().fold(1_usize, usize::saturating_mul);
+    ]);
+    ensure!(
+        loads <= LISTED_MAX,
+        "the plan multiplies to {loads} workloads over data profiles and rates; give at most {LISTED_MAX}"
+    );
+    let repeats = plan.repeats.max(plan.compare_repeats.unwrap_or(0)) as usize;
+    let runs = multiplied(&[plan.configs.len(), loads, plan.threads.len(), repeats]);
     ensure!(
         runs <= RUNS_MAX,
         "the plan multiplies to {runs} runs; give at most {RUNS_MAX}, with fewer configurations, workloads, threads or repeats"

@@ -218,6 +218,7 @@ fn write_all(store: &Store, directory: &Path, wishes: &Wishes<'_>) -> Result<Wri
         series: collector.embed(&charted, SERIES_BUDGET),
     };
     let html = words::events::named(&study, page::render(&input, &moments)?);
+    let html = html.replace(assay_base::text::turns, "\u{fffd}");
     files::replace(&written.html, |file| Ok(file.write_all(html.as_bytes())?))?;
     Ok(written)
 }

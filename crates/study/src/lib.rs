@@ -50,6 +50,7 @@ pub use paper::{Comparison, Paper, Printed};
 pub use phases::{Done, Happened, Happening, Phase};
 pub use power_cut::PowerCut;
 pub use prices::Prices;
+pub use read::{LISTED_MAX, RUNS_MAX};
 pub use records::{
     Clock, Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey,
     Workload,

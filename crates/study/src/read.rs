@@ -32,6 +32,19 @@ const LATENCY_NS_MAX: u64 = SECONDS_MAX as u64 * 1_000_000_000;
 const THREADS_MAX: u32 = 1_000_000;
 const REPEAT_MAX: u32 = 1_000_000;
 
+/// The most configurations of a plan and its study, and their most workloads, those on each data profile and at each rate
+/// counted: far more than a report can show.
+pub const LISTED_MAX: usize = 500;
+
+/// The most runs of a plan and its study: more than two months of runs of a minute.
+pub const RUNS_MAX: usize = 100_000;
+
+/// The most results by different names; the catalogue has some hundred, and some for each kind of statement.
+const RESULTS_MAX: usize = 2000;
+
+/// The most series of one run.
+const SERIES_MAX: usize = 5000;
+
 /// The longest name of a configuration, a workload or a series, in bytes. Those of a plan have at most 64 for each part.
 const NAME_BYTES_MAX: usize = 1024;
 
@@ -54,7 +67,7 @@ impl Store {
             let key = &trial.key;
             (workload_place(&key.workload), key.threads, config_place(&key.config), key.repeat)
         });
-        Ok(Study {
+        self.check_counts(Study {
             title: self.text("title")?.unwrap_or_default(),
             question: self.text("question")?,
             form: self.text("form")?,
@@ -168,6 +181,7 @@ impl Store {
                 Ok((id, name, label, unit, layer))
             },
         )?;
+        self.check(heads.len() <= SERIES_MAX, || format!("a run has {} series", heads.len()))?;
         let series = heads.into_iter().map(|(id, name, label, unit, layer)| {
             self.check_name("series", &name)?;
             self.check_name("label", &label)?;
@@ -283,7 +297,8 @@ impl Store {
 
     fn check_name(&self, what: &str, name: &str) -> Result<()> {
         self.check(name.len() <= NAME_BYTES_MAX, || {
-            format!("the {what} {:.20?}… has {} bytes", name, name.len())
+            let start: String = name.chars().take(20).collect();
+            format!("the {what} {start:?}… has {} bytes", name.len())
         })
     }
 
@@ -396,6 +411,26 @@ impl Store {
         self.check(is_one, || {
             format!("run {} has an invalid measuring window, {from_s:?} to {to_s:?}", trial.key)
         })
+    }
+
+    /// Tables of a report multiply what a study lists.
+    fn check_counts(&self, study: Study) -> Result<Study> {
+        let names: BTreeSet<&str> = study
+            .trials
+            .iter()
+            .flat_map(|trial| trial.results.keys().map(String::as_str))
+            .collect();
+        for (what, count, most) in [
+            ("configurations", study.configs.len(), LISTED_MAX),
+            ("workloads", study.workloads.len(), LISTED_MAX),
+            ("runs", study.trials.len(), RUNS_MAX),
+            ("results", names.len(), RESULTS_MAX),
+        ] {
+            self.check(count <= most, || {
+                format!("it has {count} {what}, and a study has at most {most}")
+            })?;
+        }
+        Ok(study)
     }
 
     fn check_key(&self, key: &TrialKey) -> Result<()> {

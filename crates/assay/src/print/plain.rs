@@ -2,7 +2,8 @@
 //!
 //! Titles of papers, names of configurations and what a wrong key was come from files, and a file can hold an escape that colours, moves or
 //! retitles. Control characters (Unicode's category Cc: C0, DEL and C1) but line feed and tab are shown as JSON writes them, so that a
-//! line of JSON stays one (RFC 8259, section 7).
+//! line of JSON stays one (RFC 8259, section 7). So are those that change the direction of what follows, by which a text can seem to
+//! be another one.
 
 use std::fmt::Write;
 
@@ -13,7 +14,7 @@ pub fn plain(text: &str) -> String {
     for sign in text.chars() {
         match sign {
             '\n' | '\t' => plain.push(sign),
-            sign if sign.is_control() => {
+            sign if sign.is_control() || assay_base::text::turns(sign) => {
                 // A string takes whatever is written to it.
                 let _ = write!(plain, "\\u{:04x}", u32::from(sign));
             }
@@ -31,6 +32,7 @@ mod tests {
     fn what_a_terminal_would_obey_is_shown_and_everything_else_stays() {
         assert_eq!(plain("a\u{1b}]0;x\u{7}b\rc"), "a\\u001b]0;x\\u0007b\\u000dc");
         assert_eq!(plain("\u{7f}\u{9b}31m"), "\\u007f\\u009b31m");
+        assert_eq!(plain("a\u{202e}b\u{2066}c\u{200f}"), "a\\u202eb\\u2066c\\u200f");
         assert_eq!(plain("6 × 15K, 日本\n\tund ÷"), "6 × 15K, 日本\n\tund ÷");
         let json = serde_json::to_string("\u{9b}\u{1b}").unwrap();
         let back: String = serde_json::from_str(&plain(&json)).unwrap();

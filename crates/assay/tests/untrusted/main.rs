@@ -1,0 +1,16 @@
+//! Files that somebody else wrote: studies, traces and plans that were made to do harm, and files that went bad.
+//!
+//! Guarantees shown: each is answered in one clear line, or by a correct report where it is merely odd, within 10 s and
+//! 256 MB; nothing is left behind, and nothing outside the file's own directory is touched.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod answer;
+mod fuzz;
+mod plans;
+mod small;
+mod studies;
+mod traces;
