@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_innodb::{Recovery, recovery_of};
-use assay_mysql::{ClientSession, Endpoint};
+use assay_mysql::{Bounds, ClientConnect, Endpoint};
 use serde::{Deserialize, Serialize};
 
 /// A server's settings, as far as they decide how pages are written.
@@ -26,6 +27,12 @@ pub struct Server {
     /// The settings themselves, by name.
     pub settings: BTreeMap<String, String>,
 }
+
+/// The time that a server may take to let us in, and to tell its settings.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// The time it may take to list its files: it may open each.
+const LIST_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where servers tell the files of all tablespaces: MySQL since 8.0, and MariaDB.
 const FILES: [&str; 2] = [
@@ -76,7 +83,8 @@ impl Server {
     /// # Errors
     /// It cannot be reached, or does not tell.
     pub fn ask(endpoint: &Endpoint) -> Result<Server> {
-        let mut session = ClientSession::open(endpoint)
+        let mut session = ClientConnect::new(endpoint)
+            .and_then(|one| one.with_patience(PATIENCE).connect())
             .with_context(|| format!("cannot ask the server at {}", endpoint.address))?;
         let names: Vec<String> = ASKED.iter().map(|name| format!("'{name}'")).collect();
         let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "));
@@ -87,8 +95,9 @@ impl Server {
         };
         let mut server = Server::of(rows.into_iter().filter_map(pair).collect())?;
         // One of the two is no table of this server's.
-        let told =
-            FILES.iter().filter_map(|sql| session.rows(sql).ok()).find(|rows| !rows.is_empty());
+        session.set_patience(Some(LIST_PATIENCE));
+        let mut list = |sql: &&str| session.rows_within(sql, Bounds::LISTED).ok();
+        let told = FILES.iter().filter_map(&mut list).find(|rows| !rows.is_empty());
         let path = |row: Vec<Option<String>>| row.into_iter().next().flatten();
         server.files = told.map(|rows| {
             let named = rows.into_iter().filter_map(path);

@@ -1,12 +1,31 @@
 //! Connections for set-up work, and a session's errors as callers of this crate see them.
 
-use assay_mysql::{ClientSession, Endpoint, SessionError};
+use std::time::Duration;
+
+use assay_mysql::{ClientConnect, ClientSession, Endpoint, SessionError};
 
 use crate::error::{Error, Result};
 
-/// A connection for set-up work.
+/// The time that a server may take to answer a question that costs it nothing, or next to nothing.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// The statement with the least to do.
+pub(crate) const NOTHING: &str = "DO 0";
+
+/// A connection for set-up work, to a server that answers: from then on it may take as long as it needs.
 pub(crate) fn open(endpoint: &Endpoint) -> Result<ClientSession> {
-    ClientSession::open(endpoint).map_err(|error| error.at(&endpoint.to_string(), "connect"))
+    let mut session = open_to_ask(endpoint)?;
+    let answer = session.query(NOTHING.as_bytes());
+    answer.map_err(|error| error.at(&endpoint.to_string(), NOTHING))?;
+    session.set_patience(None);
+    Ok(session)
+}
+
+/// A connection for questions, which are answered at once or not at all.
+pub(crate) fn open_to_ask(endpoint: &Endpoint) -> Result<ClientSession> {
+    let connected =
+        ClientConnect::new(endpoint).and_then(|one| one.with_patience(PATIENCE).connect());
+    connected.map_err(|error| error.at(&endpoint.to_string(), "connect"))
 }
 
 /// The server says it is going down, or has closed idle or killed connections.

@@ -51,7 +51,7 @@ mod start;
 mod together;
 mod worker;
 
-pub use assay_mysql::{Address, Endpoint, Tls};
+pub use assay_mysql::{Address, Endpoint, ServerKey, Tls};
 pub use command_line::CommandLine;
 pub use error::{Error, Result};
 pub use fileio::Fileio;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::connect::{At, open};
+use crate::connect::{At, NOTHING, open_to_ask};
 use crate::error::Result;
 use crate::program::statements_per_event;
 use crate::schedule::Schedule;
@@ -20,9 +20,6 @@ use assay_mysql::Endpoint;
 /// Round trips that are timed, and the place of the one that counts when they are sorted: chance makes some longer.
 const ROUND_TRIPS: usize = 100;
 const COUNTED: usize = 10;
-
-/// The statement with the least to do.
-const NOTHING: &str = "DO 0";
 
 /// A rate that is more than the connections can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -102,7 +99,7 @@ fn of(per_second: f64, threads: u32, event_s: f64, round_trip: Duration) -> Opti
 }
 
 fn round_trip(endpoint: &Endpoint) -> Result<Duration> {
-    let mut session = open(endpoint)?;
+    let mut session = open_to_ask(endpoint)?;
     let mut timed = || {
         let began = Instant::now();
         let answer = session.query(NOTHING.as_bytes());

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use crate::endpoint::{Address, Endpoint, Tls};
+use crate::endpoint::{Address, Endpoint, ServerKey, Tls};
 use crate::option_file::{self, ClientOptions};
 
 /// A server, and where name and password for it are kept.
@@ -22,6 +22,9 @@ pub struct Account {
     pub login: Login,
     /// Encryption.
     pub tls: Tls,
+    /// The key that the password may be encrypted with where the connection is not.
+    #[serde(default)]
+    pub key: ServerKey,
 }
 
 /// Where name and password are kept.
@@ -105,6 +108,7 @@ impl Account {
             password,
             database: database.into(),
             tls: self.tls.clone(),
+            key: self.key.clone(),
             hides_user: true,
         })
     }
@@ -164,7 +168,7 @@ mod tests {
 
     fn account(login: Login) -> Account {
         let address = Address::Tcp { host: "db1".into(), port: 3306 };
-        Account { address, login, tls: Tls::Off }
+        Account { address, login, tls: Tls::Off, key: ServerKey::None }
     }
 
     #[test]

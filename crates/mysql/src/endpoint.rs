@@ -64,20 +64,50 @@ impl fmt::Display for Address {
     }
 }
 
-/// Whether a TCP connection is encrypted. A Unix socket never is.
+/// Whether a TCP connection is encrypted, as MySQL's `ssl-mode`. A Unix socket never is.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tls {
-    /// Not encrypted.
+    /// `DISABLED`: not encrypted.
     #[default]
     Off,
-    /// Encrypted; the server's certificate is not checked.
+    /// `PREFERRED`: encrypted if the server offers it; its certificate is not checked.
+    Preferred,
+    /// `REQUIRED`: encrypted; the server's certificate is not checked.
     Unverified,
-    /// Encrypted; the server's certificate must chain to one of this PEM file and bear the host's name.
+    /// `VERIFY_CA`: encrypted; the server's certificate must chain to one of this PEM file.
     Verified {
         /// Certificates to trust.
         ca: PathBuf,
     },
+    /// `VERIFY_IDENTITY`: encrypted; the server's certificate must chain to one of this PEM file and bear the host's name.
+    VerifiedIdentity {
+        /// Certificates to trust.
+        ca: PathBuf,
+    },
+}
+
+impl Tls {
+    /// The file of certificates to trust, if the server's is checked.
+    pub fn ca_mut(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            Tls::Verified { ca } | Tls::VerifiedIdentity { ca } => Some(ca),
+            Tls::Off | Tls::Preferred | Tls::Unverified => None,
+        }
+    }
+}
+
+/// Where the key comes from that a password is encrypted with on a connection without TLS.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerKey {
+    /// Nowhere: the password does not go over such a connection. Whoever sits between could send a key of his own.
+    #[default]
+    None,
+    /// From the server, whoever that is (`get-server-public-key`).
+    Fetched,
+    /// From its owner, as PEM (the file of `server-public-key-path`).
+    Known(String),
 }
 
 /// A MySQL or MariaDB server, a user and a database.
@@ -93,6 +123,8 @@ pub struct Endpoint {
     pub database: String,
     /// Encryption.
     pub tls: Tls,
+    /// The key that the password may be encrypted with where the connection is not.
+    pub key: ServerKey,
     /// Whether the user's name stays out of what is printed, as the password always does.
     pub hides_user: bool,
 }
@@ -107,6 +139,7 @@ impl Endpoint {
             password: String::new(),
             database: database.into(),
             tls: Tls::Off,
+            key: ServerKey::None,
             hides_user: false,
         }
     }

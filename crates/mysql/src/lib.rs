@@ -7,12 +7,15 @@
 
 pub mod account;
 mod client;
+pub mod cutting;
 mod endpoint;
 pub mod option_file;
 mod session;
+mod ssl_mode;
 
-pub use client::{ClientConnect, ClientSession, Fields, LoopSession};
-pub use endpoint::{Address, Endpoint, Tls};
+pub use client::{Bounds, ClientConnect, ClientSession, Fields, LoopSession};
+pub use endpoint::{Address, Endpoint, ServerKey, Tls};
 pub use session::{
     Connect, Interrupter, LOST_IN_QUERY, Reply, Session, SessionError, StatementId, Value,
 };
+pub use ssl_mode::SslMode;

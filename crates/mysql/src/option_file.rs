@@ -23,7 +23,20 @@ pub struct ClientOptions {
     pub ssl_mode: Option<String>,
     /// `ssl-ca`.
     pub ssl_ca: Option<String>,
+    /// MariaDB's `ssl`, and `skip-ssl` for false.
+    pub ssl: Option<bool>,
+    /// MariaDB's `ssl-verify-server-cert`.
+    pub ssl_verify_server_cert: Option<bool>,
+    /// `get-server-public-key`.
+    pub get_server_public_key: Option<bool>,
+    /// `server-public-key-path`.
+    pub server_public_key_path: Option<String>,
+    /// An option that would make connections stricter and that is not built.
+    pub unbuilt: Option<&'static str>,
 }
+
+/// Options that hold a server to more than is checked here.
+const UNBUILT: [&str; 4] = ["ssl-capath", "ssl-crl", "ssl-crlpath", "ssl-fips-mode"];
 
 /// Neither names nor passwords are for logs.
 impl std::fmt::Debug for ClientOptions {
@@ -46,18 +59,43 @@ fn parse(text: &str) -> ClientOptions {
     for line in text.lines().map(str::trim) {
         if let Some(group) = line.strip_prefix('[') {
             is_client = group.split(']').next().is_some_and(|group| group.trim() == "client");
-        } else if is_client
-            && !line.starts_with(['#', ';', '!'])
-            && let Some((name, value)) = line.split_once('=')
-        {
-            options.set(&name.trim().replace('_', "-"), unquoted(value.trim()));
+        } else if is_client && !line.is_empty() && !line.starts_with(['#', ';', '!']) {
+            match line.split_once('=') {
+                Some((name, value)) => options.set(&name_of(name), Some(unquoted(value.trim()))),
+                None => options.set(&name_of(&unquoted(line)), None),
+            }
         }
     }
     options
 }
 
+/// Underscores are dashes, and what programs that lack an option may ignore is read as others.
+fn name_of(text: &str) -> String {
+    let name = text.trim().replace('_', "-");
+    name.strip_prefix("loose-").map(str::to_owned).unwrap_or(name)
+}
+
+/// A switch as MySQL's programs read it; without a value it is on.
+fn is_on(value: Option<&str>) -> bool {
+    let off = ["0", "off", "false"];
+    value.is_none_or(|value| !off.iter().any(|one| value.eq_ignore_ascii_case(one)))
+}
+
 impl ClientOptions {
-    fn set(&mut self, name: &str, value: String) {
+    fn set(&mut self, name: &str, value: Option<String>) {
+        let switch = is_on(value.as_deref());
+        match name {
+            "ssl" => self.ssl = Some(switch),
+            "skip-ssl" | "disable-ssl" => self.ssl = Some(!switch),
+            "ssl-verify-server-cert" => self.ssl_verify_server_cert = Some(switch),
+            "skip-ssl-verify-server-cert" | "disable-ssl-verify-server-cert" => {
+                self.ssl_verify_server_cert = Some(!switch);
+            }
+            "get-server-public-key" => self.get_server_public_key = Some(switch),
+            _ => {}
+        }
+        self.unbuilt = self.unbuilt.or(UNBUILT.into_iter().find(|one| *one == name));
+        let Some(value) = value else { return };
         let place = match name {
             "host" => &mut self.host,
             "port" => &mut self.port,
@@ -66,6 +104,7 @@ impl ClientOptions {
             "password" => &mut self.password,
             "ssl-mode" => &mut self.ssl_mode,
             "ssl-ca" => &mut self.ssl_ca,
+            "server-public-key-path" => &mut self.server_public_key_path,
             _ => return,
         };
         *place = Some(value);
@@ -117,9 +156,29 @@ mod tests {
             password: text("a#b\\c"),
             ssl_mode: text("REQUIRED"),
             ssl_ca: text("/etc/ca.pem"),
+            ..ClientOptions::default()
         };
         assert!(options == wanted);
         assert!(!format!("{options:?}").contains("bench"));
+    }
+
+    #[test]
+    fn switches_are_on_without_a_value_and_go_by_their_old_names() {
+        let of = |line: &str| parse(&format!("[client]\n{line}\n"));
+        for (line, ssl) in [
+            ("ssl", Some(true)),
+            ("ssl=0", Some(false)),
+            ("loose_skip_ssl  # for now", Some(false)),
+            ("quick", None),
+        ] {
+            assert_eq!(of(line).ssl, ssl, "{line}");
+        }
+        assert_eq!(of("ssl-verify-server-cert").ssl_verify_server_cert, Some(true));
+        assert_eq!(of("get-server-public-key").get_server_public_key, Some(true));
+        assert_eq!(of("get_server_public_key = OFF").get_server_public_key, Some(false));
+        let key = of("server-public-key-path=/k.pem").server_public_key_path;
+        assert_eq!(key.as_deref(), Some("/k.pem"));
+        assert_eq!(of("ssl-crl=/c.pem").unbuilt, Some("ssl-crl"));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Guarantees: none is taken over, each is made; what is removed bears the very mark that this one was given, a table with a row
 //! that says so; nothing else on the server is changed.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_mysql::account::Account;
@@ -16,6 +16,9 @@ pub const MARK: &str = "assay_mark";
 
 /// How long a server may take to answer where somebody waits for what is left.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long dropping a database of large tables may take.
+const DROP_PATIENCE: Duration = Duration::from_secs(120);
 
 /// How often a removal is tried: connections to a server elsewhere are lost now and then.
 const TRIES: u32 = 5;
@@ -84,9 +87,15 @@ pub(crate) fn presence(account: &Account, name: &str, mark: &str) -> Presence {
 /// Removes ours.
 pub(crate) fn remove(account: &Account, name: &str, mark: &str) -> Result<()> {
     let mut tries = 1;
+    let began = Instant::now();
     loop {
         match remove_once(account, name, mark) {
-            Err(error) if tries < TRIES && is_of_connection(&error) => tries += 1,
+            // A server that does not answer is not asked for ever.
+            Err(error)
+                if tries < TRIES && began.elapsed() < PATIENCE && is_of_connection(&error) =>
+            {
+                tries += 1;
+            }
             done => return done,
         }
     }
@@ -104,6 +113,7 @@ fn remove_once(account: &Account, name: &str, mark: &str) -> Result<()> {
     match find(&mut session, name, mark)? {
         Found::Nothing | Found::Theirs => Ok(()),
         Found::Ours => {
+            session.set_patience(Some(DROP_PATIENCE));
             session.query(format!("DROP DATABASE `{name}`").as_bytes())?;
             Ok(())
         }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use assay_audit::trace::{Traced, watch};
 use assay_audit::{Audit, Request};
 use assay_base::Size;
-use assay_mysql::{Address, Endpoint, Tls};
+use assay_mysql::{Address, Endpoint, ServerKey, Tls};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
 use clap::{Args, ValueEnum};
@@ -112,7 +112,9 @@ fn endpoint(text: &str, user: &str) -> Result<Endpoint> {
         user: user.to_owned(),
         password: std::env::var("MYSQL_PWD").unwrap_or_default(),
         database: String::new(),
-        tls: Tls::Off,
+        // As MySQL's own programs do where nothing is said.
+        tls: Tls::Preferred,
+        key: ServerKey::None,
         hides_user: false,
     })
 }

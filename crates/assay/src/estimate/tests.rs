@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use assay_load::random::Rng;
-use assay_load::{Address, Endpoint, PrepareOptions, Schema, Tls, Workload, prepare};
+use assay_load::{Address, Endpoint, PrepareOptions, Schema, ServerKey, Tls, Workload, prepare};
 use assay_ports::loopdev;
 
 use super::configs::{CONFIGS, place};
@@ -214,6 +214,7 @@ impl Shop {
             password: String::new(),
             database: "shop".into(),
             tls: Tls::Off,
+            key: ServerKey::None,
         };
         let schema = Schema {
             table_size: 70_000,

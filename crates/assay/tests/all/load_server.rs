@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use crate::common::{TestServer, root_at};
 use assay_load::{
     Address, Endpoint, Error, Generator, Mode, Observer, PrepareOptions, Recipe, Schedule, Schema,
-    SchemaKind, Second, Tls, Warmup, Workload, cleanup, preflight, prepare, prewarm, run,
+    SchemaKind, Second, ServerKey, Tls, Warmup, Workload, cleanup, preflight, prepare, prewarm,
+    run,
 };
 use mysql::prelude::Queryable;
 
@@ -41,6 +42,7 @@ impl Fixture {
             password: String::new(),
             database,
             tls: Tls::Off,
+            key: ServerKey::None,
         };
         Some(Fixture { control, endpoint })
     }

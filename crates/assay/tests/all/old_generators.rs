@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{DIRECTORY, TestServer, World, has_server, root_at, small_plan, trials};
 use assay_load::{
-    Address, Endpoint, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema, Tls, Work,
-    Workload, cleanup, preflight, prepare, prewarm, queries_per_event, run,
+    Address, Endpoint, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema, ServerKey, Tls,
+    Work, Workload, cleanup, preflight, prepare, prewarm, queries_per_event, run,
 };
 use mysql::prelude::Queryable;
 use rusqlite::Connection;
@@ -30,6 +30,7 @@ impl Bench {
             password: String::new(),
             database: DATABASE.into(),
             tls: Tls::Off,
+            key: ServerKey::None,
         };
         let mut control = root_at(socket);
         control.query_drop("SET GLOBAL log_output='TABLE'").unwrap();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assay_load::{Endpoint, Schema, Tls};
+use assay_load::{Endpoint, Schema};
 use assay_system::ledger::{Ledger, Made};
 use serde::{Deserialize, Serialize};
 
@@ -19,11 +19,7 @@ pub(super) struct Carried {
 
 /// Where a load names files.
 fn places<'a>(endpoint: &'a mut Endpoint, schema: &'a mut Schema) -> Vec<&'a mut PathBuf> {
-    let certificates = match &mut endpoint.tls {
-        Tls::Verified { ca } => Some(ca),
-        Tls::Off | Tls::Unverified => None,
-    };
-    certificates.into_iter().chain(schema.text.as_mut()).collect()
+    endpoint.tls.ca_mut().into_iter().chain(schema.text.as_mut()).collect()
 }
 
 /// Reads what a load names.

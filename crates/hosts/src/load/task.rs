@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use assay_load::{Address, Endpoint, Outcome, Schedule, Schema, Second, Shortage, Tls, Workload};
+use assay_load::{
+    Address, Endpoint, Outcome, Schedule, Schema, Second, ServerKey, Shortage, Tls, Workload,
+};
 use serde::{Deserialize, Serialize};
 
 use super::files::Carried;
@@ -42,6 +44,7 @@ pub struct Account {
     password: String,
     database: String,
     tls: Tls,
+    key: ServerKey,
     hides_user: bool,
 }
 
@@ -53,15 +56,15 @@ impl fmt::Debug for Account {
 
 impl From<Endpoint> for Account {
     fn from(endpoint: Endpoint) -> Account {
-        let Endpoint { address, user, password, database, tls, hides_user } = endpoint;
-        Account { address, user, password, database, tls, hides_user }
+        let Endpoint { address, user, password, database, tls, key, hides_user } = endpoint;
+        Account { address, user, password, database, tls, key, hides_user }
     }
 }
 
 impl From<Account> for Endpoint {
     fn from(account: Account) -> Endpoint {
-        let Account { address, user, password, database, tls, hides_user } = account;
-        Endpoint { address, user, password, database, tls, hides_user }
+        let Account { address, user, password, database, tls, key, hides_user } = account;
+        Endpoint { address, user, password, database, tls, key, hides_user }
     }
 }
 

@@ -203,7 +203,7 @@ impl Stand for OwnServer<'_> {
     fn endpoint(&self) -> Result<Endpoint> {
         Ok(match &self.standing.port {
             None => endpoint(self.standing.server.socket()),
-            Some(port) => port.endpoint(DATABASE),
+            Some(port) => port.endpoint(DATABASE, &self.standing.rig.data_dir()),
         })
     }
 

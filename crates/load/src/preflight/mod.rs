@@ -4,13 +4,13 @@ mod tables;
 
 use std::thread;
 
-use crate::connect::{At, open};
+use crate::connect::{At, open_to_ask};
 use crate::error::{Error, Problem, Result};
 use crate::mixes::Mixes;
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
-use assay_mysql::{ClientSession, Endpoint};
+use assay_mysql::{Bounds, ClientSession, Endpoint};
 use tables::Found;
 
 /// Descriptors this process uses besides its connections, and those of an event loop, of which there is one for each CPU at most.
@@ -34,7 +34,7 @@ pub fn preflight(
 ) -> Result<()> {
     schedule.check()?;
     let mixes = Mixes::new(schema, workload, schedule)?;
-    let mut server = Server { session: open(endpoint)?, endpoint };
+    let mut server = Server { session: open_to_ask(endpoint)?, endpoint };
     let threads = u64::from(schedule.threads);
     let loops = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     let mut problems = Vec::new();
@@ -56,8 +56,10 @@ struct Server<'a> {
 }
 
 impl Server<'_> {
+    /// Rows of a list of tables at most.
     fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
-        self.session.rows(sql).map_err(|e| e.at(&self.endpoint.to_string(), sql))
+        let rows = self.session.rows_within(sql, Bounds::LISTED);
+        rows.map_err(|e| e.at(&self.endpoint.to_string(), sql))
     }
 
     /// The last column of the first row, if there is a row.

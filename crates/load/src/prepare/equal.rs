@@ -3,7 +3,6 @@
 use std::sync::atomic::Ordering;
 
 use super::{Filling, run, stopped};
-use crate::connect::open;
 use crate::error::Result;
 use crate::rows;
 
@@ -14,7 +13,7 @@ const ROW: &str = "0,' ','qqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt')";
 
 /// Inserts all rows.
 pub(super) fn fill(filling: &Filling<'_>) -> Result<()> {
-    let mut session = open(filling.endpoint)?;
+    let mut session = filling.open()?;
     // Binary logs of a test load help nobody; leaving them out needs a privilege and may be refused.
     let _ = session.query(b"SET SESSION sql_log_bin=0");
     let (rows, auto_inc) = (filling.schema.table_size, filling.schema.auto_inc);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use super::{Filling, Piece, stopped};
-use crate::connect::{At, open};
+use crate::connect::At;
 use crate::error::{Error, Result};
 use assay_mysql::{ClientSession, StatementId, Value};
 
@@ -108,7 +108,7 @@ struct Inserter<'a> {
 impl<'a> Inserter<'a> {
     fn open(filling: &'a Filling<'a>, rows: &dyn Rows) -> Result<Inserter<'a>> {
         let (head, columns) = (format!("INSERT INTO {} VALUES ", rows.target()), rows.columns());
-        let session = open(filling.endpoint)?;
+        let session = filling.open()?;
         let mut inserter = Inserter { filling, session, head, columns };
         // Binary logs of a test load help nobody; leaving them out needs a privilege and may be refused.
         let _ = inserter.query("SET SESSION sql_log_bin=0");

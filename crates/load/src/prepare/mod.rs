@@ -32,6 +32,7 @@ use crate::text::TextSource;
 use crate::workload::Workload;
 use assay_mysql::ClientSession;
 use assay_mysql::Endpoint;
+use assay_mysql::cutting::{Cutting, cut_by};
 use parallel::in_parallel;
 use records::Records;
 use table_rows::TableRows;
@@ -101,9 +102,17 @@ struct Filling<'a> {
     seed: u64,
     rows_done: AtomicU64,
     stop: &'a AtomicBool,
+    cutting: &'a Cutting<'a>,
 }
 
 impl Filling<'_> {
+    /// A connection that is cut when the work is to stop and the server does not answer.
+    fn open(&self) -> Result<ClientSession> {
+        let session = open(self.endpoint)?;
+        self.cutting.watch(&session);
+        Ok(session)
+    }
+
     fn show(&self, rows: u64, since: Instant, progress: &dyn Fn(&PrepareProgress)) {
         progress(&state(PrepareStage::Rows, self.rows_done.load(Ordering::Relaxed), rows, since));
     }
@@ -128,20 +137,31 @@ pub fn prepare(
     }
     let distribution = options.workload.distribution();
     let scatter = scatter_seed(&options.workload, options.seed);
-    let filling = Filling {
-        endpoint,
-        schema,
-        keys: Keys::new(&distribution, 1, schema.table_size.max(1), scatter),
-        text: text_source(schema)?,
-        seed: options.seed,
-        rows_done: AtomicU64::new(0),
-        stop,
+    let keys = Keys::new(&distribution, 1, schema.table_size.max(1), scatter);
+    let text = text_source(schema)?;
+    let fill = |cutting: &Cutting<'_>| {
+        let (seed, rows_done) = (options.seed, AtomicU64::new(0));
+        let filling = Filling { endpoint, schema, keys, text, seed, rows_done, stop, cutting };
+        fill(&filling, options, progress)
     };
-    create_tables(endpoint, schema)?;
-    match schema.generator {
-        Generator::V04 => fill_equal(&filling, progress),
+    let filled =
+        cut_by(stop, fill).map_err(|error| Error::system("cannot start a thread", error))?;
+    match filled {
+        Err(Error::Lost(_)) if stop.load(Ordering::Relaxed) => Err(stopped()),
+        filled => filled,
+    }
+}
+
+fn fill(
+    filling: &Filling<'_>,
+    options: &PrepareOptions,
+    progress: &dyn Fn(&PrepareProgress),
+) -> Result<PrepareReport> {
+    create_tables(filling)?;
+    match filling.schema.generator {
+        Generator::V04 => fill_equal(filling, progress),
         Generator::V05 | Generator::Legacy | Generator::V10 | Generator::Ycsb => {
-            fill_drawn(&filling, options, progress)
+            fill_drawn(filling, options, progress)
         }
     }
 }
@@ -185,7 +205,7 @@ fn fill_equal(filling: &Filling<'_>, progress: &dyn Fn(&PrepareProgress)) -> Res
     let schema = filling.schema;
     let began = Instant::now();
     if schema.create_secondary {
-        run(&mut open(filling.endpoint)?, filling.endpoint, &schema.create_index(1))?;
+        run(&mut filling.open()?, filling.endpoint, &schema.create_index(1))?;
     }
     let index_s = began.elapsed().as_secs_f64();
     let (rows, began) = (schema.table_size, Instant::now());
@@ -268,11 +288,12 @@ fn stopped() -> Error {
     Error::Config("loading was interrupted; run `cleanup` before the next `prepare`".into())
 }
 
-fn create_tables(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
-    let mut session = match open(endpoint) {
+fn create_tables(filling: &Filling<'_>) -> Result<()> {
+    let (endpoint, schema) = (filling.endpoint, filling.schema);
+    let mut session = match filling.open() {
         Err(Error::Server { code: 1049, .. }) => {
             create_database(endpoint)?;
-            open(endpoint)?
+            filling.open()?
         }
         other => other?,
     };
@@ -287,7 +308,7 @@ fn create_database(endpoint: &Endpoint) -> Result<()> {
 }
 
 fn build_index(filling: &Filling<'_>, table: u32, threads: u32) -> Result<()> {
-    let mut session = open(filling.endpoint)?;
+    let mut session = filling.open()?;
     // Known to MySQL from 8.0.27 on only; elsewhere the server builds as it is used to.
     for setting in [
         format!("SET SESSION innodb_parallel_read_threads={threads}"),
@@ -302,7 +323,7 @@ fn build_index(filling: &Filling<'_>, table: u32, threads: u32) -> Result<()> {
 /// Takes the sign of an unfinished table away.
 fn finish(filling: &Filling<'_>, table: u32) -> Result<()> {
     let Some(sql) = filling.schema.loaded(table) else { return Ok(()) };
-    run(&mut open(filling.endpoint)?, filling.endpoint, &sql)
+    run(&mut filling.open()?, filling.endpoint, &sql)
 }
 
 /// Cuts all tables into equal pieces, in order, their number a multiple of `threads`.

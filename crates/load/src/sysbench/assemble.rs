@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::given::{Given, dashed};
+use super::given::{Given, dashed, read_switch};
 use super::old;
 use super::options::HOST;
 use super::parse::{CapacityOptions, Command, CommandLine, HostOptions, Reporting};
@@ -18,7 +18,7 @@ use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{Schema, SchemaKind};
 use crate::workload::{AllWord, IgnoreErrors, PsMode, Workload};
 use crate::ycsb::YcsbOptions;
-use assay_mysql::{Address, Endpoint, Tls};
+use assay_mysql::{Address, Endpoint, ServerKey, SslMode, Tls};
 
 fn refuse<T>(message: String) -> Result<T> {
     Err(Error::Config(message))
@@ -55,6 +55,7 @@ pub(super) fn assemble(
     if command == Command::Run {
         line.warnings.extend(endless(&line.schedule).map(str::to_owned));
     }
+    line.warnings.extend(unverified(&line.endpoint).map(str::to_owned));
     check_hosts(&line)?;
     Ok(line)
 }
@@ -204,13 +205,7 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
         Some(path) => Address::Socket(path),
         None => Address::Tcp { host: host.into(), port: given.number("mysql_port")? },
     };
-    let is_off = given.is_given("mysql_ssl") && !given.switch("mysql_ssl")?;
-    let tls = match (given.path("mysql_ssl_ca"), given.switch("mysql_ssl")?) {
-        _ if is_off => Tls::Off,
-        (Some(ca), _) => Tls::Verified { ca },
-        (None, true) => Tls::Unverified,
-        (None, false) => Tls::Off,
-    };
+    let tls = tls(given)?;
     if let (Address::Socket(path), true) = (&address, tls != Tls::Off) {
         return refuse(format!(
             "`--mysql-ssl` and `--mysql-ssl-ca` encrypt TCP connections, and {} is a Unix socket; give --mysql-host and \
@@ -229,7 +224,50 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
         password,
         database: given.text("mysql_db").into(),
         tls,
+        key: key(given)?,
     })
+}
+
+/// As sysbench's `--mysql-ssl`: of 1.0 on or off, of 1.1 a mode of MySQL's. A CA that is named is held to, unless nothing is encrypted.
+fn tls(given: &Given) -> Result<Tls> {
+    let text = given.text("mysql_ssl");
+    let mode = match (SslMode::parse(text), read_switch(text)) {
+        (Some(mode), _) => mode,
+        (None, Some(true)) => SslMode::Required,
+        (None, Some(false)) if given.is_given("mysql_ssl") => SslMode::Disabled,
+        // A CA encrypts by itself.
+        (None, Some(false)) => match given.path("mysql_ssl_ca") {
+            Some(ca) => return Ok(Tls::Verified { ca }),
+            None => SslMode::Disabled,
+        },
+        (None, None) => {
+            let modes = SslMode::NAMES.join(", ");
+            return refuse(format!("`--mysql-ssl={text}` is neither on, off nor one of {modes}"));
+        }
+    };
+    mode.with_ca(given.path("mysql_ssl_ca")).ok_or_else(|| {
+        Error::Config(format!(
+            "`--mysql-ssl={text}` needs the server's CA; give --mysql-ssl-ca FILE"
+        ))
+    })
+}
+
+/// What encrypts the password on a connection without TLS, by MySQL's own options.
+fn key(given: &Given) -> Result<ServerKey> {
+    if let Some(path) = given.path("mysql_server_public_key_path") {
+        let unread = |error| Error::system(format!("cannot read {}", path.display()), error);
+        return std::fs::read_to_string(&path).map(ServerKey::Known).map_err(unread);
+    }
+    let is_fetched = given.switch("mysql_get_server_public_key")?;
+    Ok(if is_fetched { ServerKey::Fetched } else { ServerKey::None })
+}
+
+/// What is to be known of how much `--mysql-ssl` protects.
+fn unverified(endpoint: &Endpoint) -> Option<&'static str> {
+    (endpoint.tls == Tls::Unverified).then_some(
+        "the connection is encrypted, but any certificate is taken: whoever sits between reads the password; \
+         give --mysql-ssl-ca to check the server's",
+    )
 }
 
 /// The tables, those of the workload's sysbench unless another is named.

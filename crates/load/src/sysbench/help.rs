@@ -51,6 +51,7 @@ pub fn help() -> String {
 pub(super) fn line_of(option: &Opt) -> String {
     let value = match option.takes {
         Takes::Switch => "[=on|off]".to_owned(),
+        Takes::SwitchOr(what) => format!("[=on|off|{what}]"),
         Takes::Value(what) => format!("={what}"),
     };
     let name = format!("--{}{value}", option.name.replace('_', "-"));

@@ -7,6 +7,8 @@ use super::old;
 pub(super) enum Takes {
     /// `=on`, `=off`, or nothing, which means on.
     Switch,
+    /// The same, or `=` and something else, called so in the help.
+    SwitchOr(&'static str),
     /// A value, called so in the help.
     Value(&'static str),
 }
@@ -229,7 +231,14 @@ pub(super) const OPTIONS: &[Opt] = &[
         "password; prefer the environment variable MYSQL_PWD, which `ps` does not show",
     ),
     opt(SERVER, Sysbench, "mysql_db", TEXT, "sbtest", "database"),
-    opt(SERVER, Sysbench, "mysql_ssl", S, "off", "encrypt TCP connections"),
+    opt(
+        SERVER,
+        Sysbench,
+        "mysql_ssl",
+        Takes::SwitchOr("MODE"),
+        "off",
+        "encrypt TCP connections, or a mode as MySQL's ssl-mode has it",
+    ),
     opt(
         SERVER,
         Own,
@@ -237,6 +246,22 @@ pub(super) const OPTIONS: &[Opt] = &[
         FILE,
         "",
         "encrypt, and check the server's certificate against this one",
+    ),
+    opt(
+        SERVER,
+        Own,
+        "mysql_server_public_key_path",
+        FILE,
+        "",
+        "without TLS: encrypt the password with this RSA key of the server",
+    ),
+    opt(
+        SERVER,
+        Own,
+        "mysql_get_server_public_key",
+        S,
+        "off",
+        "without TLS: take whatever RSA key the server sends",
     ),
     opt(
         SERVER,

@@ -265,7 +265,7 @@ pub(super) fn split(all: &[String]) -> Result<(Options, Vec<String>)> {
         };
         let value = match (value, option.takes) {
             (Some(value), _) => value,
-            (None, Takes::Switch) => match words.peek() {
+            (None, Takes::Switch | Takes::SwitchOr(_)) => match words.peek() {
                 Some(next) if read_switch(next).is_some() => {
                     words.next().cloned().unwrap_or_default()
                 }

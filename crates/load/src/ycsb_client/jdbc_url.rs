@@ -1,14 +1,15 @@
 //! `jdbc:mysql://host:port/database?parameters`: where the server is.
 
 use crate::error::{Error, Result};
-use assay_mysql::{Address, Endpoint, Tls};
+use assay_mysql::{Address, Endpoint, ServerKey, SslMode, Tls};
 
 /// MySQL's port.
 const PORT: u16 = 3306;
 
 /// The endpoint that a URL of the JDBC driver names, with this user and password.
 ///
-/// Of the driver's parameters `useSSL=true` and `sslMode` encrypt. Those that would change what is sent are refused; the others
+/// Of the driver's parameters `useSSL=true` and `sslMode` encrypt, and `allowPublicKeyRetrieval=true` takes the key that a server sends
+/// for the password where nothing does. Those that would change what is sent are refused; the others
 /// concern the driver alone.
 ///
 /// # Errors
@@ -34,17 +35,30 @@ pub(super) fn endpoint(url: &str, user: &str, password: &str) -> Result<Endpoint
     };
     let host = if host.is_empty() { "localhost" } else { host };
     refuse_unbuilt(parameters)?;
-    let is_encrypted = parameters.split('&').any(|one| {
-        let one = one.to_ascii_lowercase();
-        one == "usessl=true" || (one.starts_with("sslmode=") && one != "sslmode=disabled")
-    });
+    let given: Vec<String> = parameters.split('&').map(str::to_ascii_lowercase).collect();
+    let has = |parameter: &str| given.iter().any(|one| one == parameter);
+    let mode = given.iter().find_map(|one| one.strip_prefix("sslmode="));
+    let tls = match mode.map(|mode| (mode, SslMode::parse(mode))) {
+        Some((_, Some(SslMode::Disabled))) => Tls::Off,
+        Some((_, Some(SslMode::Preferred))) => Tls::Preferred,
+        Some((_, Some(_))) => Tls::Unverified,
+        Some((mode, None)) => {
+            return Err(Error::Config(format!(
+                "`sslMode={mode}` in db.url is no mode; give DISABLED, PREFERRED or REQUIRED"
+            )));
+        }
+        None if has("usessl=true") => Tls::Unverified,
+        None => Tls::Off,
+    };
+    let is_fetched = has("allowpublickeyretrieval=true");
     Ok(Endpoint {
         hides_user: false,
         address: Address::Tcp { host: host.into(), port },
         user: user.into(),
         password: password.into(),
         database: database.into(),
-        tls: if is_encrypted { Tls::Unverified } else { Tls::Off },
+        tls,
+        key: if is_fetched { ServerKey::Fetched } else { ServerKey::None },
     })
 }
 
@@ -88,7 +102,13 @@ mod tests {
         assert_eq!((found.database.as_str(), found.tls), ("ycsb", Tls::Unverified));
         let plain = endpoint("jdbc:mysql:///test", "u", "p").unwrap();
         assert_eq!(plain.address, Address::Tcp { host: "localhost".into(), port: 3306 });
-        assert_eq!(plain.tls, Tls::Off);
+        assert_eq!((plain.tls, plain.key), (Tls::Off, ServerKey::None));
+        let tls = |parameter: &str| endpoint(&format!("jdbc:mysql://db/x?{parameter}"), "u", "p");
+        assert_eq!(tls("sslMode=PREFERRED").unwrap().tls, Tls::Preferred);
+        assert_eq!(tls("sslMode=REQUIRED&useSSL=false").unwrap().tls, Tls::Unverified);
+        assert_eq!(tls("sslMode=DISABLED&useSSL=true").unwrap().tls, Tls::Off);
+        assert_eq!(tls("allowPublicKeyRetrieval=true").unwrap().key, ServerKey::Fetched);
+        assert!(tls("sslMode=REQIRED").unwrap_err().to_string().contains("is no mode"));
         for unbuilt in ["useServerPrepStmts=true", "sslMode=VERIFY_CA", "sessionVariables=a=1"] {
             let url = format!("jdbc:mysql://db/x?a=b&{unbuilt}");
             let refusal = endpoint(&url, "u", "p").unwrap_err().to_string();

@@ -1,17 +1,20 @@
 //! From the server's greeting to a session: capabilities, encryption, and proof of the password.
 //!
 //! `caching_sha2_password` proves by a scramble where the server remembers the password; where it does not, the
-//! password itself is sent over a Unix socket or TLS, else encrypted with the server's RSA key; `sha256_password`,
-//! which MySQL also feigns for users that do not exist, always does so. The scrambles and the RSA step are those of
-//! the `mysql_common` crate.
+//! password itself is sent over a Unix socket or TLS, else encrypted with the server's RSA key, which [`ServerKey`] must
+//! allow; `sha256_password`, which MySQL also feigns for users that do not exist, always does so. The scrambles and the RSA step are
+//! those of the `mysql_common` crate.
+//!
+//! Guarantees: a server can ask for a password in no other way; it ends the login within [`STEPS_MAX`] packets.
 
-use mysql_common::{crypto, scramble};
+use mysql_common::scramble;
 
+use super::key::RsaKey;
 use super::ready::Ready;
 use super::socket::Stream;
 use super::tls;
-use super::wire::{Wire, lost};
-use crate::endpoint::Endpoint;
+use super::wire::{Wire, lost, printable};
+use crate::endpoint::{Endpoint, ServerKey, Tls};
 use crate::session::SessionError;
 
 const LONG_PASSWORD: u32 = 1;
@@ -49,6 +52,9 @@ const NATIVE: &[u8] = b"mysql_native_password";
 const CACHING_SHA2: &[u8] = b"caching_sha2_password";
 const SHA256: &[u8] = b"sha256_password";
 
+/// Packets of a server between our first and its consent: a switch of the plugin, a request for the password, a key, and some to spare.
+const STEPS_MAX: usize = 8;
+
 /// The server's first packet.
 #[derive(Debug, PartialEq)]
 struct Greeting {
@@ -79,9 +85,10 @@ pub(super) async fn log_in<R: Ready>(
     if counts_matches {
         flags |= FOUND_ROWS;
     }
-    if let Some(tls) = tls {
-        if greeting.capabilities & SSL == 0 {
-            let reason = "the server does not offer TLS; omit --mysql-ssl";
+    let offered = greeting.capabilities & SSL != 0;
+    if let Some(tls) = tls.filter(|_| offered || endpoint.tls != Tls::Preferred) {
+        if !offered {
+            let reason = "the server does not offer TLS; have it offer TLS, or ask for none";
             return Err(SessionError::Encryption(reason.into()));
         }
         flags |= SSL;
@@ -187,11 +194,12 @@ async fn prove<R: Ready>(
     mut plugin: Vec<u8>,
     mut nonce: Vec<u8>,
 ) -> Result<(), SessionError> {
-    loop {
+    let mut switched = false;
+    for _ in 0..STEPS_MAX {
         let packet = wire.answer().await?.to_vec();
         match packet[0] {
             0x00 => return Ok(()),
-            0xfe => {
+            0xfe if !std::mem::replace(&mut switched, true) => {
                 let name = until_zero(&packet[1..]);
                 plugin =
                     if name.is_empty() { b"mysql_old_password".to_vec() } else { name.to_vec() };
@@ -199,7 +207,7 @@ async fn prove<R: Ready>(
                 nonce = packet.get(name.len() + 2..).unwrap_or_default().to_vec();
                 nonce.resize(20, 0);
                 if plugin == SHA256 {
-                    send_password(wire, &endpoint.password, &nonce, 1).await?;
+                    send_password(wire, endpoint, &nonce, 1).await?;
                 } else {
                     wire.begin_packet();
                     wire.put(&proof(&plugin, &endpoint.password, &nonce));
@@ -209,7 +217,7 @@ async fn prove<R: Ready>(
             // The server's cache knew the password; its consent follows.
             0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&3) => {}
             0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&4) => {
-                send_password(wire, &endpoint.password, &nonce, 2).await?;
+                send_password(wire, endpoint, &nonce, 2).await?;
             }
             _ => {
                 return Err(unspoken(
@@ -218,7 +226,11 @@ async fn prove<R: Ready>(
             }
         }
     }
+    Err(unspoken("its authentication does not come to an end"))
 }
+
+/// Longer names are nobody's plugin.
+const PLUGIN_BYTES_SHOWN: usize = 64;
 
 fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
     // The last two let the server ask the kernel who we are.
@@ -226,7 +238,7 @@ fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
     if known.contains(&plugin) {
         return Ok(());
     }
-    let name = String::from_utf8_lossy(plugin);
+    let name = printable(&plugin[..plugin.len().min(PLUGIN_BYTES_SHOWN)]);
     Err(unspoken(&format!(
         "the user authenticates with {name}; use one with caching_sha2_password"
     )))
@@ -235,29 +247,53 @@ fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
 /// Sends the password itself, under the server's key where others could read along; `ask` is what asks for the key.
 async fn send_password<R: Ready>(
     wire: &mut Wire<R>,
-    password: &str,
+    endpoint: &Endpoint,
     nonce: &[u8],
     ask: u8,
 ) -> Result<(), SessionError> {
-    let mut secret = password.as_bytes().to_vec();
+    let mut secret = endpoint.password.as_bytes().to_vec();
     secret.push(0);
-    if !wire.stream().is_private() && !password.is_empty() {
-        wire.begin_packet();
-        wire.put(&[ask]);
-        wire.send().await?;
-        let key = wire.answer().await?.get(1..).unwrap_or_default().to_vec();
-        if !key.starts_with(b"-----BEGIN PUBLIC KEY-----") {
-            return Err(lost("the server sent no public key; use --mysql-ssl"));
-        }
+    if !wire.stream().is_private() && !endpoint.password.is_empty() {
+        let key = key(wire, &endpoint.key, ask).await?;
         for (byte, mask) in secret.iter_mut().zip(nonce.iter().cycle()) {
             *byte ^= mask;
         }
-        secret = crypto::encrypt(&secret, &key);
+        let too_long =
+            || SessionError::Connect("the password is too long for the server's key".into());
+        secret = key.encrypt(&secret).ok_or_else(too_long)?;
     }
     wire.begin_packet();
     wire.put(&secret);
     wire.send().await
 }
+
+async fn key<R: Ready>(
+    wire: &mut Wire<R>,
+    allowed: &ServerKey,
+    ask: u8,
+) -> Result<RsaKey, SessionError> {
+    match allowed {
+        ServerKey::None => Err(SessionError::Encryption(NO_KEY.into())),
+        ServerKey::Known(pem) => RsaKey::of(pem.as_bytes()).ok_or_else(|| {
+            let reason = "server-public-key-path names a file without an RSA public key in PEM";
+            SessionError::Encryption(reason.into())
+        }),
+        ServerKey::Fetched => {
+            wire.begin_packet();
+            wire.put(&[ask]);
+            wire.send().await?;
+            let sent = wire.answer().await?;
+            let key = sent.get(1..).and_then(RsaKey::of);
+            key.ok_or_else(|| {
+                lost("the server sent no RSA public key; encrypt the connection with TLS")
+            })
+        }
+    }
+}
+
+/// What keeps a password from a server that nobody vouches for (MySQL's client: "Authentication requires secure connection").
+const NO_KEY: &str = "the server asks for the password itself over a connection without TLS; encrypt the connection, give the server's key \
+                      (server-public-key-path), or take whatever key is sent (get-server-public-key)";
 
 #[cfg(test)]
 mod tests {

@@ -6,7 +6,7 @@ use assay_event_loop::{Handle, Watch};
 
 use super::ClientConnect;
 use super::login;
-use super::socket::{CONNECT_TIMEOUT, Socket, Stream};
+use super::socket::{LOOP_CONNECT_TIMEOUT, Socket, Stream};
 use super::talk::Talk;
 use crate::session::{Connect, Reply, Session, SessionError, StatementId, Value};
 
@@ -24,8 +24,8 @@ impl ClientConnect {
         let login =
             login::log_in(stream, watch, &self.endpoint, self.tls.as_ref(), self.counts_matches);
         let mut wire = login.await?;
-        wire.be_logged_in(None).map_err(failed)?;
-        Ok(LoopSession { talk: Talk::over(wire) })
+        wire.be_logged_in(true).map_err(failed)?;
+        Ok(LoopSession { talk: Talk::over(wire, u64::MAX) })
     }
 }
 
@@ -35,7 +35,7 @@ impl Connect for ClientConnect {
     async fn connect_on(&self, events: &Handle) -> Result<LoopSession, SessionError> {
         // A login is done once a connection and holds a lot: it shall not make the task larger for good.
         let login = Box::pin(self.log_in_on(events));
-        let deadline = Instant::now() + CONNECT_TIMEOUT;
+        let deadline = Instant::now() + LOOP_CONNECT_TIMEOUT;
         let connected = events.until(Some(deadline), || false, login).await;
         connected.unwrap_or_else(|| {
             Err(SessionError::Connect("the server did not answer in time".into()))

@@ -7,10 +7,14 @@
 //! `talk` is the protocol, written once as futures. A [`ClientSession`] blocks, so that these never wait; a [`LoopSession`] is one of many
 //! on an event loop.
 //!
+//! Whatever a server sends, it can neither panic, fill nor outwait the client: lengths and counts are bounded before anything is
+//! allocated, kept answers have their [`Bounds`], a login takes at most [`CONNECT_TIMEOUT`](socket::CONNECT_TIMEOUT).
+//!
 //! Guarantees: executing allocates nothing once buffers have grown; an answer is read to its end before the next
 //! statement; a session that lost its connection says so on every further call.
 
 mod blocking;
+mod key;
 mod login;
 mod looped;
 mod ready;
@@ -19,7 +23,7 @@ mod talk;
 mod tls;
 mod wire;
 
-pub use blocking::ClientSession;
+pub use blocking::{Bounds, ClientSession};
 pub use looped::LoopSession;
 pub use wire::Fields;
 
@@ -52,8 +56,8 @@ impl ClientConnect {
         ClientConnect { counts_matches: true, ..self }
     }
 
-    /// The same, with blocking connections that give up, and are lost, when the server lets them wait for so long: to let them in, to
-    /// take a statement, to answer.
+    /// The same, with blocking connections that give up, and are lost, when the server takes longer than this to let them in, or for
+    /// the whole of an answer.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> ClientConnect {
         ClientConnect { patience: Some(patience), ..self }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_event_loop::{Handle, Watch};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -19,26 +19,47 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use super::tls::TlsStream;
 use crate::endpoint::Address;
 
-/// How long to try one address of a host, and how long a login may take.
-pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// The time a connection of an event loop may take, login included: thousands of them may log in at the same time.
+pub(super) const LOOP_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The time a connection that blocks may take, from looking up the host to the end of the login.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A socket that several threads may hold: one that talks, one that may end the talk.
 #[derive(Debug, Clone)]
-pub(super) enum Socket {
+pub(super) struct Socket {
+    kind: Kind,
+    /// Reads and writes through this handle fail from then on, however little they have waited: a peer that sends a byte now and then
+    /// does not hold it up. Of sockets that block.
+    pub(super) until: Option<Instant>,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
     Unix(Arc<UnixStream>),
     Tcp(Arc<TcpStream>),
 }
 
+impl From<UnixStream> for Socket {
+    fn from(stream: UnixStream) -> Socket {
+        Socket { kind: Kind::Unix(Arc::new(stream)), until: None }
+    }
+}
+
+impl From<TcpStream> for Socket {
+    fn from(stream: TcpStream) -> Socket {
+        Socket { kind: Kind::Tcp(Arc::new(stream)), until: None }
+    }
+}
+
 impl Socket {
-    pub(super) fn connect(address: &Address, patience: Duration) -> io::Result<Socket> {
+    /// A connection that is there by `until`, which limits its reads and writes too.
+    pub(super) fn connect(address: &Address, until: Instant) -> io::Result<Socket> {
         let socket = match address {
-            Address::Socket(path) => Socket::Unix(Arc::new(UnixStream::connect(path)?)),
-            Address::Tcp { host, port } => {
-                Socket::Tcp(Arc::new(connect_tcp(host, *port, patience)?))
-            }
+            Address::Socket(path) => Socket::from(connect_unix(path, until)?),
+            Address::Tcp { host, port } => Socket::from(connect_tcp(host, *port, until)?),
         };
-        socket.set_timeout(Some(patience))?;
-        Ok(socket)
+        Ok(Socket { until: Some(until), ..socket })
     }
 
     /// The same without blocking: the task at hand waits, and is polled from here on when there is something to read.
@@ -50,13 +71,13 @@ impl Socket {
             Address::Socket(path) => {
                 let socket = open_unix(path, events).await?;
                 let watch = events.watch(&socket)?;
-                Ok((Socket::Unix(Arc::new(socket.into())), watch))
+                Ok((Socket::from(UnixStream::from(socket)), watch))
             }
             Address::Tcp { host, port } => {
                 let mut error = io::Error::new(ErrorKind::NotFound, NO_ADDRESS);
                 for address in resolve(host, *port, events).await? {
                     match open_tcp(address, events).await {
-                        Ok((socket, watch)) => return Ok((Socket::Tcp(Arc::new(socket)), watch)),
+                        Ok((socket, watch)) => return Ok((Socket::from(socket), watch)),
                         Err(refusal) => error = refusal,
                     }
                 }
@@ -65,12 +86,32 @@ impl Socket {
         }
     }
 
-    /// Limits every read and write; nothing for no limit.
-    pub(super) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Socket::Unix(s) => s.set_read_timeout(timeout).and(s.set_write_timeout(timeout)),
-            Socket::Tcp(s) => s.set_read_timeout(timeout).and(s.set_write_timeout(timeout)),
+    /// Limits reads and writes from now on; nothing for no limit.
+    pub(super) fn limit(&mut self, until: Option<Instant>) -> io::Result<()> {
+        // The kernel's own limits are set before each read and write while there is one.
+        if until.is_none() && self.until.is_some() {
+            self.set_timeout(None)?;
         }
+        self.until = until;
+        Ok(())
+    }
+
+    /// Has the next read or write end with the limit.
+    #[inline]
+    fn keep_limit(&self) -> io::Result<()> {
+        let Some(until) = self.until else { return Ok(()) };
+        self.set_timeout(Some(time_left(until)?))
+    }
+
+    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match &self.kind {
+            Kind::Unix(s) => s.set_read_timeout(timeout).and(s.set_write_timeout(timeout)),
+            Kind::Tcp(s) => s.set_read_timeout(timeout).and(s.set_write_timeout(timeout)),
+        }
+    }
+
+    fn is_unix(&self) -> bool {
+        matches!(self.kind, Kind::Unix(_))
     }
 
     /// Waits until there is something to read, if that is worth a call of its own.
@@ -80,7 +121,7 @@ impl Socket {
     /// `poll` sleeps through it, because it is told what happened.
     #[inline]
     pub(super) fn wait_readable(&self) -> io::Result<()> {
-        let Socket::Unix(stream) = self else { return Ok(()) };
+        let Kind::Unix(stream) = &self.kind else { return Ok(()) };
         loop {
             match poll(&mut [PollFd::new(stream, PollFlags::IN)], None) {
                 Err(Errno::INTR) => {}
@@ -92,9 +133,9 @@ impl Socket {
     /// Ends the connection in both directions: a thread that waits for an answer wakes with an error.
     pub(super) fn cut(&self) {
         // It may be closed already, which is what was wanted.
-        let _ = match self {
-            Socket::Unix(s) => s.shutdown(Shutdown::Both),
-            Socket::Tcp(s) => s.shutdown(Shutdown::Both),
+        let _ = match &self.kind {
+            Kind::Unix(s) => s.shutdown(Shutdown::Both),
+            Kind::Tcp(s) => s.shutdown(Shutdown::Both),
         };
     }
 }
@@ -168,10 +209,33 @@ const LOOKUP_SEEN_WITHIN: Duration = Duration::from_millis(1);
 
 const NO_ADDRESS: &str = "the host has no address";
 
-fn connect_tcp(host: &str, port: u16, patience: Duration) -> io::Result<TcpStream> {
+/// The time until then; an error if there is none left.
+fn time_left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+/// A connection that blocks, made without: a server whose queue of newcomers is full would let us wait for ever.
+fn connect_unix(path: &Path, until: Instant) -> io::Result<UnixStream> {
+    let socket = open_socket(AddressFamily::UNIX)?;
+    let address = SocketAddrUnix::new(path)?;
+    loop {
+        match rustix::net::connect(&socket, &address) {
+            Ok(()) => break,
+            Err(Errno::AGAIN) => thread::sleep(QUEUE_FULL_WAIT.min(time_left(until)?)),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let stream = UnixStream::from(socket);
+    stream.set_nonblocking(false)?;
+    Ok(stream)
+}
+
+fn connect_tcp(host: &str, port: u16, until: Instant) -> io::Result<TcpStream> {
     let mut error = io::Error::new(ErrorKind::NotFound, NO_ADDRESS);
     for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, patience) {
+        match TcpStream::connect_timeout(&address, time_left(until)?) {
             Ok(stream) => {
                 stream.set_nodelay(true)?;
                 return Ok(stream);
@@ -184,9 +248,9 @@ fn connect_tcp(host: &str, port: u16, patience: Duration) -> io::Result<TcpStrea
 
 impl AsFd for Socket {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Socket::Unix(stream) => stream.as_fd(),
-            Socket::Tcp(stream) => stream.as_fd(),
+        match &self.kind {
+            Kind::Unix(stream) => stream.as_fd(),
+            Kind::Tcp(stream) => stream.as_fd(),
         }
     }
 }
@@ -194,9 +258,10 @@ impl AsFd for Socket {
 impl Read for Socket {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => (&mut &**stream).read(buffer),
-            Socket::Tcp(stream) => (&mut &**stream).read(buffer),
+        self.keep_limit()?;
+        match &self.kind {
+            Kind::Unix(stream) => (&mut &**stream).read(buffer),
+            Kind::Tcp(stream) => (&mut &**stream).read(buffer),
         }
     }
 }
@@ -204,9 +269,10 @@ impl Read for Socket {
 impl Write for Socket {
     #[inline]
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Socket::Unix(stream) => (&mut &**stream).write(bytes),
-            Socket::Tcp(stream) => (&mut &**stream).write(bytes),
+        self.keep_limit()?;
+        match &self.kind {
+            Kind::Unix(stream) => (&mut &**stream).write(bytes),
+            Kind::Tcp(stream) => (&mut &**stream).write(bytes),
         }
     }
 
@@ -236,9 +302,17 @@ impl Stream {
         }
     }
 
+    /// The handle on the socket that this stream reads and writes through.
+    pub(super) fn socket_mut(&mut self) -> &mut Socket {
+        match self {
+            Stream::Plain(socket) => socket,
+            Stream::Tls(stream) => &mut stream.sock,
+        }
+    }
+
     /// Whether a password may be sent as it is: nobody else can read along.
     pub(super) fn is_private(&self) -> bool {
-        matches!(self, Stream::Plain(Socket::Unix(_)) | Stream::Tls(_))
+        !self.is_plain() || self.socket().is_unix()
     }
 }
 

@@ -27,11 +27,25 @@ pub(super) struct Talk<R> {
     statements: Vec<Statement>,
     /// The prepared statement that was put together last; nothing if it was text.
     asked: Option<usize>,
+    /// Bytes that an answer whose rows are drained unread may have.
+    drained_max: u64,
 }
 
+/// Bytes of the longest answer to a statement of set-up work: these return a row or none.
+pub(super) const SET_UP_BYTES_MAX: u64 = 256 << 20;
+
+const TOO_LONG_TO_DRAIN: &str =
+    "the server sent more than 256 MiB in answer to a statement of set-up work";
+
 impl<R: Ready> Talk<R> {
-    pub(super) fn over(wire: Wire<R>) -> Talk<R> {
-        Talk { wire, statements: Vec::new(), asked: None }
+    /// `drained_max` is the number of bytes that an answer may have whose rows are drained.
+    pub(super) fn over(wire: Wire<R>, drained_max: u64) -> Talk<R> {
+        Talk { wire, statements: Vec::new(), asked: None, drained_max }
+    }
+
+    /// The connection, to limit what it waits for.
+    pub(super) fn wire(&mut self) -> &mut Wire<R> {
+        &mut self.wire
     }
 
     pub(super) fn interrupter(&self) -> Interrupter {
@@ -48,6 +62,7 @@ impl<R: Ready> Talk<R> {
             bytes.iter().rev().fold(0u32, |number, byte| number << 8 | u32::from(*byte))
         };
         let (id, columns, places) = (field(1, 5), field(5, 7), field(7, 9));
+        wire::check_columns(u64::from(columns))?;
         for definitions in [places, columns] {
             self.wire.skip_definitions(u64::from(definitions)).await?;
         }
@@ -111,25 +126,39 @@ impl<R: Ready> Talk<R> {
     #[inline]
     async fn drain(&mut self) -> Result<Reply, SessionError> {
         let mut answer = Answer { stage: Stage::Head, first: None };
+        let mut drained = 0;
         loop {
             match self.wire.step()? {
                 Step::Wants(count) => self.wire.receive(count).await?,
                 Step::Packet(place) => {
                     let marked = self.wire.definitions_end_marked;
-                    if let Some(reply) = answer.take(self.wire.bytes(place), marked)? {
-                        return Ok(reply);
+                    drained += place.len() as u64;
+                    match answer.take(self.wire.bytes(place), marked) {
+                        Ok(None) if drained <= self.drained_max => {}
+                        Ok(None) => return Err(self.wire.give_up(TOO_LONG_TO_DRAIN)),
+                        Ok(Some(reply)) => return Ok(reply),
+                        Err(error) => return Err(self.wire.noted(error)),
                     }
                 }
             }
         }
     }
 
+    /// Hands the rows of a statement to `take`, which may end the answer, and the connection with it, by a reason.
     pub(super) async fn each_row(
         &mut self,
         sql: &str,
-        mut take: impl FnMut(Fields<'_>),
+        take: impl FnMut(Fields<'_>) -> Result<(), String>,
     ) -> Result<(), SessionError> {
         self.put_query(sql.as_bytes());
+        let read = self.read_rows(take).await;
+        read.map_err(|error| self.wire.noted(error))
+    }
+
+    async fn read_rows(
+        &mut self,
+        mut take: impl FnMut(Fields<'_>) -> Result<(), String>,
+    ) -> Result<(), SessionError> {
         self.wire.send().await?;
         let columns = match wire::result_head(self.wire.answer().await?)? {
             Head::Done { .. } => return Ok(()),
@@ -137,7 +166,7 @@ impl<R: Ready> Talk<R> {
         };
         self.wire.skip_definitions(columns).await?;
         while let Some(row) = self.wire.row().await? {
-            take(Fields::new(row, columns as usize));
+            take(Fields::new(row, columns as usize)).map_err(|reason| wire::lost(&reason))?;
         }
         Ok(())
     }
@@ -182,7 +211,9 @@ impl Answer {
                     return Ok(self.end(Reply::Done { affected }, status));
                 }
                 Head::Columns(columns) => {
-                    self.stage = Stage::Definitions(columns + u64::from(definitions_end_marked));
+                    self.stage = Stage::Definitions(
+                        columns.saturating_add(u64::from(definitions_end_marked)),
+                    );
                 }
             },
             Stage::Definitions(left) => {

@@ -1,7 +1,8 @@
 //! Encryption of TCP connections.
 //!
-//! With a CA file the server's certificate must chain to it; as with MySQL's `VERIFY_CA` its name is not compared,
-//! because the certificates that MySQL makes for itself bear none. Without, any certificate is taken.
+//! The modes are MySQL's. `VERIFY_CA`: the server's certificate must chain to one of a file's; its name is not compared,
+//! because the certificates that MySQL makes for itself bear none. `VERIFY_IDENTITY`: it must bear the host's name too, as a subject
+//! alternative name. `PREFERRED` and `REQUIRED`: any certificate is taken.
 
 use std::io;
 use std::sync::Arc;
@@ -34,10 +35,13 @@ impl Config {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let chain = match &endpoint.tls {
             Tls::Off => return Ok(None),
-            Tls::Unverified => None,
-            Tls::Verified { ca } => Some(chain_verifier(ca, &provider)?),
+            Tls::Preferred | Tls::Unverified => None,
+            Tls::Verified { ca } | Tls::VerifiedIdentity { ca } => {
+                Some(chain_verifier(ca, &provider)?)
+            }
         };
-        let verifier = Arc::new(Verifier { chain, provider: Arc::clone(&provider) });
+        let any_name = !matches!(endpoint.tls, Tls::VerifiedIdentity { .. });
+        let verifier = Arc::new(Verifier { chain, any_name, provider: Arc::clone(&provider) });
         let client = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?
@@ -69,8 +73,13 @@ pub(super) fn with_remedy(tls: &Tls, reason: &str) -> String {
              keeps it as ca.pem in its data directory), or --mysql-ssl alone to accept any certificate",
             ca.display()
         ),
-        Tls::Off | Tls::Unverified => {
-            format!("{reason}; see the server's tls_version and log, or omit --mysql-ssl")
+        Tls::VerifiedIdentity { ca } => format!(
+            "the server's certificate is not valid for its name and {} ({reason}); give the CA that signed it and the host name \
+             that it bears as a subject alternative name, or VERIFY_CA to leave out the name",
+            ca.display()
+        ),
+        Tls::Off | Tls::Preferred | Tls::Unverified => {
+            format!("{reason}; see the server's tls_version and log, or ask for no TLS")
         }
     }
 }
@@ -99,6 +108,7 @@ fn chain_verifier(
 #[derive(Debug)]
 struct Verifier {
     chain: Option<Arc<WebPkiServerVerifier>>,
+    any_name: bool,
     provider: Arc<CryptoProvider>,
 }
 
@@ -114,7 +124,9 @@ impl ServerCertVerifier for Verifier {
         use CertificateError::{NotValidForName, NotValidForNameContext};
         let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
         match chain.verify_server_cert(certificate, intermediates, name, ocsp, now) {
-            Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+            Err(Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. }))
+                if self.any_name =>
+            {
                 Ok(ServerCertVerified::assertion())
             }
             verdict => verdict,

@@ -7,7 +7,7 @@ use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
 use std::ops::Range;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::Instant;
 
 use super::ready::Ready;
 use super::socket::Stream;
@@ -19,6 +19,12 @@ const HEADER: usize = 4;
 pub(super) const PAYLOAD_MAX: usize = 0xff_ffff;
 /// Room for what arrives at once.
 const BUFFER_BYTES: usize = 16 * 1024;
+/// The longest packet before the login is done: greetings, keys and refusals are shorter than a kilobyte.
+const LOGIN_PAYLOAD_MAX: usize = 64 * 1024;
+/// The most columns of a result (MySQL reference manual, "Limits on Table Column Count").
+const COLUMNS_MAX: u64 = 4096;
+/// The longest message of an error (`MYSQL_ERRMSG_SIZE` in MySQL's `mysql_com.h`), in bytes.
+const MESSAGE_BYTES_MAX: usize = 512;
 
 /// A stream of packets.
 pub(super) struct Wire<R> {
@@ -75,11 +81,33 @@ impl<R: Ready> Wire<R> {
         &self.stream
     }
 
-    /// From here on a socket that blocks may do so for so long; without a limit, as long as it takes.
-    pub(super) fn be_logged_in(&mut self, patience: Option<Duration>) -> std::io::Result<()> {
+    /// From here on packets may be long. With `patient`, a socket that blocks waits as long as it takes; else see [`Wire::limit`].
+    pub(super) fn be_logged_in(&mut self, patient: bool) -> std::io::Result<()> {
         self.logged_in = true;
-        self.patient = patience.is_none();
-        if R::BLOCKS { self.stream.socket().set_timeout(patience) } else { Ok(()) }
+        self.patient = patient;
+        if R::BLOCKS && patient { self.limit(None) } else { Ok(()) }
+    }
+
+    /// Limits reads and writes of a socket that blocks from now on.
+    pub(super) fn limit(&mut self, until: Option<Instant>) -> std::io::Result<()> {
+        self.patient = until.is_none();
+        self.stream.socket_mut().limit(until)
+    }
+
+    pub(super) fn is_patient(&self) -> bool {
+        self.patient
+    }
+
+    /// An error of which the connection is lost is one for good: what follows it on the wire is no answer to anything.
+    pub(super) fn noted(&mut self, error: SessionError) -> SessionError {
+        self.lost |= matches!(error, SessionError::Lost { .. });
+        error
+    }
+
+    /// Nothing is read any more, as the answer was not what it may be.
+    pub(super) fn give_up(&mut self, reason: &str) -> SessionError {
+        self.lost = true;
+        lost(reason)
     }
 
     /// The same packets over another stream, such as the encrypted one over this.
@@ -223,11 +251,19 @@ impl<R: Ready> Wire<R> {
         };
         let length = usize::from(a) | usize::from(b) << 8 | usize::from(c) << 16;
         if length == PAYLOAD_MAX {
-            self.lost = true;
-            return Err(lost("the server sent a packet of 16 MiB, longer than any row of a load"));
+            return Err(
+                self.give_up("the server sent a packet of 16 MiB, longer than any row of a load")
+            );
+        }
+        if !self.logged_in && length > LOGIN_PAYLOAD_MAX {
+            return Err(self.give_up("the server does not speak the MySQL protocol"));
         }
         if unread.len() < HEADER + length {
             return Ok(Step::Wants(HEADER + length));
+        }
+        // A server that ends a connection of itself has not seen what was sent last: errors may be out of order, as for its own clients.
+        if sequence != self.sequence && unread.get(HEADER) != Some(&0xff) {
+            return Err(self.give_up("the server's packets are out of order"));
         }
         self.sequence = sequence.wrapping_add(1);
         let start = self.unread.start + HEADER;
@@ -258,17 +294,18 @@ impl<R: Ready> Wire<R> {
         Ok(packet)
     }
 
-    /// Takes in what arrives next, with space for `count` bytes that lie unread.
+    /// Takes in what arrives next of `count` bytes that are to lie unread.
     #[inline]
     pub(super) async fn receive(&mut self, count: usize) -> Result<(), SessionError> {
         if self.unread.is_empty() {
             self.unread = 0..0;
-        } else if self.unread.start + count > self.arrived.len() {
+        } else if self.unread.start > 0 && self.unread.start + count > self.arrived.len() {
             self.arrived.copy_within(self.unread.clone(), 0);
             self.unread = 0..self.unread.len();
         }
-        if self.arrived.len() < count {
-            self.arrived.resize(count, 0);
+        // No more is allocated than twice what has come: the length of a packet is the server's word.
+        if self.unread.end == self.arrived.len() {
+            self.arrived.resize(count.min(2 * self.arrived.len()), 0);
         }
         poll_fn(|_| self.poll_receive()).await
     }
@@ -311,7 +348,7 @@ impl<R: Ready> Wire<R> {
     /// Walks over so many column or parameter definitions.
     pub(super) async fn skip_definitions(&mut self, count: u64) -> Result<(), SessionError> {
         let marks = u64::from(count > 0 && self.definitions_end_marked);
-        for _ in 0..count + marks {
+        for _ in 0..count.saturating_add(marks) {
             self.answer().await?;
         }
         Ok(())
@@ -372,8 +409,19 @@ pub(super) fn result_head(packet: &[u8]) -> Result<Head, SessionError> {
         _ => {
             let (columns, _) =
                 counted_number(packet).ok_or_else(|| lost("the server sent a broken packet"))?;
+            check_columns(columns)?;
             Ok(Head::Columns(columns))
         }
+    }
+}
+
+/// A result has columns, and no more than servers make.
+pub(super) fn check_columns(columns: u64) -> Result<(), SessionError> {
+    match columns {
+        0..=COLUMNS_MAX => Ok(()),
+        _ => Err(lost(&format!(
+            "the server announced {columns} columns, and a result has at most {COLUMNS_MAX}"
+        ))),
     }
 }
 
@@ -409,7 +457,10 @@ impl<'a> Fields<'a> {
             self.rest = self.rest.get(1..).unwrap_or_default();
             return None;
         };
-        let (field, after) = after.split_at_checked(length as usize)?;
+        let Some((field, after)) = after.split_at_checked(usize::try_from(length).ok()?) else {
+            self.rest = &[];
+            return None;
+        };
         self.rest = after;
         Some(field)
     }
@@ -432,8 +483,14 @@ pub(super) fn server_error(packet: &[u8]) -> SessionError {
         Some((b'#', rest)) => rest.split_at_checked(5).unwrap_or((b"HY000", rest)),
         _ => (&b"HY000"[..], rest),
     };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    SessionError::Server { code, state: text(state), message: text(message) }
+    let message = &message[..message.len().min(MESSAGE_BYTES_MAX)];
+    SessionError::Server { code, state: printable(state), message: printable(message) }
+}
+
+/// Words of the server that go into a message of one line: nothing in them moves a cursor or begins a line.
+pub(super) fn printable(bytes: &[u8]) -> String {
+    let shown = |one: char| if one.is_control() { '\u{fffd}' } else { one };
+    String::from_utf8_lossy(bytes).chars().map(shown).collect()
 }
 
 pub(super) fn lost(message: &str) -> SessionError {

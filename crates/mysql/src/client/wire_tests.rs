@@ -1,7 +1,6 @@
 //! Packets through a real socket that takes and gives them in pieces, blocking and on an event loop.
 
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
 use std::thread;
 
 use assay_event_loop::{Handle, at_once, block_on};
@@ -10,10 +9,13 @@ use super::super::ready::Blocks;
 use super::super::socket::Socket;
 use super::*;
 
-const ANSWER: &[u8] = b"\x05\0\0\x01hello";
+/// The answer after so many packets, which its own number follows.
+fn answer(packets: u8) -> Vec<u8> {
+    [&[5, 0, 0, packets][..], b"hello"].concat()
+}
 
 fn wire<R: Ready>(socket: UnixStream, ready: R) -> Wire<R> {
-    Wire::new(Stream::Plain(Socket::Unix(Arc::new(socket))), ready)
+    Wire::new(Stream::Plain(Socket::from(socket)), ready)
 }
 
 /// Sends so many bytes as one packet, and gives the answer's.
@@ -28,8 +30,9 @@ async fn exchange<R: Ready>(mut wire: Wire<R>, payload: usize) -> Vec<u8> {
 fn peer(mut socket: UnixStream, count: usize) -> Vec<u8> {
     let mut taken = vec![0; count];
     socket.read_exact(&mut taken).unwrap();
-    for byte in ANSWER {
-        socket.write_all(&[*byte]).unwrap();
+    let packets = 1 + count / (PAYLOAD_MAX + HEADER);
+    for byte in answer(packets as u8) {
+        socket.write_all(&[byte]).unwrap();
         thread::yield_now();
     }
     taken
@@ -86,4 +89,55 @@ fn a_peer_that_goes_is_a_lost_connection_on_a_loop_too() {
     let (closed, sent) = lost.unwrap();
     assert!(matches!(closed, Err(SessionError::Lost { .. })), "{closed:?}");
     assert!(matches!(sent, Err(SessionError::Lost { .. })), "it says so on every further call");
+}
+
+#[test]
+fn a_packet_out_of_order_ends_the_connection_unless_it_is_an_error() {
+    let answered = |packet: Vec<u8>| {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        far.write_all(&packet).unwrap();
+        let mut wire = wire(near, Blocks);
+        wire.begin(1);
+        at_once(wire.send()).unwrap();
+        let first = at_once(wire.packet()).map(<[u8]>::len);
+        (first, at_once(wire.send()))
+    };
+    assert_eq!(answered(answer(1)), (Ok(5), Ok(())));
+    for wrong in [0, 2, 255] {
+        let (Err(error), Err(_)) = answered(answer(wrong)) else { panic!("{wrong} was taken") };
+        assert!(error.to_string().contains("out of order"), "{error}");
+    }
+    // The server may say why it goes before it has seen the statement.
+    assert_eq!(answered(b"\x03\0\0\0\xff\x05\x04".to_vec()).0, Ok(3));
+}
+
+#[test]
+fn what_a_packet_declares_is_not_allocated_before_it_has_come() {
+    let (near, mut far) = UnixStream::pair().unwrap();
+    let mut wire = wire(near, Blocks);
+    wire.be_logged_in(true).unwrap();
+    far.write_all(&[0xfe, 0xff, 0xff, 0]).unwrap();
+    far.write_all(&[7; 1000]).unwrap();
+    drop(far);
+    assert!(at_once(wire.packet()).is_err());
+    assert!(wire.arrived.len() <= 2 * BUFFER_BYTES, "{} bytes", wire.arrived.len());
+}
+
+#[test]
+fn a_peer_that_sends_a_byte_now_and_then_is_not_waited_for_longer() {
+    let (near, mut far) = UnixStream::pair().unwrap();
+    let mut wire = wire(near, Blocks);
+    wire.be_logged_in(true).unwrap();
+    let until = Instant::now() + std::time::Duration::from_millis(300);
+    wire.limit(Some(until)).unwrap();
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let drip = thread::spawn(move || {
+        let tick = std::time::Duration::from_millis(50);
+        while far.write_all(&[1]).is_ok() && stopped.recv_timeout(tick).is_err() {}
+    });
+    let error = at_once(wire.packet()).unwrap_err();
+    stop.send(()).unwrap();
+    drip.join().unwrap();
+    assert!(error.to_string().contains("did not answer in time"), "{error}");
+    assert!(until.elapsed() < std::time::Duration::from_secs(5));
 }

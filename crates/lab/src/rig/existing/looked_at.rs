@@ -1,5 +1,7 @@
 //! Everything that can be refused of somebody else's server before anything is made there.
 
+use std::time::Duration;
+
 use anyhow::{Result, anyhow, bail, ensure};
 use assay_base::Size;
 use assay_mysql::account::Account;
@@ -12,6 +14,9 @@ use assay_plan::EndpointSpec;
 
 /// Every user may use it, and nobody's data are in it.
 const EVERYBODYS: &str = "information_schema";
+
+/// The time that a server may take to let us in, and to answer.
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// The table that rights are tried on.
 const TRIED: &str = "assay_try";
@@ -43,14 +48,14 @@ pub fn check(spec: &EndpointSpec, settings: &Settings) -> Result<()> {
     }
 }
 
-/// A connection for set-up work.
+/// A connection for questions and small statements: a server that takes longer over one than [`PATIENCE`] is of no use.
 ///
 /// # Errors
 /// One line without a user's name: it cannot be reached, or refuses us.
 pub(super) fn open(account: &Account) -> Result<ClientSession> {
     let address = &account.address;
-    let connected =
-        ClientConnect::new(&account.endpoint(EVERYBODYS)?).and_then(|one| one.connect());
+    let connected = ClientConnect::new(&account.endpoint(EVERYBODYS)?)
+        .and_then(|one| one.with_patience(PATIENCE).connect());
     connected.map_err(|error| match error {
         SessionError::Server { code, .. } if NO_LOGIN.contains(&code) => anyhow!(
             "{address} refuses the login; check user and password, and which hosts that user may connect from"

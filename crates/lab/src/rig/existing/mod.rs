@@ -17,6 +17,7 @@ use anyhow::{Context, Result, bail};
 use assay_load::{Endpoint, PrepareOptions, PrepareProgress, Schema};
 use assay_mysql::ClientSession;
 use assay_mysql::account::Account;
+use assay_mysql::cutting::cut_by;
 use assay_ports::child::{describe, spawn};
 use assay_ports::program::first_lines;
 use assay_system::database;
@@ -128,7 +129,7 @@ impl Existing {
         Ok(self.account.endpoint(&self.spec.database)?)
     }
 
-    /// A connection for set-up work.
+    /// A connection for questions and small statements.
     ///
     /// # Errors
     /// One line: it cannot be reached, or refuses us.
@@ -156,8 +157,16 @@ impl Existing {
     }
 
     fn load(&self, loading: &Loading<'_>, progress: &dyn LoadProgress) -> Result<()> {
-        database::empty(&mut self.open()?, &self.spec.database, &self.mark)?;
         let Loading { schema, threads, seed, interrupt, .. } = *loading;
+        let emptied = cut_by(interrupt.flag(), |cutting| {
+            let mut session = self.open()?;
+            cutting.watch(&session);
+            // Dropping large tables takes long.
+            session.set_patience(None);
+            database::empty(&mut session, &self.spec.database, &self.mark)
+        });
+        interrupt.check()?;
+        emptied??;
         let options = PrepareOptions { threads, seed, ..PrepareOptions::default() };
         let show = |state: &PrepareProgress| progress.loading(state);
         assay_load::prepare(&self.endpoint()?, schema, &options, &show, interrupt.flag())

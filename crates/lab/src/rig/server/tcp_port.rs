@@ -6,9 +6,13 @@
 use std::fmt;
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use assay_mysql::{Address, Endpoint, Tls};
+use assay_mysql::{Address, Endpoint, ServerKey, Tls};
+
+/// File of the key for passwords in a data directory (MySQL reference manual, `caching_sha2_password_public_key_path`).
+const PUBLIC_KEY: &str = "public_key.pem";
 
 const LOOPBACK: &str = "127.0.0.1";
 
@@ -48,15 +52,18 @@ impl TcpPort {
         Ok(TcpPort { host: host.into(), number, password: password()? })
     }
 
-    /// How to connect to a database over it.
+    /// How to connect to a database over it; `datadir` is the server's, where MySQL keeps the key for passwords.
     #[must_use]
-    pub fn endpoint(&self, database: &str) -> Endpoint {
+    pub fn endpoint(&self, database: &str, datadir: &Path) -> Endpoint {
+        let key = std::fs::read_to_string(datadir.join(PUBLIC_KEY)).map(ServerKey::Known);
         Endpoint {
             address: Address::Tcp { host: self.host.clone(), port: self.number },
             user: TcpPort::USER.into(),
             password: self.password.clone(),
             database: database.into(),
             tls: Tls::Off,
+            // MariaDB has none, and needs none.
+            key: key.unwrap_or_default(),
             hides_user: false,
         }
     }
@@ -121,6 +128,8 @@ mod tests {
         }
         assert_eq!(own.password.len(), 32);
         assert_ne!(own.password, TcpPort::for_others("127.0.0.2").unwrap().password);
-        assert!(!format!("{own:?} {:?}", own.endpoint("x")).contains(&own.password));
+        assert!(
+            !format!("{own:?} {:?}", own.endpoint("x", Path::new("/"))).contains(&own.password)
+        );
     }
 }

@@ -1,0 +1,111 @@
+//! Set-up work that waits for a server as long as it takes, and ends when the user wants it to.
+//!
+//! Guarantee: [`GRACE`] after the flag is set, every connection that was handed to a [`Cutting`] is cut, and so is each that is handed
+//! to it later: threads that wait for an answer wake with an error. Until then statements in hand may end in order.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::client::ClientSession;
+use crate::session::Interrupter;
+
+/// The time that statements in hand have to end by themselves.
+pub const GRACE: Duration = Duration::from_secs(2);
+
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Connections to cut when the user wants an end.
+pub struct Cutting<'a> {
+    stop: &'a AtomicBool,
+    open: Mutex<Vec<Interrupter>>,
+}
+
+impl Cutting<'_> {
+    /// Has the connection cut when the flag is set; it is kept in mind as long as the work lasts.
+    pub fn watch(&self, session: &ClientSession) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.push(session.interrupter());
+    }
+
+    /// Whether an end is wanted.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    fn cut(&self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.drain(..).for_each(|one| one.cut());
+    }
+}
+
+/// Does `work`, whose connections are cut when `stop` is set.
+///
+/// # Errors
+/// No thread can be started that watches the flag.
+pub fn cut_by<T>(stop: &AtomicBool, work: impl FnOnce(&Cutting<'_>) -> T) -> std::io::Result<T> {
+    let cutting = Cutting { stop, open: Mutex::default() };
+    thread::scope(|scope| {
+        let (done, ended) = channel::<()>();
+        let watch = || {
+            let ended = ended;
+            let mut since = None;
+            while ended.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if cutting.is_set() && since.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                    cutting.cut();
+                }
+            }
+        };
+        thread::Builder::new().name("stop watch".into()).spawn_scoped(scope, watch)?;
+        let worked = work(&cutting);
+        drop(done);
+        Ok(worked)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+    use crate::endpoint::Endpoint;
+
+    /// A greeting of the protocol's version 10 without TLS, for an empty password.
+    const GREETING: &[u8] = b"\x40\0\0\0\x0a8.0.0\0\x01\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\x08\0\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_x\0";
+
+    #[test]
+    fn a_statement_that_is_not_answered_ends_with_the_wish_to_stop() {
+        let directory = std::env::temp_dir().join(format!("assay-cutting-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        let path = directory.join("s");
+        let listener = UnixListener::bind(&path).unwrap();
+        let stop = AtomicBool::new(false);
+        let error = thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut server, _) = listener.accept().unwrap();
+                let mut greeting = GREETING.to_vec();
+                greeting[0] = (greeting.len() - 4) as u8;
+                server.write_all(&greeting).unwrap();
+                let mut taken = [0; 1000];
+                assert!(server.read(&mut taken).unwrap() > 0);
+                server.write_all(b"\x07\0\0\x02\0\0\0\x02\0\0\0").unwrap();
+                assert!(server.read(&mut taken).unwrap() > 0);
+                stop.store(true, Ordering::SeqCst);
+                // Nothing is answered; the client goes.
+                assert_eq!(server.read(&mut taken).unwrap_or(0), 0);
+            });
+            let waited = cut_by(&stop, |cutting| {
+                let mut session = ClientSession::open(&Endpoint::root_over(&path, "")).unwrap();
+                cutting.watch(&session);
+                session.query(b"ALTER TABLE t ADD KEY (k)")
+            });
+            waited.unwrap().unwrap_err()
+        });
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert!(error.to_string().contains("the server closed the connection"), "{error}");
+    }
+}
