@@ -265,8 +265,7 @@ fn key(given: &Given) -> Result<ServerKey> {
 /// What is to be known of how much `--mysql-ssl` protects.
 fn unverified(endpoint: &Endpoint) -> Option<&'static str> {
     (endpoint.tls == Tls::Unverified).then_some(
-        "the connection is encrypted, but any certificate is taken: whoever sits between reads the password; \
-         give --mysql-ssl-ca to check the server's",
+        "WARNING: the server's certificate is not checked; give --mysql-ssl-ca FILE to check it",
     )
 }
 

@@ -164,6 +164,9 @@ impl ClientSession {
         let mut rows = Vec::new();
         let mut bytes = 0;
         let keep = |row: Fields<'_>| {
+            if !row.is_whole() {
+                return Err("the server sent a broken row".into());
+            }
             bytes += ROW_BYTES + row.clone().map(|field| held(field)).sum::<usize>();
             if rows.len() == bounds.rows || bytes > bounds.bytes {
                 return Err(too_large(bounds));

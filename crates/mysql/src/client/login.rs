@@ -94,19 +94,15 @@ pub(super) async fn log_in<R: Ready>(
         flags |= SSL;
         begin_response(&mut wire, flags);
         wire.send().await?;
-        wire = wire.over(|stream| {
+        wire = wire.over(&endpoint.tls, |stream| {
             let encrypted = tls.wrap(stream.socket().clone()).map_err(SessionError::Encryption)?;
             Ok(Stream::Tls(Box::new(encrypted)))
         })?;
     }
     wire.definitions_end_marked = flags & DEPRECATE_EOF == 0;
     let plugin = if greeting.plugin == CACHING_SHA2 { CACHING_SHA2 } else { NATIVE };
-    respond(&mut wire, flags, endpoint, plugin, &greeting.nonce)
-        .await
-        .map_err(|error| in_handshake(error, endpoint))?;
-    prove(&mut wire, endpoint, plugin.to_vec(), greeting.nonce)
-        .await
-        .map_err(|error| in_handshake(error, endpoint))?;
+    respond(&mut wire, flags, endpoint, plugin, &greeting.nonce).await.map_err(in_handshake)?;
+    prove(&mut wire, endpoint, plugin.to_vec(), greeting.nonce).await.map_err(in_handshake)?;
     Ok(wire)
 }
 
@@ -115,11 +111,8 @@ fn unspoken(what: &str) -> SessionError {
 }
 
 /// A connection that breaks before the login is done never came to be.
-fn in_handshake(error: SessionError, endpoint: &Endpoint) -> SessionError {
+fn in_handshake(error: SessionError) -> SessionError {
     match error {
-        SessionError::Encryption(reason) => {
-            SessionError::Encryption(tls::with_remedy(&endpoint.tls, &reason))
-        }
         SessionError::Lost { message, .. } => SessionError::Connect(message),
         other => other,
     }

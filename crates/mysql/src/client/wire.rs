@@ -12,6 +12,7 @@ use std::time::Instant;
 use super::ready::Ready;
 use super::socket::Stream;
 use super::tls;
+use crate::endpoint::Tls;
 use crate::session::{Interrupter, LOST_IN_QUERY, SessionError};
 
 const HEADER: usize = 4;
@@ -42,6 +43,8 @@ pub(super) struct Wire<R> {
     pub(super) definitions_end_marked: bool,
     lost: bool,
     logged_in: bool,
+    /// The encryption of the stream.
+    tls: Tls,
     /// Whether blocking has no limit of time any more.
     patient: bool,
 }
@@ -73,6 +76,7 @@ impl<R: Ready> Wire<R> {
             definitions_end_marked: true,
             lost: false,
             logged_in: false,
+            tls: Tls::Off,
             patient: false,
         }
     }
@@ -113,9 +117,10 @@ impl<R: Ready> Wire<R> {
     /// The same packets over another stream, such as the encrypted one over this.
     pub(super) fn over(
         self,
+        tls: &Tls,
         change: impl FnOnce(Stream) -> Result<Stream, SessionError>,
     ) -> Result<Wire<R>, SessionError> {
-        Ok(Wire { stream: change(self.stream)?, ..self })
+        Ok(Wire { stream: change(self.stream)?, tls: tls.clone(), ..self })
     }
 
     pub(super) fn interrupter(&self) -> Interrupter {
@@ -232,7 +237,7 @@ impl<R: Ready> Wire<R> {
         self.lost = true;
         // Later on it is a connection lost like any other.
         if let Some(reason) = tls::trouble(error).filter(|_| !self.logged_in) {
-            return SessionError::Encryption(reason);
+            return SessionError::Encryption(tls::with_remedy(&self.tls, &reason));
         }
         match error.kind() {
             ErrorKind::WouldBlock | ErrorKind::TimedOut => {
@@ -448,6 +453,23 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// Whether the row holds its fields and nothing else.
+    pub(super) fn is_whole(&self) -> bool {
+        let mut rest = self.rest;
+        for _ in 0..self.columns {
+            let after = match counted_number(rest) {
+                Some((length, after)) => {
+                    usize::try_from(length).ok().and_then(|length| after.get(length..))
+                }
+                None if rest.first() == Some(&0xfb) => rest.get(1..),
+                None => None,
+            };
+            let Some(after) = after else { return false };
+            rest = after;
+        }
+        rest.is_empty()
+    }
+
     pub(super) fn new(row: &'a [u8], columns: usize) -> Fields<'a> {
         Fields { rest: row, columns }
     }
@@ -522,6 +544,15 @@ mod tests {
         let fields = |row, columns| Fields::new(row, columns).collect::<Vec<_>>();
         assert_eq!(fields(&[2, b'a', b'b', 0xfb, 0], 3), [Some(&b"ab"[..]), None, Some(&[])]);
         assert_eq!(fields(&[5, b'a'], 1), [None]);
+        let past_end = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, b'a'];
+        assert_eq!(fields(&past_end, 2), [None, None]);
+        let is_whole = |row, columns| Fields::new(row, columns).is_whole();
+        assert!(is_whole(&[2, b'a', b'b', 0xfb, 0], 3) && is_whole(&[], 0));
+        for (row, columns) in
+            [(&[5, b'a'][..], 1), (&past_end, 1), (&[0], 2), (&[0, 0], 1), (&[0xfc], 1)]
+        {
+            assert!(!is_whole(row, columns), "{row:?}");
+        }
         let error = server_error(b"\xff\xbd\x04#40001Deadlock found");
         let expected = SessionError::Server {
             code: 1213,

@@ -1,0 +1,184 @@
+//! Servers that mean harm, or are broken, in front of every command that connects to a server: one clear line within ten seconds and
+//! 256 MiB, and nothing left behind.
+
+mod server;
+
+use std::io::Read;
+use std::process::Stdio;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::common::World;
+use server::{Behaviour, listen};
+
+/// How soon a command has given up.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Memory that a command may ever hold, in KiB.
+const MEMORY_KIB_MAX: u64 = 256 << 10;
+
+/// The longest line that is still read.
+const LINE_BYTES_MAX: usize = 1200;
+
+/// Commands at a time: most of them wait.
+const AT_A_TIME: usize = 5;
+
+const PASSWORD: &str = "pw-51ab-hostile";
+
+/// A way to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Audit,
+    LoadRun,
+    LoadPrepare,
+    Ycsb,
+    Study,
+}
+
+const WAYS: [Way; 5] = [Way::Audit, Way::LoadRun, Way::LoadPrepare, Way::Ycsb, Way::Study];
+
+impl Way {
+    fn words(self, world: &World, port: u16, behaviour: Behaviour) -> Vec<String> {
+        let is_encrypted = matches!(behaviour, Behaviour::TlsGarbage | Behaviour::TlsMute);
+        let load = |command: &str| {
+            let tls = if is_encrypted { "--mysql-ssl" } else { "--mysql-get-server-public-key" };
+            format!(
+                "load oltp_read_only --mysql-host=127.0.0.1 --mysql-port={port} --mysql-user=u {tls} {command}"
+            )
+        };
+        let line = match self {
+            Way::Audit => format!("audit . --server 127.0.0.1:{port} --user u"),
+            Way::LoadRun => load("run"),
+            Way::LoadPrepare => load("prepare"),
+            Way::Ycsb => {
+                let more =
+                    if is_encrypted { "sslMode=REQUIRED" } else { "allowPublicKeyRetrieval=true" };
+                format!(
+                    "load ycsb run jdbc -P workloada -p db.url=jdbc:mysql://127.0.0.1:{port}/ycsb?{more} -p db.user=u -p db.passwd={PASSWORD}"
+                )
+            }
+            Way::Study => {
+                world.write(
+                    "my.cnf",
+                    &format!(
+                        "[client]\nhost=127.0.0.1\nport={port}\nuser=u\npassword={PASSWORD}\nget-server-public-key\n"
+                    ),
+                );
+                world.write(
+                    "plan.toml",
+                    "title = \"t\"\nnoise_floor = false\nextra_runs = 0\nrepeats = 1\nthreads = [1]\nseconds = 1\n\
+                     data.table_size = 100\n[rig]\nkind = \"endpoint\"\nendpoint = { option_file = \"my.cnf\" }\n\
+                     [workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.theirs]\n",
+                );
+                "run plan.toml --out study".into()
+            }
+        };
+        line.split(' ').map(str::to_owned).collect()
+    }
+}
+
+/// How a command ended.
+struct Ended {
+    code: Option<i32>,
+    said: String,
+    took: Duration,
+    memory_kib: u64,
+}
+
+fn run(world: &World, words: &[String]) -> Ended {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut command = world.command(&words);
+    command.env("MYSQL_PWD", PASSWORD).stdout(Stdio::null()).stderr(Stdio::piped());
+    let began = Instant::now();
+    let mut child = command.spawn().unwrap();
+    let mut stderr = child.stderr.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        stderr.read_to_end(&mut said).unwrap();
+        String::from_utf8_lossy(&said).into_owned()
+    });
+    // The most that it ever held, which the kernel keeps for as long as it lives.
+    let mut memory_kib = 0;
+    let status = loop {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+        let most = status
+            .unwrap_or_default()
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse().ok());
+        memory_kib = memory_kib.max(most.unwrap_or(0));
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if began.elapsed() > 2 * LIMIT {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let took = began.elapsed();
+    Ended { code: status.code(), said: reader.join().unwrap(), took, memory_kib }
+}
+
+/// What is wrong with how a command ended; nothing where all is well.
+fn wrong(world: &World, ended: &Ended) -> Option<String> {
+    let last = ended.said.lines().last().unwrap_or_default();
+    let has_controls = ended.said.chars().any(|one| one.is_control() && one != '\n');
+    let left = world.listing().into_iter().find(|name| name == "study");
+    let ledgers = std::fs::read_dir(world.path("state/ledgers")).into_iter().flatten().count();
+    if ended.code != Some(2) {
+        Some(format!("exit code {:?}", ended.code))
+    } else if ended.took > LIMIT {
+        Some(format!("took {:?}", ended.took))
+    } else if ended.memory_kib > MEMORY_KIB_MAX {
+        Some(format!("held {} KiB", ended.memory_kib))
+    } else if has_controls || ended.said.contains(PASSWORD) || ended.said.contains("panicked") {
+        Some("said what it must not".into())
+    } else if !last.starts_with("assay: ") || last.len() > LINE_BYTES_MAX {
+        Some("no clear line".into())
+    } else if left.is_some() || ledgers > 0 {
+        Some(format!("left {left:?} and {ledgers} ledgers"))
+    } else {
+        None
+    }
+}
+
+#[test]
+fn whatever_a_server_does_a_command_ends_in_a_clear_line() {
+    let cases = Behaviour::ALL.into_iter().flat_map(|one| WAYS.map(|way| (one, way)));
+    let cases = Mutex::new(cases);
+    let failures = Mutex::new(Vec::new());
+    let most = Mutex::new((Duration::ZERO, 0u64));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(|| {
+                while let Some((behaviour, way)) = {
+                    let next = cases.lock().unwrap().next();
+                    next
+                } {
+                    let world = World::new();
+                    let words = way.words(&world, listen(behaviour), behaviour);
+                    let ended = run(&world, &words);
+                    println!(
+                        "{behaviour:?} {way:?}: {:.1} s, {} MiB: {}",
+                        ended.took.as_secs_f64(),
+                        ended.memory_kib >> 10,
+                        ended.said.trim()
+                    );
+                    let mut most = most.lock().unwrap();
+                    *most = (most.0.max(ended.took), most.1.max(ended.memory_kib));
+                    if let Some(wrong) = wrong(&world, &ended) {
+                        failures
+                            .lock()
+                            .unwrap()
+                            .push(format!("{behaviour:?} {way:?}: {wrong}: {}", ended.said));
+                    }
+                }
+            });
+        }
+    });
+    let (took, memory_kib) = most.into_inner().unwrap();
+    // Some end before they are looked at, and not all.
+    assert!(memory_kib > 0);
+    println!("longest {:.1} s, most {} MiB", took.as_secs_f64(), memory_kib >> 10);
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
