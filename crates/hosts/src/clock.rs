@@ -13,6 +13,9 @@ use crate::failure::Reason;
 /// How uncertain a comparison may be, in ms, for seconds of two hosts to be put side by side: a twentieth of a second's length.
 pub const UNCERTAINTY_MS_MAX: f64 = 50.0;
 
+/// How far two clocks can be apart, in ms: a hundred years.
+const OFFSET_MS_MAX: f64 = 3.2e12;
+
 /// How far a clock may move against ours while a load runs, in ms, beyond what the comparisons left uncertain.
 const MOVE_MS_MAX: f64 = 20.0;
 
@@ -68,6 +71,11 @@ impl ClockOffset {
         })
     }
 
+    /// Whether clocks can be that far apart: one that was never set shows 1970.
+    pub(crate) fn is_plausible(self) -> bool {
+        self.offset_ms.abs() <= OFFSET_MS_MAX && self.round_trip_ms <= OFFSET_MS_MAX
+    }
+
     /// Whether seconds of both can be put side by side.
     ///
     /// # Errors
@@ -102,7 +110,7 @@ impl ClockOffset {
     /// What our clock shows when its shows `theirs_ns`.
     #[must_use]
     pub fn ours_ns(self, theirs_ns: u64) -> u64 {
-        theirs_ns.saturating_add_signed(-self.offset_ns())
+        theirs_ns.saturating_add_signed(self.offset_ns().saturating_neg())
     }
 
     fn offset_ns(self) -> i64 {

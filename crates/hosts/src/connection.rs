@@ -16,7 +16,7 @@ use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::new_name;
 use parking_lot::Mutex;
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 use crate::failure::Reason;
 use crate::ssh;
@@ -133,7 +133,11 @@ impl Connection {
         command.stdin(input).stdout(stdout.try_clone().map_err(here)?);
         command.stderr(stderr.try_clone().map_err(here)?);
         let mut client = child::spawn(command, &[]).map_err(no_client)?;
-        match self.await_end(&mut client, limit)? {
+        let ended = self.await_end(&mut client, limit)?;
+        if is_full(&stdout) {
+            return Err(Reason::Protocol("it printed more than was asked for".into()));
+        }
+        match ended {
             Some(status) if status.success() => Ok(Answer::of(&read(&stdout), &read(&stderr))),
             Some(status) if status.code() != Some(LOST) => {
                 Err(Reason::Protocol(on_one_line(&read(&stderr))))
@@ -204,18 +208,33 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A memory file for what a program says.
+/// The most that a program may say.
+const SAID_BYTES_MAX: u64 = 1 << 20;
+
+/// A memory file for what a program says. It is as long as it may ever be, and zeroes are what has not been said: a program that writes
+/// without end fills no memory, but meets an error.
 pub(crate) fn memory_file() -> Result<File, Reason> {
-    let file = memfd_create("assay-ssh", MemfdFlags::CLOEXEC);
-    file.map(File::from).map_err(|error| here(error.into()))
+    let of_here = |error: rustix::io::Errno| here(error.into());
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = memfd_create("assay-ssh", flags).map(File::from).map_err(of_here)?;
+    file.set_len(SAID_BYTES_MAX).map_err(here)?;
+    fcntl_add_seals(&file, SealFlags::GROW | SealFlags::SEAL).map_err(of_here)?;
+    Ok(file)
 }
 
 /// What is in it, wherever its writer is.
 pub(crate) fn read(file: &File) -> String {
-    let length = file.metadata().map_or(0, |metadata| metadata.len()).min(1 << 20) as usize;
-    let mut bytes = vec![0; length];
+    let mut bytes = vec![0; SAID_BYTES_MAX as usize];
     let length = file.read_at(&mut bytes, 0).unwrap_or(0);
-    String::from_utf8_lossy(&bytes[..length]).into_owned()
+    let said = &bytes[..length];
+    let end = said.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+    String::from_utf8_lossy(&said[..end]).into_owned()
+}
+
+/// Whether a program said all that it may, and perhaps more.
+fn is_full(file: &File) -> bool {
+    let mut last = [0];
+    matches!(file.read_at(&mut last, SAID_BYTES_MAX - 1), Ok(1)) && last != [0]
 }
 
 pub(crate) fn here(error: std::io::Error) -> Reason {

@@ -21,12 +21,27 @@ const ASK_PATIENCE: Duration = Duration::from_secs(60);
 const COPY_PATIENCE: Duration = Duration::from_secs(1800);
 
 /// Tells what the host is, where the program belongs, and whether it is there: $1 is the directory it may write to or nothing,
-/// $2 the program's name, $3 its digest.
+/// $2 the program's name, $3 its digest. A directory that others may write to is none of ours: what lies there could be anybody's program.
+/// Others may write beside ours where what they cannot do is take it away.
 const LOOK: &str = r#"
+me=$(id -u)
+kind() { [ -e "$1" ] || [ -L "$1" ] && ls -ldn "$1" | { read -r mode _ owner _; echo "$mode $owner"; }; }
+if [ -n "$1" ]; then
+    case $(kind "$1") in
+    "" | d????-??-*" $me" | d????-??-*" 0" | d????????t*" $me" | d????????t*" 0") ;;
+    *) echo "@assay foreign $1" ;;
+    esac
+fi
 d=${1:+$1/cache}
 d=${d:-${ASSAY_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/assay}}
 echo "@assay machine $(uname -s) $(uname -m)"
 echo "@assay library $(getconf GNU_LIBC_VERSION 2>/dev/null)"
+for part in "$d" "$d/programs" "$d/programs/$2" ${1:+"$1/state"}; do
+    case $(kind "$part") in
+    "" | d????-??-*" $me") ;;
+    *) echo "@assay foreign $part" ;;
+    esac
+done
 echo "@assay shelf $d/programs"
 if [ "$(sha256sum 2>/dev/null <"$d/programs/$2/assay")" = "$3  -" ] && [ -x "$d/programs/$2/assay" ]; then
     echo "@assay there"
@@ -114,6 +129,10 @@ pub(crate) fn place(connection: &Connection, copying: &dyn Fn(u64)) -> Result<Pl
     let name = &us.digest[..16];
     let looked =
         connection.ask(LOOK, &[&directory, name, &us.digest], Stdio::null(), ASK_PATIENCE)?;
+    if let Some(directory) = looked.after("foreign") {
+        let words = "it belongs to somebody else, or others may write to it".to_owned();
+        return Err(Reason::Unwritable { directory: directory.to_owned(), words });
+    }
     check_machine(&looked)?;
     check_library(&looked, us.glibc)?;
     let shelf = looked.after("shelf").filter(|shelf| shelf.starts_with('/'));

@@ -1,12 +1,14 @@
 //! The program at work on a host: our end of the session.
 //!
 //! Guarantees: it ends with the connection, with this value, and with this process; a link over which nothing comes any more counts
-//! as cut after [`PATIENCE`]; whoever waits for it is told so.
+//! as cut after [`PATIENCE`]; whoever waits for it is told so. A host fills no memory here: lines have a bound, and so has what was said and
+//! not taken yet.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
+use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::process::Stdio;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,6 +30,18 @@ use crate::protocol::{ASK_EVERY, FromHost, Hello, PATIENCE, PROTOCOL, ToHost};
 /// How long the program may take to begin.
 const HELLO_PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long an answer to a question about its clock may take.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(8);
+
+/// Bytes of the longest line before the program has said who it is.
+const HELLO_BYTES_MAX: usize = 64 << 10;
+
+/// Bytes of the longest line of a work, unless that allows more ([`Session::allow_lines`]): an outcome has a few hundred kilobytes.
+const LINE_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes that may be said and not be taken yet, in lines of the longest.
+const UNTAKEN_LINES_MAX: usize = 2;
+
 /// How long it may take to end when it is asked to.
 const END_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -36,6 +50,35 @@ const GREETING_LINES_MAX: usize = 100;
 
 /// Round trips of a comparison of clocks.
 const ROUND_TRIPS: u64 = 20;
+
+/// Characters of a version that are shown.
+const VERSION_CHARS_MAX: usize = 64;
+
+/// What came over the session.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Line,
+    /// Longer than it may be.
+    TooLong,
+    End,
+}
+
+/// Reads a line of at most so many bytes into `line`, without its end; one that is broken off is none.
+fn next_line(
+    hear: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    bytes_max: usize,
+) -> std::io::Result<Next> {
+    line.clear();
+    // What a long one took is not kept.
+    line.shrink_to(HELLO_BYTES_MAX);
+    let read = hear.take(bytes_max as u64 + 1).read_until(b'\n', line)?;
+    Ok(match line.pop() {
+        Some(b'\n') => Next::Line,
+        _ if read > bytes_max => Next::TooLong,
+        _ => Next::End,
+    })
+}
 
 /// What came of a work.
 #[derive(Debug)]
@@ -54,7 +97,7 @@ pub struct Session {
     connection: Arc<Connection>,
     hello: Hello,
     line: Arc<Line>,
-    work: Mutex<Receiver<FromHost>>,
+    work: Mutex<Receiver<(FromHost, usize)>>,
     trips: Mutex<Receiver<RoundTrip>>,
     /// Dropped, the questions end.
     asking: Option<Sender<()>>,
@@ -70,6 +113,12 @@ struct Line {
     heard: Mutex<Instant>,
     /// The question that a comparison of clocks waits for, and when it was asked.
     asked: Mutex<Option<(u64, u64)>>,
+    /// Bytes of the longest line.
+    line_bytes_max: AtomicUsize,
+    /// Bytes of the messages that nobody has taken yet.
+    untaken: AtomicUsize,
+    /// Why the session was ended, if that was for what the host said.
+    wrong: Mutex<Option<&'static str>>,
 }
 
 impl Session {
@@ -91,6 +140,9 @@ impl Session {
             said: complaints,
             heard: Instant::now().into(),
             asked: None.into(),
+            line_bytes_max: HELLO_BYTES_MAX.into(),
+            untaken: 0.into(),
+            wrong: None.into(),
         });
         let (send_work, work) = channel();
         let (send_trips, trips) = channel();
@@ -165,13 +217,17 @@ impl Session {
     pub(crate) fn clock_offset(&self) -> Result<ClockOffset> {
         let trips: Vec<RoundTrip> =
             (1..=ROUND_TRIPS).map(|number| self.round_trip(number)).collect::<Result<_>>()?;
-        ClockOffset::of(&trips).ok_or_else(|| self.lost())
+        let offset = ClockOffset::of(&trips).ok_or_else(|| self.lost())?;
+        if !offset.is_plausible() {
+            return Err(self.failure(Reason::Protocol("a time that no clock shows".into())));
+        }
+        Ok(offset)
     }
 
     fn round_trip(&self, number: u64) -> Result<RoundTrip> {
         *self.line.asked.lock() = Some((number, now_ns()));
         self.line.say(&ToHost::Ask { number });
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + ANSWER_PATIENCE;
         while Instant::now() < deadline {
             match self.trips.lock().recv_timeout(STOP_SEEN_WITHIN) {
                 Ok(trip) => return Ok(trip),
@@ -182,6 +238,11 @@ impl Session {
             }
         }
         Err(self.lost())
+    }
+
+    /// Allows lines of this many bytes, where a work says more at a time than loads do.
+    pub fn allow_lines(&self, bytes: usize) {
+        self.line.line_bytes_max.store(bytes.max(LINE_BYTES_MAX), Ordering::Relaxed);
     }
 
     /// Begins a work there; one at a time.
@@ -221,7 +282,10 @@ impl Session {
         patience: Duration,
     ) -> Result<Option<Told<T, D, E>>> {
         let message = match self.work.lock().recv_timeout(patience) {
-            Ok(message) => message,
+            Ok((message, bytes)) => {
+                self.line.untaken.fetch_sub(bytes, Ordering::Relaxed);
+                message
+            }
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => return Err(self.lost()),
         };
@@ -266,13 +330,24 @@ impl Line {
     }
 
     /// Hears what comes until nothing comes any more, and hands it on.
-    fn listen(&self, hear: PipeReader, work: &Sender<FromHost>, trips: &Sender<RoundTrip>) {
-        let mut greeting = 0;
-        for line in BufReader::new(hear).lines() {
+    fn listen(
+        &self,
+        hear: PipeReader,
+        work: &Sender<(FromHost, usize)>,
+        trips: &Sender<RoundTrip>,
+    ) {
+        let mut hear = BufReader::new(hear);
+        let (mut greeting, mut line) = (0, Vec::new());
+        loop {
+            let bytes_max = self.line_bytes_max.load(Ordering::Relaxed);
+            match next_line(&mut hear, &mut line, bytes_max) {
+                Ok(Next::Line) => {}
+                Ok(Next::End) | Err(_) => return,
+                Ok(Next::TooLong) => return self.refuse("a line without end"),
+            }
             let heard_ns = now_ns();
-            let Ok(line) = line else { return };
             *self.heard.lock() = Instant::now();
-            match serde_json::from_str(&line) {
+            match serde_json::from_slice(&line) {
                 Ok(FromHost::Here { number, received_ns, answered_ns }) => {
                     let asked = self.asked.lock().take_if(|(asked, _)| *asked == number);
                     let trip = asked.map(|(_, asked_ns)| RoundTrip {
@@ -285,19 +360,26 @@ impl Line {
                     trip.map(|trip| trips.send(trip));
                 }
                 Ok(message) => {
-                    if work.send(message).is_err() {
+                    if matches!(message, FromHost::Hello(_)) {
+                        self.line_bytes_max.fetch_max(LINE_BYTES_MAX, Ordering::Relaxed);
+                    }
+                    let untaken = self.untaken.fetch_add(line.len(), Ordering::Relaxed);
+                    if untaken + line.len() > UNTAKEN_LINES_MAX * bytes_max.max(LINE_BYTES_MAX) {
+                        return self.refuse("more than anybody asked for");
+                    }
+                    if work.send((message, line.len())).is_err() {
                         return;
                     }
                 }
                 Err(_) if greeting < GREETING_LINES_MAX => greeting += 1,
-                Err(_) => return self.end(),
+                Err(_) => return self.refuse("lines that are none of the program's"),
             }
         }
     }
 
     fn await_hello(
         &self,
-        work: &Receiver<FromHost>,
+        work: &Receiver<(FromHost, usize)>,
         connection: &Connection,
         program: &str,
     ) -> Result<Hello, Reason> {
@@ -310,7 +392,10 @@ impl Line {
                 first => break first,
             }
         };
-        let Ok(FromHost::Hello(hello)) = first else {
+        let Ok((FromHost::Hello(hello), bytes)) = first else {
+            if !matches!(first, Err(RecvTimeoutError::Disconnected)) {
+                self.end();
+            }
             let said = on_one_line(&read(&self.said));
             let ended = self.client.lock().wait(END_PATIENCE);
             // What a shell answers of a program that it cannot start (POSIX, "Exit Status for Commands"), or the loader.
@@ -323,8 +408,14 @@ impl Line {
             });
         };
         match (hello.protocol, hello.version.as_str()) {
-            (PROTOCOL, env!("CARGO_PKG_VERSION")) => Ok(*hello),
-            _ => Err(Reason::OtherVersion { theirs: hello.version }),
+            (PROTOCOL, env!("CARGO_PKG_VERSION")) => {
+                self.untaken.fetch_sub(bytes, Ordering::Relaxed);
+                Ok(*hello)
+            }
+            _ => {
+                let printed = hello.version.chars().filter(|one| !one.is_control());
+                Err(Reason::OtherVersion { theirs: printed.take(VERSION_CHARS_MAX).collect() })
+            }
         }
     }
 
@@ -338,13 +429,26 @@ impl Line {
         }
     }
 
+    /// Ends a session whose other end says what it must not.
+    fn refuse(&self, what: &'static str) {
+        *self.wrong.lock() = Some(what);
+        self.end();
+    }
+
     /// Ends the client: whoever listens hears that.
     fn end(&self) {
         let _ = self.client.lock().signal(Signal::KILL);
     }
 
     fn why_lost(&self, connection: &Connection) -> Reason {
+        if let Some(what) = *self.wrong.lock() {
+            return Reason::Protocol(what.into());
+        }
         let said = Some(on_one_line(&read(&self.said))).filter(|words| !words.is_empty());
         Reason::Lost(connection.last_words().or(said))
     }
 }
+
+#[cfg(test)]
+#[path = "session_tests.rs"]
+mod tests;

@@ -75,5 +75,5 @@ pub use run::{run, run_together};
 pub use schedule::{Arrivals, Pace, RidesOut, Schedule, Warmup};
 pub use schema::{Schema, SchemaKind};
 pub use start::Rendezvous;
-pub use together::{seconds_together, together};
+pub use together::{is_plausible, is_plausible_second, seconds_together, together};
 pub use workload::Workload;

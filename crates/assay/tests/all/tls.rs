@@ -82,6 +82,7 @@ impl Bench {
         let certificate = certificate(directory, name);
         let (key, certificate) = (directory.join("server.key"), certificate.display().to_string());
         for statement in [
+            format!("SET GLOBAL ssl_ca = '{}'", directory.join("own-ca.pem").display()),
             format!("SET GLOBAL ssl_key = '{}'", key.display()),
             format!("SET GLOBAL ssl_cert = '{certificate}'"),
             "ALTER INSTANCE RELOAD TLS".into(),

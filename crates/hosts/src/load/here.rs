@@ -6,7 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_load::{Observer, Outcome, Part, Schedule, Second, Shortage, seconds_together, together};
+use assay_load::{
+    Observer, Outcome, Part, Schedule, Second, Shortage, is_plausible, is_plausible_second,
+    seconds_together, together,
+};
 use serde::{Deserialize, Serialize};
 
 use super::files;
@@ -27,6 +30,12 @@ const LEAD: Duration = Duration::from_millis(500);
 
 /// How long the other hosts may take to end once one has failed: longer than a load waits for events in hand.
 const END_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Seconds that a host may be ahead of the others.
+const SECONDS_AHEAD_MAX: usize = 600;
+
+/// The longest window, in seconds: a year.
+const WINDOW_S_MAX: f64 = 3.2e7;
 
 /// What one host of a load found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -193,6 +202,8 @@ struct Running<'a> {
     outcomes: Vec<Option<Outcome>>,
     /// Hosts whose load has not ended.
     running: usize,
+    /// Hosts whose word counts no more.
+    refused: Vec<bool>,
     failure: Option<Failure>,
     /// When the load was stopped, for whatever reason.
     stopped: Option<Instant>,
@@ -216,6 +227,7 @@ impl<'a> Running<'a> {
             seconds: sessions.iter().map(|_| VecDeque::new()).collect(),
             outcomes: sessions.iter().map(|_| None).collect(),
             running: sessions.len(),
+            refused: vec![false; sessions.len()],
             failure: None,
             stopped: None,
         }
@@ -255,6 +267,9 @@ impl<'a> Running<'a> {
     }
 
     fn note(&mut self, number: usize, said: Result<LoadSays>) -> Result<()> {
+        if self.refused[number] {
+            return Ok(());
+        }
         match said {
             Ok(Told::Something(LoadTold::Ready)) => {
                 self.ready += 1;
@@ -263,14 +278,26 @@ impl<'a> Running<'a> {
                 }
             }
             Ok(Told::Something(LoadTold::Window { from_s, to_s })) => {
-                if !std::mem::replace(&mut self.has_window, true) {
+                let is_long = |s: f64| s.abs() > WINDOW_S_MAX;
+                if is_long(from_s) || to_s.is_some_and(is_long) {
+                    self.refuse(number);
+                } else if !std::mem::replace(&mut self.has_window, true) {
                     let to_s = to_s.map_or(f64::MAX, |to_s| to_s + self.later_s);
                     self.observer.window(from_s + self.later_s, to_s);
                 }
             }
             Ok(Told::Something(LoadTold::Second(second))) => {
-                self.seconds[number].push_back(*second);
+                let held = &mut self.seconds[number];
+                if !is_plausible_second(&second) || held.len() == SECONDS_AHEAD_MAX {
+                    self.refuse(number);
+                } else {
+                    held.push_back(*second);
+                }
             }
+            Ok(Told::Something(LoadTold::BrokenOff(outcome))) if !is_plausible(&outcome) => {
+                self.refuse(number);
+            }
+            Ok(Told::Done(outcome)) if !is_plausible(&outcome) => self.refuse(number),
             // Its failure follows.
             Ok(Told::Something(LoadTold::BrokenOff(outcome))) => {
                 self.outcomes[number] = Some(*outcome);
@@ -284,6 +311,13 @@ impl<'a> Running<'a> {
         }
         self.tell_seconds();
         Ok(())
+    }
+
+    /// A host whose figures no load can have.
+    fn refuse(&mut self, number: usize) {
+        self.refused[number] = true;
+        let reason = Reason::Protocol("figures that no load can have".into());
+        self.fail(self.sessions[number].failure(reason));
     }
 
     fn fail(&mut self, failure: Failure) {

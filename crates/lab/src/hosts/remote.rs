@@ -15,6 +15,12 @@ use super::reach::{STOPS, Ways};
 use super::task::{CHECK, CLEAR, FromServer, STUDY, Shown, StudyTask};
 use crate::run::{Described, Held, Making, Progress, Site};
 
+/// Bytes of the results of a run, which come in one line: those of each second of some hundred series, four times over, of what a warm-up
+/// or a search may last beyond the plan's seconds, and of all else.
+const BYTES_PER_S: f64 = 16_384.0;
+const SLACK_S: f64 = 1800.0;
+const BYTES_BESIDE: usize = 8 << 20;
+
 /// How soon Ctrl-C is seen.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -134,6 +140,8 @@ fn begin_study(
         )
     })?;
     let task = task(making.plan, making, address.to_owned())?;
+    let seconds = making.plan.seconds + making.plan.warmup_seconds + SLACK_S;
+    session.allow_lines(BYTES_BESIDE + (seconds * BYTES_PER_S) as usize);
     session.begin_work(STUDY, &StudyTask { former, ..task })?;
     let mut is_stopped = false;
     loop {

@@ -17,8 +17,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::outcome::{KindLatency, Outcome, Unfinished};
+use crate::outcome::{KindLatency, Outcome, Second, Unfinished};
 use crate::record::{Latency, Queries};
+use crate::schedule::THREADS_MAX;
 
 pub use seconds::seconds_together;
 
@@ -61,6 +62,71 @@ pub fn together(outcomes: &[Outcome]) -> Option<Outcome> {
 }
 
 /// The oldest of what waited, whoever waited for it.
+/// The largest count of anything that a load reports: sums of as many hosts as there can be stay far within 64 bits.
+const COUNT_MAX: u64 = 1 << 50;
+
+/// The largest figure in seconds, or per second.
+const FIGURE_MAX: f64 = 1e12;
+
+/// The longest load, in seconds: a year.
+const SECONDS_MAX: f64 = 3.2e7;
+
+/// Whether what a host found can have been measured: far from where numbers end, so that it can be added to what others found.
+#[must_use]
+pub fn is_plausible(outcome: &Outcome) -> bool {
+    let schedule = &outcome.schedule;
+    let counts = [
+        outcome.events,
+        outcome.events_warmup,
+        outcome.events_late,
+        outcome.events_cut,
+        outcome.unfinished.events,
+        outcome.reconnects,
+        schedule.events,
+    ];
+    let kinds = outcome.latency.iter().flat_map(|kind| [&kind.service, &kind.response]);
+    let threads = outcome.threads.iter();
+    counts.into_iter().chain(outcome.errors.values().copied()).all(is_count)
+        && are_counts(outcome.queries)
+        && kinds.into_iter().all(is_latency)
+        && threads.map(|one| one.events).all(is_count)
+        && [outcome.measure_start_s, outcome.measure_end_s]
+            .into_iter()
+            .all(|s| s.abs() <= SECONDS_MAX)
+        && [
+            outcome.latency_ms_sum,
+            outcome.client_cpu_s.unwrap_or(0.0),
+            outcome.rate_target.unwrap_or(0.0),
+        ]
+        .into_iter()
+        .all(|figure| figure.abs() <= FIGURE_MAX)
+        && schedule.threads <= THREADS_MAX
+}
+
+/// The same of a second.
+#[must_use]
+pub fn is_plausible_second(second: &Second) -> bool {
+    let counts = [second.events, second.errors, second.reconnects, second.queue_length];
+    counts.into_iter().all(is_count)
+        && are_counts(second.queries)
+        && is_latency(&second.latency)
+        && (0.0..=SECONDS_MAX).contains(&second.end_s)
+        && (0.0..=SECONDS_MAX).contains(&second.length_s)
+        && [second.threads, second.concurrency].into_iter().all(|count| count <= THREADS_MAX)
+}
+
+fn is_count(count: u64) -> bool {
+    count <= COUNT_MAX
+}
+
+fn are_counts(queries: Queries) -> bool {
+    [queries.read, queries.write, queries.other].into_iter().all(is_count)
+}
+
+fn is_latency(latency: &Latency) -> bool {
+    is_count(latency.count) && latency.buckets_ns.iter().all(|(_, count)| is_count(*count))
+}
+
 fn unfinished(outcomes: &[Outcome]) -> Unfinished {
     let all = outcomes.iter().map(|one| one.unfinished);
     all.fold(Unfinished::default(), |sum, one| Unfinished {

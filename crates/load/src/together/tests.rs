@@ -203,3 +203,29 @@ fn a_second_of_all_is_the_sum_of_theirs() {
     assert_eq!(sum.phase, SecondPhase::Warmup);
     assert_eq!(seconds_together(&[]), None);
 }
+
+#[test]
+fn figures_near_the_end_of_numbers_are_not_added() {
+    let good = outcome(&[5, 6, 7]);
+    assert!(is_plausible(&good) && is_plausible(&Outcome::default()));
+    let many = |count| {
+        vec![KindLatency {
+            kind: "transaction".into(),
+            service: Latency::default(),
+            response: Latency { buckets_ns: vec![(5, count)], ..Latency::default() },
+        }]
+    };
+    for wrong in [
+        Outcome { events: u64::MAX, ..good.clone() },
+        Outcome { errors: [(1213, u64::MAX)].into(), ..good.clone() },
+        Outcome { queries: Queries { read: u64::MAX, ..good.queries }, ..good.clone() },
+        Outcome { latency: many(u64::MAX), ..good.clone() },
+        Outcome { threads: vec![ThreadOutcome { events: u64::MAX, busy_s: 1.0 }], ..good.clone() },
+        Outcome { measure_end_s: 1e300, ..good.clone() },
+        Outcome { latency_ms_sum: f64::MAX, ..good.clone() },
+        Outcome { schedule: Schedule { threads: u32::MAX, ..Schedule::default() }, ..good.clone() },
+    ] {
+        assert!(!is_plausible(&wrong), "{wrong:?}");
+    }
+    assert!(is_plausible(&Outcome { latency: many(7), ..good }));
+}

@@ -1,10 +1,11 @@
 //! Servers that mean harm, or are broken, in front of every command that connects to a server: one clear line within ten seconds and
 //! 256 MiB, and nothing left behind.
 
+mod remote;
 mod server;
 
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -85,9 +86,7 @@ struct Ended {
     memory_kib: u64,
 }
 
-fn run(world: &World, words: &[String]) -> Ended {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut command = world.command(&words);
+fn run(mut command: Command) -> Ended {
     command.env("MYSQL_PWD", PASSWORD).stdout(Stdio::null()).stderr(Stdio::piped());
     let began = Instant::now();
     let mut child = command.spawn().unwrap();
@@ -116,6 +115,10 @@ fn run(world: &World, words: &[String]) -> Ended {
     };
     let took = began.elapsed();
     Ended { code: status.code(), said: reader.join().unwrap(), took, memory_kib }
+}
+
+fn command_of(world: &World, words: &[String]) -> Command {
+    world.command(&words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// What is wrong with how a command ended; nothing where all is well.
@@ -156,7 +159,7 @@ fn whatever_a_server_does_a_command_ends_in_a_clear_line() {
                 } {
                     let world = World::new();
                     let words = way.words(&world, listen(behaviour), behaviour);
-                    let ended = run(&world, &words);
+                    let ended = run(command_of(&world, &words));
                     println!(
                         "{behaviour:?} {way:?}: {:.1} s, {} MiB: {}",
                         ended.took.as_secs_f64(),
