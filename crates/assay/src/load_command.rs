@@ -25,6 +25,7 @@ use assay_load::{
     Endpoint, Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Schedule, Schema,
     Second, Workload, cleanup, preflight, prepare, prewarm, shortage,
 };
+use assay_ports::secrecy::hide_after;
 use serde::Serialize;
 
 use crate::print;
@@ -36,6 +37,8 @@ use ending::{BrokenOff, Ending};
 /// # Errors
 /// A command line that makes no sense, a server that says no, a file that cannot be written.
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
+    // Where that cannot be, `MYSQL_PWD` is still there.
+    let _ = hide_after(&["--mysql-password=", "--mysql_password=", "db.passwd=", "-pdb.passwd="]);
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let done = match assay_load::CommandLine::read(&words)? {
         assay_load::CommandLine::Ycsb(line) => ycsb::run(&line),

@@ -84,6 +84,7 @@ static TOLD: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
 
 /// Takes the password that was typed for `account`, for as long as this process lives.
 pub fn tell(account: &Account, password: String) {
+    crate::client::keep_from_cores();
     TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(account.to_string(), password);
 }
 

@@ -10,6 +10,7 @@ mod client;
 pub mod cutting;
 mod endpoint;
 pub mod option_file;
+pub mod secrets;
 mod session;
 mod ssl_mode;
 

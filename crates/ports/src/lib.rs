@@ -23,6 +23,7 @@ pub mod permitted;
 pub mod program;
 pub mod rank;
 pub mod rbd;
+pub mod secrecy;
 pub mod stop;
 pub mod survival;
 pub mod terminal;

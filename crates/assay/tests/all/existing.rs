@@ -16,6 +16,9 @@ use crate::pty::OnTerminal;
 const USER: &str = "labuser7f3a";
 const PASSWORD: &str = "pw-9c41e07b-qx";
 
+/// A secret of the server's own, in its variables.
+const OWN_SECRET: &str = "rp-2b6f-own";
+
 /// What the user needs, and what the monitor likes to have.
 const GRANTS: [&str; 3] = [
     "GRANT ALL ON assay.* TO 'labuser7f3a'@'127.0.0.1'",
@@ -30,7 +33,8 @@ struct Theirs {
 
 impl Theirs {
     fn start(grants: &[&str]) -> Option<Theirs> {
-        let server = TestServer::start(&["innodb_buffer_pool_size=64M"])?;
+        let secret = format!("report_password={OWN_SECRET}");
+        let server = TestServer::start(&["innodb_buffer_pool_size=64M", &secret])?;
         let theirs = Theirs { server };
         let user = format!("CREATE USER '{USER}'@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'");
         let database = ["CREATE DATABASE theirs", "CREATE TABLE theirs.t (id INT PRIMARY KEY)"];
@@ -144,6 +148,9 @@ fn a_study_runs_on_a_server_started_by_hand_and_touches_nothing_else() {
     let file = option_file(&world, &theirs.server);
     let endpoint = format!("option_file = \"{}\"", file.display());
     world.write("plan.toml", &plan(&endpoint, "settings = { innodb_buffer_pool_size = \"64M\" }"));
+    let shown: Option<(String, String)> =
+        theirs.root().query_first("SHOW GLOBAL VARIABLES LIKE 'report_password'").unwrap();
+    assert_eq!(shown.unwrap().1, OWN_SECRET, "the server shows it to us");
     let before = theirs.state();
     let output = world.run(&["run", "plan.toml", "--out", "study"]);
     assert!(output.status.success(), "{}", said(&output));
@@ -166,6 +173,12 @@ fn a_study_runs_on_a_server_started_by_hand_and_touches_nothing_else() {
     assert!(page.contains("cannot be seen from here"));
 
     // The negative control: the search finds what is there.
+    assert_eq!(holding(&world.path(""), OWN_SECRET), Vec::<PathBuf>::new());
+    let open = holding(&study, "report_password");
+    assert!(!open.is_empty(), "the variable itself is stored");
+    let mode =
+        |path: &Path| std::os::unix::fs::MetadataExt::mode(&path.metadata().unwrap()) & 0o777;
+    assert_eq!(mode(&study), 0o700, "nobody else reads a study");
     for secret in [PASSWORD, USER] {
         assert_eq!(holding(&world.path(""), secret), std::slice::from_ref(&file));
     }

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use assay_load::Endpoint;
+use assay_mysql::secrets::masked;
 
 use super::happenings::Own;
 use super::measure::measure;
@@ -40,8 +41,9 @@ pub(super) fn run(
         interrupt: setup.interrupt,
     };
     existing.restore(&loading, progress)?;
-    outcome.variables = variables(existing)?;
-    outcome.warnings.extend(effective::warnings(&config.settings, &outcome.variables, Vec::new()));
+    let variables = variables(existing)?;
+    outcome.warnings.extend(effective::warnings(&config.settings, &variables, Vec::new()));
+    outcome.variables = masked(variables);
     let placed = placed::differing(setup.plan, Processes::default());
     outcome.facts.extend(placed::facts(&placed));
     outcome.warnings.extend(effective::of_machine(&InEffect::default(), placed));

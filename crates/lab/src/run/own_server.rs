@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use assay_load::Endpoint;
+use assay_mysql::secrets::masked;
 use parking_lot::Mutex;
 
 use super::happenings::Own;
@@ -172,14 +173,15 @@ fn tell(
     outcome: &mut Outcome,
 ) -> Result<()> {
     let first = standing.first().context("a run without a server")?;
-    outcome.variables = first.server.variables()?;
+    let variables = first.server.variables()?;
     outcome.facts.extend(
         first.rig.description().iter().map(|(label, text)| (format!("rig: {label}"), text.clone())),
     );
     outcome.facts.insert("server".into(), config.server()?.version_text.clone());
     outcome.facts.extend(schedule::placement(setup.plan, first.rig.drive().is_some()));
     let said = first.server.adjusted_settings();
-    outcome.warnings.extend(effective::warnings(&config.settings, &outcome.variables, said));
+    outcome.warnings.extend(effective::warnings(&config.settings, &variables, said));
+    outcome.variables = masked(variables);
     let of_rigs = standing.iter().flat_map(|one| one.differing(setup.plan, config, pool));
     for warning in of_rigs {
         if !outcome.warnings.contains(&warning) {

@@ -1,7 +1,8 @@
 //! Where a run may write: the study's directory, held by one run at a time, and the directory on the measured disk.
 
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -45,7 +46,10 @@ impl NewDirectories {
             .map(PathBuf::from)
             .collect();
         for part in missing.into_iter().rev() {
-            std::fs::create_dir(&part)
+            // Nobody else reads what it holds of a server until its owner lets him.
+            DirBuilder::new()
+                .mode(0o700)
+                .create(&part)
                 .with_context(|| format!("cannot make the directory {}", part.display()))?;
             self.0.push(part);
         }

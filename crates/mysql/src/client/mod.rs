@@ -29,8 +29,17 @@ pub use wire::Fields;
 
 use std::time::Duration;
 
+use rustix::process::DumpableBehavior;
+
 use crate::endpoint::Endpoint;
 use crate::session::SessionError;
+
+/// From now on this process leaves no core dump, and nobody but root looks into its memory (`prctl(2)`, `PR_SET_DUMPABLE`): it holds a
+/// password. Servers and other programs that it starts are as they were.
+pub(crate) fn keep_from_cores() {
+    // Nothing is known to keep a process from it; one that cannot goes on.
+    let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}
 
 /// Makes connections to one server.
 pub struct ClientConnect {
@@ -46,6 +55,9 @@ impl ClientConnect {
     /// # Errors
     /// Its certificates cannot be used.
     pub fn new(endpoint: &Endpoint) -> Result<ClientConnect, SessionError> {
+        if !endpoint.password.is_empty() {
+            keep_from_cores();
+        }
         let tls = tls::Config::new(endpoint).map_err(SessionError::Encryption)?;
         Ok(ClientConnect { endpoint: endpoint.clone(), tls, patience: None, counts_matches: false })
     }

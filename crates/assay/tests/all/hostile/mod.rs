@@ -5,9 +5,12 @@ mod remote;
 mod server;
 
 use std::io::Read;
-use std::process::{Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 use crate::common::World;
 use server::{Behaviour, listen};
@@ -184,4 +187,52 @@ fn whatever_a_server_does_a_command_ends_in_a_clear_line() {
     println!("longest {:.1} s, most {} MiB", took.as_secs_f64(), memory_kib >> 10);
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn a_password_on_the_command_line_is_gone_from_it_and_the_process_leaves_no_core() {
+    let world = World::new();
+    let port = listen(Behaviour::MuteAfterLogin);
+    let url = format!("db.url=jdbc:mysql://127.0.0.1:{port}/ycsb?allowPublicKeyRetrieval=true");
+    let passwd = format!("db.passwd={PASSWORD}");
+    let (host, given) = (format!("--mysql-port={port}"), format!("--mysql-password={PASSWORD}"));
+    let sysbench = ["load", "oltp_insert", "--mysql-host=127.0.0.1", &host, &given, "cleanup"];
+    let ycsb = ["load", "ycsb", "run", "jdbc", "-P", "workloada", "-p", &url, "-p", &passwd];
+    // The negative control: another program leaves one.
+    let mut other = Command::new("sleep");
+    let other = other.arg("1000").current_dir(world.path("")).spawn().unwrap();
+    let can_dump = rustix::process::geteuid().is_root() && dumps(other);
+    if !can_dump {
+        assay_testing::note("no core dumps here: they are not looked at");
+    }
+    for words in [&sysbench[..], &ycsb[..]] {
+        let mut command = world.command(words);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let about = |what: &str| std::fs::read(format!("/proc/{}/{what}", child.id())).unwrap();
+        let has = |bytes: &[u8], word: &str| {
+            bytes.windows(word.len()).any(|part| part == word.as_bytes())
+        };
+        // Until it has connected, which it does with a password.
+        let deadline = Instant::now() + LIMIT;
+        let is_connected = || has(&about("net/tcp"), &format!(":{port:04X} 01 "));
+        while !is_connected() {
+            assert!(Instant::now() < deadline, "it does not connect");
+            std::thread::yield_now();
+        }
+        let line = about("cmdline");
+        assert!(!has(&line, PASSWORD), "{}", String::from_utf8_lossy(&line));
+        assert!(has(&line, "xxx") && has(&line, "load"), "{}", String::from_utf8_lossy(&line));
+        if can_dump {
+            assert!(!dumps(child), "a core with the password");
+        }
+    }
+}
+
+/// Whether a process leaves a core dump when it is aborted.
+fn dumps(mut child: Child) -> bool {
+    let pid = Pid::from_child(&child);
+    let all = Rlimit { current: None, maximum: None };
+    prlimit(Some(pid), Resource::Core, all).unwrap();
+    kill_process(pid, Signal::ABORT).unwrap();
+    child.wait().unwrap().core_dumped()
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail, ensure};
 use assay_base::Size;
 use assay_mysql::account::Account;
+use assay_mysql::secrets::is_secret;
 use assay_mysql::{ClientConnect, ClientSession, SessionError};
 use assay_system::database;
 
@@ -102,6 +103,10 @@ fn check_settings(session: &mut ClientSession, settings: &Settings) -> Result<()
         match row.and_then(|row| row.get(1)?.as_ref()) {
             None => bail!(
                 "the plan sets {name}, which the server does not report; Assay does not change settings of a server that somebody else runs, so remove it"
+            ),
+            Some(found) if is_secret(name) => ensure!(
+                is_same(wanted, found),
+                "the plan needs another {name} than the server has, which holds a secret: remove it from the plan, which is stored with the study"
             ),
             Some(found) => ensure!(
                 is_same(wanted, found),
