@@ -93,13 +93,23 @@ mod tests {
                 let mut taken = [0; 1000];
                 assert!(server.read(&mut taken).unwrap() > 0);
                 server.write_all(b"\x07\0\0\x02\0\0\0\x02\0\0\0").unwrap();
+                // One that has ended is closed, though somebody could cut it still.
+                assert_eq!(server.read(&mut taken).unwrap(), 0);
+                let (mut server, _) = listener.accept().unwrap();
+                server.write_all(&greeting).unwrap();
+                assert!(server.read(&mut taken).unwrap() > 0);
+                server.write_all(b"\x07\0\0\x02\0\0\0\x02\0\0\0").unwrap();
                 assert!(server.read(&mut taken).unwrap() > 0);
                 stop.store(true, Ordering::SeqCst);
                 // Nothing is answered; the client goes.
                 assert_eq!(server.read(&mut taken).unwrap_or(0), 0);
             });
             let waited = cut_by(&stop, |cutting| {
-                let mut session = ClientSession::open(&Endpoint::root_over(&path, "")).unwrap();
+                let open = || ClientSession::open(&Endpoint::root_over(&path, "")).unwrap();
+                let ended = open();
+                cutting.watch(&ended);
+                drop(ended);
+                let mut session = open();
                 cutting.watch(&session);
                 session.query(b"ALTER TABLE t ADD KEY (k)")
             });

@@ -30,6 +30,7 @@ pub(super) fn run(
     let config = setup.configs.get(&trial.variant).context("a run of an unknown configuration")?;
     let existing = config.existing.as_deref().context("a run of an unknown server")?;
     outcome.facts.insert("server".into(), existing.version().to_owned());
+    outcome.facts.insert("ssl_cipher".into(), cipher(existing)?);
     let placed = schedule::placement(setup.plan, false).into_iter();
     outcome.facts.extend(placed.filter(|(name, _)| name != "server_cpus"));
     progress.step(&trial.key, "bringing the tables back to the start");
@@ -49,6 +50,14 @@ pub(super) fn run(
     outcome.warnings.extend(effective::of_machine(&InEffect::default(), placed));
     let mut stand = ExistingServer { existing, endpoint: existing.endpoint()? };
     measure(setup, trial, config, &mut stand, progress, outcome).map(drop)
+}
+
+/// The cipher of connections like those of the load, or that there is none: encryption costs time.
+fn cipher(existing: &Existing) -> Result<String> {
+    let rows = existing.open()?.rows("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
+    let cipher =
+        rows.context("cannot read the connection's state")?.pop().and_then(|mut row| row.pop()?);
+    Ok(cipher.filter(|cipher| !cipher.is_empty()).unwrap_or_else(|| "none".into()))
 }
 
 fn variables(existing: &Existing) -> Result<std::collections::BTreeMap<String, String>> {

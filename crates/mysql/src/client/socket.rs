@@ -18,6 +18,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use super::tls::TlsStream;
 use crate::endpoint::Address;
+use crate::session::Interrupter;
 
 /// The time a connection of an event loop may take, login included: thousands of them may log in at the same time.
 pub(super) const LOOP_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -130,14 +131,25 @@ impl Socket {
         }
     }
 
-    /// Ends the connection in both directions: a thread that waits for an answer wakes with an error.
-    pub(super) fn cut(&self) {
-        // It may be closed already, which is what was wanted.
-        let _ = match &self.kind {
-            Kind::Unix(s) => s.shutdown(Shutdown::Both),
-            Kind::Tcp(s) => s.shutdown(Shutdown::Both),
-        };
+    /// What ends the connection in both directions, from any thread: one that waits for an answer wakes with an error. It does not keep the
+    /// socket open, and does nothing once that is closed.
+    pub(super) fn interrupter(&self) -> Interrupter {
+        match &self.kind {
+            Kind::Unix(socket) => cutting(socket, |socket| socket.shutdown(Shutdown::Both)),
+            Kind::Tcp(socket) => cutting(socket, |socket| socket.shutdown(Shutdown::Both)),
+        }
     }
+}
+
+fn cutting<S: Send + Sync + 'static>(
+    socket: &Arc<S>,
+    cut: impl Fn(&S) -> io::Result<()> + Send + Sync + 'static,
+) -> Interrupter {
+    let socket = Arc::downgrade(socket);
+    Interrupter::new(move || {
+        // The peer may have closed it already, which is what was wanted.
+        let _ = socket.upgrade().map(|socket| cut(&socket));
+    })
 }
 
 /// A server whose queue of newcomers is full says so at once, and says nothing when it no longer is.

@@ -124,8 +124,7 @@ impl<R: Ready> Wire<R> {
     }
 
     pub(super) fn interrupter(&self) -> Interrupter {
-        let socket = self.stream.socket().clone();
-        Interrupter::new(move || socket.cut())
+        self.stream.socket().interrupter()
     }
 
     /// Begins a command.

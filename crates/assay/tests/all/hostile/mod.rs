@@ -89,10 +89,17 @@ struct Ended {
     memory_kib: u64,
 }
 
-fn run(mut command: Command) -> Ended {
+fn run(command: Command) -> Ended {
+    run_and(command, |_| {})
+}
+
+/// The same, and does something with the process meanwhile.
+fn run_and(mut command: Command, act: impl FnOnce(u32) + Send + 'static) -> Ended {
     command.env("MYSQL_PWD", PASSWORD).stdout(Stdio::null()).stderr(Stdio::piped());
     let began = Instant::now();
     let mut child = command.spawn().unwrap();
+    let pid = child.id();
+    std::thread::spawn(move || act(pid));
     let mut stderr = child.stderr.take().unwrap();
     let reader = std::thread::spawn(move || {
         let mut said = Vec::new();
@@ -156,10 +163,8 @@ fn whatever_a_server_does_a_command_ends_in_a_clear_line() {
     std::thread::scope(|scope| {
         for _ in 0..AT_A_TIME {
             scope.spawn(|| {
-                while let Some((behaviour, way)) = {
-                    let next = cases.lock().unwrap().next();
-                    next
-                } {
+                let next = || cases.lock().unwrap().next();
+                while let Some((behaviour, way)) = next() {
                     let world = World::new();
                     let words = way.words(&world, listen(behaviour), behaviour);
                     let ended = run(command_of(&world, &words));
@@ -222,9 +227,8 @@ fn a_password_on_the_command_line_is_gone_from_it_and_the_process_leaves_no_core
         let line = about("cmdline");
         assert!(!has(&line, PASSWORD), "{}", String::from_utf8_lossy(&line));
         assert!(has(&line, "xxx") && has(&line, "load"), "{}", String::from_utf8_lossy(&line));
-        if can_dump {
-            assert!(!dumps(child), "a core with the password");
-        }
+        let dumped = dumps(child);
+        assert!(!(can_dump && dumped), "a core with the password");
     }
 }
 
@@ -235,4 +239,21 @@ fn dumps(mut child: Child) -> bool {
     prlimit(Some(pid), Resource::Core, all).unwrap();
     kill_process(pid, Signal::ABORT).unwrap();
     child.wait().unwrap().core_dumped()
+}
+
+#[test]
+fn loading_waits_for_its_server_until_ctrl_c() {
+    let world = World::new();
+    let port = listen(Behaviour::MuteAfterQuestion);
+    let words = Way::LoadPrepare.words(&world, port, Behaviour::MuteAfterQuestion);
+    let command = command_of(&world, &words);
+    let asked = move |pid: u32| {
+        // Longer than any question is waited for.
+        std::thread::sleep(LIMIT);
+        kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::INT).unwrap();
+    };
+    let ended = run_and(command, asked);
+    assert_eq!(ended.code, Some(2), "{}", ended.said);
+    assert!(ended.said.contains("loading was interrupted"), "{}", ended.said);
+    assert!(ended.took > LIMIT && ended.took < LIMIT + Duration::from_secs(5), "{:?}", ended.took);
 }

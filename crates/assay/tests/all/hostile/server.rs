@@ -26,6 +26,8 @@ pub enum Behaviour {
     GarbageGreeting,
     MuteAfterConnect,
     MuteAfterLogin,
+    /// It answers the question that costs nothing, and no other.
+    MuteAfterQuestion,
     /// 2^64 - 1 of them.
     ManyColumns,
     EndlessRows,
@@ -194,12 +196,12 @@ impl Peer {
             _ => self.send(sequence + 1, OK)?,
         }
         loop {
-            let (sequence, _) = self.take()?;
-            self.answer(behaviour, sequence)?;
+            let (sequence, said) = self.take()?;
+            self.answer(behaviour, sequence, &said)?;
         }
     }
 
-    fn answer(&self, behaviour: Behaviour, sequence: u8) -> std::io::Result<()> {
+    fn answer(&self, behaviour: Behaviour, sequence: u8, said: &[u8]) -> std::io::Result<()> {
         let next = |count: u8| sequence.wrapping_add(count);
         let head = || {
             self.send(next(1), &[1])?;
@@ -207,6 +209,7 @@ impl Peer {
             self.send(next(3), EOF)
         };
         match behaviour {
+            Behaviour::MuteAfterQuestion if said.ends_with(b"DO 0") => self.send(next(1), OK)?,
             Behaviour::ManyColumns => {
                 self.send(next(1), &[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff])?
             }
