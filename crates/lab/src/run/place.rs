@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use assay_base::plain_file;
 use assay_plan::Plan;
+use assay_ports::file_id::FileId;
 
 /// The directory on the disk that is measured: the plan's, which must be there, else one in the study.
 ///
@@ -91,7 +92,7 @@ impl Held {
 #[derive(Debug)]
 pub struct Lock {
     path: PathBuf,
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -103,11 +104,27 @@ impl Lock {
         ensure_own(study)?;
         ensure_room(study)?;
         let path = study.join("lock");
-        // Whoever made the directory may have put a link there.
-        let file = plain_file::open_or_make(&path)
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        loop {
+            // Whoever made the directory may have put a link there.
+            let file = plain_file::open_or_make(&path)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+            if let Some(lock) = Lock::of(file, &path, study)? {
+                return Ok(lock);
+            }
+        }
+    }
+
+    /// By a file that was opened as `path`; nothing where the run that had it has removed it meanwhile: then the next one has
+    /// another file there.
+    fn of(file: File, path: &Path, study: &Path) -> Result<Option<Lock>> {
         lock(&file, study)?;
-        Ok(Lock { path, _file: file })
+        let lock = Lock { path: path.to_owned(), file };
+        Ok(if lock.is_there() { Some(lock) } else { None })
+    }
+
+    fn is_there(&self) -> bool {
+        let ours = self.file.metadata().map(|found| FileId::of(&found));
+        ours.is_ok_and(|ours| FileId::named(&self.path).is_ok_and(|found| found == ours))
     }
 
     /// Whether it could be taken, without making it.
@@ -177,6 +194,29 @@ fn lock(file: &File, study: &Path) -> Result<()> {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        if self.is_there() {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_run_has_a_study_also_when_another_ends_meanwhile() {
+        let study = tempfile::tempdir().unwrap();
+        let path = study.path().join("lock");
+        let first = Lock::take(study.path()).unwrap();
+        assert!(Lock::take(study.path()).is_err());
+        // It was opened while the first run had it, and is asked for once that has ended.
+        let opened = plain_file::open_or_make(&path).unwrap();
+        drop(first);
+        let second = Lock::take(study.path()).unwrap();
+        assert!(Lock::of(opened, &path, study.path()).unwrap().is_none());
+        assert!(path.exists(), "the second run's");
+        drop(second);
+        assert!(!path.exists());
     }
 }
