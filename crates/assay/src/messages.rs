@@ -83,6 +83,17 @@ pub fn set_up() {
     }));
 }
 
+/// The most characters of an error that are shown at its start and at its end: a name in it may be as long as a file.
+const START_MAX: usize = 1200;
+const END_MAX: usize = 600;
+
+/// An error without its middle, if it is too long to be read: its end says what to do.
+fn shortened(line: &str) -> String {
+    let Some((start, _)) = line.char_indices().nth(START_MAX) else { return line.to_owned() };
+    let Some((end, _)) = line.char_indices().rev().nth(END_MAX - 1) else { return line.to_owned() };
+    if end <= start { line.to_owned() } else { format!("{} … {}", &line[..start], &line[end..]) }
+}
+
 /// Does the work and turns its end into an exit code; errors are printed here and nowhere else.
 pub fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
     let code = code_of(work);
@@ -99,10 +110,24 @@ fn code_of(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
     match catch_unwind(work) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            say(Level::Error, "", &on_one_line(&format!("{error:#}")));
+            say(Level::Error, "", &shortened(&on_one_line(&format!("{error:#}"))));
             ExitCode::from(2)
         }
         // The hook has said it; unwinding has taken the rig down.
         Err(_) => ExitCode::from(2),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortened;
+
+    #[test]
+    fn a_long_error_keeps_its_start_and_its_end() {
+        let short = format!("{}; do that", "é".repeat(1700));
+        assert_eq!(shortened(&short), short);
+        let long = shortened(&format!("plan.toml: `{}`; do that", "é".repeat(100_000)));
+        assert!(long.starts_with("plan.toml: `éé") && long.ends_with("é`; do that"), "{long}");
+        assert!(long.chars().count() < 1900);
     }
 }

@@ -20,6 +20,9 @@ const SERVER_DISK_MIN: Size = Size(512 << 20);
 /// The same files compressed, and room in which a drive can collect.
 const SERVER_CAPACITY_MIN: Size = Size(256 << 20);
 
+/// The largest disk: no file system here is larger (ext4: 1 EiB, `ext4(5)`).
+const DISK_MAX: Size = Size(1 << 60);
+
 /// What a server's data lies on, from the bottom up. Which keys a kind needs and allows is checked with the plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -303,6 +306,15 @@ impl RigSpec {
             );
             Ok(())
         };
+        for (key, size) in
+            [("size", self.size), ("capacity", self.capacity), ("logical", self.logical)]
+        {
+            ensure!(
+                size.is_none_or(|size| size <= DISK_MAX),
+                "the {} is too large for a file system; give {key} = \"{DISK_MAX}\" or less",
+                self.kind.name()
+            );
+        }
         floor("size", self.size, SERVER_DISK_MIN)?;
         floor("capacity", self.capacity, SERVER_CAPACITY_MIN)?;
         let image = self.pool.as_ref().map(|pool| pool.size);

@@ -52,7 +52,8 @@ impl Question {
     /// # Errors
     /// One line: no such device, too small a one, no commands in the window.
     pub fn new(head: TraceHead, trace: Trace, wanted: &Wanted<'_>) -> Result<Question> {
-        let preset = wanted.model.map_or_else(|| head.model.preset(), Preset::find)?;
+        let of_trace = || head.model.preset().context("the device in the trace's head");
+        let preset = wanted.model.map_or_else(of_trace, Preset::find)?;
         let recorded = head.model.scale;
         let scale = Scale {
             capacity: wanted.capacity_scale.unwrap_or(recorded.capacity),
@@ -64,6 +65,7 @@ impl Question {
         let last_s = events.last().map_or(0.0, |last| seconds_since(&head, last.command.arrival));
         let needed_bytes = reach(&events).max(head.used_bytes);
         check_room(&preset, scale, &device, needed_bytes)?;
+        check_fill(&head, &device, wanted)?;
         let assumed_ratio = assumed_ratio(&head, &preset, &device, wanted.ratio)?;
         let logical_bytes = match device.compresses() {
             true => needed_bytes.max(head.logical_bytes).max(device.user_bytes()),
@@ -123,6 +125,21 @@ fn end(event: &Event) -> u64 {
 fn reach(events: &[Event]) -> u64 {
     let writes = events.iter().filter(|event| event.command.kind == Kind::Write);
     writes.map(end).max().unwrap_or_default()
+}
+
+/// The most that a device is filled with because a trace says so; filling takes minutes for as much.
+const FILL_BYTES_MAX: u64 = 64 << 30;
+
+/// Filling flash takes time and memory by its size, which stands in the trace: beyond what is common its user has to ask for it.
+fn check_fill(head: &TraceHead, device: &Device, wanted: &Wanted<'_>) -> Result<()> {
+    let is_asked = device.nand().is_none() || wanted.capacity_scale.is_some();
+    ensure!(
+        is_asked || head.used_bytes <= FILL_BYTES_MAX,
+        "the trace has the device filled with {}, which takes long; give --capacity-scale {} to do that, or more to fill less",
+        size(head.used_bytes as f64),
+        head.model.scale.capacity
+    );
+    Ok(())
 }
 
 fn check_room(preset: &Preset, scale: Scale, device: &Device, needed_bytes: u64) -> Result<()> {

@@ -1,7 +1,7 @@
 //! What is kept of a power cut that lost something: the media as the cut left them, and beside them what was expected.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -94,8 +94,8 @@ impl Kept {
     pub(super) fn read(&self) -> Result<(PathBuf, KeptCut)> {
         let path = self.0.join(EXPECTED);
         let what = || format!("{} holds no power cut that was kept", self.0.display());
-        let text = std::fs::read(&path).with_context(what)?;
-        let cut = serde_json::from_slice(&text).with_context(what)?;
+        let file = plain_file::open(&path).with_context(what)?;
+        let cut = serde_json::from_reader(BufReader::new(file)).with_context(what)?;
         Ok((self.0.join(MEDIA), cut))
     }
 }

@@ -131,18 +131,35 @@ pub fn cut(wanted: &Wanted<'_>, progress: &dyn CutProgress) -> Result<usize> {
     if is_new {
         write_head(&mut store, wanted, &all)?;
     }
+    let made = cut_setups(wanted, progress, &cutting, &setups, &store);
+    if is_new && made.is_err() && store.power_cuts().is_ok_and(|cuts| cuts.is_empty()) {
+        // The first cut could not be made: a study of nothing is of no use, and its directory goes with it.
+        drop(store);
+        let _ = std::fs::remove_file(wanted.study.join(assay_study::FILE_NAME));
+    }
+    made
+}
+
+/// Cuts the power of these configurations.
+fn cut_setups(
+    wanted: &Wanted<'_>,
+    progress: &dyn CutProgress,
+    cutting: &Cutting<'_>,
+    setups: &Setups,
+    store: &Store,
+) -> Result<usize> {
     let mut lacking = Vec::new();
-    for (name, (_, config)) in &setups {
-        lacking.push((name, config, missing(wanted, &cutting, &store, name, config)?));
+    for (name, (_, config)) in setups {
+        lacking.push((name, config, missing(wanted, cutting, store, name, config)?));
     }
     let cuts = wanted.cuts.unwrap_or(cutting.spec.cuts);
     for (number, (name, config, missing)) in lacking.iter().enumerate() {
         progress.begin(name, cuts - missing.len() as u32, cuts);
         let directory = cutting.directory.join(format!("rig-{number}"));
-        let made = cut_one(wanted, &cutting, (name, config, &directory), missing, &store, progress);
+        let made = cut_one(wanted, cutting, (name, config, &directory), missing, store, progress);
         // Whatever a person has cut short with it.
         if wanted.interrupt.is_set() {
-            let here = (cuts as usize).saturating_sub(there(&store, name)?.len());
+            let here = (cuts as usize).saturating_sub(there(store, name)?.len());
             let behind = lacking[number + 1..].iter().map(|(_, _, missing)| missing.len());
             return Ok(here + behind.sum::<usize>());
         }

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
+use assay_base::text_file;
 use assay_mysql::Endpoint;
 
 /// What to do.
@@ -213,14 +214,13 @@ impl Given {
     /// A property file, or a published workload where there is no file of that name.
     fn read(&mut self, path: &str) -> Result<()> {
         let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        match (std::fs::read_to_string(path), published::of(name)) {
-            (Ok(text), _) => self.properties.read(&text),
-            (Err(error), Some(text)) if error.kind() == std::io::ErrorKind::NotFound => {
-                self.notes.push(format!("there is no file {path}: the published {name} is used"));
-                self.properties.read(&text)
-            }
-            (Err(error), _) => Err(Error::Config(format!("cannot read {path}: {error}"))),
+        if let (false, Some(text)) = (Path::new(path).exists(), published::of(name)) {
+            self.notes.push(format!("there is no file {path}: the published {name} is used"));
+            return self.properties.read(&text);
         }
+        let text = text_file::read(Path::new(path), "properties")
+            .map_err(|error| Error::Config(format!("{error:#}")))?;
+        self.properties.read(&text)
     }
 }
 
