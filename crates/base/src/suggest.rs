@@ -1,9 +1,15 @@
 //! "Did you mean": the known name nearest to what was typed.
 
+/// A longer name is none that was typed; comparing takes time by the product of the lengths.
+const TYPED_BYTES_MAX: usize = 200;
+
 /// The nearest of `known` to `typed`, if near enough to be a slip: at most two letters in five wrong, swapped, missing
 /// or too many.
 #[must_use]
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if typed.len() > TYPED_BYTES_MAX {
+        return None;
+    }
     let typed = typed.to_ascii_lowercase().replace('-', "_");
     known
         .into_iter()

@@ -4,6 +4,7 @@
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 
 mod calm;
+pub mod mutate;
 mod port;
 mod recording;
 mod scope;

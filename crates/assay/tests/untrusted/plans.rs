@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::answer::{all_hold, answer, holdings};
+use crate::answer::{LINE_BYTES_MAX, all_hold, answer, holdings};
 use crate::common::World;
 
 /// A plan with these lines before its tables, in its rig, and behind all.
@@ -188,7 +188,7 @@ fn a_hostile_plan_is_refused_in_a_line_and_touches_nothing() {
                 let told = answer(&world, name, words);
                 assert_eq!(told.code, Some(2), "{name}: {words:?}: {told:?}");
                 let line = told.stderr.lines().last().unwrap_or_default();
-                assert!(line.starts_with("assay: ") && line.len() < 2500, "{name}: {line}");
+                assert!(line.starts_with("assay: ") && line.len() < LINE_BYTES_MAX, "{name}: {line}");
                 let is_plain = words.len() == 4 && words[0] == "run";
                 assert!(!is_plain || line.contains(says), "{name}: {line}");
             }
