@@ -43,10 +43,18 @@ fn run(once: u64, full: u64, case: impl Fn(&str, &mut Random) -> Answer) {
 fn spoil_value(db: &Connection, random: &mut Random) {
     let list = |sql: &str| -> Vec<String> {
         let mut statement = db.prepare(sql).unwrap();
-        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+        statement.query_map([], |row| row.get(0)).unwrap().flatten().collect()
     };
     let tables = list("SELECT name FROM sqlite_schema WHERE type = 'table'");
     let table = &tables[random.below(tables.len())];
+    if table == "second_latencies" {
+        let blob: Vec<u8> = db
+            .query_row("SELECT histograms FROM second_latencies", [], |row| row.get(0))
+            .unwrap_or_default();
+        let sql = "UPDATE second_latencies SET histograms = ?1";
+        db.execute(sql, [mutate::bytes(&blob, random)]).unwrap();
+        return;
+    }
     let columns = list(&format!("SELECT name FROM pragma_table_info('{table}')"));
     let column = &columns[random.below(columns.len())];
     let held =

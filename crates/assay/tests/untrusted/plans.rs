@@ -188,7 +188,10 @@ fn a_hostile_plan_is_refused_in_a_line_and_touches_nothing() {
                 let told = answer(&world, name, words);
                 assert_eq!(told.code, Some(2), "{name}: {words:?}: {told:?}");
                 let line = told.stderr.lines().last().unwrap_or_default();
-                assert!(line.starts_with("assay: ") && line.len() < LINE_BYTES_MAX, "{name}: {line}");
+                assert!(
+                    line.starts_with("assay: ") && line.len() < LINE_BYTES_MAX,
+                    "{name}: {line}"
+                );
                 let is_plain = words.len() == 4 && words[0] == "run";
                 assert!(!is_plain || line.contains(says), "{name}: {line}");
             }
