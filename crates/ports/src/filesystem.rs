@@ -252,6 +252,19 @@ mod tests {
     }
 
     #[test]
+    fn any_text_of_mounts_is_read_or_passed_over() {
+        use assay_testing::mutate;
+        let text = "36 35 98:0 /mnt1 /mnt/my\\040disk rw,noatime master:1 - ext4 /dev/root rw\n40 35 7:0 / / rw - xfs /dev/loop0 rw\n";
+        for seed in 0..assay_testing::count(2_000, 50_000) {
+            let mutant = mutate::text(text, &mut mutate::Random::new(seed));
+            assert!(parse_mounts(&mutant).len() <= mutant.lines().count(), "seed {seed}");
+        }
+        for escape in ["\\", "\\0", "\\777", "\\04é", "é\\é"] {
+            assert!(!unescape(escape).is_empty());
+        }
+    }
+
+    #[test]
     fn room_is_told_where_there_is_a_size() {
         assert!(room_bytes(&std::env::temp_dir()).unwrap().unwrap() > 0);
         assert_eq!(room_bytes(Path::new("/proc")).unwrap(), None, "it holds no data");

@@ -168,7 +168,7 @@ fn core_number(word: &str) -> Option<usize> {
     word.strip_prefix("cpu")?.parse().ok()
 }
 
-fn core_numbers(stat: &str) -> Vec<usize> {
+pub(super) fn core_numbers(stat: &str) -> Vec<usize> {
     stat.lines().filter_map(|line| core_number(line.split_ascii_whitespace().next()?)).collect()
 }
 
@@ -207,7 +207,7 @@ pub(crate) fn cpu_seconds(cpus: &[usize]) -> std::io::Result<CpuSeconds> {
 }
 
 /// Seconds by class; kernels before 2.6.11 have fewer classes, later ones more.
-fn class_seconds(rest: &str) -> [f64; 8] {
+pub(super) fn class_seconds(rest: &str) -> [f64; 8] {
     let mut words = rest.split_ascii_whitespace();
     std::array::from_fn(|_| number(words.next()) / TICKS_PER_SECOND)
 }
@@ -233,7 +233,7 @@ fn declare_pressure(sheet: &mut Sheet, metrics: [&'static Metric; 2]) -> [Field;
 }
 
 /// Seconds in which some, and in which all tasks waited; NaN where the kernel has no such line.
-fn stalled_seconds(text: &str) -> (f64, f64) {
+pub(super) fn stalled_seconds(text: &str) -> (f64, f64) {
     let of = |who: &str| {
         let line = text.lines().find(|line| line.starts_with(who));
         number(line.and_then(|line| line.split_once("total=")).map(|(_, total)| total.trim())) / 1e6

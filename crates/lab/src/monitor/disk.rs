@@ -182,7 +182,7 @@ fn declare(counted: &Counted, device: &str, columns: usize) -> (Sheet, Vec<Field
 }
 
 /// How many columns we know this kernel has; nothing if the text is not a line of counters.
-fn column_count(text: &str) -> Option<usize> {
+pub(super) fn column_count(text: &str) -> Option<usize> {
     let words = text.split_ascii_whitespace().take(DISK.columns.len());
     let numbers = words.take_while(|word| word.parse::<u64>().is_ok()).count();
     (numbers >= COLUMNS_OLDEST).then_some(match numbers {

@@ -35,6 +35,8 @@ mod throttle;
 #[cfg(test)]
 mod declarable;
 #[cfg(test)]
+mod kernel_texts;
+#[cfg(test)]
 mod live_tests;
 
 use parking_lot::Mutex;

@@ -107,7 +107,7 @@ pub(super) fn declare(sheet: &mut sheet::Sheet) -> sheet::Field {
 }
 
 /// Seconds in user mode, niced or not, of these CPUs (`proc_stat(5)`, the first two columns of each).
-fn user_seconds(stat: &str, cpus: &[usize]) -> f64 {
+pub(super) fn user_seconds(stat: &str, cpus: &[usize]) -> f64 {
     let is_ours = |word: &str| {
         let number = word.strip_prefix("cpu").and_then(|number| number.parse().ok());
         number.is_some_and(|number| cpus.contains(&number))

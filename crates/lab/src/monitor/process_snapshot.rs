@@ -37,7 +37,7 @@ pub struct ProcessSnapshot {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Process {
+pub(super) struct Process {
     name: String,
     parent: u32,
     start_ticks: f64,
@@ -96,7 +96,7 @@ impl ProcessSnapshot {
 
 impl Process {
     /// Of a text of `/proc/PID/stat`: fields 4, 14, 16 and 22.
-    fn of(stat: &str) -> Option<Process> {
+    pub(super) fn of(stat: &str) -> Option<Process> {
         let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
         let ticks = |place: usize| number(words.get(place).copied());

@@ -9,6 +9,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+/// The longest text that is read, in bytes: far more than `/proc/stat` of the largest machine.
+const BYTES_MAX: usize = 16 << 20;
+
 /// An open pseudo file and the text read last.
 #[derive(Debug)]
 pub(super) struct ProcFile {
@@ -32,6 +35,12 @@ impl ProcFile {
     pub(super) fn read(&mut self) -> io::Result<Cow<'_, str>> {
         let mut length = 0;
         loop {
+            if length >= BYTES_MAX {
+                return Err(io::Error::new(
+                    io::ErrorKind::FileTooLarge,
+                    "the kernel's text has no end",
+                ));
+            }
             if length == self.buffer.len() {
                 self.buffer.resize(2 * length, 0);
             }
@@ -48,6 +57,13 @@ impl ProcFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_without_end_is_refused() {
+        let mut open = ProcFile::open("/dev/zero").unwrap();
+        assert_eq!(open.read().unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert!(open.buffer.len() <= 2 * BYTES_MAX);
+    }
 
     #[test]
     fn long_files_are_read_whole_and_changes_are_seen() {

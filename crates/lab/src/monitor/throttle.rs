@@ -68,7 +68,7 @@ pub(crate) fn quota_cpus() -> Option<f64> {
     own_stat_files()?.into_iter().filter_map(of).reduce(f64::min)
 }
 
-fn quota(words: &str) -> Option<f64> {
+pub(super) fn quota(words: &str) -> Option<f64> {
     let mut numbers = words.split_ascii_whitespace().map(|word| word.parse::<f64>().ok());
     let (quota_us, period_us) = (numbers.next()??, numbers.next()??);
     (quota_us > 0.0 && period_us > 0.0).then(|| quota_us / period_us)
@@ -80,7 +80,7 @@ fn own_stat_files() -> Option<Vec<PathBuf>> {
 }
 
 /// Where `/proc/self/cgroup` says that we are, and all that lies above it, without the root.
-fn stat_files(root: &Path, groups: &str) -> Vec<PathBuf> {
+pub(super) fn stat_files(root: &Path, groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -97,7 +97,7 @@ fn stat_files(root: &Path, groups: &str) -> Vec<PathBuf> {
     files
 }
 
-fn seconds(text: &str) -> f64 {
+pub(super) fn seconds(text: &str) -> f64 {
     let of = |(key, unit): (&str, f64)| {
         let line = text.lines().find_map(|line| line.strip_prefix(key))?;
         Some(number(Some(line.trim())) * unit)
