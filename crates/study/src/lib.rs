@@ -11,6 +11,7 @@ mod guarded;
 mod in_effect;
 mod in_use;
 mod judging;
+mod limits;
 pub mod metrics;
 mod overlay;
 mod paper;
@@ -45,12 +46,12 @@ pub use calibration::{Calibration, Port, TooFast};
 pub use guarded::check_directory;
 pub use in_effect::{Asked, Differing, InEffect};
 pub use judging::{AskedPair, Judging, MARGIN_PERCENT};
+pub use limits::{LISTED_MAX, RUNS_MAX};
 pub use overlay::{Overlay, OverlayChange};
 pub use paper::{Comparison, Paper, Printed};
 pub use phases::{Done, Happened, Happening, Phase};
 pub use power_cut::PowerCut;
 pub use prices::Prices;
-pub use read::{LISTED_MAX, RUNS_MAX};
 pub use records::{
     Clock, Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey,
     Workload,

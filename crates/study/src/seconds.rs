@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Error, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use super::read::{COUNT_MAX, SECONDS_MAX};
+use super::limits::{COUNT_MAX, SECONDS_MAX};
 
 /// Into how many parts a power of two is cut.
 pub const PARTS: u64 = 64;

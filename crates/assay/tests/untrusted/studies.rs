@@ -92,6 +92,11 @@ fn by_sql() -> Vec<(&'static str, String, Wanted)> {
         plain("2^32 - 1 repeats", "UPDATE runs SET repeat = 4294967295 WHERE repeat = 3", Refused("repeat 4294967295")),
         plain("negative latencies", "UPDATE histograms SET latency_ns = -latency_ns", Refused("holds -")),
         plain("2^63 - 1 events", "UPDATE histograms SET count = 9223372036854775807", Refused("holds 9223372036854775807")),
+        plain(
+            "the most events of the longest run, each as long",
+            "UPDATE histograms SET count = 1099511627776, latency_ns = 1296000000000000 - latency_ns; UPDATE errors SET count = 1099511627776",
+            Told,
+        ),
         plain("2^63 - 1 errors", "UPDATE errors SET count = 9223372036854775807", Refused("holds 9223372036854775807")),
         plain("error 2^40", "UPDATE errors SET code = 1099511627776", Refused("cannot read")),
         plain(
@@ -189,8 +194,11 @@ fn repeat_page(study: &Path, table: &str) {
     file.write_all_at(&root, page).unwrap();
 }
 
+/// Name, what spoils the files, answer.
+type Spoilt = (&'static str, Box<dyn Fn()>, Wanted);
+
 /// Studies that are spoilt as files.
-fn by_file(study: &Path, outside: &Path) -> Vec<(&'static str, Box<dyn Fn()>, Wanted)> {
+fn by_file(study: &Path, outside: &Path) -> Vec<Spoilt> {
     let own = |action: fn(&Path, &Path)| -> Box<dyn Fn()> {
         let (study, outside) = (study.to_owned(), outside.to_owned());
         Box::new(move || action(&study, &outside))
