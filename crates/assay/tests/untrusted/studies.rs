@@ -117,6 +117,9 @@ fn by_sql() -> Vec<(&'static str, String, Wanted)> {
             Told,
         ),
         plain("texts that move the cursor", &escapes("\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\r\u{8}\u{202e}\u{2066}"), Told),
+        plain("texts that are formulas", &escapes("=cmd|'/c calc'!A1"), Told),
+        plain("texts that are formulas by their sign", &escapes("@SUM(1)"), Told),
+        plain("texts that are formulas behind a tab", &escapes("\t=1+1"), Told),
         plain("texts that are script", &escapes("<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"), Told),
         ("as many series as samples", format!(
             "DELETE FROM samples; DELETE FROM series;
@@ -172,26 +175,33 @@ fn root(study: &Path, table: &str) -> u64 {
 
 const PAGE: u64 = 4096;
 
-/// The table's rows are those of one page a thousandfold: an interior page whose children are all the same leaf.
-fn repeat_page(study: &Path, table: &str) {
-    let text = format!(
-        "{COUNT} 3000) INSERT INTO warnings (run_id, kind, facts_json) SELECT 1, 'x', 'y' FROM n; {COUNT} 3000) INSERT INTO {table} SELECT 'k' || i FROM n"
-    );
-    sql(study, &text);
-    let page = (root(study, table) - 1) * PAGE;
-    let file =
-        std::fs::File::options().read(true).write(true).open(study.join("study.sqlite")).unwrap();
-    let mut root = vec![0; PAGE as usize];
-    file.read_exact_at(&mut root, page).unwrap();
-    assert!([2, 5].contains(&root[0]), "an interior page: {}", root[0]);
-    let cells = usize::from(u16::from_be_bytes([root[3], root[4]]));
-    let at =
-        |cell: usize| usize::from(u16::from_be_bytes([root[12 + 2 * cell], root[13 + 2 * cell]]));
-    let first: [u8; 4] = root[at(0)..at(0) + 4].try_into().unwrap();
-    for place in (1..cells).map(at).collect::<Vec<_>>() {
-        root[place..place + 4].copy_from_slice(&first);
-    }
-    file.write_all_at(&root, page).unwrap();
+/// The most cells of a page (`btreeInt.h`, `MX_CELL`).
+const CELLS_MAX: u16 = 680;
+
+/// A million samples a thousandfold: the pages above them name one page again and again.
+fn repeat_pages(study: &Path) {
+    let more = "INSERT OR IGNORE INTO samples SELECT 1, i, i FROM n";
+    sql(study, &format!("{COUNT} 150000) {more}"));
+    let top = (root(study, "samples") - 1) * PAGE;
+    let below = (repeat_cell(study, top) - 1) * PAGE;
+    repeat_cell(study, below);
+}
+
+/// Makes all cells of an interior page the same one. Returns the page below it.
+fn repeat_cell(study: &Path, page: u64) -> u64 {
+    let mut options = std::fs::File::options();
+    let file = options.read(true).write(true).open(study.join("study.sqlite")).unwrap();
+    let mut bytes = vec![0; PAGE as usize];
+    file.read_exact_at(&mut bytes, page).unwrap();
+    assert_eq!(bytes[0], 2, "an interior page of an index");
+    let cell = [bytes[12], bytes[13]];
+    bytes[3..5].copy_from_slice(&CELLS_MAX.to_be_bytes());
+    let at = usize::from(u16::from_be_bytes(cell));
+    let pointers = 12..12 + 2 * usize::from(CELLS_MAX);
+    assert!(at >= pointers.end, "the cell lies behind the pointers");
+    bytes[pointers].as_chunks_mut().0.fill(cell);
+    file.write_all_at(&bytes, page).unwrap();
+    u64::from(u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()))
 }
 
 /// Name, what spoils the files, answer.
@@ -237,7 +247,11 @@ fn by_file(study: &Path, outside: &Path) -> Vec<Spoilt> {
             Refused("report.html is a symbolic link"),
         ),
         ("a write-ahead log", own(|study, _| bytes(study, 18, &[2, 2])), Refused("is not a study")),
-        ("a journal that has another file deleted", own(super_journal), Any),
+        (
+            "a journal that has another file deleted",
+            own(super_journal),
+            Refused("names another file"),
+        ),
         (
             "a file that ends in the middle",
             own(|study, _| {
@@ -264,7 +278,11 @@ fn by_file(study: &Path, outside: &Path) -> Vec<Spoilt> {
             }),
             Refused("is not a study"),
         ),
-        ("pages that repeat themselves", own(|study, _| repeat_page(study, "notes")), Any),
+        (
+            "pages that repeat themselves",
+            own(|study, _| repeat_pages(study)),
+            Refused("rows that repeat themselves"),
+        ),
     ]
 }
 
