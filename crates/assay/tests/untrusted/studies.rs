@@ -100,6 +100,11 @@ fn by_sql() -> Vec<(&'static str, String, Wanted)> {
         plain("2^63 - 1 errors", "UPDATE errors SET count = 9223372036854775807", Refused("holds 9223372036854775807")),
         plain("error 2^40", "UPDATE errors SET code = 1099511627776", Refused("cannot read")),
         plain(
+            "latencies of a second in 136 years",
+            "UPDATE second_latencies SET histograms = x'01ffffffff0f010101'",
+            Refused("latencies of seconds that no run has"),
+        ),
+        plain(
             "seconds of latencies that overflow",
             "UPDATE second_latencies SET histograms = x'01ffffffffffffffffff0101000101ffffffffffffffffff01010001'",
             Refused("latencies of seconds that no run has"),
