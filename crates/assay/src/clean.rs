@@ -124,6 +124,10 @@ fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
     }
     let asking = if dry_run { Asking::ThisMachine } else { Asking::Everyone };
     let left = found.left(asking)?;
+    let unproven = found.unproven()?;
+    tally.failed.extend(unproven.iter().map(|resource| {
+        format!("{resource} may be anybody's: nothing was noted to know it by; remove it by hand")
+    }));
     tally.left_alone.extend(found.replaced(asking)?.iter().map(ToString::to_string));
     for resource in &left {
         match if dry_run { Ok(()) } else { resource.remove() } {
@@ -131,7 +135,7 @@ fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
             Err(error) => tally.failed.push(format!("{error:#}")),
         }
     }
-    if !dry_run && found.left(asking)?.is_empty() { found.close() } else { Ok(()) }
+    if dry_run { Ok(()) } else { found.close_if_done(asking) }
 }
 
 fn clean_unreadable(ledger: &Unreadable, dry_run: bool, tally: &mut Tally) {

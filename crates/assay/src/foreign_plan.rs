@@ -3,12 +3,11 @@
 //!
 //! Guarantees: nothing that the plan names has been run, opened or reached before the user agrees.
 
-use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use assay_plan::{Plan, Runs};
+use assay_system::changeable::{self, ByOthers};
 use assay_system::interrupt::Interrupt;
 
 use crate::ask;
@@ -34,7 +33,7 @@ pub fn agree(plan: &Plan, files: &[&Path], is_agreed: bool, interrupt: &Interrup
 pub fn warning(plan: &Plan, files: &[&Path]) -> Option<String> {
     let why = files.iter().find_map(|file| not_own(file))?;
     let runs = plan.runs();
-    (!runs.is_empty()).then(|| format!("{why}, and it runs {}", listed(&runs)))
+    (!runs.is_empty()).then(|| format!("{why}, and the plan runs {}", listed(&runs)))
 }
 
 fn listed(runs: &[Runs]) -> String {
@@ -45,41 +44,10 @@ fn listed(runs: &[Runs]) -> String {
     }
 }
 
-/// Why the plan in `file` may be somebody else's: who owns it or may change it. Nothing for a built-in plan.
-fn not_own(file: &Path) -> Option<String> {
-    if !file.is_file() {
-        return None;
-    }
-    // A link belongs to whoever can lead it elsewhere.
-    let places = [std::path::absolute(file).ok()?, file.canonicalize().ok()?];
-    let with_directory = places.iter().flat_map(|place| place.ancestors().take(2));
-    let all: BTreeSet<PathBuf> = with_directory.map(Path::to_owned).collect();
-    all.iter().rev().find_map(|path| {
-        let found = path.symlink_metadata().ok()?;
-        let what = if found.is_dir() { "directory" } else { "plan" };
-        let shown = path.display().to_string().escape_debug().to_string();
-        if !own_users().contains(&found.uid()) {
-            return Some(format!("the {what} {shown} belongs to user {}", found.uid()));
-        }
-        is_open(&found).then(|| format!("other users can write the {what} {shown}"))
-    })
-}
-
-/// This user and root; under sudo the user who called it, too.
-fn own_users() -> Vec<u32> {
-    let uid = rustix::process::geteuid();
-    let caller = std::env::var("SUDO_UID").ok().filter(|_| uid.is_root());
-    let caller = caller.and_then(|uid| uid.parse().ok());
-    [uid.as_raw(), 0].into_iter().chain(caller).collect()
-}
-
-/// Whether others may change a file, or put another one in its place: of a directory with the sticky bit they may not
-/// (`unlink(2)`). A user's own group is no other; links have no mode.
-fn is_open(found: &std::fs::Metadata) -> bool {
-    let is_sticky_directory = found.is_dir() && found.mode() & 0o1000 != 0;
-    let is_own_group = found.gid() == rustix::process::getegid().as_raw();
-    let writers = if is_own_group { 0o002 } else { 0o022 };
-    !is_sticky_directory && !found.is_symlink() && found.mode() & writers != 0
+/// Why the plan in `file` may be somebody else's: who owns it, or a directory above it, or may change it. Nothing for a built-in
+/// plan.
+fn not_own(file: &Path) -> Option<ByOthers> {
+    if file.is_file() { changeable::anywhere(file) } else { None }
 }
 
 #[cfg(test)]
@@ -103,15 +71,13 @@ mod tests {
         assert_eq!(warning(&plan, &[&file]), None, "one's own");
         set(&file, 0o646);
         let told = warning(&plan, &[&file]).unwrap();
-        assert!(told.starts_with("other users can write the plan /"), "{told}");
-        assert!(told.ends_with("plan.toml, and it runs the server `/tmp/evil`"), "{told}");
+        assert!(told.starts_with("other users can write to /"), "{told}");
+        assert!(told.ends_with("plan.toml, and the plan runs the server `/tmp/evil`"), "{told}");
         let harmless = Plan::parse(&RUNS.replace("server = \"/tmp/evil\"\n", "")).unwrap();
         assert_eq!(warning(&harmless, &[&file]), None, "it runs nothing");
         set(&file, 0o644);
         set(directory.path(), 0o777);
-        assert!(
-            warning(&plan, &[&file]).unwrap().starts_with("other users can write the directory")
-        );
+        assert!(warning(&plan, &[&file]).unwrap().starts_with("other users can write to /"));
         set(directory.path(), 0o1777);
         assert_eq!(warning(&plan, &[&file]), None, "sticky");
         assert_eq!(warning(&plan, &[Path::new("disk")]), None, "built-in");

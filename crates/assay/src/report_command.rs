@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use crate::print;
 use assay_base::{Size, text_file};
 use assay_report::{self, Wishes};
 use assay_study::Store;
 use assay_study::prices::Prices;
+use assay_system::changeable;
 
 /// What was typed after `assay report`.
 #[derive(Debug, clap::Args)]
@@ -60,6 +61,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     if args.markdown {
         print::line(assay_report::markdown(&store)?.trim_end());
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(who) = changeable::itself(&args.study) {
+        bail!(
+            "{who}: what is written there could be led elsewhere; copy the study to a directory of your own first, or print it with --markdown"
+        );
     }
     let wishes = Wishes {
         prices: prices.as_ref(),

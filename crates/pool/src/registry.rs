@@ -106,9 +106,10 @@ impl Private {
 
     /// Removes what a process that died has left.
     fn clear(&self) -> Result<()> {
+        self.ledger.ensure_dead()?;
         for resource in self.ledger.left(Asking::ThisMachine)? {
             resource.remove().with_context(|| format!("the cluster {}", self.name))?;
         }
-        self.ledger.close()
+        self.ledger.close_if_done(Asking::ThisMachine)
     }
 }

@@ -86,7 +86,7 @@ impl Attached {
         if let Ok(Some(health)) = heard {
             let status_file = job.mount_point.join(STATUS_FILE);
             let keeps_time_when_told = options.keeps_time_when_told;
-            let made = Some(made);
+            let made = Some(made.mounted()?);
             return Ok(Attached { health, status_file, keeps_time_when_told, server, line, made });
         }
         let status = server.wait(END_PATIENCE)?.map_or_else(|| server.kill(), Ok)?;

@@ -240,6 +240,7 @@ impl Job {
             media_id: self.media_id,
             mount_point: self.mount_point.clone(),
             directory,
+            mounted: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -57,7 +57,8 @@ pub fn begin(media: &Path) -> Result<Option<File>> {
     let path = state::below(LOGS)?.join(name_of(media));
     let what = || format!("cannot write the log {}", path.display());
     put_aside(&path).with_context(what)?;
-    let log = OpenOptions::new().create(true).append(true).open(&path).with_context(what)?;
+    let log =
+        OpenOptions::new().create(true).append(true).mode(0o600).open(&path).with_context(what)?;
     let journal = journal();
     rustix::stdio::dup2_stderr(log)?;
     Ok(journal)

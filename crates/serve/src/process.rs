@@ -148,6 +148,7 @@ impl Served {
                     log::warn!("its health is only available from its file: {error}")
                 });
                 let changes = shown.tell_changes(job)?;
+                let made = made.map(Made::mounted).transpose()?;
                 Ok(Served { shown, background, changes, made })
             }
             Err(error) => {

@@ -141,7 +141,7 @@ pub fn all() -> Result<Vec<Attached>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
         for resource in found.resources() {
-            if let Resource::Drive { media, media_id, mount_point, directory } = resource
+            if let Resource::Drive { media, media_id, mount_point, directory, .. } = resource
                 && resource.may_exist(Asking::ThisMachine)?
             {
                 all.push(Attached {
@@ -313,9 +313,10 @@ impl Attached {
     /// # Errors
     /// Who uses its device still; what the system answered.
     pub fn clear(&self) -> Result<()> {
+        self.ledger.ensure_dead()?;
         let unused = self.devices()?.iter().try_for_each(|device| ensure_unused(device));
         unused.with_context(|| format!("the server of {} has died", self.media.display()))?;
         self.resource.remove()?;
-        if self.ledger.left(Asking::ThisMachine)?.is_empty() { self.ledger.close() } else { Ok(()) }
+        self.ledger.close_if_done(Asking::ThisMachine)
     }
 }

@@ -48,6 +48,7 @@ pub fn note(image: &Path, address: String) -> Result<()> {
     state::below(WRITERS)?;
     let path = note_of(image)?;
     private::write(&path, &serde_json::to_vec(&writer)?)
+        .map(drop)
         .with_context(|| format!("cannot write {}", path.display()))
 }
 

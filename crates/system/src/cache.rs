@@ -10,12 +10,14 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
+use super::owned::mounted_at_or_below;
 use super::private::{self, NotPrivate};
 
 const STAGING_PREFIX: &str = ".staging-";
@@ -34,7 +36,12 @@ pub fn root() -> Result<PathBuf> {
         .or_else(|| directory("XDG_CACHE_HOME").map(|path| path.join("assay")))
         .or_else(|| directory("HOME").map(|path| path.join(".cache/assay")));
     match path {
-        Some(path) => std::path::absolute(&path).context("cannot determine the cache directory"),
+        Some(path) => {
+            let path =
+                std::path::absolute(&path).context("cannot determine the cache directory")?;
+            // A slash at its end would lead through a link.
+            Ok(path.components().collect())
+        }
         None => {
             bail!(
                 "no directory for downloads: HOME is not set; set HOME, or both ASSAY_CACHE (downloads) and ASSAY_STATE (what is made on this machine)"
@@ -80,6 +87,9 @@ impl Shelf {
 
     fn lock_free(directory: PathBuf) -> Result<Option<Shelf>> {
         let cannot = || format!("cannot use the cache directory {}", directory.display());
+        if !is_ours(&directory) {
+            return Ok(None);
+        }
         let lock = private::open_file(&directory.join(LOCK)).map_err(refusal)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Ok(None),
@@ -96,6 +106,13 @@ impl Shelf {
         let cannot =
             || format!("cannot use the cache directory {}; set ASSAY_CACHE", directory.display());
         private::make_directory(&directory).map_err(refusal)?;
+        ensure!(
+            is_ours(&directory) || is_empty(&directory),
+            "{} holds what Assay did not put there; set ASSAY_CACHE to an empty directory",
+            directory.display()
+        );
+        // Those of earlier versions could be read by others, and kept the setuid bits of what they hold.
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).with_context(cannot)?;
         let lock = private::open_file(&directory.join(LOCK)).map_err(refusal)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => {
@@ -131,6 +148,7 @@ impl Shelf {
     /// It cannot be removed; it is an entry no more.
     pub fn discard(&self, path: &Path) -> Result<()> {
         let cannot = || format!("cannot remove {}", path.display());
+        ensure_nothing_mounted(path)?;
         let staging = self.stage()?;
         fs::rename(path, staging.path().join("discarded")).with_context(cannot)?;
         fs::remove_dir_all(staging.path()).with_context(cannot)
@@ -139,6 +157,7 @@ impl Shelf {
     /// Removes what interrupted makers left: under the lock every staging directory is one of those.
     fn sweep(&self) -> Result<()> {
         unfinished_in(&self.directory)?.iter().try_for_each(|path| {
+            ensure_nothing_mounted(path)?;
             fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))
         })
     }
@@ -174,12 +193,34 @@ impl Drop for Staging {
     }
 }
 
+/// Whether a shelf is one that this program has made: it has a lock since then.
+fn is_ours(directory: &Path) -> bool {
+    directory.join(LOCK).symlink_metadata().is_ok_and(|lock| lock.is_file())
+}
+
+fn is_empty(directory: &Path) -> bool {
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// What is mounted below belongs to somebody, and deleting it cannot be undone.
+fn ensure_nothing_mounted(path: &Path) -> Result<()> {
+    let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match mounted_at_or_below(&resolved)?.first() {
+        Some(mount) => bail!("{} is mounted; unmount it first", mount.display()),
+        None => Ok(()),
+    }
+}
+
 /// The directories of a kind that are whole, by name.
 ///
 /// # Errors
 /// The shelf cannot be read.
 pub fn entries(kind: &str) -> Result<Vec<PathBuf>> {
-    listing(&checked(kind)?, |name| !name.starts_with(b"."))
+    let shelf = checked(kind)?;
+    if shelf.is_dir() && !is_ours(&shelf) {
+        return Ok(Vec::new());
+    }
+    listing(&shelf, |name| !name.starts_with(b"."))
 }
 
 /// The directories of a kind that somebody is making, or was when interrupted: [`Shelf::try_open`] tells which.
@@ -187,7 +228,8 @@ pub fn entries(kind: &str) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// The shelf cannot be read.
 pub fn unfinished(kind: &str) -> Result<Vec<PathBuf>> {
-    unfinished_in(&checked(kind)?)
+    let shelf = checked(kind)?;
+    if shelf.is_dir() && !is_ours(&shelf) { Ok(Vec::new()) } else { unfinished_in(&shelf) }
 }
 
 /// The directory of a kind, checked together with the cache that it is in before anything in it is trusted.
@@ -266,7 +308,6 @@ mod tests {
 
     #[test]
     fn a_cache_that_others_can_write_to_is_refused() {
-        use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let kind = directory.path().join("servers");
         let set = |path: &Path, mode: u32| {
@@ -278,15 +319,35 @@ mod tests {
         let refused = Shelf::open_at(kind.clone(), || {}).unwrap_err().to_string();
         assert!(refused.contains("others can write to"), "{refused}");
         set(&kind, 0o755);
-        // What others could only read is closed to them.
         check(&kind).unwrap();
-        assert_eq!(kind.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         let elsewhere = tempfile::tempdir().unwrap();
         fs::write(elsewhere.path().join("precious"), "precious").unwrap();
         fs::remove_file(kind.join(LOCK)).unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("precious"), kind.join(LOCK)).unwrap();
-        assert!(Shelf::open_at(kind, || {}).unwrap_err().to_string().contains("is a link"));
+        assert!(Shelf::open_at(kind, || {}).unwrap_err().to_string().contains("did not put there"));
         assert_eq!(fs::read(elsewhere.path().join("precious")).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn what_is_mounted_below_an_entry_keeps_it() {
+        if !rustix::process::geteuid().is_root() {
+            return assay_testing::skip("root, who mounts");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let shelf = shelf(directory.path());
+        for name in ["entry", ".staging-1"] {
+            let mount = shelf.entry(name).join("mnt");
+            fs::create_dir_all(&mount).unwrap();
+            assay_ports::filesystem::mount_kernels("tmpfs", &mount).unwrap();
+            fs::write(mount.join("precious"), "precious").unwrap();
+            let gone =
+                if name == "entry" { shelf.discard(&shelf.entry(name)) } else { shelf.sweep() };
+            assert!(gone.unwrap_err().to_string().ends_with("is mounted; unmount it first"));
+            assert_eq!(fs::read(mount.join("precious")).unwrap(), b"precious");
+            assay_ports::filesystem::unmount(&mount).unwrap();
+        }
+        shelf.discard(&shelf.entry("entry")).unwrap();
+        shelf.sweep().unwrap();
     }
 
     #[test]
@@ -294,6 +355,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join(".staging-1/half")).unwrap();
         fs::create_dir_all(directory.path().join("whole")).unwrap();
+        assert!(Shelf::open_at(directory.path().into(), || {}).is_err(), "nobody's shelf");
+        fs::write(directory.path().join(LOCK), "").unwrap();
         let shelf = shelf(directory.path());
         assert!(!directory.path().join(".staging-1").exists());
         assert!(shelf.entry("whole").is_dir());

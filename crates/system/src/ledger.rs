@@ -3,11 +3,13 @@
 //! One small file for each process that runs rigs. While it lives, [`Made`] guards take resources down and strike
 //! them out; after a `kill -9` the file is all that is left, and `assay clean` works through it backwards.
 //! Guarantees: what exists is written down, at worst with something that never came to be; what was there before is never
-//! taken for ours; a ledger that others could have written is not read.
+//! taken for ours; a ledger that others could have written is not read. Its process holds a lock on it, so that it counts as
+//! living also where its number is another one: in a container with the same state, on another machine.
 
 mod left;
 
 use parking_lot::Mutex;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,6 +34,8 @@ const LEDGERS: &str = "ledgers";
 pub struct Ledger {
     path: PathBuf,
     pages: Mutex<Pages>,
+    /// The file as it was written last, locked for as long as this process lives.
+    held: Mutex<Option<File>>,
 }
 
 /// What a ledger's file holds.
@@ -93,7 +97,7 @@ impl Ledger {
             study,
             resources: Vec::new(),
         };
-        Ok(Arc::new(Ledger { path, pages: Mutex::new(pages) }))
+        Ok(Arc::new(Ledger { path, pages: Mutex::new(pages), held: Mutex::default() }))
     }
 
     /// Writes `resource` down, which is known again by what it names, then has it made. If making fails, whatever came of it
@@ -164,7 +168,9 @@ impl Ledger {
     fn change(&self, change: impl FnOnce(&mut Vec<Resource>)) -> Result<()> {
         let mut pages = self.pages.lock();
         change(&mut pages.resources);
-        write(&self.path, &pages)
+        let held = write(&self.path, &pages)?;
+        *self.held.lock() = held;
+        Ok(())
     }
 
     fn replace(&self, former: &Resource, resource: &Resource) -> Result<()> {
@@ -223,6 +229,15 @@ impl Made {
         Ok(self)
     }
 
+    /// The same once a drive is mounted: by the number of that mount it is told from another drive's in the same place.
+    ///
+    /// # Errors
+    /// The mounts cannot be read, or the ledger not be written.
+    pub fn mounted(self) -> Result<Made> {
+        let resource = self.resource.clone().mounted()?;
+        self.now(resource)
+    }
+
     /// Removes the resource now and says if that failed; dropping does the same and can only log it.
     ///
     /// # Errors
@@ -264,11 +279,12 @@ fn boot_id() -> String {
 }
 
 /// An empty ledger has no file.
-fn write(path: &Path, pages: &Pages) -> Result<()> {
+fn write(path: &Path, pages: &Pages) -> Result<Option<File>> {
     if pages.resources.is_empty() {
-        return delete(path);
+        return delete(path).map(|()| None);
     }
     private::write(path, &serde_json::to_vec_pretty(pages)?)
+        .map(Some)
         .with_context(|| format!("cannot write the ledger {}", path.display()))
 }
 

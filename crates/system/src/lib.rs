@@ -2,6 +2,7 @@
 //! programs that help, processes of our own that serve, Ctrl-C.
 
 pub mod cache;
+pub mod changeable;
 pub mod daemon;
 pub mod database;
 mod free;

@@ -137,12 +137,17 @@ impl OwnDirectory {
         let found = self.open_parent().and_then(|(parent, name)| self.open_in(&parent, name));
         match found {
             Ok(Some(_)) => Presence::There,
+            Ok(None) if self.id.is_none() && self.is_directory() => Presence::Unproven,
             Ok(None) | Err(Errno::LOOP) => Presence::Another,
             // Nothing is there, or not even the place that it was in.
             Err(Errno::NOENT | Errno::NOTDIR) => Presence::Gone,
             // What cannot be looked at may be.
             Err(_) => Presence::There,
         }
+    }
+
+    fn is_directory(&self) -> bool {
+        self.path.symlink_metadata().is_ok_and(|found| found.is_dir())
     }
 
     /// Removes it with all that it holds; one that was only meant, if it is empty.

@@ -7,10 +7,10 @@
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, flock};
 use rustix::io::Errno;
 use thiserror::Error;
 
@@ -19,9 +19,6 @@ pub const STAGED: &str = "new";
 
 /// Bits of a mode that let others write (`inode(7)`).
 const WRITABLE_BY_OTHERS: u32 = 0o022;
-
-/// Bits of a mode that let others do anything.
-const OPEN_TO_OTHERS: u32 = 0o077;
 
 /// Why a directory or file is not to be trusted.
 #[derive(Debug, Error)]
@@ -67,11 +64,20 @@ pub enum NotPrivate {
     },
 }
 
-/// Makes the directory `path` and its parents where there are none, open to this user alone.
+/// Makes the directory `path` and its parents where there are none, open to this user alone; what is there stays as it is.
 ///
 /// # Errors
-/// [`NotPrivate`].
+/// [`NotPrivate`]; also where they would lie in a directory of another user, who could not reach them: as root under a home of
+/// somebody's.
 pub fn make_directory(path: &Path) -> Result<(), NotPrivate> {
+    let above = path.ancestors().find(|part| part.exists()).unwrap_or(path);
+    if let Ok(found) = above.metadata() {
+        let user = rustix::process::geteuid().as_raw();
+        let is_ours = found.uid() == user || found.uid() == 0;
+        if !is_ours {
+            return Err(NotPrivate::Owner { path: above.into(), owner: found.uid(), user });
+        }
+    }
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     // A link that leads nowhere is there, and no directory.
     match made {
@@ -84,20 +90,13 @@ pub fn make_directory(path: &Path) -> Result<(), NotPrivate> {
     }
 }
 
-/// Checks the directory `path` and closes it to others where they could only read; whether there is one.
+/// Checks the directory `path`; whether there is one.
 ///
 /// # Errors
 /// [`NotPrivate`].
 pub fn check_directory(path: &Path) -> Result<bool, NotPrivate> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
-    let Some((directory, stat)) = open(path, flags, Mode::empty(), "directory")? else {
-        return Ok(false);
-    };
-    if stat.st_mode & OPEN_TO_OTHERS != 0 {
-        rustix::fs::fchmod(&directory, Mode::RWXU)
-            .map_err(|errno| NotPrivate::System { path: path.into(), reason: errno.into() })?;
-    }
-    Ok(true)
+    Ok(open(path, flags, Mode::empty(), "directory")?.is_some())
 }
 
 /// What the file `path` holds, of `bytes_max` at most; nothing where there is none.
@@ -106,32 +105,63 @@ pub fn check_directory(path: &Path) -> Result<bool, NotPrivate> {
 /// [`NotPrivate`], also where it holds more.
 pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, NotPrivate> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK;
-    let Some((file, _)) = open(path, flags, Mode::empty(), "file")? else { return Ok(None) };
+    let Some(file) = open(path, flags, Mode::empty(), "file")? else { return Ok(None) };
+    read_open(path, file, bytes_max).map(Some)
+}
+
+fn read_open(path: &Path, file: File, bytes_max: u64) -> Result<Vec<u8>, NotPrivate> {
     let failed = |reason| NotPrivate::System { path: path.into(), reason };
     let mut bytes = Vec::new();
     file.take(bytes_max + 1).read_to_end(&mut bytes).map_err(failed)?;
     match bytes.len() as u64 > bytes_max {
         true => Err(failed(Errno::FBIG.into())),
-        false => Ok(Some(bytes)),
+        false => Ok(bytes),
     }
 }
 
-/// Writes the file `path` whole: a reader never sees half of it, nor anyone after a power cut.
+/// Writes the file `path` whole: a reader never sees half of it, nor anyone after a power cut. What is given back is the file,
+/// locked (`flock(2)`) since before it had that name: others see by [`is_held`] that its writer lives.
 ///
 /// # Errors
 /// [`NotPrivate`]; what was there before stays.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<(), NotPrivate> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<File, NotPrivate> {
     let failed = |reason| NotPrivate::System { path: path.into(), reason };
     let staged = path.with_extension(STAGED);
     let mut file = open_file(&staged)?;
     let mut written = || -> io::Result<()> {
+        // Where the file system knows no locks, its writer is known by its number alone.
+        let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         file.set_len(0)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         std::fs::rename(&staged, path)?;
         path.parent().map_or(Ok(()), |directory| File::open(directory)?.sync_all())
     };
-    written().map_err(failed)
+    written().map_err(failed)?;
+    Ok(file)
+}
+
+/// Whether a process on any machine, in any namespace, holds the file that [`write`] gave it for `path`.
+#[must_use]
+pub fn is_held(path: &Path) -> bool {
+    let same = |file: &File| {
+        let (ours, there) = (file.metadata().ok()?, path.metadata().ok()?);
+        Some((ours.dev(), ours.ino()) == (there.dev(), there.ino()))
+    };
+    loop {
+        let Ok(Some(file)) = open(path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty(), "file")
+        else {
+            return false;
+        };
+        let how = FlockOperation::NonBlockingLockShared;
+        match flock(&file, how) {
+            Err(Errno::WOULDBLOCK) => return true,
+            Err(_) => return false,
+            // Its writer has put a newer one there meanwhile.
+            Ok(()) if same(&file) == Some(false) => {}
+            Ok(()) => return false,
+        }
+    }
 }
 
 /// The file `path` for writing, made where there is none; what it holds stays.
@@ -141,7 +171,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), NotPrivate> {
 pub fn open_file(path: &Path) -> Result<File, NotPrivate> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NONBLOCK;
     match open(path, flags, Mode::RUSR | Mode::WUSR, "file")? {
-        Some((file, _)) => Ok(file),
+        Some(file) => Ok(file),
         None => Err(NotPrivate::System { path: path.into(), reason: Errno::NOENT.into() }),
     }
 }
@@ -151,7 +181,7 @@ fn open(
     flags: OFlags,
     mode: Mode,
     expected: &'static str,
-) -> Result<Option<(File, Stat)>, NotPrivate> {
+) -> Result<Option<File>, NotPrivate> {
     let failed = |errno: Errno| NotPrivate::System { path: path.into(), reason: errno.into() };
     let opened = match rustix::fs::open(path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode) {
         Ok(opened) => opened,
@@ -165,7 +195,7 @@ fn open(
     };
     let stat = rustix::fs::fstat(opened.as_fd()).map_err(failed)?;
     check(path, &stat, expected)?;
-    Ok(Some((opened.into(), stat)))
+    Ok(Some(opened.into()))
 }
 
 fn check(path: &Path, stat: &Stat, expected: &'static str) -> Result<(), NotPrivate> {
@@ -195,16 +225,31 @@ mod tests {
     }
 
     #[test]
-    fn a_new_directory_is_private_and_one_that_could_be_read_becomes_so() {
+    fn a_new_directory_is_private_and_one_that_is_there_stays_as_it_is() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/b");
         let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
         assert!(!check_directory(&path).unwrap());
         make_directory(&path).unwrap();
         assert_eq!(mode(), 0o700);
-        set_mode(&path, 0o755);
+        set_mode(&path, 0o2755);
+        make_directory(&path).unwrap();
         assert!(check_directory(&path).unwrap());
-        assert_eq!(mode(), 0o700);
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o2755, "as it was");
+    }
+
+    #[test]
+    fn nothing_is_made_in_a_home_of_somebody_elses() {
+        if !rustix::process::geteuid().is_root() {
+            return assay_testing::skip("root, who gives a directory away");
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().join("home");
+        std::fs::create_dir(&home).unwrap();
+        chown(&home, Some(65_534), None).unwrap();
+        let error = make_directory(&home.join(".local/state")).unwrap_err().to_string();
+        assert!(error.ends_with("/home belongs to user 65534, and this is user 0"), "{error}");
+        assert!(!home.join(".local").exists());
     }
 
     #[test]
@@ -229,6 +274,21 @@ mod tests {
         }
         chown(at("theirs"), Some(65_534), None).unwrap();
         assert!(error("theirs").ends_with("belongs to user 65534, and this is user 0"));
+    }
+
+    #[test]
+    fn a_file_is_held_until_its_writer_lets_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1-1.json");
+        assert!(!is_held(&path));
+        let first = write(&path, b"one").unwrap();
+        assert!(is_held(&path));
+        let second = write(&path, b"two").unwrap();
+        drop(first);
+        assert!(is_held(&path), "the newer one");
+        assert_eq!(read(&path, 10).unwrap().unwrap(), b"two");
+        drop(second);
+        assert!(!is_held(&path));
     }
 
     #[test]

@@ -61,6 +61,9 @@ pub enum Resource {
         mount_point: PathBuf,
         /// The directory of its server, removed with all that it holds.
         directory: OwnDirectory,
+        /// Number of the mount's device as `major:minor`, once it is there.
+        #[serde(default)]
+        mounted: Option<String>,
     },
     /// A Ceph cluster of our own: the directory with all that it keeps. Its processes die with the one that runs it.
     Pool {
@@ -114,7 +117,14 @@ impl Resource {
             | Resource::Pool { directory, .. }
             | Resource::Trace { instance: directory } => directory.presence(),
             Resource::Loop { backing, backing_id } => {
-                there_if(!loops_over(backing, *backing_id)?.is_empty())
+                let is_ours = !loops_over(backing, *backing_id)?.is_empty();
+                let shows_it = || -> Result<bool> {
+                    Ok(loopdev::shown()?.iter().any(|shown| shown.backing == *backing))
+                };
+                match backing_id.is_none() && shows_it()? {
+                    true => Presence::Unproven,
+                    false => there_if(is_ours),
+                }
             }
             Resource::Mount(mount) => mount.presence()?,
             Resource::Drive { .. } => self.presence_of_drive()?,
@@ -213,16 +223,24 @@ impl Resource {
         Ok(if has_shown { Presence::There } else { directory.presence() })
     }
 
-    /// Whether a mount of a drive of ours is there; the user's own directory may hold other mounts, and of other drives.
+    /// The same with the number of the mount that is there by now.
+    pub(crate) fn mounted(mut self) -> Result<Resource> {
+        if let Resource::Drive { mount_point, mounted, .. } = &mut self {
+            *mounted = drives_on(mount_point)?.pop().map(|mount| mount.device_number);
+        }
+        Ok(self)
+    }
+
+    /// Whether a mount of this drive is there; the user's own directory may hold other mounts, and of other drives.
     fn is_served(&self) -> Result<bool> {
-        let Resource::Drive { media, mount_point, directory, .. } = self else { return Ok(false) };
-        let is_in_ours = is_in_ours(mount_point, directory);
-        let mounts = filesystem::mounts().context("cannot read the mounts")?;
-        let ours = |mount: &filesystem::Mount| {
-            let is_drive = mount.target == *mount_point && mount.file_system == fuse::FILE_SYSTEM;
-            is_drive && (is_in_ours || mount.source == media.to_string_lossy())
+        let Resource::Drive { mount_point, directory, mounted, .. } = self else {
+            return Ok(false);
         };
-        Ok(mounts.iter().any(ours))
+        let is_in_ours = is_in_ours(mount_point, directory);
+        let ours = |mount: &filesystem::Mount| {
+            is_in_ours || mounted.as_ref().is_some_and(|number| *number == mount.device_number)
+        };
+        Ok(drives_on(mount_point)?.iter().any(ours))
     }
 
     /// A drive in a directory of the user's is no block device.
@@ -254,6 +272,13 @@ impl Resource {
             _ => Ok(()),
         }
     }
+}
+
+/// The mounts of drives there, the one on top last.
+fn drives_on(mount_point: &Path) -> Result<Vec<filesystem::Mount>> {
+    let mut mounts = filesystem::mounts().context("cannot read the mounts")?;
+    mounts.retain(|it| it.target == mount_point && it.file_system == fuse::FILE_SYSTEM);
+    Ok(mounts)
 }
 
 /// Whether it is mounted below the directory of its server, where nobody else mounts.

@@ -48,5 +48,7 @@ fn named() -> Result<PathBuf> {
         .with_context(|| {
             format!("no directory for what is made on this machine: HOME is not set; {REMEDY}")
         })?;
-    std::path::absolute(&named).context("cannot determine the state directory")
+    let path = std::path::absolute(&named).context("cannot determine the state directory")?;
+    // A slash at its end would lead through a link.
+    Ok(path.components().collect())
 }

@@ -215,7 +215,7 @@ fn a_plan_of_others_runs_nothing_before_its_user_agrees() {
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o666)).unwrap();
     let run = ["run", "plan.toml", "--out", "study"];
     let told = answer(&world, "without a terminal", &run);
-    assert!(told.stderr.contains("other users can write the plan"), "{}", told.stderr);
+    assert!(told.stderr.contains("other users can write to "), "{}", told.stderr);
     assert!(
         told.stderr.contains(&format!("it runs the server `{}`", program.display())),
         "{}",

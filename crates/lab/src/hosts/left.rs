@@ -36,7 +36,7 @@ pub(super) fn clear(former: Identity, interrupt: &Interrupt) -> Result<()> {
         for resource in found.left(Asking::Everyone)? {
             resource.remove()?;
         }
-        found.close()?;
+        found.close_if_done(Asking::Everyone)?;
     }
     Ok(())
 }

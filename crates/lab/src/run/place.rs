@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use assay_base::plain_file;
 use assay_plan::Plan;
 use assay_ports::file_id::FileId;
+use assay_system::changeable;
 
 /// The directory on the disk that is measured: the plan's, which must be there, else one in the study.
 ///
@@ -82,6 +83,9 @@ impl Held {
     /// Another run has it, or a directory cannot be made.
     pub fn take(study: &Path, location: Option<&Path>) -> Result<Held> {
         let mut directories = NewDirectories::default();
+        if let Some(who) = location.and_then(changeable::anywhere) {
+            log::warn!("{who}: what a run makes at its location could be led elsewhere");
+        }
         directories.make(study)?;
         location.map_or(Ok(()), |location| directories.make(location))?;
         Ok(Held { _lock: Lock::take(study)?, _directories: directories })
@@ -168,6 +172,11 @@ const OF_NO_STUDY: [&str; 3] = ["lock", "work", "lost+found"];
 /// Refuses a directory that holds files which are not a study's: the report would replace some.
 fn ensure_own(study: &Path) -> Result<()> {
     assay_study::check_directory(study)?;
+    if let Some(who) = changeable::itself(study) {
+        bail!(
+            "{who}: what is written there could be led elsewhere; give a directory of your own as --out"
+        );
+    }
     if study.join(assay_study::FILE_NAME).exists() {
         return Ok(());
     }

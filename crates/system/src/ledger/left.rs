@@ -5,7 +5,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use assay_base::text::on_one_line;
 use assay_ports::child::{Identity, Process, identity};
 
 use super::{LEDGERS, Pages, boot_id};
@@ -72,8 +73,8 @@ pub fn ledgers() -> Result<Ledgers> {
 pub fn sweep() -> Result<()> {
     let all = ledgers()?;
     for found in &all.found {
-        if found.owner().is_none() && found.left(Asking::ThisMachine)?.is_empty() {
-            found.close()?;
+        if found.owner().is_none() {
+            found.close_if_done(Asking::ThisMachine)?;
         }
     }
     all.unfinished.iter().try_for_each(|path| delete(path))
@@ -168,7 +169,8 @@ impl Unreadable {
 
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} cannot be read as a ledger ({})", self.path.display(), self.reason)
+        let line = format!("{} cannot be read as a ledger ({})", self.path.display(), self.reason);
+        write!(f, "{}", on_one_line(&line))
     }
 }
 
@@ -196,11 +198,25 @@ pub fn delete(path: &Path) -> Result<()> {
 }
 
 impl Found {
-    /// The process that still uses these resources, if it lives.
+    /// The process that still uses these resources, if it lives; by the number that it has where it runs.
     #[must_use]
     pub fn owner(&self) -> Option<u32> {
         let Pages { pid, start_ticks, .. } = self.pages;
-        (self.is_of_this_boot() && lives(Identity { pid, start_ticks })).then_some(pid)
+        let is_here = self.is_of_this_boot() && lives(Identity { pid, start_ticks });
+        (is_here || private::is_held(&self.path)).then_some(pid)
+    }
+
+    /// Refuses to take down what a process elsewhere uses: in another PID namespace, or on another machine with this state.
+    ///
+    /// # Errors
+    /// It lives.
+    pub fn ensure_dead(&self) -> Result<()> {
+        match self.owner() {
+            None => Ok(()),
+            Some(pid) => bail!(
+                "process {pid} still uses it, in another PID namespace or on another machine; end it there"
+            ),
+        }
     }
 
     /// That process, held.
@@ -254,6 +270,23 @@ impl Found {
     /// What the system answered when asked.
     pub fn replaced(&self, asking: Asking) -> Result<Vec<Resource>> {
         self.that_are(&[Presence::Another], asking)
+    }
+
+    /// What is written down and may be what is there, though nothing tells: it stays, and the ledger with it.
+    ///
+    /// # Errors
+    /// What the system answered when asked.
+    pub fn unproven(&self) -> Result<Vec<Resource>> {
+        self.that_are(&[Presence::Unproven], Asking::ThisMachine)
+    }
+
+    /// [`Found::close`]s it if nothing of it is left.
+    ///
+    /// # Errors
+    /// What the system answered when asked.
+    pub fn close_if_done(&self, asking: Asking) -> Result<()> {
+        let is_done = self.left(asking)?.is_empty() && self.unproven()?.is_empty();
+        if is_done { self.close() } else { Ok(()) }
     }
 
     fn that_are(&self, wanted: &[Presence], asking: Asking) -> Result<Vec<Resource>> {

@@ -74,6 +74,7 @@ impl OwnMount {
         Ok(match here.iter().any(|mount| self.is_ours(mount)) {
             true => Presence::There,
             false if here.is_empty() => Presence::Gone,
+            false if self.of.is_none() => Presence::Unproven,
             false => Presence::Another,
         })
     }

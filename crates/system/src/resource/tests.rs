@@ -54,6 +54,7 @@ const WITH_DIRECTORY: [fn(OwnDirectory) -> Resource; 4] = [
         media_id: None,
         mount_point: directory.path().join("mount"),
         directory,
+        mounted: None,
     },
     |instance| Resource::Trace { instance },
 ];
@@ -139,7 +140,7 @@ fn what_was_only_meant_goes_if_it_is_new_and_empty() {
     }
     assert_eq!(presence(&of("assay-none")), Presence::Gone);
     for name in ["theirs/assay-1", "unmarked"] {
-        assert_eq!(presence(&of(name)), Presence::Another, "{name}");
+        assert_eq!(presence(&of(name)), Presence::Unproven, "{name}");
         of(name).remove().unwrap();
     }
     assert!(world.is_whole("theirs/assay-1") && world.at("unmarked").exists());
