@@ -306,15 +306,12 @@ impl RigSpec {
             );
             Ok(())
         };
-        for (key, size) in
-            [("size", self.size), ("capacity", self.capacity), ("logical", self.logical)]
-        {
-            ensure!(
-                size.is_none_or(|size| size <= DISK_MAX),
-                "the {} is too large for a file system; give {key} = \"{DISK_MAX}\" or less",
-                self.kind.name()
-            );
-        }
+        // What a drive can be it says itself.
+        ensure!(
+            self.size.is_none_or(|size| size <= DISK_MAX),
+            "the {} is too large for a file system; give size = \"{DISK_MAX}\" or less",
+            self.kind.name()
+        );
         floor("size", self.size, SERVER_DISK_MIN)?;
         floor("capacity", self.capacity, SERVER_CAPACITY_MIN)?;
         let image = self.pool.as_ref().map(|pool| pool.size);

@@ -53,8 +53,8 @@ const PLACES: [&str; 13] = [
 const FIXED_PLACES: [&str; 3] =
     ["innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"];
 
-/// Places that are only read.
-const READ_ONLY_PLACES: [&str; 2] = ["init_file", "ssl_"];
+/// Places that are only read, or where nothing is put but what a statement names.
+const READ_ONLY_PLACES: [&str; 3] = ["init_file", "innodb_directories", "ssl_"];
 
 /// Prefixes that a server takes before a name (MySQL reference manual, "Program Option Modifiers").
 const MODIFIERS: [&str; 4] = ["skip_", "disable_", "enable_", "maximum_"];
@@ -164,7 +164,6 @@ mod tests {
             ("replica_load_tmpdir", "a/b"),
             ("innodb_buffer_pool_filename", "../../x"),
             ("innodb_redo_log_archive_dirs", "label:/etc"),
-            ("innodb_directories", "a;/etc"),
             ("some_new_setting", "../../etc/x"),
             ("some_new_setting", "/etc/x"),
             ("mysqlx_socket", "/run/mysqld.sock"),

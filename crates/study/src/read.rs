@@ -83,6 +83,7 @@ impl Store {
     /// # Errors
     /// A store that cannot be read.
     pub fn discarded(&self) -> Result<Vec<Discarded>> {
+        self.allow();
         let rows = self.rows(
             "SELECT config, workload, threads, repeat, discarded.ended_at, warnings_json
              FROM discarded JOIN runs ON runs.id = run_id ORDER BY discarded.id",
@@ -533,7 +534,7 @@ impl Store {
 
     /// Begins a question: what it reads is bounded by what the file can hold, twice for rows that are joined. Pages of a
     /// damaged file can point to each other, so that they hold rows without end.
-    fn allow(&self) {
+    pub(super) fn allow(&self) {
         let bytes = self.path.metadata().map_or(0, |file| file.len());
         self.allowance.set(ALLOWANCE_BYTES.saturating_add(bytes.saturating_mul(2)));
     }

@@ -130,7 +130,7 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
         let configs = [("base", level), ("again", level * 1.001)];
         write(&directory.path().join(name), &configs, 0.001, 1, repeats);
         let aa_runs = [("again".to_owned(), "base".to_owned())].into();
-        let mut store = Store::open(&directory.path().join(name)).unwrap();
+        let mut store = Store::open_or_create(&directory.path().join(name)).unwrap();
         let mut study = store.study().unwrap();
         study.judging = assay_study::Judging { aa_runs, ..Default::default() };
         store.write_head(&assay_study::StudyHead::from(&study)).unwrap();
@@ -193,7 +193,7 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
     let base = [format!("{whole}:base"), format!("{part}:base")];
     assert_eq!(lone(&[&base[0], &base[1]]).exit_code, 0, "of configurations that are named");
 
-    let store = Store::open(&directory.path().join("whole")).unwrap();
+    let store = Store::open_or_create(&directory.path().join("whole")).unwrap();
     for (workload, threads) in [("w", 16), ("w", 32), ("other", 1)] {
         let key = TrialKey { config: "base".into(), workload: workload.into(), threads, repeat: 1 };
         store.plan_trial(&key, 99, "f").unwrap();
@@ -219,7 +219,7 @@ fn what_every_config_lacks_is_said_once() {
     for name in ["one", "two"] {
         write(&directory.path().join(name), &[("a", 1e3), ("b", 1e3)], 0.004, 1, 3);
     }
-    let store = Store::open(&directory.path().join("two")).unwrap();
+    let store = Store::open_or_create(&directory.path().join("two")).unwrap();
     for config in ["a", "b"] {
         let key = TrialKey { config: config.into(), workload: "w".into(), threads: 1, repeat: 1 };
         store.plan_trial(&key, 99, "f").unwrap();

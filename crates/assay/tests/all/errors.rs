@@ -94,7 +94,7 @@ fn a_mount_option_that_is_none() {
         return;
     }
     let plan = small_plan(&IMAGE.replace("noatime", "nonexistent"));
-    refused(&plan, &["configuration `", "nonexistent", "bad option"]);
+    refused(&plan, &["configuration `", "ext4 may not be mounted with `nonexistent`"]);
 }
 
 #[test]

@@ -59,6 +59,7 @@ fn another_user_reaches_what_is_meant_and_nothing_else() {
     std::fs::set_permissions(drives.path("state"), Permissions::from_mode(0o755)).unwrap();
     std::fs::set_permissions(&device, Permissions::from_mode(0o666)).unwrap();
     let tried = exposed(&directory);
+    std::fs::set_permissions(&device, Permissions::from_mode(0o660)).unwrap();
     let found = String::from_utf8_lossy(&tried.stdout).into_owned();
     assert_eq!(tried.status.code(), Some(1));
     for line in ["TOO MUCH  list DIRECTORY/state", "TOO MUCH  read loop device"] {

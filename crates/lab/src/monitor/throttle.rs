@@ -87,7 +87,8 @@ pub(super) fn stat_files(root: &Path, groups: &str) -> Vec<PathBuf> {
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let base = match controllers {
             "" => root.to_owned(),
-            of if of.split(',').any(|controller| controller == "cpu") => root.join(of),
+            // An absolute path would lead out of it.
+            of if !of.contains('/') && of.split(',').any(|one| one == "cpu") => root.join(of),
             _ => continue,
         };
         let group = base.join(path.trim_start_matches('/'));

@@ -109,7 +109,10 @@ fn run_and(mut command: Command, act: impl FnOnce(u32) + Send + 'static) -> Ende
     // The most that it ever held, which the kernel keeps for as long as it lives.
     let mut memory_kib = 0;
     let status = loop {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+        // Until it becomes the program it is a copy of this one, with all that this one holds.
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))
+            .ok()
+            .filter(|status| status.starts_with("Name:\tassay\n"));
         let most = status
             .unwrap_or_default()
             .lines()
