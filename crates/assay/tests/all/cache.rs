@@ -24,7 +24,11 @@ fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
         let directory = world.path("cache").join(entry);
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("file"), vec![1; 1 << 20]).unwrap();
+        // Whoever puts something there has a lock meanwhile, whose file stays.
+        std::fs::write(directory.with_file_name(".lock"), "").unwrap();
     }
+    // A directory that only has a shelf's name.
+    std::fs::create_dir_all(world.path("cache/ceph/etc")).unwrap();
     let there = |entry: &str| world.path("cache").join(entry).exists();
     let (_, note) = clean(&world, &[]);
     assert!(
@@ -47,7 +51,7 @@ fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
     let (listed, _) = clean(&world, &["--cache"]);
     assert!(listed.contains("removed mysql-9") && listed.contains("freed 3.0 MiB in "), "{listed}");
     assert!(there("preconditioned/gp3-1/file") && !there("preconditioned/gp3-2"));
-    assert!(!there("templates/mysql-1") && !there("servers/mysql-9"));
+    assert!(!there("templates/mysql-1") && !there("servers/mysql-9") && there("ceph/etc"));
     flock(&used, FlockOperation::Unlock).unwrap();
     let json = clean(&world, &["--cache", "--json"]).0;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
