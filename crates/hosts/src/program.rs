@@ -54,8 +54,8 @@ fi
 const COPY: &str = r#"
 umask 077
 mkdir -p "$1" || { echo "@assay unwritable"; exit 0; }
+exec 9>"$1/.lock" || { echo "@assay unwritable"; exit 0; }
 if command -v flock >/dev/null; then
-    exec 9>"$1/.lock" || { echo "@assay unwritable"; exit 0; }
     flock -w 30 9
 fi
 for old in "$1"/.staging-*; do

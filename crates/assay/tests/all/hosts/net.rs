@@ -133,6 +133,7 @@ impl Net {
         let entry = net.there().join("cache/programs").join(digest);
         std::fs::create_dir_all(&entry).unwrap();
         std::fs::hard_link(program, entry.join("assay")).unwrap();
+        std::fs::write(entry.with_file_name(".lock"), "").unwrap();
         Some(net)
     }
 
