@@ -54,7 +54,12 @@ struct OwnControl(PathBuf);
 
 impl OwnControl {
     fn mount() -> io::Result<OwnControl> {
-        let place = std::env::temp_dir().join(format!("assay-fusectl-{}", std::process::id()));
+        // A name that nobody can have taken before.
+        let mut random = [0; 6];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+        let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let place =
+            std::env::temp_dir().join(format!("assay-fusectl-{}-{random}", std::process::id()));
         std::fs::create_dir(&place)?;
         let control = OwnControl(place);
         let mounted =
