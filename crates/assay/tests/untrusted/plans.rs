@@ -217,7 +217,7 @@ fn a_plan_of_others_runs_nothing_before_its_user_agrees() {
     let told = answer(&world, "without a terminal", &run);
     assert!(told.stderr.contains("other users can write to "), "{}", told.stderr);
     assert!(
-        told.stderr.contains(&format!("it runs the server `{}`", program.display())),
+        told.stderr.contains(&format!("the plan runs the server `{}`", program.display())),
         "{}",
         told.stderr
     );
