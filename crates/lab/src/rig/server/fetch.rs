@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn a_second_fetch_takes_what_the_first_brings_and_a_later_one_brings_anew() {
         let directory = tempfile::tempdir().unwrap();
-        let (at, program) = (directory.path(), program(directory.path()));
+        let (at, program) = (&*directory.path().join(SHELF), program(directory.path()));
         let open = |waiting: &dyn Fn()| Shelf::open_at(at.to_path_buf(), waiting);
         let inspect = || Binary::inspect(&program, Origin::Cache);
         let (begun, has_begun) = channel();
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_fetch_that_fails_leaves_the_next_to_bring_it() {
         let directory = tempfile::tempdir().unwrap();
-        let (at, program) = (directory.path(), program(directory.path()));
+        let (at, program) = (&*directory.path().join(SHELF), program(directory.path()));
         let open = || Shelf::open_at(at.to_path_buf(), || {});
         fetch_once(at, Flavour::Mysql, open, |_| bail!("no network")).unwrap_err();
         let downloaded = Cell::new(false);
