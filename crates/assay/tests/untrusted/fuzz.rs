@@ -79,7 +79,7 @@ fn any_study_is_refused_or_told() {
     let donor = World::new();
     small::study(&donor.path("study"));
     let image = std::fs::read(donor.path("study/study.sqlite")).unwrap();
-    run(120, 3000, |name, random| {
+    run(120, 900, |name, random| {
         let world = World::new();
         std::fs::create_dir(world.path("study")).unwrap();
         let path = world.path("study/study.sqlite");
@@ -100,7 +100,7 @@ fn any_study_is_refused_or_told() {
 #[test]
 fn any_trace_is_refused_or_replayed() {
     let head = serde_json::to_string(&traces::head()).unwrap();
-    run(80, 2000, |name, random| {
+    run(80, 600, |name, random| {
         let world = World::new();
         let bytes = match random.below(2) {
             0 => mutate::bytes(&traces::trace(&head), random),
@@ -122,7 +122,7 @@ fn any_plan_is_refused_or_checked() {
         })
         .chain([plans::plan("repeats = 2", "kind = \"image\"\nsize = \"1G\"", "")])
         .collect();
-    run(120, 3000, |name, random| {
+    run(120, 900, |name, random| {
         let world = World::new();
         let text = mutate::text(&texts[random.below(texts.len())], random);
         world.write("plan.toml", &text);
@@ -135,7 +135,7 @@ fn any_plan_is_refused_or_checked() {
 #[test]
 fn any_property_file_is_refused_or_read() {
     let text = "# a workload\nrecordcount=1000\noperationcount = 1000\nreadproportion=0.5\nupdateproportion: 0.5\nscanproportion=0\nrequestdistribution=zipfian\nfieldcount=10\nfieldlength=100\nthreadcount=4\ntable=usertable\\u0031\ntarget=100\\\n0\n";
-    let seeds = seeds(80, 2000);
+    let seeds = seeds(80, 600);
     for seed in seeds {
         let name = format!("ASSAY_SEED={seed} ASSAY_SEEDS=1");
         let world = World::new();
