@@ -6,7 +6,7 @@ use assay_models::PAGE_BYTES;
 use serde::{Deserialize, Serialize};
 
 use assay_base::Size;
-use assay_devices::{Device, Nand, Preset, Scale};
+use assay_presets::{Device, Nand, Preset, Scale};
 
 /// A device's model at the bottom of a rig.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use super::media::MediaSpec;
 use super::model::ModelSpec;
 use super::pool::PoolSpec;
 use assay_base::Size;
-use assay_devices::{Unit, codec_name, read_ahead};
+use assay_presets::{Unit, codec_name, read_ahead};
 use assay_ports::permitted;
 
 /// The server's own files take about 200 MB before the first row.

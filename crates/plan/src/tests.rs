@@ -8,7 +8,7 @@ use assay_study::TrialKey;
 
 use super::*;
 use assay_base::Size;
-use assay_devices::Unit;
+use assay_presets::Unit;
 
 mod compare;
 mod data_profiles;

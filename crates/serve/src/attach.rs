@@ -9,7 +9,7 @@ use super::health::Health;
 use super::job::AttachOptions;
 use super::{place, registry};
 use assay_base::text::shell_word;
-use assay_devices::marked;
+use assay_presets::marked;
 use assay_ports::lacks::{Needs, lacks};
 use assay_system::ledger;
 

@@ -11,7 +11,7 @@ use super::job::{CacheMode, GcPolicy};
 use super::media_space::MediaSpace;
 use super::model_health::ModelHealth;
 use assay_base::text::{counted, size};
-use assay_devices::Scale;
+use assay_presets::Scale;
 
 /// Width of the labels.
 const LABEL: usize = 20;

@@ -12,8 +12,8 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use assay_base::Size;
-use assay_devices::read_ahead;
-use assay_devices::{Device, Preset, Scale};
+use assay_presets::read_ahead;
+use assay_presets::{Device, Preset, Scale};
 use assay_system::OwnDirectory;
 use assay_system::resource::Resource;
 

@@ -15,7 +15,7 @@ use super::open::{ensure_tellable, open_image};
 use super::writer;
 use assay_base::Size;
 use assay_base::text::shell_word;
-use assay_devices::Unit;
+use assay_presets::Unit;
 use assay_system::free_bytes;
 
 /// What a new drive is to be.

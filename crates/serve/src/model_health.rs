@@ -7,7 +7,7 @@ use assay_models::{KINDS, Kind, Resource, Tally};
 use serde::{Deserialize, Serialize};
 
 use super::job::ModelJob;
-use assay_devices::Scale;
+use assay_presets::Scale;
 
 /// Above this share of commands that missed their deadline, for our CPUs were busy, figures are not the device's.
 pub const MISSED_DEADLINE_SHARE_MAX: f64 = 0.01;

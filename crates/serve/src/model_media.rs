@@ -9,8 +9,8 @@ use super::look::look_at;
 use super::make::NewDrive;
 use assay_base::Size;
 use assay_base::text::size;
-use assay_devices::Unit;
-use assay_devices::{Device, Nand};
+use assay_presets::Unit;
+use assay_presets::{Device, Nand};
 use assay_system::free_bytes;
 
 /// Makes the media of `device` in the file `path`, sparse, unless they are there already. `logical` is what the host sees

@@ -14,7 +14,7 @@ use super::job::Job;
 use super::open::{Media, open_image, open_with_media, with_media};
 use super::powered::Powered;
 use super::stack::Stack;
-use assay_devices::Device;
+use assay_presets::Device;
 
 /// The largest request that the kernel may make of a device without a drive inside: what most take at once.
 const REQUEST_BYTES: u64 = 256 << 10;

@@ -9,7 +9,7 @@ use assay_models::{Preconditioned, Preconditioning, Progress};
 use assay_ports::media::{Access, FileMedia};
 
 use super::open::in_words;
-use assay_devices::{Device, Nand, drive_options, inside};
+use assay_presets::{Device, Nand, drive_options, inside};
 
 /// Brings the media of `device` to where long use would have brought them; nothing of what is written where it is
 /// addressed, which use does not wear.

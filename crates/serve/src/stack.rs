@@ -16,7 +16,7 @@ use assay_ports::media::{Access, Condition, FileMedia};
 use super::job::AttachOptions;
 use super::open::in_words;
 use super::recording::Recording;
-use assay_devices::{Builder, Device, Preset, Top};
+use assay_presets::{Builder, Device, Preset, Top};
 
 /// A clock that jumps ahead to whatever is waited for until it is started, and keeps real time from then on.
 pub struct StartedClock {

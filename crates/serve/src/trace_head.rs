@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use super::ModelJob;
-use assay_devices::{check_number, plain};
+use assay_presets::{check_number, plain};
 
 /// The text of a trace, as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,7 +73,7 @@ pub fn monotonic_s() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_devices::{Preset, Scale};
+    use assay_presets::{Preset, Scale};
 
     #[test]
     fn a_head_comes_back_and_knows_its_clock() {

@@ -17,7 +17,7 @@ use clap::Args;
 use crate::print;
 use assay_base::Size;
 use assay_base::text::shell_word;
-use assay_devices::Unit;
+use assay_presets::Unit;
 use assay_serve::MediaSpace;
 use assay_serve::make::{NewDrive, Sizes};
 

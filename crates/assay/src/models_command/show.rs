@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 use super::measure::Outcome;
 use crate::print;
 use assay_base::text::{grouped, number};
-use assay_devices::Device;
-use assay_devices::Mark;
-use assay_devices::closed::Closed;
-use assay_devices::preset::{Preset, Row};
-use assay_devices::{Obtained, Scale};
+use assay_presets::Device;
+use assay_presets::Mark;
+use assay_presets::closed::Closed;
+use assay_presets::preset::{Preset, Row};
+use assay_presets::{Obtained, Scale};
 
 /// Everything that is told of one device.
 pub struct Told<'a> {

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use assay_devices::closed::Closed;
+use assay_presets::closed::Closed;
 use assay_serve::{
     ADDED_SHARE_MAX, Health, KindHealth, MISSED_DEADLINE_SHARE_MAX, ModelHealth, STALLED_MS_MAX,
     added_share,

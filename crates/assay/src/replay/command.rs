@@ -17,7 +17,7 @@ use super::question::{Question, Wanted};
 use super::show;
 use crate::print::{self, Living};
 use assay_base::text::time;
-use assay_devices::Scale;
+use assay_presets::Scale;
 use assay_serve::TraceHead;
 use assay_system::interrupt;
 
@@ -47,7 +47,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "N", value_parser = Scale::parse_one)]
     parallel_scale: Option<f64>,
     /// Compression ratio, if the device compresses and the recorded one did not
-    #[arg(long, value_name = "RATIO", value_parser = assay_devices::parse_ratio)]
+    #[arg(long, value_name = "RATIO", value_parser = assay_presets::parse_ratio)]
     ratio: Option<f64>,
     /// Keep the recorded arrival times (open loop)
     #[arg(long)]

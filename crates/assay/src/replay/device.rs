@@ -9,7 +9,7 @@ use assay_models::{
 };
 
 use super::question::Question;
-use assay_devices::{Builder, Nand, WEAR_SEED, drive_options, inside};
+use assay_presets::{Builder, Nand, WEAR_SEED, drive_options, inside};
 
 /// A device that can be asked.
 pub struct VirtualDevice {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::question::Question;
 use super::unwritten;
-use assay_devices::Scale;
+use assay_presets::Scale;
 use assay_serve::kind_name;
 
 /// A latency's distribution, in microseconds.

@@ -5,7 +5,7 @@ use assay_drive::BLOCK_BYTES;
 use assay_models::{Event, Kind, Time, Trace};
 
 use assay_base::text::size;
-use assay_devices::{Device, Preset, Scale};
+use assay_presets::{Device, Preset, Scale};
 use assay_serve::TraceHead;
 
 /// What was asked for; nothing: as it was recorded.

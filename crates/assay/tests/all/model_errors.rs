@@ -96,7 +96,7 @@ fn an_unknown_preset_is_answered_with_the_nearest() {
     refused_by_all(&World::new(), "p4160-3.2", "1", says);
 }
 
-/// The tests of `assay-devices` have the other impossible presets.
+/// The tests of `assay-presets` have the other impossible presets.
 #[test]
 fn a_preset_that_cannot_be_is_refused_with_its_number() {
     let world = World::new();

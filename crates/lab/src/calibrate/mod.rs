@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_devices::closed::Conditions;
+use assay_presets::closed::Conditions;
 use assay_plan::{ModelSpec, Plan, RigKind};
 use assay_ports::clock;
 use assay_study::{Calibration, Port, TooFast};

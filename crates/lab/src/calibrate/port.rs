@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use assay_devices::{Device, Preset, Scale, THREADS};
+use assay_presets::{Device, Preset, Scale, THREADS};
 use assay_drive::BlockBuffer;
 use assay_load::random::Rng;
 use assay_serve::{AttachOptions, Attached, ModelJob, provide, round_trip};

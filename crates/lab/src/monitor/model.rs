@@ -153,7 +153,7 @@ mod tests {
 
     use super::super::sheet::Moment;
     use super::*;
-    use assay_devices::Scale;
+    use assay_presets::Scale;
     use assay_serve::KindHealth;
 
     fn model(reads: u64, missed_deadlines: u64, modelled_s: f64) -> ModelHealth {

@@ -12,7 +12,7 @@ use assay_ports::copy;
 use serde_json::json;
 
 use assay_base::text::size;
-use assay_devices::{Device, WEAR_SEED};
+use assay_presets::{Device, WEAR_SEED};
 use assay_plan::ModelSpec;
 use assay_serve::provide;
 use assay_study::fingerprint;
@@ -145,7 +145,7 @@ fn tell(spec: &ModelSpec, preconditioned: &Preconditioned, say: &dyn Fn(&str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_devices::{Preset, Scale};
+    use assay_presets::{Preset, Scale};
 
     #[test]
     fn only_a_file_of_the_devices_size_is_whole_and_anything_else_is_cleared() {

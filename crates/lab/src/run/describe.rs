@@ -9,8 +9,8 @@ use assay_load::{Schema, SchemaKind};
 use super::guarantee;
 use super::setup::ConfigSetup;
 use crate::rig::existing::Existing;
-use assay_devices::Unit;
-use assay_devices::{Mark, Preset};
+use assay_presets::Unit;
+use assay_presets::{Mark, Preset};
 use assay_plan::{
     Load, ModelSpec, Plan, PoolPlace, PoolSpec, Restore, RigKind, RigSpec, VariantKey, WorkloadSpec,
 };

@@ -9,7 +9,7 @@ use super::machine;
 use assay_models::PAGE_BYTES;
 
 use assay_base::Size;
-use assay_devices::{CacheName, Preset};
+use assay_presets::{CacheName, Preset};
 use assay_plan::{FileSystem, ModelSpec, RigKind, RigSpec};
 use assay_study::{Atomic, Cache, Disk, InEffect, Media, Worth};
 

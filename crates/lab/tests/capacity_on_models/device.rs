@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_devices::{Builder, Device, Preset, Scale, WEAR_SEED, drive_options, inside};
+use assay_presets::{Builder, Device, Preset, Scale, WEAR_SEED, drive_options, inside};
 use assay_drive::{BLOCK_BYTES, Disk, Drive, DriveOptions, stand_in};
 use assay_load::capacity::{Capacity, Objective, Prober, Purpose, Search, Tried, search};
 use assay_load::random::Rng;

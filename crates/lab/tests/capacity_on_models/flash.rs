@@ -1,6 +1,6 @@
 //! A flash drive that was filled once: what it writes doubles when its garbage collection sets in while the search goes on.
 
-use assay_devices::{Device, Preset, Scale};
+use assay_presets::{Device, Preset, Scale};
 use assay_load::Result;
 use assay_load::capacity::{Capacity, Found, Objective, Prober, Purpose, Search, Tried};
 use assay_testing::count;
