@@ -13,7 +13,7 @@ use crate::clean::CleanArgs;
 use crate::compare_command::CompareArgs;
 use crate::completions_command::CompletionsArgs;
 use crate::drive::DriveArgs;
-use crate::estimate::EstimateArgs;
+use crate::estimate_command::EstimateArgs;
 use crate::host_command::HostArgs;
 use crate::models_command::ModelsArgs;
 use crate::plans_command::PlansArgs;

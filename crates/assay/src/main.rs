@@ -10,7 +10,7 @@ mod completions_command;
 #[cfg(test)]
 mod docs_tests;
 mod drive;
-mod estimate;
+mod estimate_command;
 mod foreign_plan;
 mod host_command;
 mod load_command;
@@ -48,7 +48,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Report(args) => report_command::run(&args),
         Command::Compare(args) => compare_command::run(&args),
         Command::Audit(args) => audit_command::run(&args),
-        Command::Estimate(args) => estimate::run(&args),
+        Command::Estimate(args) => estimate_command::run(&args),
         Command::Powercut(args) => powercut_command::run(&args),
         Command::Load { words } => load_command::run(&words),
         Command::Host(args) => host_command::run(&args),

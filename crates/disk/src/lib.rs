@@ -3,6 +3,8 @@
 //! Media, models, fault injection and the software drive each are a [`Disk`], most of them over another one, so that they
 //! stack in any order. What is here knows none of them.
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 mod buffer;
 mod bytes;
 mod door;

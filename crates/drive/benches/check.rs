@@ -3,7 +3,7 @@
 //! The drive was written in order and then overwritten at random, as databases do: what is neighbours for the host lies
 //! all over the media. What a device makes of it follows from the size of the reads.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::sync::Arc;
 use std::time::Instant;

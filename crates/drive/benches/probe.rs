@@ -3,7 +3,7 @@
 //! Blocks lie one behind the other in memory, more of them than fit the nearest cache. Of several rounds the fastest
 //! counts: the others were disturbed.
 
-#![allow(clippy::print_stdout, missing_docs)]
+#![allow(clippy::print_stdout)]
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -3,7 +3,7 @@
 //! Blocks all over a logical space are written once and then again at random, without a checkpoint, and flushed; the
 //! drive is dropped as a crash would leave it, and opened. Compressible blocks make many entries of little log.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -4,7 +4,6 @@
 //! the while they are held to a model. The first seed is drawn from the clock or given; the one that failed is named.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
-#![allow(missing_docs)]
 
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -5,7 +5,7 @@
 //! improved analytic expression for write amplification in NAND flash", ICNC 2012). Printed: bytes that host chunks and
 //! collection wrote together, divided by those of the host chunks, once it no longer changes much.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::sync::Arc;
 

@@ -3,6 +3,8 @@
 //! Invariants: no threads, no clock, no files and no randomness of its own; whatever it needs of these is handed
 //! in, so that one seed repeats every failure.
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 mod codec;
 mod core;
 mod format;

@@ -7,6 +7,8 @@
 //! Guarantees: tasks are polled in the order in which the kernel found them ready, each once before any has its next turn; times are as
 //! sharp as the kernel's timers; a wait allocates nothing; [`Handle::of_thread`] gives the same waits to a thread that does one thing.
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 mod bell;
 mod event_loop;
 mod handle;

@@ -5,6 +5,8 @@
 //! server's own, a connection that was lost, one that never came to be. An
 //! [`account::Account`] says how to log in without holding a secret.
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 pub mod account;
 mod client;
 pub mod cutting;

@@ -11,8 +11,8 @@ use super::media::MediaSpec;
 use super::model::ModelSpec;
 use super::pool::PoolSpec;
 use assay_base::Size;
-use assay_presets::{Unit, codec_name, read_ahead};
 use assay_ports::permitted;
+use assay_presets::{Unit, codec_name, read_ahead};
 
 /// The server's own files take about 200 MB before the first row.
 const SERVER_DISK_MIN: Size = Size(512 << 20);

@@ -4,6 +4,8 @@
 //! Invariants: the one crate with `unsafe`, each with its reason; knows `assay_disk::Disk` and nothing of
 //! MySQL; whatever a value here has built, dropping it takes down.
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 pub mod blockdev;
 pub mod child;
 pub mod clock;

@@ -48,12 +48,6 @@ impl fmt::Display for Unit {
 
 /// A codec by its name, where there may be none.
 pub mod codec_name {
-    #![allow(
-        missing_docs,
-        clippy::missing_errors_doc,
-        reason = "what serde asks of a field's module"
-    )]
-
     use super::{Codec, Deserialize, Deserializer, Error, Serializer};
 
     #[allow(clippy::ref_option, reason = "serde hands over what the field is")]

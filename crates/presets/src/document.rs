@@ -92,7 +92,6 @@ pub struct Capacity {
 /// See [`assay_models::nand::FlashGeometry`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "they are the same")]
 pub struct Flash {
     pub channels: Figure<u32>,
     pub dies_per_channel: Figure<u32>,
@@ -111,7 +110,6 @@ pub struct Flash {
 /// See [`assay_models::nand::HostLimits`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "they are the same")]
 pub struct Host {
     pub read_firmware_us: Figure<f64>,
     pub write_firmware_us: Figure<f64>,
@@ -149,7 +147,6 @@ impl CacheName {
 /// See [`assay_models::nand::Engine`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "they are the same")]
 pub struct Engine {
     pub codec: Figure<CodecName>,
     pub latency_us: Figure<f64>,
@@ -159,7 +156,6 @@ pub struct Engine {
 /// See [`assay_models::rotating::SpindleGeometry`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "they are the same")]
 pub struct Spindle {
     pub rotation_us: Figure<f64>,
     pub track_to_track_us: Figure<f64>,
@@ -173,7 +169,6 @@ pub struct Spindle {
 /// See [`assay_models::rotating::ArrayGeometry`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "they are the same")]
 pub struct Array {
     pub spindles: Figure<u32>,
     pub mirrored: Figure<bool>,
@@ -188,7 +183,6 @@ pub struct Array {
 /// See [`assay_models::volume::VolumeLimits`]; latencies are lognormal.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(missing_docs, reason = "they are the same")]
 pub struct Volume {
     pub operations_per_s: Figure<f64>,
     pub operations_credit: Option<Figure<f64>>,

@@ -9,8 +9,8 @@ use super::health::Health;
 use super::job::AttachOptions;
 use super::{place, registry};
 use assay_base::text::shell_word;
-use assay_presets::marked;
 use assay_ports::lacks::{Needs, lacks};
+use assay_presets::marked;
 use assay_system::ledger;
 
 /// Has the drive, or the model, on `media` served by a process that outlives this one.

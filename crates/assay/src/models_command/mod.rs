@@ -16,10 +16,10 @@ use self::show::Told;
 use crate::drive::show_attached;
 use crate::print;
 use assay_base::Size;
+use assay_ports::file_id::FileId;
 use assay_presets::closed::Conditions;
 use assay_presets::preset::{PRESETS, Preset};
 use assay_presets::{Device, Scale, THREADS, mark, parse_ratio};
-use assay_ports::file_id::FileId;
 use assay_serve::{AttachOptions, ModelJob, attach, check_right, detach, is_attached, provide};
 use assay_system::interrupt::Interrupt;
 

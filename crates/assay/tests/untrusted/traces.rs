@@ -1,7 +1,7 @@
 //! Traces and property files that were made to do harm.
 
-use assay_presets::{Preset, Scale};
 use assay_models::{Command, Due, Kind, Observer, Recorder, Time, window_record};
+use assay_presets::{Preset, Scale};
 use assay_serve::{ModelJob, TraceHead};
 
 use crate::answer::{all_hold, answer, holdings};

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_presets::closed::Conditions;
 use assay_plan::{ModelSpec, Plan, RigKind};
 use assay_ports::clock;
+use assay_presets::closed::Conditions;
 use assay_study::{Calibration, Port, TooFast};
 use assay_system::ledger::Ledger;
 

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use assay_presets::{Device, Preset, Scale, THREADS};
 use assay_drive::BlockBuffer;
 use assay_load::random::Rng;
+use assay_presets::{Device, Preset, Scale, THREADS};
 use assay_serve::{AttachOptions, Attached, ModelJob, provide, round_trip};
 use assay_study::Port;
 use assay_system::ledger::Ledger;

@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use assay_base::Size;
-use assay_presets::{Mark, Obtained, Preset, THREADS};
 use assay_plan::{ModelSpec, RigSpec};
+use assay_presets::{Mark, Obtained, Preset, THREADS};
 use assay_serve::{AttachOptions, Attached, ModelJob};
 
 use super::Building;

@@ -12,8 +12,8 @@ use assay_ports::copy;
 use serde_json::json;
 
 use assay_base::text::size;
-use assay_presets::{Device, WEAR_SEED};
 use assay_plan::ModelSpec;
+use assay_presets::{Device, WEAR_SEED};
 use assay_serve::provide;
 use assay_study::fingerprint;
 use assay_system::cache::Shelf;

@@ -9,11 +9,11 @@ use assay_load::{Schema, SchemaKind};
 use super::guarantee;
 use super::setup::ConfigSetup;
 use crate::rig::existing::Existing;
-use assay_presets::Unit;
-use assay_presets::{Mark, Preset};
 use assay_plan::{
     Load, ModelSpec, Plan, PoolPlace, PoolSpec, Restore, RigKind, RigSpec, VariantKey, WorkloadSpec,
 };
+use assay_presets::Unit;
+use assay_presets::{Mark, Preset};
 use assay_study::{
     Config, Count, Data, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Pool,
     PoolCluster, Resource, Restored, Rig, Servers, Stall, Tables, Workload,

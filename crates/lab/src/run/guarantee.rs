@@ -9,8 +9,8 @@ use super::machine;
 use assay_models::PAGE_BYTES;
 
 use assay_base::Size;
-use assay_presets::{CacheName, Preset};
 use assay_plan::{FileSystem, ModelSpec, RigKind, RigSpec};
+use assay_presets::{CacheName, Preset};
 use assay_study::{Atomic, Cache, Disk, InEffect, Media, Worth};
 
 /// What the software drive writes whole or not at all (`docs/on-media.md`).

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use assay_presets::{Builder, Device, Preset, Scale, WEAR_SEED, drive_options, inside};
 use assay_drive::{BLOCK_BYTES, Disk, Drive, DriveOptions, stand_in};
 use assay_load::capacity::{Capacity, Objective, Prober, Purpose, Search, Tried, search};
 use assay_load::random::Rng;
@@ -10,6 +9,7 @@ use assay_load::{Error, Result};
 use assay_models::{
     PAGE_BYTES, PackedDisk, Preconditioning, Time, Timing, VirtualClock, VirtualDisk, precondition,
 };
+use assay_presets::{Builder, Device, Preset, Scale, WEAR_SEED, drive_options, inside};
 
 /// What is asked of a device.
 #[derive(Debug, Clone, Copy)]

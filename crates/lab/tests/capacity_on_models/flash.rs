@@ -1,8 +1,8 @@
 //! A flash drive that was filled once: what it writes doubles when its garbage collection sets in while the search goes on.
 
-use assay_presets::{Device, Preset, Scale};
 use assay_load::Result;
 use assay_load::capacity::{Capacity, Found, Objective, Prober, Purpose, Search, Tried};
+use assay_presets::{Device, Preset, Scale};
 use assay_testing::count;
 
 use super::device::{Asked, Loaded, searched};

@@ -1,8 +1,8 @@
 //! A cloud volume, whose capacity is known: what was paid for.
 
-use assay_presets::{Preset, Scale};
 use assay_load::Result;
 use assay_load::capacity::{Found, Objective, Prober, Purpose, Search, Tried};
+use assay_presets::{Preset, Scale};
 use assay_testing::{count, is_full};
 
 use super::device::{Asked, Loaded, searched};

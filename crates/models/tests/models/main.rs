@@ -1,6 +1,6 @@
 //! The device models: that they answer when the closed forms say, on a clock that is set by hand.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod nand;
 #[path = "../../../drive/tests/common/random.rs"]

@@ -8,11 +8,6 @@
 //! Guarantees: each name is there once; whatever is monitored or stored of a run has an entry, and each entry has somebody who makes it
 //! (`run/made_tests.rs`).
 
-#![allow(
-    missing_docs,
-    reason = "names of layers, units, charts and fields that say all there is to say"
-)]
-
 mod catalogue;
 mod entry;
 mod layer;

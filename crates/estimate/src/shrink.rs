@@ -1,4 +1,4 @@
-//! What a cluster of a file would take under each configuration.
+//! What a cluster of a file would take under each scheme.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use assay_drive::{
 use libdeflater::{CompressionLvl, Compressor};
 use lz4_flex::block::{self, CompressTable};
 
-use super::configs::{CONFIG_COUNT, CONFIGS, Method, PageCodec, PerConfig};
+use super::schemes::{Method, PageCodec, PerScheme, SCHEME_COUNT, SCHEMES};
 use super::vdo::{LONGEST_FRAGMENT_BYTES, Packer};
 use assay_innodb::tablespace::{PAGE_HEADER_BYTES, PageKind, Tablespace};
 
@@ -39,11 +39,11 @@ pub struct Cluster<'a> {
 
 /// What was found in a cluster, in bytes; holes are nowhere in it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Measured {
+pub struct MeasuredBytes {
     /// Blocks with data.
     pub data_bytes: f64,
-    /// What each configuration makes of them.
-    pub stored_bytes: PerConfig<f64>,
+    /// What each scheme makes of them.
+    pub stored_bytes: PerScheme<f64>,
     /// Blocks that hold only zeroes.
     pub zero_bytes: f64,
     /// Blocks whose bytes are as evenly spread as those of encrypted data.
@@ -81,10 +81,10 @@ impl Shrinker {
         })
     }
 
-    /// Measures a cluster under all configurations but VDO, whose blocks are shared between clusters: for that, clusters are
+    /// Measures a cluster under all schemes but VDO, whose blocks are shared between clusters: for that, clusters are
     /// numbered from 0, and [`Shrinker::finish`] adds it to all of them.
-    pub fn measure(&mut self, number: usize, cluster: &Cluster<'_>) -> Measured {
-        let mut found = Measured::default();
+    pub fn measure(&mut self, number: usize, cluster: &Cluster<'_>) -> MeasuredBytes {
+        let mut found = MeasuredBytes::default();
         for run in cluster.data {
             found.data_bytes += run.len() as f64;
             for block in cluster.bytes[run.clone()].chunks(BLOCK) {
@@ -92,8 +92,8 @@ impl Shrinker {
             }
         }
         look_at_pages(cluster, &mut found);
-        for (stored, config) in found.stored_bytes.iter_mut().zip(&CONFIGS) {
-            *stored = match config.method {
+        for (stored, scheme) in found.stored_bytes.iter_mut().zip(&SCHEMES) {
+            *stored = match scheme.method {
                 Method::Drive(codec, unit_bytes) => self.drive(cluster, codec, unit_bytes),
                 Method::Innodb(codec) => self.innodb(cluster, codec),
                 Method::Btrfs => self.btrfs(cluster),
@@ -104,17 +104,17 @@ impl Shrinker {
     }
 
     /// Adds what VDO makes of the clusters measured since the last call.
-    pub fn finish(&mut self, measured: &mut [Measured]) {
+    pub fn finish(&mut self, measured: &mut [MeasuredBytes]) {
         let shares = self.packer.finish(measured.len());
         for (found, share) in measured.iter_mut().zip(shares) {
-            for config in (0..CONFIG_COUNT).filter(|&config| CONFIGS[config].method == Method::Vdo)
+            for scheme in (0..SCHEME_COUNT).filter(|&scheme| SCHEMES[scheme].method == Method::Vdo)
             {
-                found.stored_bytes[config] = share;
+                found.stored_bytes[scheme] = share;
             }
         }
     }
 
-    fn look_at(&mut self, number: usize, block: &[u8], found: &mut Measured) {
+    fn look_at(&mut self, number: usize, block: &[u8], found: &mut MeasuredBytes) {
         if is_zero(block) {
             found.zero_bytes += block.len() as f64;
             return;
@@ -223,7 +223,7 @@ fn data_bytes(cluster: &Cluster<'_>, range: Range<usize>) -> usize {
     overlaps.sum()
 }
 
-fn look_at_pages(cluster: &Cluster<'_>, found: &mut Measured) {
+fn look_at_pages(cluster: &Cluster<'_>, found: &mut MeasuredBytes) {
     let Some(tablespace) = cluster.tablespace else { return };
     for start in (0..cluster.bytes.len()).step_by(tablespace.page_bytes) {
         let range = start..(start + tablespace.page_bytes).min(cluster.bytes.len());
@@ -242,7 +242,7 @@ fn look_at_pages(cluster: &Cluster<'_>, found: &mut Measured) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::configs::place;
+    use super::super::schemes::place;
     use std::slice;
 
     use super::*;
@@ -254,7 +254,11 @@ mod tests {
         (0..length).map(|_| random.next_u64() as u8).collect()
     }
 
-    fn measured(bytes: &[u8], data: &[Range<usize>], tablespace: Option<&Tablespace>) -> Measured {
+    fn measured(
+        bytes: &[u8],
+        data: &[Range<usize>],
+        tablespace: Option<&Tablespace>,
+    ) -> MeasuredBytes {
         let mut shrinker = Shrinker::new().unwrap();
         let can_compress_pages = tablespace.is_some();
         let cluster = Cluster { bytes, data, is_first: false, tablespace, can_compress_pages };
@@ -263,11 +267,11 @@ mod tests {
         found[0]
     }
 
-    fn whole(bytes: &[u8], tablespace: Option<&Tablespace>) -> Measured {
+    fn whole(bytes: &[u8], tablespace: Option<&Tablespace>) -> MeasuredBytes {
         measured(bytes, slice::from_ref(&(0..bytes.len())), tablespace)
     }
 
-    fn under(found: &Measured, key: &str) -> f64 {
+    fn under(found: &MeasuredBytes, key: &str) -> f64 {
         found.stored_bytes[place(key).unwrap()]
     }
 
@@ -279,10 +283,10 @@ mod tests {
     fn zeroes_cost_the_drive_and_vdo_nothing() {
         let found = whole(&[0; 131_072], Some(&table()));
         assert_eq!((found.data_bytes, found.zero_bytes), (131_072.0, 131_072.0));
-        for config in
-            CONFIGS.iter().filter(|config| matches!(config.method, Method::Drive(..) | Method::Vdo))
+        for scheme in
+            SCHEMES.iter().filter(|scheme| matches!(scheme.method, Method::Drive(..) | Method::Vdo))
         {
-            assert_eq!(under(&found, config.key), 0.0, "{}", config.key);
+            assert_eq!(under(&found, scheme.key), 0.0, "{}", scheme.key);
         }
         assert_eq!(under(&found, "btrfs_zstd"), 4096.0);
         assert_eq!(under(&found, "innodb_zlib"), 131_072.0, "InnoDB never wrote these pages");
@@ -292,12 +296,12 @@ mod tests {
     fn random_bytes_shrink_nowhere() {
         let found = whole(&random(1, 131_072), Some(&table()));
         assert_eq!(found.incompressible_bytes, 131_072.0);
-        for config in &CONFIGS {
-            let overhead = match config.method {
+        for scheme in &SCHEMES {
+            let overhead = match scheme.method {
                 Method::Drive(_, unit) => 131_072 / unit as u64 * RECORD_OVERHEAD_BYTES,
                 _ => 0,
             };
-            assert_eq!(under(&found, config.key), 131_072.0 + overhead as f64, "{}", config.key);
+            assert_eq!(under(&found, scheme.key), 131_072.0 + overhead as f64, "{}", scheme.key);
         }
     }
 
@@ -311,7 +315,7 @@ mod tests {
         assert_eq!(under(&found, "drive_zstd_4k"), 5.0 * (4096.0 + 21.0));
         // 4 KiB, then 12 KiB up to the next unit, then 4 KiB.
         assert_eq!(under(&found, "drive_zstd_16k"), 20480.0 + 3.0 * 21.0);
-        assert_eq!(measured(&bytes, &[], Some(&table())), Measured::default());
+        assert_eq!(measured(&bytes, &[], Some(&table())), MeasuredBytes::default());
     }
 
     /// A page with so many random bytes at its start and zeroes behind them.
@@ -373,7 +377,7 @@ mod tests {
         let mut shrinker = Shrinker::new().unwrap();
         // LZ4 makes a third of such a block; its random bytes differ from block to block.
         let block = |seed| [random(seed, 1200), vec![0; 2896]].concat();
-        let mut found: Vec<Measured> = (0..6)
+        let mut found: Vec<MeasuredBytes> = (0..6)
             .map(|number| {
                 let bytes = block(number as u64);
                 let cluster = Cluster {

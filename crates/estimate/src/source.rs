@@ -184,12 +184,12 @@ fn is_refusal(error: &io::Error) -> bool {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
     use std::io::Write;
 
     /// A directory on the disk of this program: /tmp may be memory, which knows other rules.
-    pub(in crate::estimate) fn directory() -> tempfile::TempDir {
+    fn directory() -> tempfile::TempDir {
         let program = std::env::current_exe().unwrap();
         tempfile::tempdir_in(program.parent().unwrap()).unwrap()
     }

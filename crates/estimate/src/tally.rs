@@ -4,14 +4,14 @@
 //! 6.11 and 5A.11). With two clusters drawn from N, a stratum adds N × (N − 2) ÷ 4 × (d of residuals)², which is
 //! zero for a stratum of two. The residuals depend on the ratio itself, so squares and products are summed.
 
-use super::configs::{CONFIG_COUNT, PerConfig};
-use super::shrink::Measured;
+use super::schemes::{PerScheme, SCHEME_COUNT};
+use super::shrink::MeasuredBytes;
 
 /// Sums over strata.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tally {
     /// Estimated totals.
-    pub total: Measured,
+    pub total: MeasuredBytes,
     /// Bytes of data that were read.
     pub read_bytes: f64,
     /// Strata that were read in part.
@@ -19,11 +19,11 @@ pub struct Tally {
     /// Whether some strata were read in part and say nothing of how much they vary.
     has_unknown_variance: bool,
     data_data: f64,
-    data_stored: PerConfig<f64>,
-    stored_stored: PerConfig<f64>,
+    data_stored: PerScheme<f64>,
+    stored_stored: PerScheme<f64>,
 }
 
-/// How far data shrink under one configuration.
+/// How far data shrink under one scheme.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shrinkage {
     /// Stored bytes per byte of data.
@@ -48,7 +48,7 @@ impl Shrinkage {
 
 impl Tally {
     /// Adds a stratum of `clusters` clusters of which these were read.
-    pub fn add(&mut self, clusters: u64, read: &[Measured]) {
+    pub fn add(&mut self, clusters: u64, read: &[MeasuredBytes]) {
         if read.is_empty() {
             return;
         }
@@ -61,7 +61,7 @@ impl Tally {
     }
 
     /// Adds a file's part of a stratum that it has with others: each cluster read stands for `weight` clusters.
-    pub fn add_part(&mut self, weight: f64, read: &[Measured]) {
+    pub fn add_part(&mut self, weight: f64, read: &[MeasuredBytes]) {
         self.add_share(weight, read);
         self.has_unknown_variance |= weight > 1.0;
     }
@@ -73,21 +73,21 @@ impl Tally {
         self.sampled_strata += other.sampled_strata;
         self.has_unknown_variance |= other.has_unknown_variance;
         self.data_data += other.data_data;
-        for config in 0..CONFIG_COUNT {
-            self.data_stored[config] += other.data_stored[config];
-            self.stored_stored[config] += other.stored_stored[config];
+        for scheme in 0..SCHEME_COUNT {
+            self.data_stored[scheme] += other.data_stored[scheme];
+            self.stored_stored[scheme] += other.stored_stored[scheme];
         }
     }
 
-    /// How far the data shrink under a configuration; nothing when none were read.
+    /// How far the data shrink under a scheme; nothing when none were read.
     #[must_use]
-    pub fn shrinkage(&self, config: usize) -> Option<Shrinkage> {
+    pub fn shrinkage(&self, scheme: usize) -> Option<Shrinkage> {
         let data = self.total.data_bytes;
         if data <= 0.0 {
             return None;
         }
-        let share = self.total.stored_bytes[config] / data;
-        let variance = self.stored_stored[config] - 2.0 * share * self.data_stored[config]
+        let share = self.total.stored_bytes[scheme] / data;
+        let variance = self.stored_stored[scheme] - 2.0 * share * self.data_stored[scheme]
             + share * share * self.data_data;
         let error = variance.max(0.0).sqrt() / data;
         let is_known = !self.has_unknown_variance;
@@ -104,34 +104,34 @@ impl Tally {
         self.sampled_strata == 0 && !self.has_unknown_variance
     }
 
-    fn add_share(&mut self, weight: f64, read: &[Measured]) {
+    fn add_share(&mut self, weight: f64, read: &[MeasuredBytes]) {
         for found in read {
             add_scaled(&mut self.total, weight, found);
             self.read_bytes += found.data_bytes;
         }
     }
 
-    fn add_variance(&mut self, clusters: f64, first: &Measured, second: &Measured) {
+    fn add_variance(&mut self, clusters: f64, first: &MeasuredBytes, second: &MeasuredBytes) {
         let factor = clusters * (clusters - 2.0) / 4.0;
         let data = first.data_bytes - second.data_bytes;
         self.sampled_strata += 1;
         self.data_data += factor * data * data;
-        for config in 0..CONFIG_COUNT {
-            let stored = first.stored_bytes[config] - second.stored_bytes[config];
-            self.data_stored[config] += factor * data * stored;
-            self.stored_stored[config] += factor * stored * stored;
+        for scheme in 0..SCHEME_COUNT {
+            let stored = first.stored_bytes[scheme] - second.stored_bytes[scheme];
+            self.data_stored[scheme] += factor * data * stored;
+            self.stored_stored[scheme] += factor * stored * stored;
         }
     }
 }
 
-fn add_scaled(to: &mut Measured, weight: f64, from: &Measured) {
+fn add_scaled(to: &mut MeasuredBytes, weight: f64, from: &MeasuredBytes) {
     to.data_bytes += weight * from.data_bytes;
     to.zero_bytes += weight * from.zero_bytes;
     to.incompressible_bytes += weight * from.incompressible_bytes;
     to.encrypted_bytes += weight * from.encrypted_bytes;
     to.page_compressed_bytes += weight * from.page_compressed_bytes;
-    for config in 0..CONFIG_COUNT {
-        to.stored_bytes[config] += weight * from.stored_bytes[config];
+    for scheme in 0..SCHEME_COUNT {
+        to.stored_bytes[scheme] += weight * from.stored_bytes[scheme];
     }
 }
 
@@ -155,8 +155,12 @@ mod tests {
     use super::*;
     use assay_load::random::Rng;
 
-    fn found(data: f64, stored: f64) -> Measured {
-        Measured { data_bytes: data, stored_bytes: [stored; CONFIG_COUNT], ..Measured::default() }
+    fn found(data: f64, stored: f64) -> MeasuredBytes {
+        MeasuredBytes {
+            data_bytes: data,
+            stored_bytes: [stored; SCHEME_COUNT],
+            ..MeasuredBytes::default()
+        }
     }
 
     #[test]
@@ -199,7 +203,7 @@ mod tests {
     }
 
     /// Files of clusters whose stored bytes trend, jump and vary; the third has holes.
-    fn population() -> Vec<Vec<Measured>> {
+    fn population() -> Vec<Vec<MeasuredBytes>> {
         let mut random = Rng::new(1, 1);
         let mut noise = move |size: f64| size * (random.unit() - 0.5);
         vec![
@@ -219,14 +223,14 @@ mod tests {
         let files = population();
         let counts: Vec<u64> = files.iter().map(|file| file.len() as u64).collect();
         let strata = strata(&counts, 120);
-        let all = |of: fn(&Measured) -> f64| files.iter().flatten().map(of).sum::<f64>();
+        let all = |of: fn(&MeasuredBytes) -> f64| files.iter().flatten().map(of).sum::<f64>();
         let truth = all(|one| one.stored_bytes[0]) / all(|one| one.data_bytes);
         (0..300)
             .filter(|&seed| {
                 let mut tally = Tally::default();
                 for (place, stratum) in strata.iter().enumerate() {
                     let picks = pick(stratum, seed, place);
-                    let read: Vec<Measured> = picks
+                    let read: Vec<MeasuredBytes> = picks
                         .iter()
                         .map(|&(file, cluster)| files[file][cluster as usize])
                         .collect();

@@ -2,14 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::configs::CONFIGS;
-use super::find::Findings;
-use super::text::Drawn;
-use super::view::Row;
+use assay_estimate::{Estimate, EstimateRow, SCHEMES};
 
-/// Everything of the table, not folded, and what the table leaves out.
+/// The whole table, not folded, with the files that it leaves out.
 #[must_use]
-pub fn document(rows: &[Row], total: &Row, findings: &Findings, drawn: Drawn) -> Value {
+pub fn document(estimate: &Estimate) -> Value {
+    let Estimate { findings, rows, total, sample, encrypting } = estimate;
     let skipped =
         findings.skipped.iter().map(|(path, reason)| json!({ "path": path, "reason": reason }));
     let links =
@@ -20,15 +18,16 @@ pub fn document(rows: &[Row], total: &Row, findings: &Findings, drawn: Drawn) ->
         "sample": {
             "is_exact": total.tally.is_exact(),
             "read_bytes": total.tally.read_bytes,
-            "places": drawn.clusters,
-            "seed": drawn.seed,
+            "places": sample.clusters,
+            "seed": sample.seed,
         },
         "skipped": skipped.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
+        "encrypting_devices": encrypting,
     })
 }
 
-fn row(row: &Row) -> Value {
+fn row(row: &EstimateRow) -> Value {
     let found = &row.tally.total;
     json!({
         "label": row.label,
@@ -45,9 +44,9 @@ fn row(row: &Row) -> Value {
 }
 
 /// `stored_share` is stored bytes per byte of data: a ratio of all zeroes would be infinite.
-fn configs(row: &Row) -> Map<String, Value> {
-    let found = CONFIGS.iter().zip(row.shrinkages());
-    let some = found.filter_map(|(config, found)| found.map(|found| (config.key, found)));
+fn configs(row: &EstimateRow) -> Map<String, Value> {
+    let found = SCHEMES.iter().zip(row.shrinkages());
+    let some = found.filter_map(|(scheme, found)| found.map(|found| (scheme.key, found)));
     some.map(|(key, found)| {
         let figures = json!({
             "stored_bytes": found.share * row.data_bytes,

@@ -13,9 +13,9 @@ use anyhow::{Result, anyhow};
 use assay_drive::BlockBuffer;
 
 use super::sample::{Pick, Stratum};
-use super::shrink::{Cluster, Measured, Shrinker};
+use super::shrink::{Cluster, MeasuredBytes, Shrinker};
 use super::source::{CLUSTER_BYTES, Source};
-use super::survey::Surveyed;
+use super::survey::SurveyedFile;
 use super::tally::Tally;
 use assay_system::interrupt::Interrupt;
 
@@ -27,9 +27,9 @@ const WAITING_BATCHES: usize = 64;
 
 /// What is to be read and how.
 #[derive(Debug)]
-pub struct Task<'a> {
+pub struct MeasureTask<'a> {
     /// The files.
-    pub files: &'a [Surveyed],
+    pub files: &'a [SurveyedFile],
     /// What is drawn from them.
     pub strata: &'a [Stratum],
     /// Decides the draws.
@@ -40,7 +40,7 @@ pub struct Task<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct Measurements {
     /// All data together.
     pub total: Tally,
     /// Each file.
@@ -52,16 +52,16 @@ pub struct Outcome {
 /// One stratum's clusters, as far as they could be read.
 struct Read {
     stratum: usize,
-    clusters: Vec<(usize, Measured)>,
+    clusters: Vec<(usize, MeasuredBytes)>,
     failed: Vec<(usize, String)>,
 }
 
-impl Task<'_> {
+impl MeasureTask<'_> {
     /// Reads and measures everything; `progress` gets the clusters done so far.
     ///
     /// # Errors
     /// Interrupted; no memory.
-    pub fn carry_out(&self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Outcome> {
+    pub fn carry_out(&self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Measurements> {
         let batches = batches(self.strata);
         let next = AtomicUsize::new(0);
         let (sender, results) = sync_channel(WAITING_BATCHES);
@@ -73,12 +73,12 @@ impl Task<'_> {
                 })
                 .collect();
             drop(sender);
-            let outcome = self.add_up(&results, progress);
+            let measured = self.add_up(&results, progress);
             for worker in workers {
                 worker.join().map_err(|_| anyhow!("a thread of the estimate failed"))??;
             }
             interrupt.check()?;
-            Ok(outcome)
+            Ok(measured)
         })
     }
 
@@ -101,22 +101,23 @@ impl Task<'_> {
         Ok(())
     }
 
-    fn add_up(&self, results: &Receiver<Vec<Read>>, progress: &dyn Fn(u64)) -> Outcome {
+    fn add_up(&self, results: &Receiver<Vec<Read>>, progress: &dyn Fn(u64)) -> Measurements {
         let files = vec![Tally::default(); self.files.len()];
-        let mut outcome = Outcome { total: Tally::default(), files, failed: BTreeMap::new() };
+        let mut measured = Measurements { total: Tally::default(), files, failed: BTreeMap::new() };
         let mut done = 0;
         for read in results.iter().flatten() {
             done += self.strata[read.stratum].draws;
-            outcome.add(&self.strata[read.stratum], read);
+            measured.add(&self.strata[read.stratum], read);
             progress(done);
         }
-        outcome
+        measured
     }
 }
 
-impl Outcome {
+impl Measurements {
     fn add(&mut self, stratum: &Stratum, read: Read) {
-        let measured: Vec<Measured> = read.clusters.iter().map(|(_, measured)| *measured).collect();
+        let measured: Vec<MeasuredBytes> =
+            read.clusters.iter().map(|(_, measured)| *measured).collect();
         self.total.add(stratum.clusters(), &measured);
         match stratum.only_file() {
             Some(file) => self.files[file].add(stratum.clusters(), &measured),
@@ -150,14 +151,14 @@ fn batches(strata: &[Stratum]) -> Vec<Range<usize>> {
 
 /// One worker's open file and memory.
 struct Reader<'a> {
-    files: &'a [Surveyed],
+    files: &'a [SurveyedFile],
     open: Option<(usize, Source)>,
     buffer: BlockBuffer,
     shrinker: Shrinker,
 }
 
 impl<'a> Reader<'a> {
-    fn new(files: &'a [Surveyed]) -> Result<Reader<'a>> {
+    fn new(files: &'a [SurveyedFile]) -> Result<Reader<'a>> {
         let buffer = BlockBuffer::zeroed(CLUSTER_BYTES as usize);
         Ok(Reader { files, open: None, buffer, shrinker: Shrinker::new()? })
     }
@@ -189,7 +190,12 @@ impl<'a> Reader<'a> {
         Ok(reads)
     }
 
-    fn measure(&mut self, number: usize, file: usize, cluster: u64) -> std::io::Result<Measured> {
+    fn measure(
+        &mut self,
+        number: usize,
+        file: usize,
+        cluster: u64,
+    ) -> std::io::Result<MeasuredBytes> {
         let surveyed = &self.files[file];
         let source = opened(&mut self.open, file, surveyed)?;
         let start = surveyed.clusters.offset(cluster);
@@ -215,7 +221,7 @@ impl<'a> Reader<'a> {
 fn opened<'a>(
     open: &'a mut Option<(usize, Source)>,
     file: usize,
-    surveyed: &Surveyed,
+    surveyed: &SurveyedFile,
 ) -> std::io::Result<&'a mut Source> {
     if open.as_ref().is_none_or(|(other, _)| *other != file) {
         *open = Some((file, Source::open(&surveyed.path)?));

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::configs::{CONFIG_COUNT, CONFIGS, Method};
-use super::measure::Outcome;
-use super::survey::{Nature, Surveyed};
+use super::measure::Measurements;
+use super::schemes::{Method, SCHEME_COUNT, SCHEMES};
+use super::survey::{Nature, SurveyedFile};
 use super::tally::{Shrinkage, Tally};
 
 /// A file, some files or all files.
 #[derive(Debug, Clone)]
-pub struct Row {
+pub struct EstimateRow {
     /// What it is called.
     pub label: String,
     /// Files in it.
@@ -25,12 +25,12 @@ pub struct Row {
     /// What was measured.
     pub tally: Tally,
     /// What should be known of it.
-    pub notes: Vec<Note>,
+    pub notes: Vec<FileNote>,
 }
 
 /// What should be known of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Note {
+pub enum FileNote {
     /// A binary or relay log.
     BinaryLog,
     /// The server encrypted it.
@@ -45,25 +45,25 @@ pub enum Note {
     NotRead,
 }
 
-impl Note {
+impl FileNote {
     /// In a word or two.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
-            Note::BinaryLog => "binary log",
-            Note::Encrypted => "encrypted",
-            Note::RowCompressed => "ROW_FORMAT=COMPRESSED",
-            Note::PageCompressed => "page-compressed",
-            Note::Dense => "already compressed or encrypted",
-            Note::NotRead => "not in the sample",
+            FileNote::BinaryLog => "binary log",
+            FileNote::Encrypted => "encrypted",
+            FileNote::RowCompressed => "ROW_FORMAT=COMPRESSED",
+            FileNote::PageCompressed => "page-compressed",
+            FileNote::Dense => "already compressed or encrypted",
+            FileNote::NotRead => "not in the sample",
         }
     }
 }
 
-impl Row {
-    fn of(file: &Surveyed, tally: &Tally, named: &[PathBuf]) -> Row {
+impl EstimateRow {
+    fn of(file: &SurveyedFile, tally: &Tally, named: &[PathBuf]) -> EstimateRow {
         let data_bytes = file.data_bytes.map_or(tally.total.data_bytes, |bytes| bytes as f64);
-        let mut row = Row {
+        let mut row = EstimateRow {
             label: label(&file.path, named),
             files: 1,
             size_bytes: file.size_bytes,
@@ -79,8 +79,8 @@ impl Row {
 
     /// Several rows as one.
     #[must_use]
-    pub fn together(label: String, rows: &[Row]) -> Row {
-        let mut all = Row {
+    pub fn together(label: String, rows: &[EstimateRow]) -> EstimateRow {
+        let mut all = EstimateRow {
             label,
             files: 0,
             size_bytes: 0,
@@ -101,17 +101,17 @@ impl Row {
         all
     }
 
-    /// How far it shrinks under each configuration; nothing where nothing was read, nor by InnoDB where it has no file.
+    /// How far it shrinks under each scheme; nothing where nothing was read, nor by InnoDB where it has no file.
     #[must_use]
-    pub fn shrinkages(&self) -> [Option<Shrinkage>; CONFIG_COUNT] {
-        std::array::from_fn(|config| self.shrinkage(config))
+    pub fn shrinkages(&self) -> [Option<Shrinkage>; SCHEME_COUNT] {
+        std::array::from_fn(|scheme| self.shrinkage(scheme))
     }
 
-    /// The same under one configuration.
+    /// The same under one scheme.
     #[must_use]
-    pub fn shrinkage(&self, config: usize) -> Option<Shrinkage> {
-        let is_of_innodb = matches!(CONFIGS[config].method, Method::Innodb(_));
-        self.tally.shrinkage(config).filter(|_| self.has_innodb || !is_of_innodb)
+    pub fn shrinkage(&self, scheme: usize) -> Option<Shrinkage> {
+        let is_of_innodb = matches!(SCHEMES[scheme].method, Method::Innodb(_));
+        self.tally.shrinkage(scheme).filter(|_| self.has_innodb || !is_of_innodb)
     }
 
     /// Part of what was measured that is so, 0 to 1.
@@ -124,24 +124,31 @@ impl Row {
 
 /// Every file, the largest first, and all together.
 #[must_use]
-pub fn rows(files: &[Surveyed], outcome: &Outcome, named: &[PathBuf]) -> (Vec<Row>, Row) {
-    let mut rows: Vec<Row> =
-        files.iter().zip(&outcome.files).map(|(file, tally)| Row::of(file, tally, named)).collect();
+pub fn rows(
+    files: &[SurveyedFile],
+    measured: &Measurements,
+    named: &[PathBuf],
+) -> (Vec<EstimateRow>, EstimateRow) {
+    let mut rows: Vec<EstimateRow> = files
+        .iter()
+        .zip(&measured.files)
+        .map(|(file, tally)| EstimateRow::of(file, tally, named))
+        .collect();
     rows.sort_by(|a, b| b.data_bytes.total_cmp(&a.data_bytes).then_with(|| a.label.cmp(&b.label)));
-    let mut total = Row::together("total".into(), &rows);
+    let mut total = EstimateRow::together("total".into(), &rows);
     // Strata that several files share are whole here.
-    total.tally = outcome.total.clone();
+    total.tally = measured.total.clone();
     (rows, total)
 }
 
 /// The rows that are shown: all, or the first `most` and the others as one.
 #[must_use]
-pub fn folded(mut rows: Vec<Row>, most: usize) -> Vec<Row> {
+pub fn folded(mut rows: Vec<EstimateRow>, most: usize) -> Vec<EstimateRow> {
     if rows.len() <= most + 1 {
         return rows;
     }
     let rest = rows.split_off(most);
-    rows.push(Row::together(format!("{} more files", rest.len()), &rest));
+    rows.push(EstimateRow::together(format!("{} more files", rest.len()), &rest));
     rows
 }
 
@@ -154,7 +161,7 @@ fn label(path: &Path, named: &[PathBuf]) -> String {
     within.unwrap_or(path).display().to_string()
 }
 
-fn notes(row: &Row, nature: Nature) -> Vec<Note> {
+fn notes(row: &EstimateRow, nature: Nature) -> Vec<FileNote> {
     let found = &row.tally.total;
     let (row_compressed, flagged) = match nature {
         Nature::InnoDb { tablespace, .. } => (tablespace.row_compressed, tablespace.encrypted),
@@ -166,12 +173,12 @@ fn notes(row: &Row, nature: Nature) -> Vec<Note> {
     let explained = encrypted || row_compressed || page_compressed;
     let dense = row.part(found.incompressible_bytes) > 0.5 && !explained;
     let all = [
-        (matches!(nature, Nature::BinaryLog | Nature::EncryptedBinaryLog), Note::BinaryLog),
-        (encrypted, Note::Encrypted),
-        (row_compressed, Note::RowCompressed),
-        (page_compressed, Note::PageCompressed),
-        (dense, Note::Dense),
-        (row.data_bytes > 0.0 && found.data_bytes == 0.0, Note::NotRead),
+        (matches!(nature, Nature::BinaryLog | Nature::EncryptedBinaryLog), FileNote::BinaryLog),
+        (encrypted, FileNote::Encrypted),
+        (row_compressed, FileNote::RowCompressed),
+        (page_compressed, FileNote::PageCompressed),
+        (dense, FileNote::Dense),
+        (row.data_bytes > 0.0 && found.data_bytes == 0.0, FileNote::NotRead),
     ];
     all.into_iter().filter(|(is_so, _)| *is_so).map(|(_, note)| note).collect()
 }

@@ -11,7 +11,7 @@ use assay_innodb::tablespace::Tablespace;
 
 /// A file or block device.
 #[derive(Debug)]
-pub struct Surveyed {
+pub struct SurveyedFile {
     /// Where it is.
     pub path: PathBuf,
     /// Length in bytes, holes included.
@@ -50,17 +50,17 @@ const BINARY_LOG: &[u8] = b"\xfebin";
 /// Encrypted ones so (MySQL's `binlog_istream`).
 const ENCRYPTED_BINARY_LOG: &[u8] = b"\xfdbin";
 
-impl Surveyed {
+impl SurveyedFile {
     /// Looks at a file without reading more than its first block.
     ///
     /// # Errors
     /// The system's.
-    pub fn look(path: &Path) -> io::Result<Surveyed> {
+    pub fn look(path: &Path) -> io::Result<SurveyedFile> {
         let mut source = Source::open(path)?;
         let extent = source.extent()?;
         let mut start = BlockBuffer::zeroed(BLOCK_BYTES as usize);
         let read = source.read(0, &mut start)?;
-        Ok(Surveyed {
+        Ok(SurveyedFile {
             path: path.to_owned(),
             size_bytes: extent.size_bytes,
             allocated_bytes: extent.allocated_bytes,

@@ -8,11 +8,10 @@ use assay_load::random::Rng;
 use assay_load::{Address, Endpoint, PrepareOptions, Schema, ServerKey, Tls, Workload, prepare};
 use assay_ports::loopdev;
 
-use super::configs::{CONFIGS, place};
-use super::source::tests::directory;
-use super::tally::Shrinkage;
-use super::view::{Note, Row};
 use super::*;
+use assay_estimate::{
+    EstimateProgress, EstimateRow, FileNote, Findings, SCHEMES, Shrinkage, place,
+};
 use assay_lab::rig::server::{
     Binary, Flavour, Server, Settings, Start, downloaded, make_datadir, start,
 };
@@ -36,17 +35,39 @@ fn arguments(path: &Path) -> EstimateArgs {
 }
 
 fn estimate(args: &EstimateArgs) -> Estimate {
-    Estimate::make(args, &Interrupt::default()).unwrap()
+    make(args).unwrap()
 }
 
-impl Estimate {
-    fn row(&self, label: &str) -> &Row {
+fn make(args: &EstimateArgs) -> Result<Estimate> {
+    Estimate::make(&args.request(), &Interrupt::default(), &Silent)
+}
+
+/// Progress that nobody watches.
+struct Silent;
+
+impl EstimateProgress for Silent {
+    fn measured(&self, _: u64, _: u64) {}
+    fn found(&self, _: &Findings) {}
+}
+
+/// A directory on the disk of this program: /tmp may be a tmpfs, which reports holes differently.
+fn directory() -> tempfile::TempDir {
+    let program = std::env::current_exe().unwrap();
+    tempfile::tempdir_in(program.parent().unwrap()).unwrap()
+}
+
+trait Rows {
+    fn row(&self, label: &str) -> &EstimateRow;
+}
+
+impl Rows for Estimate {
+    fn row(&self, label: &str) -> &EstimateRow {
         let names: Vec<&str> = self.rows.iter().map(|row| row.label.as_str()).collect();
         self.rows.iter().find(|row| row.label == label).unwrap_or_else(|| panic!("{names:?}"))
     }
 }
 
-fn under(row: &Row, key: &str) -> Shrinkage {
+fn under(row: &EstimateRow, key: &str) -> Shrinkage {
     row.tally.shrinkage(place(key).unwrap()).unwrap()
 }
 
@@ -84,7 +105,7 @@ fn known_files_shrink_as_they_must() {
         assert!((least..most).contains(&of_digits(key)), "{key}: {}", of_digits(key));
     }
     assert!(of_digits("vdo_lz4") < 1.1, "LZ4 finds little to repeat");
-    for (place, config) in CONFIGS.iter().enumerate() {
+    for (place, config) in SCHEMES.iter().enumerate() {
         let of_random = estimate.row("random").tally.shrinkage(place).unwrap().ratio();
         assert!((0.99..=1.0).contains(&of_random), "{}: {of_random}", config.key);
         let of_text = estimate.row("text").tally.shrinkage(place).unwrap().ratio();
@@ -97,7 +118,7 @@ fn known_files_shrink_as_they_must() {
     assert_eq!(under(estimate.row("zeroes"), "drive_zstd_4k").share, 0.0);
     assert_eq!(under(estimate.row("zeroes"), "vdo_lz4").share, 0.0);
     assert_eq!(estimate.row("short").data_bytes, 8192.0);
-    assert_eq!(estimate.row("random").notes, [Note::Dense]);
+    assert_eq!(estimate.row("random").notes, [FileNote::Dense]);
     let hole = estimate.row("hole");
     assert_eq!((hole.size_bytes, hole.data_bytes), (1 << 40, 0.0));
     assert_eq!(estimate.total.data_bytes, (4 * BYTES + 8192) as f64);
@@ -148,7 +169,7 @@ fn threads_and_turns_change_nothing() {
         estimate(&EstimateArgs { threads: Some(threads), ..args })
     };
     let (one, three) = (with(1), with(3));
-    for key in CONFIGS.map(|config| config.key) {
+    for key in SCHEMES.map(|config| config.key) {
         let (one, three) = (under(&one.total, key).share, under(&three.total, key).share);
         assert!((one - three).abs() < 1e-9, "{key}");
     }
@@ -183,11 +204,11 @@ impl Drop for Loop {
 #[test]
 fn what_cannot_be_read_is_an_error_when_nothing_else_can() {
     let directory = directory();
-    let error = Estimate::make(&arguments(directory.path()), &Interrupt::default()).err().unwrap();
+    let error = make(&arguments(directory.path())).err().unwrap();
     assert!(error.to_string().starts_with("nothing could be read; name readable files"), "{error}");
     fs::write(directory.path().join("file"), b"x").unwrap();
     let args = EstimateArgs { sample: Size(1000), ..arguments(directory.path()) };
-    let error = Estimate::make(&args, &Interrupt::default()).err().unwrap();
+    let error = make(&args).err().unwrap();
     assert!(error.to_string().contains("use 256K or more"), "{error}");
 }
 
@@ -265,14 +286,14 @@ fn page_compression_is_estimated_as_mysql_does_it() {
     assert!(saved("zlib") > 0.1 * plain.data_bytes, "the server has not compressed");
     let ratio = under(plain, "drive_zstd_4k").ratio();
     assert!(ratio > 1.95, "{ratio}");
-    assert_eq!(estimate.row("zlib.ibd").notes, [Note::PageCompressed]);
-    assert_eq!(estimate.row("zip.ibd").notes, [Note::RowCompressed]);
+    assert_eq!(estimate.row("zlib.ibd").notes, [FileNote::PageCompressed]);
+    assert_eq!(estimate.row("zip.ibd").notes, [FileNote::RowCompressed]);
     let zip = under(estimate.row("zip.ibd"), "innodb_zlib").ratio();
     assert_eq!(zip, 1.0, "its pages cannot be compressed again");
 
     let args =
         EstimateArgs { sample: Size(16 << 20), ..arguments(&shop.directory.path().join("data")) };
-    let all = Estimate::make(&args, &Interrupt::default()).unwrap();
+    let all = make(&args).unwrap();
     assert_eq!(all.findings.skipped, []);
     assert!(all.rows.iter().any(|row| row.label == "shop/plain.ibd"));
     assert!(all.total.data_bytes > estimate.total.data_bytes + 50e6);
@@ -287,7 +308,7 @@ fn what_mariadb_compressed_is_recognised() {
     shop.load_as("small", "PAGE_COMPRESSED=1");
     let estimate = shop.estimate();
     assert_eq!(estimate.row("plain.ibd").notes, []);
-    assert_eq!(estimate.row("small.ibd").notes, [Note::PageCompressed]);
+    assert_eq!(estimate.row("small.ibd").notes, [FileNote::PageCompressed]);
     let warnings = text::warnings(&estimate.rows).join("\n");
     assert!(warnings.contains("already compressed by InnoDB"), "{warnings}");
 }

@@ -1,9 +1,7 @@
 //! The estimate for people: a table and what it means.
 
-use super::configs::{CONFIGS, place};
-use super::tally::Shrinkage;
-use super::view::{Note, Row};
 use assay_base::text::{counted, list, size};
+use assay_estimate::{EstimateRow, FileNote, SCHEMES, SampleSize, Shrinkage, place};
 
 /// Longest name in the table.
 const NAME_WIDTH: usize = 34;
@@ -20,18 +18,9 @@ const LEFT_WIDTH: usize = NAME_WIDTH + SIZES.len() * SIZE_WIDTH;
 /// Width of a column of ratios.
 const RATIO_WIDTH: usize = 8;
 
-/// How the sample was drawn, for the last lines.
-#[derive(Debug, Clone, Copy)]
-pub struct Drawn {
-    /// Places that were read, of 128 KiB.
-    pub clusters: u64,
-    /// What decided which.
-    pub seed: u64,
-}
-
 /// The table: a row for each of `rows`, the total, and how far its ratios may be off.
 #[must_use]
-pub fn table(rows: &[Row], total: &Row) -> String {
+pub fn table(rows: &[EstimateRow], total: &EstimateRow) -> String {
     let mut lines = vec![group_headings(), headings()];
     lines.extend(rows.iter().map(|row| line(row, ratio_cell)));
     if rows.len() > 1 {
@@ -45,26 +34,26 @@ pub fn table(rows: &[Row], total: &Row) -> String {
 }
 
 fn group_headings() -> String {
-    let groups = CONFIGS.chunk_by(|one, next| one.group == next.group);
+    let groups = SCHEMES.chunk_by(|one, next| one.group == next.group);
     let headings = groups.map(|group| format!("{:^1$}", group[0].group, RATIO_WIDTH * group.len()));
     " ".repeat(LEFT_WIDTH + 1) + &headings.collect::<String>()
 }
 
 fn headings() -> String {
     let labels: String =
-        CONFIGS.iter().map(|config| format!("{:>RATIO_WIDTH$}", config.label)).collect();
+        SCHEMES.iter().map(|scheme| format!("{:>RATIO_WIDTH$}", scheme.label)).collect();
     let sizes = SIZES.map(|heading| format!("{heading:>SIZE_WIDTH$}")).concat();
     format!("{:NAME_WIDTH$}{sizes}{labels}", "file")
 }
 
-fn line(row: &Row, cell: fn(Option<Shrinkage>) -> String) -> String {
+fn line(row: &EstimateRow, cell: fn(Option<Shrinkage>) -> String) -> String {
     let sizes = [row.size_bytes as f64, row.allocated_bytes as f64, row.data_bytes];
     let sizes = sizes.map(|bytes| format!("{:>SIZE_WIDTH$}", size(bytes))).concat();
     let notes = row.notes.iter().map(|note| note.text()).collect::<Vec<_>>().join(", ");
     format!("{}{}{}  {notes}", name(&row.label), sizes, cells(row, cell))
 }
 
-fn cells(row: &Row, cell: fn(Option<Shrinkage>) -> String) -> String {
+fn cells(row: &EstimateRow, cell: fn(Option<Shrinkage>) -> String) -> String {
     row.shrinkages().map(|found| format!("{:>RATIO_WIDTH$}", cell(found))).concat()
 }
 
@@ -99,8 +88,8 @@ fn name(label: &str) -> String {
 
 /// What the total means, one line each.
 #[must_use]
-pub fn meaning(total: &Row, drawn: Drawn) -> Vec<String> {
-    let mut lines = vec![what_was_read(total, drawn)];
+pub fn meaning(total: &EstimateRow, sample: SampleSize) -> Vec<String> {
+    let mut lines = vec![what_was_read(total, sample)];
     let names = [
         ("drive_zstd_4k", "This drive with zstd would store it in"),
         ("drive_zstd_16k", "This drive with zstd and units of 16 KiB:"),
@@ -109,7 +98,7 @@ pub fn meaning(total: &Row, drawn: Drawn) -> Vec<String> {
         ("btrfs_zstd", "btrfs with zstd:1, each file written once, sequentially:"),
     ];
     for (key, text) in names {
-        let found = place(key).and_then(|config| total.shrinkage(config));
+        let found = place(key).and_then(|scheme| total.shrinkage(scheme));
         lines.extend(found.map(|found| sentence(text, found, total.data_bytes)));
     }
     // Where most of it is zeroes, what is written is what matters.
@@ -118,12 +107,12 @@ pub fn meaning(total: &Row, drawn: Drawn) -> Vec<String> {
     lines
 }
 
-fn is_mostly_zeroes(total: &Row) -> bool {
+fn is_mostly_zeroes(total: &EstimateRow) -> bool {
     total.part(total.tally.total.zero_bytes) > 0.5
 }
 
 /// What the drive makes of the rest when zeroes are a good part of its ratio.
-fn without_zeroes(total: &Row) -> Option<String> {
+fn without_zeroes(total: &EstimateRow) -> Option<String> {
     let found = &total.tally.total;
     let written = found.data_bytes - found.zero_bytes;
     let stored = *found.stored_bytes.get(place("drive_zstd_4k")?)?;
@@ -149,14 +138,14 @@ fn sentence(text: &str, found: Shrinkage, data_bytes: f64) -> String {
     format!("{text} {stored} of {all}: {} : 1{error}", ratio(found.ratio()))
 }
 
-fn what_was_read(total: &Row, drawn: Drawn) -> String {
+fn what_was_read(total: &EstimateRow, sample: SampleSize) -> String {
     let (data, read) = (size(total.data_bytes), size(total.tally.read_bytes));
     let zeroes = total.part(total.tally.total.zero_bytes) * 100.0;
     let how = match total.tally.is_exact() {
         true => "read in full".to_owned(),
         false => format!(
             "{read} of it read in {} places (seed {}); ± is half of a 95 % interval",
-            drawn.clusters, drawn.seed
+            sample.clusters, sample.seed
         ),
     };
     let files = if total.files == 1 { "file" } else { "files" };
@@ -165,21 +154,21 @@ fn what_was_read(total: &Row, drawn: Drawn) -> String {
 
 /// What nothing below the server can shrink any more, one line each.
 #[must_use]
-pub fn warnings(rows: &[Row]) -> Vec<String> {
-    let with = |wanted: &[Note]| -> f64 {
-        let noted = |row: &&Row| row.notes.iter().any(|note| wanted.contains(note));
+pub fn warnings(rows: &[EstimateRow]) -> Vec<String> {
+    let with = |wanted: &[FileNote]| -> f64 {
+        let noted = |row: &&EstimateRow| row.notes.iter().any(|note| wanted.contains(note));
         rows.iter().filter(noted).map(|row| row.data_bytes).sum()
     };
     let cases = [
         (
-            with(&[Note::Encrypted]),
+            with(&[FileNote::Encrypted]),
             "encrypted by the server, so no layer below can compress them; page compression works before encryption",
         ),
         (
-            with(&[Note::RowCompressed, Note::PageCompressed]),
+            with(&[FileNote::RowCompressed, FileNote::PageCompressed]),
             "already compressed by InnoDB; to compare, estimate an uncompressed copy",
         ),
-        (with(&[Note::Dense]), "in files that appear to be compressed or encrypted"),
+        (with(&[FileNote::Dense]), "in files that appear to be compressed or encrypted"),
     ];
     let some = cases.into_iter().filter(|(bytes, _)| *bytes > 0.0);
     some.map(|(bytes, what)| format!("{} of data are {what}.", size(bytes))).collect()
@@ -211,10 +200,8 @@ pub fn skipped(skipped: usize, read: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::configs::CONFIG_COUNT;
-    use super::super::shrink::Measured;
-    use super::super::tally::Tally;
     use super::*;
+    use assay_estimate::{MeasuredBytes, SCHEME_COUNT, Tally};
 
     #[test]
     fn a_device_that_encrypts_is_told() {
@@ -223,12 +210,12 @@ mod tests {
         assert!(line.starts_with("These files lie on dm-0 and dm-3, which encrypts: "), "{line}");
     }
 
-    fn row(label: &str, data_bytes: f64, share: f64, notes: Vec<Note>) -> Row {
+    fn row(label: &str, data_bytes: f64, share: f64, notes: Vec<FileNote>) -> EstimateRow {
         let mut tally = Tally::default();
-        let stored_bytes = [data_bytes * share; CONFIG_COUNT];
-        tally.add(1, &[Measured { data_bytes, stored_bytes, ..Measured::default() }]);
+        let stored_bytes = [data_bytes * share; SCHEME_COUNT];
+        tally.add(1, &[MeasuredBytes { data_bytes, stored_bytes, ..MeasuredBytes::default() }]);
         let allocated_bytes = data_bytes as u64;
-        Row {
+        EstimateRow {
             label: label.into(),
             files: 1,
             size_bytes: 1 << 34,
@@ -243,10 +230,10 @@ mod tests {
     #[test]
     fn columns_stand_under_their_headings() {
         let rows = [
-            row(&"x".repeat(60), 1e9, 0.5, vec![Note::Encrypted, Note::BinaryLog]),
+            row(&"x".repeat(60), 1e9, 0.5, vec![FileNote::Encrypted, FileNote::BinaryLog]),
             row("small", 10.0, 0.0, Vec::new()),
         ];
-        let total = Row::together("total".into(), &rows);
+        let total = EstimateRow::together("total".into(), &rows);
         let table = table(&rows, &total);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(lines.len(), 5, "{table}");
@@ -264,17 +251,17 @@ mod tests {
     #[test]
     fn zeroes_that_flatter_are_named() {
         let mut half_empty = row("t.ibd", 1000.0, 0.25, Vec::new());
-        let drawn = Drawn { clusters: 1, seed: 1 };
-        let says = |row: &Row| {
-            meaning(row, drawn).iter().any(|line| line.ends_with("are written; this drive with zstd stores them in 250 B: 2.00 : 1. All other ratios include zeroes."))
+        let sample = SampleSize { clusters: 1, seed: 1 };
+        let says = |row: &EstimateRow| {
+            meaning(row, sample).iter().any(|line| line.ends_with("are written; this drive with zstd stores them in 250 B: 2.00 : 1. All other ratios include zeroes."))
         };
         assert!(!says(&half_empty));
         half_empty.tally.total.zero_bytes = 500.0;
         assert!(says(&half_empty));
-        assert!(meaning(&half_empty, drawn)[1].starts_with("This drive"), "half of it is written");
+        assert!(meaning(&half_empty, sample)[1].starts_with("This drive"), "half of it is written");
         // Mostly zeroes: what is written comes first.
         half_empty.tally.total.zero_bytes = 900.0;
-        assert!(meaning(&half_empty, drawn)[1].starts_with("Without blocks of zeroes, 100 B are"));
+        assert!(meaning(&half_empty, sample)[1].starts_with("Without blocks of zeroes, 100 B are"));
     }
 
     #[test]
@@ -291,27 +278,27 @@ mod tests {
 
     #[test]
     fn what_innodb_would_make_is_left_open_where_it_has_no_file() {
-        let cells_of = |row: &Row| cells(row, ratio_cell).matches('–').count();
+        let cells_of = |row: &EstimateRow| cells(row, ratio_cell).matches('–').count();
         let mut other = row("core", 1000.0, 0.5, Vec::new());
         assert_eq!(cells_of(&other), 0);
         other.has_innodb = false;
         assert_eq!(cells_of(&other), 2);
-        let drawn = Drawn { clusters: 1, seed: 1 };
-        assert!(!meaning(&other, drawn).iter().any(|line| line.contains("InnoDB")));
+        let sample = SampleSize { clusters: 1, seed: 1 };
+        assert!(!meaning(&other, sample).iter().any(|line| line.contains("InnoDB")));
     }
 
     #[test]
     fn a_sample_says_how_far_it_may_be_off() {
         let mut sampled = row("t.ibd", 1000.0, 0.5, Vec::new());
-        let found = |stored| Measured {
+        let found = |stored| MeasuredBytes {
             data_bytes: 10.0,
-            stored_bytes: [stored; CONFIG_COUNT],
-            ..Measured::default()
+            stored_bytes: [stored; SCHEME_COUNT],
+            ..MeasuredBytes::default()
         };
         sampled.tally = Tally::default();
         (0..20).for_each(|_| sampled.tally.add(5, &[found(4.0), found(6.0)]));
-        let drawn = Drawn { clusters: 40, seed: 1 };
-        let lines = meaning(&sampled, drawn);
+        let sample = SampleSize { clusters: 40, seed: 1 };
+        let lines = meaning(&sampled, sample);
         assert!(lines[0].contains("400 B of it read in 40 places (seed 1)"), "{}", lines[0]);
         assert_eq!(
             lines[1],

@@ -1,16 +1,16 @@
-//! The configurations of an estimate: every way to store the data that is compared.
+//! The schemes of an estimate: every way to store the data that is compared.
 
 use assay_drive::Codec;
 
-/// How many configurations there are.
-pub const CONFIG_COUNT: usize = CONFIGS.len();
+/// How many schemes there are.
+pub const SCHEME_COUNT: usize = SCHEMES.len();
 
-/// One number for each configuration, in the order of [`CONFIGS`].
-pub type PerConfig<T> = [T; CONFIG_COUNT];
+/// One number for each scheme, in the order of [`SCHEMES`].
+pub type PerScheme<T> = [T; SCHEME_COUNT];
 
 /// One way to store data.
 #[derive(Debug)]
-pub struct Config {
+pub struct Scheme {
     /// Its name in JSON: who stores, with what, and in which unit where there is a choice.
     pub key: &'static str,
     /// Heading over its columns.
@@ -21,7 +21,7 @@ pub struct Config {
     pub method: Method,
 }
 
-/// How a configuration stores.
+/// How a scheme stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
     /// Assay's software drive: each unit of so many bytes as one record of any length.
@@ -43,8 +43,8 @@ pub enum PageCodec {
     Lz4,
 }
 
-/// All configurations, in the order of the table's columns.
-pub const CONFIGS: [Config; 10] = [
+/// All schemes, in the order of the table's columns.
+pub const SCHEMES: [Scheme; 10] = [
     drive("drive_lz4_4k", "lz4", Codec::Lz4, SMALL_UNIT),
     drive("drive_deflate_4k", "deflate", Codec::Deflate, SMALL_UNIT),
     drive("drive_zstd_4k", "zstd", Codec::Zstd, SMALL_UNIT),
@@ -53,24 +53,24 @@ pub const CONFIGS: [Config; 10] = [
     drive("drive_zstd_16k", "zstd", Codec::Zstd, LARGE_UNIT),
     innodb("innodb_zlib", "zlib", PageCodec::Zlib),
     innodb("innodb_lz4", "lz4", PageCodec::Lz4),
-    Config { key: "vdo_lz4", group: "VDO", label: "lz4", method: Method::Vdo },
-    Config { key: "btrfs_zstd", group: "btrfs", label: "zstd", method: Method::Btrfs },
+    Scheme { key: "vdo_lz4", group: "VDO", label: "lz4", method: Method::Vdo },
+    Scheme { key: "btrfs_zstd", group: "btrfs", label: "zstd", method: Method::Btrfs },
 ];
 
 const SMALL_UNIT: usize = 4 << 10;
 const LARGE_UNIT: usize = 16 << 10;
 
-const fn drive(key: &'static str, label: &'static str, codec: Codec, unit_bytes: usize) -> Config {
+const fn drive(key: &'static str, label: &'static str, codec: Codec, unit_bytes: usize) -> Scheme {
     let group = if unit_bytes == SMALL_UNIT { "drive, 4 KiB" } else { "drive, 16 KiB" };
-    Config { key, group, label, method: Method::Drive(codec, unit_bytes) }
+    Scheme { key, group, label, method: Method::Drive(codec, unit_bytes) }
 }
 
-const fn innodb(key: &'static str, label: &'static str, codec: PageCodec) -> Config {
-    Config { key, group: "InnoDB", label, method: Method::Innodb(codec) }
+const fn innodb(key: &'static str, label: &'static str, codec: PageCodec) -> Scheme {
+    Scheme { key, group: "InnoDB", label, method: Method::Innodb(codec) }
 }
 
-/// Place of the configuration with that key.
+/// Place of the scheme with that key.
 #[must_use]
 pub fn place(key: &str) -> Option<usize> {
-    CONFIGS.iter().position(|config| config.key == key)
+    SCHEMES.iter().position(|scheme| scheme.key == key)
 }
