@@ -5,6 +5,7 @@
 
 pub mod graph;
 pub mod source;
+pub mod tidy;
 pub mod workspace;
 
 pub use graph::Graph;

@@ -150,7 +150,7 @@ fn files(directory: &Utf8Path) -> Result<Vec<Source>> {
     Ok(all)
 }
 
-fn rust_files(directory: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
+pub(crate) fn rust_files(directory: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let mut all = Vec::new();
     for entry in directory.read_dir_utf8()? {
         let path = entry?.into_path();

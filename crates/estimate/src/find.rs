@@ -1,9 +1,9 @@
-//! Which files an estimate is about: those named, and all in the directories named.
+//! Finds the files of an estimate: the named ones, and all files below the named directories.
 //!
-//! A file with several names counts once. A symbolic link that leads out of what was named is reported, and followed only
-//! when that was asked for: it may lead anywhere. InnoDB's `.isl` files, which name one tablespace each, are followed.
-//! Special files are passed over, and so are file systems in which the kernel shows itself: they hold no data, and
-//! never end.
+//! A file with several names counts once. A symbolic link that leads outside the named paths is
+//! reported, and followed only on request: it may lead anywhere. InnoDB's `.isl` files, which name
+//! one tablespace each, are followed. Special files and the kernel's own file systems are skipped:
+//! they hold no data, and reading them may never end.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, FileType, Metadata};
@@ -14,21 +14,19 @@ use anyhow::{Context, Result, bail};
 use assay_ports::file_id::FileId;
 use assay_ports::filesystem;
 
-/// What was found.
 #[derive(Debug, Default)]
 pub struct Findings {
-    /// Files and block devices, each once, in the order of their names.
+    /// Files and block devices, each once, sorted by name.
     pub files: Vec<PathBuf>,
-    /// What could not be looked at, and why.
+    /// Paths that could not be read, each with the reason.
     pub skipped: Vec<(PathBuf, String)>,
-    /// Links that led out of the directories named and were followed, and where to.
+    /// Links out of the named directories that were followed, each with its target.
     pub links: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Looks for files in what was named, and, if that is asked for, in what its links lead to.
+/// Finds the files below `named`, and behind links out of them if `follows_links`.
 ///
-/// # Errors
-/// A name that is not there, or is neither a file, a directory nor a block device.
+/// Fails if a name does not exist, or is neither a file, a directory nor a block device.
 pub fn find(named: &[PathBuf], follows_links: bool) -> Result<Findings> {
     let mut search = Search { follows_links, ..Search::default() };
     for path in named {
@@ -52,18 +50,17 @@ fn is_readable_kind(kind: FileType) -> bool {
 
 #[derive(Default)]
 struct Search {
-    /// What was named, without links.
+    /// The named paths, with links resolved.
     roots: Vec<PathBuf>,
     follows_links: bool,
-    /// Each file and directory that was visited.
     seen: HashSet<FileId>,
-    /// By their numbers, file systems that hold no data, with their names; nothing for those that do.
+    /// File systems by device number: the type's name if it holds no data, else `None`.
     without_data: HashMap<u64, Option<&'static str>>,
     findings: Findings,
 }
 
 impl Search {
-    /// A file, directory or device, or what a link leads to.
+    /// Visits a file, directory or device, or the target of a link.
     fn visit(&mut self, path: &Path) {
         match path.metadata() {
             Ok(metadata) => self.add(path, &metadata),
@@ -128,7 +125,8 @@ impl Search {
         }
     }
 
-    /// The text of such a file is the path of a tablespace (MySQL 5.7 and MariaDB, `DATA DIRECTORY`).
+    /// Follows an `.isl` file: its text is the path of a tablespace (`DATA DIRECTORY` in MySQL 5.7
+    /// and MariaDB).
     fn follow_isl(&mut self, file: &Path) {
         let target =
             fs::read_to_string(file).and_then(|text| Path::new(text.trim()).canonicalize());

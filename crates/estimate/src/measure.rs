@@ -1,7 +1,7 @@
-//! Reads what was drawn and measures it, on several threads.
+//! Reads the drawn clusters and measures them, on several threads.
 //!
-//! Strata are handed out in the order of files and places, so that a disk with heads moves them one way. Which
-//! clusters are read depends on the seed alone, not on the threads.
+//! Strata are handed out in the order of files and offsets, so that a disk's heads move one way.
+//! The clusters that are read depend on the seed alone, not on the number of threads.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,37 +19,31 @@ use super::survey::SurveyedFile;
 use super::tally::Tally;
 use assay_system::interrupt::Interrupt;
 
-/// Clusters that a worker takes at once: what VDO packs together, and what a person waits for after Ctrl-C.
+/// Clusters that a worker takes at once. VDO packs within a batch; Ctrl-C waits for one.
 const BATCH_CLUSTERS: u64 = 64;
 
-/// Results that wait to be added up, in batches.
+/// Capacity of the queue of results, in batches.
 const WAITING_BATCHES: usize = 64;
 
-/// What is to be read and how.
 #[derive(Debug)]
 pub struct MeasureTask<'a> {
-    /// The files.
     pub files: &'a [SurveyedFile],
-    /// What is drawn from them.
     pub strata: &'a [Stratum],
-    /// Decides the draws.
     pub seed: u64,
-    /// Threads to read and measure on.
     pub threads: usize,
 }
 
-/// What came of it.
+/// Totals of a finished measurement.
 #[derive(Debug)]
 pub struct Measurements {
-    /// All data together.
     pub total: Tally,
-    /// Each file.
+    /// One tally for each file.
     pub files: Vec<Tally>,
-    /// Files that could not be read to the end, and why, in the order of files.
+    /// Files that could not be read to the end, by position, with the reason.
     pub failed: BTreeMap<usize, String>,
 }
 
-/// One stratum's clusters, as far as they could be read.
+/// The clusters of one stratum, as far as they could be read.
 struct Read {
     stratum: usize,
     clusters: Vec<(usize, MeasuredBytes)>,
@@ -57,10 +51,9 @@ struct Read {
 }
 
 impl MeasureTask<'_> {
-    /// Reads and measures everything; `progress` gets the clusters done so far.
+    /// Reads and measures every drawn cluster. Calls `progress` with the number of clusters done.
     ///
-    /// # Errors
-    /// Interrupted; no memory.
+    /// Fails if `interrupt` is set.
     pub fn carry_out(&self, interrupt: &Interrupt, progress: &dyn Fn(u64)) -> Result<Measurements> {
         let batches = batches(self.strata);
         let next = AtomicUsize::new(0);
@@ -82,7 +75,7 @@ impl MeasureTask<'_> {
         })
     }
 
-    /// Takes batches until there are none left.
+    /// Takes batches until none are left.
     fn work(
         &self,
         batches: &[Range<usize>],
@@ -95,7 +88,7 @@ impl MeasureTask<'_> {
             let strata =
                 batch.clone().map(|place| (place, self.strata[place].picks(self.seed, place)));
             let read = reader.read(strata, interrupt)?;
-            // Nobody listens any more only when everybody stops.
+            // The receiver is gone only if the measurement has failed.
             let _ = results.send(read);
         }
         Ok(())
@@ -134,7 +127,7 @@ impl Measurements {
     }
 }
 
-/// Neighbouring strata with about [`BATCH_CLUSTERS`] clusters to read.
+/// Groups neighbouring strata into batches of about [`BATCH_CLUSTERS`] clusters to read.
 fn batches(strata: &[Stratum]) -> Vec<Range<usize>> {
     let mut batches = Vec::new();
     let mut start = 0;
@@ -149,7 +142,7 @@ fn batches(strata: &[Stratum]) -> Vec<Range<usize>> {
     batches
 }
 
-/// One worker's open file and memory.
+/// The open file and the buffers of one worker.
 struct Reader<'a> {
     files: &'a [SurveyedFile],
     open: Option<(usize, Source)>,

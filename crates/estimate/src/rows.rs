@@ -1,4 +1,4 @@
-//! What the table and the JSON say, in numbers: rows for files, for those too small to be shown, and for all.
+//! The rows of an estimate's table: one for each file, one for small files together, one for all.
 
 use std::path::{Path, PathBuf};
 
@@ -7,46 +7,42 @@ use super::schemes::{Method, SCHEME_COUNT, SCHEMES};
 use super::survey::{Nature, SurveyedFile};
 use super::tally::{Shrinkage, Tally};
 
-/// A file, some files or all files.
+/// The figures of a file, of some files or of all files.
 #[derive(Debug, Clone)]
 pub struct EstimateRow {
-    /// What it is called.
     pub label: String,
-    /// Files in it.
+    /// Number of files.
     pub files: usize,
     /// Length in bytes, holes included.
     pub size_bytes: u64,
-    /// What is taken on the device, in bytes.
+    /// Bytes taken on the device.
     pub allocated_bytes: u64,
-    /// Bytes in blocks that are no holes; estimated where there were too many holes to count.
+    /// Bytes in blocks that are not holes; estimated if there are too many holes to map.
     pub data_bytes: f64,
-    /// Whether any of it is a file of InnoDB.
+    /// True if any of the files belongs to InnoDB.
     pub has_innodb: bool,
-    /// What was measured.
     pub tally: Tally,
-    /// What should be known of it.
     pub notes: Vec<FileNote>,
 }
 
-/// What should be known of a file.
+/// A property of a file that explains its ratios.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileNote {
     /// A binary or relay log.
     BinaryLog,
-    /// The server encrypted it.
+    /// Encrypted by the server.
     Encrypted,
     /// A table with `ROW_FORMAT=COMPRESSED`.
     RowCompressed,
     /// A table with page compression.
     PageCompressed,
-    /// Most of it looks like encrypted or compressed data, and nothing says why.
+    /// Most of the data looks encrypted or compressed, for no known reason.
     Dense,
-    /// The sample has nothing of it, or it could not be read.
+    /// No cluster of the file was drawn, or none could be read.
     NotRead,
 }
 
 impl FileNote {
-    /// In a word or two.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -77,7 +73,7 @@ impl EstimateRow {
         row
     }
 
-    /// Several rows as one.
+    /// Sums several rows into one.
     #[must_use]
     pub fn together(label: String, rows: &[EstimateRow]) -> EstimateRow {
         let mut all = EstimateRow {
@@ -101,20 +97,20 @@ impl EstimateRow {
         all
     }
 
-    /// How far it shrinks under each scheme; nothing where nothing was read, nor by InnoDB where it has no file.
+    /// The shrinkage under each scheme. `None` if nothing was read, and for InnoDB's schemes if no
+    /// file belongs to InnoDB.
     #[must_use]
     pub fn shrinkages(&self) -> [Option<Shrinkage>; SCHEME_COUNT] {
         std::array::from_fn(|scheme| self.shrinkage(scheme))
     }
 
-    /// The same under one scheme.
     #[must_use]
     pub fn shrinkage(&self, scheme: usize) -> Option<Shrinkage> {
         let is_of_innodb = matches!(SCHEMES[scheme].method, Method::Innodb(_));
         self.tally.shrinkage(scheme).filter(|_| self.has_innodb || !is_of_innodb)
     }
 
-    /// Part of what was measured that is so, 0 to 1.
+    /// `bytes` as a share of the measured data, 0 to 1.
     #[must_use]
     pub fn part(&self, bytes: f64) -> f64 {
         let data = self.tally.total.data_bytes;
@@ -122,7 +118,7 @@ impl EstimateRow {
     }
 }
 
-/// Every file, the largest first, and all together.
+/// Returns a row for each file, the largest first, and their total.
 #[must_use]
 pub fn rows(
     files: &[SurveyedFile],
@@ -136,12 +132,12 @@ pub fn rows(
         .collect();
     rows.sort_by(|a, b| b.data_bytes.total_cmp(&a.data_bytes).then_with(|| a.label.cmp(&b.label)));
     let mut total = EstimateRow::together("total".into(), &rows);
-    // Strata that several files share are whole here.
+    // The rows of files lack the variance of strata that several files share.
     total.tally = measured.total.clone();
     (rows, total)
 }
 
-/// The rows that are shown: all, or the first `most` and the others as one.
+/// Keeps the first `most` rows and sums the others into one.
 #[must_use]
 pub fn folded(mut rows: Vec<EstimateRow>, most: usize) -> Vec<EstimateRow> {
     if rows.len() <= most + 1 {
@@ -152,7 +148,7 @@ pub fn folded(mut rows: Vec<EstimateRow>, most: usize) -> Vec<EstimateRow> {
     rows
 }
 
-/// Its path within the one directory named, else as it was found.
+/// The path relative to the named directory if only one was named, else the path as found.
 fn label(path: &Path, named: &[PathBuf]) -> String {
     let within = match named {
         [one] => path.strip_prefix(one).ok().filter(|rest| !rest.as_os_str().is_empty()),

@@ -1,43 +1,45 @@
-//! Which clusters are read: two of every stratum, drawn at random.
+//! The sample: two clusters of every stratum, drawn at random.
 //!
-//! Clusters stand in a row, file after file, and are cut into strata of about equal size: a large file into several, small
-//! neighbours together into one. Two draws from each stratum are the least that show how much it varies, and
-//! keep every file of some size and every part of it in the sample (Cochran, "Sampling Techniques", 5.A).
+//! Clusters are lined up, file after file, and cut into strata of about equal size: a large file into
+//! several, small neighbours together into one. Two draws from each stratum are the minimum that shows
+//! its variance, and keep every large file and every part of it in the sample (Cochran, "Sampling
+//! Techniques", 5.A).
 
 use std::ops::Range;
 
 use assay_load::random::Rng;
 
-/// Clusters in a stratum that is read in full.
+/// Number of clusters in a stratum that is read in full.
 const FULL_STRATUM: u64 = 64;
 
 /// Neighbouring clusters, some or all of which are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stratum {
-    /// Stretches of clusters, each of one file: the file's place and the clusters' places within its data.
+    /// Runs of clusters: the file's position, and the range of clusters within its data.
     pub pieces: Vec<(usize, Range<u64>)>,
-    /// How many are read: all of them, or two.
+    /// Number of clusters that are read: all of them, or two.
     pub draws: u64,
 }
 
-/// One cluster to read: the file's place and the cluster's place within its data.
+/// A cluster to read: the file's position, and the cluster's within its data.
 pub type Pick = (usize, u64);
 
 impl Stratum {
-    /// Clusters in it.
+    /// Number of clusters in the stratum.
     #[must_use]
     pub fn clusters(&self) -> u64 {
         self.pieces.iter().map(|(_, clusters)| clusters.end - clusters.start).sum()
     }
 
-    /// The only file in it, if there is only one.
+    /// The file of all clusters, if they belong to only one.
     #[must_use]
     pub fn only_file(&self) -> Option<usize> {
         let (first, _) = self.pieces.first()?;
         self.pieces.iter().all(|(file, _)| file == first).then_some(*first)
     }
 
-    /// What to read, in the order of files and places. Equal seeds and places draw equal clusters.
+    /// The clusters to read, in the order of files and offsets. The seed and the stratum's position
+    /// `place` determine them.
     #[must_use]
     pub fn picks(&self, seed: u64, place: usize) -> Vec<Pick> {
         let clusters = self.clusters();
@@ -63,7 +65,7 @@ impl Stratum {
     }
 }
 
-/// Cuts files of so many clusters each into strata, of which about `budget` clusters will be read.
+/// Cuts files, given by their numbers of clusters, into strata with about `budget` draws.
 #[must_use]
 pub fn strata(clusters: &[u64], budget: u64) -> Vec<Stratum> {
     let all: u64 = clusters.iter().sum();
@@ -74,7 +76,7 @@ pub fn strata(clusters: &[u64], budget: u64) -> Vec<Stratum> {
     cut(clusters, size, |clusters| clusters.min(2))
 }
 
-/// Strata of about `size` clusters, of which `draws` says how many are read.
+/// Cuts files into strata of about `size` clusters. `draws` maps a stratum's size to its draws.
 fn cut(clusters: &[u64], size: u64, draws: impl Fn(u64) -> u64) -> Vec<Stratum> {
     let mut strata: Vec<Stratum> = Vec::new();
     let mut small = Vec::new();
@@ -102,7 +104,7 @@ fn cut(clusters: &[u64], size: u64, draws: impl Fn(u64) -> u64) -> Vec<Stratum> 
     strata
 }
 
-/// Parts of as equal a size as can be, none smaller than `size`.
+/// Parts of nearly equal size, none smaller than `size`.
 fn even_parts(clusters: u64, size: u64) -> impl Iterator<Item = Range<u64>> {
     let parts = clusters / size;
     (0..parts).map(move |part| {
@@ -157,9 +159,9 @@ mod tests {
             let picks = stratum.picks(1, place);
             assert!(picks.len() == 2 && picks[0] < picks[1]);
             assert_eq!(picks, stratum.picks(1, place));
-            picks
-                .iter()
-                .for_each(|pick| drawn[all.iter().position(|one| one == pick).unwrap()] += 1);
+            picks.iter().for_each(|pick| {
+                drawn[all.iter().position(|cluster| cluster == pick).unwrap()] += 1
+            });
         }
         // 2000 ± 5 standard deviations of a binomial.
         assert!(drawn.iter().all(|&count| (1827..2173).contains(&count)), "{drawn:?}");

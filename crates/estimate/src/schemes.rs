@@ -1,32 +1,28 @@
-//! The schemes of an estimate: every way to store the data that is compared.
+//! The storage schemes that an estimate compares.
 
 use assay_drive::Codec;
 
-/// How many schemes there are.
 pub const SCHEME_COUNT: usize = SCHEMES.len();
 
 /// One number for each scheme, in the order of [`SCHEMES`].
 pub type PerScheme<T> = [T; SCHEME_COUNT];
 
-/// One way to store data.
 #[derive(Debug)]
 pub struct Scheme {
-    /// Its name in JSON: who stores, with what, and in which unit where there is a choice.
+    /// Name in JSON: the layer that stores, the codec, and the unit where there is a choice.
     pub key: &'static str,
-    /// Heading over its columns.
+    /// Heading above the columns of the layer.
     pub group: &'static str,
-    /// Heading of its column.
+    /// Heading of the scheme's column.
     pub label: &'static str,
-    /// How its bytes are found.
     pub method: Method,
 }
 
-/// How a scheme stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Assay's software drive: each unit of so many bytes as one record of any length.
+    /// Assay's software drive: each unit of this many bytes as one record of any length.
     Drive(Codec, usize),
-    /// InnoDB's page compression: the rest of a page is punched out in whole blocks.
+    /// InnoDB's page compression: whole blocks behind the compressed page are punched out.
     Innodb(PageCodec),
     /// dm-vdo: fragments of blocks packed into blocks.
     Vdo,
@@ -34,12 +30,10 @@ pub enum Method {
     Btrfs,
 }
 
-/// What InnoDB compresses pages with.
+/// Codec of InnoDB's page compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageCodec {
-    /// `COMPRESSION='zlib'`.
     Zlib,
-    /// `COMPRESSION='lz4'`.
     Lz4,
 }
 
@@ -69,7 +63,7 @@ const fn innodb(key: &'static str, label: &'static str, codec: PageCodec) -> Sch
     Scheme { key, group: "InnoDB", label, method: Method::Innodb(codec) }
 }
 
-/// Place of the scheme with that key.
+/// Position in [`SCHEMES`] of the scheme with this key.
 #[must_use]
 pub fn place(key: &str) -> Option<usize> {
     SCHEMES.iter().position(|scheme| scheme.key == key)

@@ -1,4 +1,4 @@
-//! What a cluster of a file would take under each scheme.
+//! Measures how many bytes a cluster of a file takes under each scheme.
 
 use std::ops::Range;
 
@@ -15,46 +15,44 @@ use assay_innodb::tablespace::{PAGE_HEADER_BYTES, PageKind, Tablespace};
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 
-/// InnoDB's default level (`innodb_compression_level`). libdeflate makes pages of sysbench's and of English rows
-/// as many blocks long as zlib does, within one in two thousand, in half the time.
+/// InnoDB's default level (`innodb_compression_level`). On pages of sysbench rows and of English
+/// text, libdeflate needs as many blocks as zlib within one in two thousand, in half the time.
 const PAGE_DEFLATE_LEVEL: i32 = 6;
 
-/// btrfs's level of `compress=zstd:1`, the nearest to ours.
+/// The level of btrfs's `compress=zstd:1`, the nearest to the drive's.
 const BTRFS_LEVEL: i32 = 1;
 
-/// A piece of a file that has been read.
+/// A cluster as it was read.
 #[derive(Debug)]
 pub struct Cluster<'a> {
     /// Whole blocks.
     pub bytes: &'a [u8],
-    /// Where in them the file has data, in whole blocks; the rest are holes.
+    /// Ranges of `bytes` that hold data, in whole blocks; the rest is holes.
     pub data: &'a [Range<usize>],
-    /// Whether it is the start of the file.
     pub is_first: bool,
-    /// What the file's first page says, if InnoDB wrote it.
+    /// Header of the file's first page, if InnoDB wrote the file.
     pub tablespace: Option<&'a Tablespace>,
-    /// Whether InnoDB could compress the file's pages.
     pub can_compress_pages: bool,
 }
 
-/// What was found in a cluster, in bytes; holes are nowhere in it.
+/// Bytes of a cluster by their content; holes are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MeasuredBytes {
-    /// Blocks with data.
+    /// Bytes in blocks with data.
     pub data_bytes: f64,
-    /// What each scheme makes of them.
+    /// Bytes stored by each scheme.
     pub stored_bytes: PerScheme<f64>,
-    /// Blocks that hold only zeroes.
+    /// Bytes in blocks of zeroes.
     pub zero_bytes: f64,
-    /// Blocks whose bytes are as evenly spread as those of encrypted data.
+    /// Bytes in blocks whose values are as evenly distributed as in encrypted data.
     pub incompressible_bytes: f64,
-    /// Pages that InnoDB says it encrypted.
+    /// Bytes in pages whose header says that InnoDB encrypted them.
     pub encrypted_bytes: f64,
-    /// Pages that InnoDB's page compression has shrunk.
+    /// Bytes in pages that InnoDB's page compression has shrunk.
     pub page_compressed_bytes: f64,
 }
 
-/// All compressors of one worker.
+/// The compressors and buffers of one worker.
 pub struct Shrinker {
     coders: Vec<(Codec, Coder)>,
     table: CompressTable,
@@ -65,8 +63,6 @@ pub struct Shrinker {
 }
 
 impl Shrinker {
-    /// # Errors
-    /// No memory for them.
     pub fn new() -> Result<Shrinker> {
         let level =
             CompressionLvl::new(PAGE_DEFLATE_LEVEL).map_err(|error| anyhow!("{error:?}"))?;
@@ -81,8 +77,8 @@ impl Shrinker {
         })
     }
 
-    /// Measures a cluster under all schemes but VDO, whose blocks are shared between clusters: for that, clusters are
-    /// numbered from 0, and [`Shrinker::finish`] adds it to all of them.
+    /// Measures a cluster under every scheme except VDO. Clusters share VDO's blocks: they are
+    /// numbered from 0, and [`Shrinker::finish`] adds VDO's bytes to all of them.
     pub fn measure(&mut self, number: usize, cluster: &Cluster<'_>) -> MeasuredBytes {
         let mut found = MeasuredBytes::default();
         for run in cluster.data {
@@ -103,7 +99,7 @@ impl Shrinker {
         found
     }
 
-    /// Adds what VDO makes of the clusters measured since the last call.
+    /// Adds VDO's bytes to the clusters measured since the last call.
     pub fn finish(&mut self, measured: &mut [MeasuredBytes]) {
         let shares = self.packer.finish(measured.len());
         for (found, share) in measured.iter_mut().zip(shares) {
@@ -128,7 +124,7 @@ impl Shrinker {
         }
     }
 
-    /// One record for each unit that is not all zeroes; a unit ends where the data end.
+    /// One record for each unit that is not all zeroes; the last unit ends with the data.
     fn drive(&mut self, cluster: &Cluster<'_>, codec: Codec, unit_bytes: usize) -> f64 {
         let Some((_, coder)) = self.coders.iter_mut().find(|(one, _)| *one == codec) else {
             return f64::NAN;
@@ -145,7 +141,7 @@ impl Shrinker {
         stored as f64
     }
 
-    /// Each page that the server would have written by itself, rounded up to blocks; anything else as it is.
+    /// Each page that the server would compress, rounded up to blocks; all other data unchanged.
     fn innodb(&mut self, cluster: &Cluster<'_>, codec: PageCodec) -> f64 {
         let tablespace = cluster.tablespace.filter(|_| cluster.can_compress_pages);
         let Some(tablespace) = tablespace else {
@@ -166,8 +162,8 @@ impl Shrinker {
         stored.sum::<usize>() as f64
     }
 
-    /// A page under page compression: its header stays, the rest has to save a block at least (MySQL's
-    /// `os_file_compress_page`).
+    /// A page under page compression: the header stays uncompressed, and compression has to save at
+    /// least a block (MySQL's `os_file_compress_page`).
     fn page_bytes(&mut self, page: &[u8], codec: PageCodec) -> usize {
         let body = &page[PAGE_HEADER_BYTES..];
         let shrunk = match codec {
@@ -180,7 +176,8 @@ impl Shrinker {
         (PAGE_HEADER_BYTES + shrunk).next_multiple_of(BLOCK).min(page.len())
     }
 
-    /// Each stretch of data as an extent of its own; it has to save a block (btrfs's `compress_file_range`).
+    /// Each run of data as an extent of its own, compressed if that saves a block (btrfs's
+    /// `compress_file_range`).
     fn btrfs(&mut self, cluster: &Cluster<'_>) -> f64 {
         let extents = cluster.data.iter().map(|run| {
             let extent = &cluster.bytes[run.clone()];
@@ -202,7 +199,7 @@ impl Shrinker {
     }
 }
 
-/// Cuts a stretch of data where units begin.
+/// Cuts a run of data at the boundaries of units.
 fn units(run: &Range<usize>, unit_bytes: usize) -> impl Iterator<Item = Range<usize>> {
     let end = run.end;
     let mut start = run.start;
@@ -214,7 +211,7 @@ fn units(run: &Range<usize>, unit_bytes: usize) -> impl Iterator<Item = Range<us
     })
 }
 
-/// Bytes of `range` that are no hole.
+/// Number of bytes in `range` that are not holes.
 fn data_bytes(cluster: &Cluster<'_>, range: Range<usize>) -> usize {
     let overlaps = cluster.data.iter().map(|run| {
         let (start, end) = (run.start.max(range.start), run.end.min(range.end));
@@ -318,7 +315,7 @@ mod tests {
         assert_eq!(measured(&bytes, &[], Some(&table())), MeasuredBytes::default());
     }
 
-    /// A page with so many random bytes at its start and zeroes behind them.
+    /// A page that begins with random bytes and ends with zeroes.
     fn page(random_bytes: usize) -> Vec<u8> {
         let mut page = random(9, random_bytes);
         page.resize(16384, 0);

@@ -1,7 +1,7 @@
-//! A file or block device open for reading, in a way that a running server does not notice.
+//! A file or block device, opened for reading without disturbing a running server.
 //!
-//! Reads go around the page cache where the file system can do that; elsewhere what was read is dropped from it.
-//! Access times stay as they are where that is allowed. Nothing is ever written.
+//! Guarantees: nothing is written; reads bypass the page cache (`O_DIRECT`) or, where the file
+//! system cannot, the pages read are dropped; access times stay unchanged where that is permitted.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -14,11 +14,11 @@ use assay_drive::{BLOCK_BYTES, BlockBuffer};
 use rustix::fs::{Advice, OFlags, fadvise};
 use rustix::io::Errno;
 
-/// What is read at once, in bytes; the extents that btrfs compresses are as long.
+/// Size of a read in bytes, which is also the size of the extents that btrfs compresses.
 pub const CLUSTER_BYTES: u64 = 128 << 10;
 
-/// A file of more stretches of data than this (page-compressed ones have one per page) is not mapped further;
-/// what lies behind counts as data until it is read.
+/// Runs of data after which a file is not mapped further (page-compressed files have one for each
+/// page); everything behind counts as data until it is read.
 const MOST_STRETCHES: usize = 100_000;
 
 /// An open file or block device.
@@ -29,24 +29,21 @@ pub struct Source {
     is_direct: bool,
 }
 
-/// What can be known of a file without reading it.
+/// Size and layout of a file, found without reading its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extent {
     /// Length in bytes, holes included.
     pub size_bytes: u64,
-    /// What it takes on its device, in bytes.
+    /// Bytes taken on the device.
     pub allocated_bytes: u64,
-    /// Stretches of data, in bytes, whole blocks.
+    /// Runs of data in bytes, in whole blocks.
     pub data: Vec<Range<u64>>,
-    /// Whether `data` are all of them, and exact.
+    /// True if `data` holds every run exactly.
     pub is_mapped: bool,
 }
 
 impl Source {
-    /// Opens a regular file or a block device.
-    ///
-    /// # Errors
-    /// Not allowed; not there any more; something else than a file or block device.
+    /// Opens a regular file or a block device; fails for everything else.
     pub fn open(path: &Path) -> io::Result<Source> {
         let (file, is_direct) = open_gently(path)?;
         let kind = file.metadata()?.file_type();
@@ -60,10 +57,6 @@ impl Source {
         Ok(Source { file, is_device: kind.is_block_device(), is_direct })
     }
 
-    /// Its size and where its data lie.
-    ///
-    /// # Errors
-    /// The system's.
     pub fn extent(&self) -> io::Result<Extent> {
         let metadata = self.file.metadata()?;
         if self.is_device {
@@ -88,11 +81,8 @@ impl Source {
         Ok(Extent { size_bytes, allocated_bytes: metadata.blocks() * 512, data, is_mapped })
     }
 
-    /// Reads from `offset`, a multiple of a block, into `buffer` until it is full or the file ends; the rest of the last
-    /// block is zero. The bytes read, in whole blocks.
-    ///
-    /// # Errors
-    /// The system's.
+    /// Reads from `offset`, a multiple of a block, until `buffer` is full or the file ends. Fills the
+    /// last block with zeroes. Returns the bytes read, in whole blocks.
     pub fn read(&mut self, offset: u64, buffer: &mut BlockBuffer) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -116,7 +106,7 @@ impl Source {
         Ok(whole)
     }
 
-    /// The stretches of data within `range`, in whole blocks.
+    /// The runs of data within `range`, in whole blocks.
     #[must_use]
     pub fn data_within(&self, range: Range<u64>) -> Vec<Range<u64>> {
         if self.is_device {
@@ -131,7 +121,7 @@ impl Source {
         .collect()
     }
 
-    /// The first stretch of data in `range`; all of it where the file system knows of no holes.
+    /// The first run of data in `range`; all of `range` if the file system does not report holes.
     fn next_data(&self, range: Range<u64>) -> Option<Range<u64>> {
         if range.is_empty() {
             return None;
@@ -157,8 +147,8 @@ impl Source {
     }
 }
 
-/// Opens around the cache and without leaving an access time, as far as either is possible; also says whether it is
-/// around the cache.
+/// Opens with `O_DIRECT` and `O_NOATIME`, as far as each is possible. Returns true if reads bypass
+/// the cache.
 fn open_gently(path: &Path) -> io::Result<(File, bool)> {
     // A fifo that is named by mistake must not hold us up.
     let always = OFlags::NONBLOCK;
@@ -188,7 +178,7 @@ mod tests {
     use super::*;
     use std::io::Write;
 
-    /// A directory on the disk of this program: /tmp may be memory, which knows other rules.
+    /// A directory on the disk of this program: /tmp may be a tmpfs, which reports holes differently.
     fn directory() -> tempfile::TempDir {
         let program = std::env::current_exe().unwrap();
         tempfile::tempdir_in(program.parent().unwrap()).unwrap()

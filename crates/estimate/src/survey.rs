@@ -1,4 +1,4 @@
-//! What is known of a file before any of its data are measured: its size, its holes, what its first bytes say.
+//! Surveys a file before its data are measured: size, holes and the type told by its first bytes.
 
 use std::io;
 use std::ops::Range;
@@ -9,52 +9,45 @@ use assay_drive::{BLOCK_BYTES, BlockBuffer};
 use super::source::{CLUSTER_BYTES, Extent, Source};
 use assay_innodb::tablespace::Tablespace;
 
-/// A file or block device.
 #[derive(Debug)]
 pub struct SurveyedFile {
-    /// Where it is.
     pub path: PathBuf,
     /// Length in bytes, holes included.
     pub size_bytes: u64,
-    /// What it takes on its device, in bytes.
+    /// Bytes taken on the device.
     pub allocated_bytes: u64,
-    /// Bytes in blocks that are no holes; nothing when there are too many holes to look at all.
+    /// Bytes in blocks that are not holes; `None` if there are too many holes to map.
     pub data_bytes: Option<u64>,
-    /// Clusters that have data.
+    /// Clusters that hold data.
     pub clusters: Clusters,
-    /// What it is.
     pub nature: Nature,
 }
 
-/// What a file is, by its first bytes.
+/// Type of a file, by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nature {
-    /// A tablespace of InnoDB; whether its pages could be compressed, as a table of its own with whole pages.
+    /// A tablespace of InnoDB.
     InnoDb {
-        /// What its first page says.
+        /// Header of the first page.
         tablespace: Tablespace,
-        /// Whether page compression could be switched on.
+        /// True for a single table with uncompressed pages: only such a table can have page compression.
         can_compress_pages: bool,
     },
     /// A binary or relay log.
     BinaryLog,
-    /// The same, encrypted.
+    /// An encrypted binary or relay log.
     EncryptedBinaryLog,
-    /// Anything else.
     Other,
 }
 
-/// Binary logs begin so (MySQL Internals, "Binary Log Header").
+/// First bytes of a binary log (MySQL Internals, "Binary Log Header").
 const BINARY_LOG: &[u8] = b"\xfebin";
 
-/// Encrypted ones so (MySQL's `binlog_istream`).
+/// First bytes of an encrypted binary log (MySQL's `binlog_istream`).
 const ENCRYPTED_BINARY_LOG: &[u8] = b"\xfdbin";
 
 impl SurveyedFile {
-    /// Looks at a file without reading more than its first block.
-    ///
-    /// # Errors
-    /// The system's.
+    /// Surveys a file, reading its first block only.
     pub fn look(path: &Path) -> io::Result<SurveyedFile> {
         let mut source = Source::open(path)?;
         let extent = source.extent()?;
@@ -70,7 +63,7 @@ impl SurveyedFile {
         })
     }
 
-    /// What its first page says, if InnoDB wrote it, and whether its pages could be compressed.
+    /// The tablespace and `can_compress_pages`, if InnoDB wrote the file.
     #[must_use]
     pub fn tablespace(&self) -> Option<(&Tablespace, bool)> {
         match &self.nature {
@@ -100,7 +93,7 @@ fn nature(path: &Path, start: &[u8]) -> Nature {
     }
 }
 
-/// The clusters of a file that have data, in order.
+/// The clusters of a file that hold data, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clusters {
     /// Neighbouring clusters, with the number of clusters before them.
@@ -130,13 +123,12 @@ impl Clusters {
         Clusters { runs, count }
     }
 
-    /// How many there are.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Where the cluster of that number begins in the file, in bytes.
+    /// Byte offset of the cluster with this number.
     #[must_use]
     pub fn offset(&self, number: u64) -> u64 {
         let after = self.runs.partition_point(|(before, _)| *before <= number);
@@ -158,7 +150,7 @@ mod tests {
         let extent = Extent { size_bytes: 0, allocated_bytes: 0, data, is_mapped: true };
         let clusters = Clusters::of(&extent);
         let places: Vec<u64> =
-            (0..clusters.count()).map(|one| clusters.offset(one) >> 17).collect();
+            (0..clusters.count()).map(|number| clusters.offset(number) >> 17).collect();
         assert_eq!(places, [0, 1, 2, 10, 11]);
         let none = Extent { size_bytes: 0, allocated_bytes: 0, data: Vec::new(), is_mapped: true };
         assert_eq!(Clusters::of(&none).count(), 0);

@@ -1,8 +1,9 @@
-//! From clusters that were read to all the data: how far they shrink, and how far that may be off.
+//! Extrapolates from the clusters read to all data: how far they shrink, and the error of that.
 //!
-//! The estimate is a ratio of two stratified totals, its variance the linearised one (Cochran, "Sampling Techniques",
-//! 6.11 and 5A.11). With two clusters drawn from N, a stratum adds N × (N − 2) ÷ 4 × (d of residuals)², which is
-//! zero for a stratum of two. The residuals depend on the ratio itself, so squares and products are summed.
+//! The estimate is a ratio of two stratified totals, its variance the linearised one (Cochran,
+//! "Sampling Techniques", 6.11 and 5A.11). With two clusters drawn from N, a stratum adds
+//! N × (N − 2) ÷ 4 × (difference of residuals)², which is zero for a stratum of two. The residuals
+//! depend on the ratio itself, so squares and products are summed.
 
 use super::schemes::{PerScheme, SCHEME_COUNT};
 use super::shrink::MeasuredBytes;
@@ -14,21 +15,21 @@ pub struct Tally {
     pub total: MeasuredBytes,
     /// Bytes of data that were read.
     pub read_bytes: f64,
-    /// Strata that were read in part.
+    /// Number of strata that were read in part.
     sampled_strata: u64,
-    /// Whether some strata were read in part and say nothing of how much they vary.
+    /// True if some strata were read in part with a single draw, so that their variance is unknown.
     has_unknown_variance: bool,
     data_data: f64,
     data_stored: PerScheme<f64>,
     stored_stored: PerScheme<f64>,
 }
 
-/// How far data shrink under one scheme.
+/// Shrinkage of data under one scheme.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shrinkage {
     /// Stored bytes per byte of data.
     pub share: f64,
-    /// Half of the interval around it that holds the truth 95 times of 100; nothing when it is not known.
+    /// Half the width of the 95 % confidence interval; `None` if it is unknown.
     pub share_plus_minus: Option<f64>,
 }
 
@@ -39,7 +40,7 @@ impl Shrinkage {
         1.0 / self.share
     }
 
-    /// Half of the interval around the ratio.
+    /// Half the width of the interval around the ratio.
     #[must_use]
     pub fn ratio_plus_minus(&self) -> Option<f64> {
         self.share_plus_minus.map(|half| half / (self.share * self.share))
@@ -47,7 +48,7 @@ impl Shrinkage {
 }
 
 impl Tally {
-    /// Adds a stratum of `clusters` clusters of which these were read.
+    /// Adds a stratum of `clusters` clusters, of which `read` were read.
     pub fn add(&mut self, clusters: u64, read: &[MeasuredBytes]) {
         if read.is_empty() {
             return;
@@ -60,13 +61,14 @@ impl Tally {
         }
     }
 
-    /// Adds a file's part of a stratum that it has with others: each cluster read stands for `weight` clusters.
+    /// Adds a file's part of a stratum that several files share. Each cluster read stands for
+    /// `weight` clusters.
     pub fn add_part(&mut self, weight: f64, read: &[MeasuredBytes]) {
         self.add_share(weight, read);
         self.has_unknown_variance |= weight > 1.0;
     }
 
-    /// Adds another's strata.
+    /// Adds the strata of another tally.
     pub fn add_all(&mut self, other: &Tally) {
         add_scaled(&mut self.total, 1.0, &other.total);
         self.read_bytes += other.read_bytes;
@@ -79,7 +81,7 @@ impl Tally {
         }
     }
 
-    /// How far the data shrink under a scheme; nothing when none were read.
+    /// The shrinkage under the scheme at this position; `None` if nothing was read.
     #[must_use]
     pub fn shrinkage(&self, scheme: usize) -> Option<Shrinkage> {
         let data = self.total.data_bytes;
@@ -98,7 +100,7 @@ impl Tally {
         Some(Shrinkage { share, share_plus_minus })
     }
 
-    /// Whether nothing was left out.
+    /// Returns true if everything was read.
     #[must_use]
     pub fn is_exact(&self) -> bool {
         self.sampled_strata == 0 && !self.has_unknown_variance
@@ -135,8 +137,8 @@ fn add_scaled(to: &mut MeasuredBytes, weight: f64, from: &MeasuredBytes) {
     }
 }
 
-/// The 97.5 % point of Student's distribution: exact for few degrees of freedom, else Fisher's expansion in their
-/// reciprocal (Abramowitz and Stegun, 26.7.5).
+/// The 97.5 % point of Student's distribution: exact for few degrees of freedom, else Fisher's
+/// expansion in their reciprocal (Abramowitz and Stegun, 26.7.5).
 fn student_95(degrees: u64) -> f64 {
     const FEW: [f64; 4] = [12.706, 4.303, 3.182, 2.776];
     const NORMAL: f64 = 1.959_964;
@@ -202,7 +204,7 @@ mod tests {
         }
     }
 
-    /// Files of clusters whose stored bytes trend, jump and vary; the third has holes.
+    /// Files whose stored bytes by cluster trend, jump and vary; the third has holes.
     fn population() -> Vec<Vec<MeasuredBytes>> {
         let mut random = Rng::new(1, 1);
         let mut noise = move |size: f64| size * (random.unit() - 0.5);
@@ -218,13 +220,13 @@ mod tests {
         ]
     }
 
-    /// Of 300 samples, how many had an interval that holds the truth.
+    /// Number of samples, out of 300, whose interval holds the truth.
     fn covered(pick: impl Fn(&Stratum, u64, usize) -> Vec<Pick>) -> usize {
         let files = population();
         let counts: Vec<u64> = files.iter().map(|file| file.len() as u64).collect();
         let strata = strata(&counts, 120);
         let all = |of: fn(&MeasuredBytes) -> f64| files.iter().flatten().map(of).sum::<f64>();
-        let truth = all(|one| one.stored_bytes[0]) / all(|one| one.data_bytes);
+        let truth = all(|read| read.stored_bytes[0]) / all(|read| read.data_bytes);
         (0..300)
             .filter(|&seed| {
                 let mut tally = Tally::default();
@@ -248,7 +250,8 @@ mod tests {
         assert!((270..=297).contains(&hits), "{hits} of 300 intervals of 95 %");
     }
 
-    /// The check above has to notice a sample that is not random: here the first clusters of each stratum.
+    /// Negative control: the coverage of samples that are not random (the first clusters of each
+    /// stratum) is too low.
     #[test]
     fn a_biased_sample_is_found_out() {
         let hits = covered(|stratum, _, _| {

@@ -1,29 +1,29 @@
-//! How dm-vdo packs: compressed blocks become fragments, and at least two fragments share one block.
+//! dm-vdo's packing: compressed blocks become fragments, and at least two fragments share a block.
 //!
-//! After `drivers/md/dm-vdo/packer.{c,h}` of Linux 6.9 and later. Its real packer is also flushed by every flush of
-//! the host, which only makes it worse.
+//! Follows `drivers/md/dm-vdo/packer.{c,h}` of Linux 6.9 and later. The kernel's packer also writes
+//! its bins at every flush of the host, which packs less.
 
 use assay_drive::BLOCK_BYTES;
 
-/// What a block of fragments holds besides its header of 8 bytes and 14 sizes of 2 bytes
+/// Capacity of a block of fragments: without its header of 8 bytes and 14 sizes of 2 bytes
 /// (`VDO_COMPRESSED_BLOCK_DATA_SIZE`).
 const ROOM_BYTES: usize = BLOCK_BYTES as usize - 8 - 2 * MOST_FRAGMENTS;
 
-/// A longer fragment could not share its block (`VDO_MAX_COMPRESSED_FRAGMENT_SIZE`).
+/// The longest fragment that can share a block (`VDO_MAX_COMPRESSED_FRAGMENT_SIZE`).
 pub const LONGEST_FRAGMENT_BYTES: usize = ROOM_BYTES - 1;
 
 /// Fragments in one block (`VDO_MAX_COMPRESSION_SLOTS`).
 const MOST_FRAGMENTS: usize = 14;
 
-/// Blocks that are filled side by side (`DEFAULT_PACKER_BINS`).
+/// Blocks that are filled concurrently (`DEFAULT_PACKER_BINS`).
 const BINS: usize = 16;
 
-/// Packs fragments, each of which belongs to an owner, and says what each owner's share of the blocks is.
+/// Packs fragments and accounts each block to the owners of its fragments.
 #[derive(Debug)]
 pub struct Packer {
-    /// By free room, the fullest first.
+    /// Sorted by free space, the fullest first.
     bins: Vec<Bin>,
-    /// Bytes of blocks by owner.
+    /// Bytes of blocks, by owner.
     shares: Vec<f64>,
 }
 
@@ -44,14 +44,13 @@ impl Bin {
 }
 
 impl Packer {
-    /// With empty bins.
     #[must_use]
     pub fn new() -> Packer {
         Packer { bins: vec![Bin::default(); BINS], shares: Vec::new() }
     }
 
-    /// Takes one fragment: into the fullest bin with room for it, else in place of the fullest bin's contents, which
-    /// are written; a fragment longer than those is stored as a block of its own.
+    /// Puts a fragment into the fullest bin that has space for it. If none has, writes the fullest
+    /// bin and puts the fragment there; a fragment that is too long is stored as a block of its own.
     pub fn pack(&mut self, owner: usize, fragment_bytes: usize) {
         let fits = self.bins.iter().position(|bin| bin.free_bytes() >= fragment_bytes);
         let place = match fits {
@@ -71,12 +70,12 @@ impl Packer {
         self.bins.sort_by_key(Bin::free_bytes);
     }
 
-    /// Stores a block that did not become a fragment.
+    /// Stores an uncompressed block.
     pub fn store_whole(&mut self, owner: usize) {
         self.charge(owner, BLOCK_BYTES as f64);
     }
 
-    /// Writes what is left and hands over the bytes of each owner, as many owners as there are.
+    /// Writes all bins and returns the bytes of each of `owners` owners.
     pub fn finish(&mut self, owners: usize) -> Vec<f64> {
         (0..BINS).for_each(|place| self.write(place));
         self.shares.resize(owners, 0.0);

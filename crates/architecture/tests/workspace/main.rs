@@ -1,4 +1,4 @@
-//! What the workspace's crates and modules use, and what the documents say of it.
+//! The uses between crates and modules, the documents that describe them, and the sources' form.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
