@@ -20,10 +20,10 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use assay_hosts::load::HostOutcome;
-use assay_load::sysbench::{Command, CommandLine, Printer, help};
+use assay_load::sysbench::{SysbenchCommand, SysbenchLine, SysbenchPrinter, help};
 use assay_load::{
-    Endpoint, Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Schedule, Schema,
-    Second, Workload, cleanup, preflight, prepare, prewarm, shortage,
+    Endpoint, LoadSpec, Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Second,
+    cleanup, preflight, prepare, prewarm, shortage,
 };
 use assay_ports::secrecy::hide_after;
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
     }
 }
 
-fn of_sysbench(line: &CommandLine) -> Result<ExitCode> {
+fn of_sysbench(line: &SysbenchLine) -> Result<ExitCode> {
     for warning in &line.warnings {
         print::note(format_args!("{warning}"));
     }
@@ -59,18 +59,18 @@ fn of_sysbench(line: &CommandLine) -> Result<ExitCode> {
     carry_out(line)
 }
 
-fn carry_out(line: &CommandLine) -> Result<ExitCode> {
+fn carry_out(line: &SysbenchLine) -> Result<ExitCode> {
     match line.command {
-        Command::Help => write!(stdout(), "{}", help())?,
-        Command::Version => {
+        SysbenchCommand::Help => write!(stdout(), "{}", help())?,
+        SysbenchCommand::Version => {
             writeln!(stdout(), "assay load {} (as sysbench 1.0.20)", env!("CARGO_PKG_VERSION"))?
         }
-        Command::Prepare => fill(line)?,
-        Command::Prewarm => prewarm(&line.endpoint, &line.schema)?,
-        Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
-        Command::Run if line.hosts.hosts.is_empty() => return load(line),
-        Command::Run => return hosts::run(line),
-        Command::Capacity => return capacity::run(line, &stop_on_signals()?),
+        SysbenchCommand::Prepare => fill(line)?,
+        SysbenchCommand::Prewarm => prewarm(&line.load.endpoint, &line.load.schema)?,
+        SysbenchCommand::Cleanup => cleanup(&line.load.endpoint, &line.load.schema)?,
+        SysbenchCommand::Run if line.hosts.hosts.is_empty() => return load(line),
+        SysbenchCommand::Run => return hosts::run(line),
+        SysbenchCommand::Capacity => return capacity::run(line, &stop_on_signals()?),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -86,14 +86,14 @@ fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-fn fill(line: &CommandLine) -> Result<()> {
+fn fill(line: &SysbenchLine) -> Result<()> {
     let stop = stop_on_signals()?;
     let options = PrepareOptions {
-        threads: line.schedule.threads,
-        seed: line.schedule.seed,
-        workload: line.workload.clone(),
+        threads: line.load.schedule.threads,
+        seed: line.load.schedule.seed,
+        workload: line.load.workload.clone(),
     };
-    let report = prepare(&line.endpoint, &line.schema, &options, &show_progress, &stop)?;
+    let report = prepare(&line.load.endpoint, &line.load.schema, &options, &show_progress, &stop)?;
     writeln!(
         stdout(),
         "{} tables with {} rows: rows in {:.1} s ({:.0} rows/s), indexes in {:.1} s",
@@ -130,31 +130,23 @@ struct Report<'a> {
 }
 
 /// Ends as sysbench does: with 2 if events in hand were cut off.
-fn load(line: &CommandLine) -> Result<ExitCode> {
+fn load(line: &SysbenchLine) -> Result<ExitCode> {
     if line.preflight {
-        check(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
+        check(&line.load)?;
     }
     let stop = stop_on_signals()?;
     let screen = Screen {
-        printer: Mutex::new(Printer::new(stdout(), line)),
+        printer: Mutex::new(SysbenchPrinter::new(stdout(), line)),
         seconds: Mutex::new(Vec::new()),
         broken_off: Mutex::new(None),
     };
     screen.with_printer(|printer| printer.header(line))?;
-    let ended = assay_load::run(
-        &line.endpoint,
-        &line.schema,
-        &line.workload,
-        &line.schedule,
-        None,
-        &screen,
-        &stop,
-    );
+    let ended = assay_load::run(&line.load, None, &screen, &stop);
     let ending = Ending::of(ended, &screen.broken_off)?;
     let outcome = &ending.outcome;
     screen.with_printer(|printer| printer.outcome(outcome))?;
     let path = line.reporting.json.as_deref();
-    write_report(path, &line.endpoint, outcome, &screen.seconds.lock(), &[])?;
+    write_report(path, &line.load.endpoint, outcome, &screen.seconds.lock(), &[])?;
     let is_forced = outcome.is_forced();
     ending.end()?;
     Ok(if is_forced { ExitCode::from(2) } else { ExitCode::SUCCESS })
@@ -174,14 +166,9 @@ fn write_report(
 }
 
 /// Checks the server's limits before a run, and says if its rate is beyond its connections.
-fn check(
-    endpoint: &Endpoint,
-    schema: &Schema,
-    workload: &Workload,
-    schedule: &Schedule,
-) -> Result<()> {
-    preflight(endpoint, schema, workload, schedule)?;
-    if let Some(shortage) = shortage(endpoint, schema, workload, schedule)? {
+fn check(load: &LoadSpec) -> Result<()> {
+    preflight(load)?;
+    if let Some(shortage) = shortage(load)? {
         print::note(format_args!("{shortage}"));
     }
     Ok(())
@@ -189,13 +176,13 @@ fn check(
 
 /// Prints seconds as they end and keeps them for the JSON.
 struct Screen {
-    printer: Mutex<Printer<Stdout>>,
+    printer: Mutex<SysbenchPrinter<Stdout>>,
     seconds: Mutex<Vec<Second>>,
     broken_off: BrokenOff,
 }
 
 impl Screen {
-    fn with_printer<T>(&self, act: impl FnOnce(&mut Printer<Stdout>) -> T) -> T {
+    fn with_printer<T>(&self, act: impl FnOnce(&mut SysbenchPrinter<Stdout>) -> T) -> T {
         act(&mut self.printer.lock())
     }
 }

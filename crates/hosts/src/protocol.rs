@@ -18,7 +18,7 @@ pub(crate) const ASK_EVERY: Duration = Duration::from_secs(2);
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Which words are understood; raised when they change.
-pub(crate) const PROTOCOL: u32 = 2;
+pub(crate) const PROTOCOL: u32 = 3;
 
 /// To the far end. It may hold a password: it is written to the session and nowhere else.
 #[derive(Serialize, Deserialize)]

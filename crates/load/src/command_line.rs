@@ -8,11 +8,11 @@ use crate::{sysbench, ycsb_client};
 #[allow(clippy::large_enum_variant, reason = "there is one for each process")]
 pub enum CommandLine {
     /// A line of sysbench's tests of databases.
-    Sysbench(sysbench::CommandLine),
+    Sysbench(sysbench::SysbenchLine),
     /// A line of sysbench's test of files.
-    Files(sysbench::FileCommandLine),
+    Files(sysbench::FileioLine),
     /// YCSB's line.
-    Ycsb(ycsb_client::CommandLine),
+    Ycsb(ycsb_client::YcsbLine),
 }
 
 impl CommandLine {

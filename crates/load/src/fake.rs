@@ -5,15 +5,29 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::schedule::Schedule;
+use crate::schema::Schema;
+use crate::spec::LoadSpec;
 use crate::worker::render;
+use crate::workload::Workload;
 use assay_event_loop::Handle;
-use assay_mysql::{Connect, Reply, Session, SessionError, StatementId, Value};
+use assay_mysql::{Connect, Endpoint, Reply, Session, SessionError, StatementId, Value};
 
 type Failure = dyn Fn(usize, &str) -> Option<SessionError> + Send + Sync;
 type Held = dyn Fn(usize) -> bool + Send + Sync;
 
 /// How often a statement that is held asks whether it still is.
 const HELD_FOR: Duration = Duration::from_micros(200);
+
+/// A load of a fake server.
+pub(crate) fn load(schema: &Schema, workload: &Workload, schedule: &Schedule) -> LoadSpec {
+    LoadSpec {
+        endpoint: Endpoint::root_over("/fake".as_ref(), "sbtest"),
+        schema: schema.clone(),
+        workload: workload.clone(),
+        schedule: schedule.clone(),
+    }
+}
 
 /// Everything that a fake server was asked.
 #[derive(Default)]

@@ -5,8 +5,7 @@
 use crate::course::MAIN_MIX;
 use crate::error::{Error, Result};
 use crate::program::Program;
-use crate::schedule::Schedule;
-use crate::schema::Schema;
+use crate::spec::LoadSpec;
 use crate::workload::Workload;
 
 /// All mixes of a load; there is at least its own.
@@ -18,7 +17,8 @@ pub(crate) struct Mixes {
 }
 
 impl Mixes {
-    pub(crate) fn new(schema: &Schema, workload: &Workload, schedule: &Schedule) -> Result<Mixes> {
+    pub(crate) fn new(load: &LoadSpec) -> Result<Mixes> {
+        let LoadSpec { schema, workload, schedule, .. } = load;
         let (deal, seed) = (schedule.deal(), schedule.seed);
         let program = |its: &Workload| Program::new(schema, its, deal, seed);
         let main = program(workload)?;

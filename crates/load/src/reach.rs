@@ -13,7 +13,7 @@ use crate::connect::{At, NOTHING, open_to_ask};
 use crate::error::Result;
 use crate::program::statements_per_event;
 use crate::schedule::Schedule;
-use crate::schema::Schema;
+use crate::spec::LoadSpec;
 use crate::workload::Workload;
 use assay_mysql::Endpoint;
 
@@ -47,16 +47,12 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// Times round trips to the server and says if `schedule` asks for more than its connections can carry.
+/// Times round trips to the server. Returns the shortage if the load's rate exceeds what its connections can carry.
 ///
 /// # Errors
 /// The server cannot be asked.
-pub fn shortage(
-    endpoint: &Endpoint,
-    schema: &Schema,
-    workload: &Workload,
-    schedule: &Schedule,
-) -> Result<Option<Shortage>> {
+pub fn shortage(load: &LoadSpec) -> Result<Option<Shortage>> {
+    let LoadSpec { endpoint, schema, workload, schedule } = load;
     let asked = asked(workload, schedule);
     if asked.is_empty() {
         return Ok(None);

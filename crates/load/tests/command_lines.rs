@@ -68,7 +68,7 @@ fn of_mix(workload: &Workload) -> Value {
 fn effect(line: &CommandLine) -> Effect {
     let (mut effect, more) = match line {
         CommandLine::Sysbench(line) => {
-            let (workload, schema) = (&line.workload, &line.schema);
+            let (workload, schema) = (&line.load.workload, &line.load.schema);
             let queries = queries_per_event(workload, schema);
             let more = [
                 ("command", word(line.command)),
@@ -83,7 +83,7 @@ fn effect(line: &CommandLine) -> Effect {
                 ("statements", number(queries.total())),
                 ("writes", number(queries.write)),
             ];
-            (of_schedule(&line.schedule), more.to_vec())
+            (of_schedule(&line.load.schedule), more.to_vec())
         }
         CommandLine::Files(line) => {
             let files = &line.fileio;
@@ -101,7 +101,7 @@ fn effect(line: &CommandLine) -> Effect {
             (of_schedule(&line.schedule), more.to_vec())
         }
         CommandLine::Ycsb(line) => {
-            let (workload, schema) = (&line.workload, &line.schema);
+            let (workload, schema) = (&line.load.workload, &line.load.schema);
             let keys = workload.ycsb.request_distribution(workload.recipe);
             let more = [
                 ("command", word(line.command)),
@@ -114,9 +114,9 @@ fn effect(line: &CommandLine) -> Effect {
                 ("keys", word(keys)),
                 ("retries", number(u64::from(workload.ycsb.insertion_retry_limit))),
                 ("status_s", number(line.reporting.status_interval)),
-                ("database", text(&line.endpoint.database)),
+                ("database", text(&line.load.endpoint.database)),
             ];
-            (of_schedule(&line.schedule), more.to_vec())
+            (of_schedule(&line.load.schedule), more.to_vec())
         }
     };
     effect.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use assay_load::capacity::{Capacity, CapacityRun, Found, Objective, Purpose, Step, find};
-use assay_load::sysbench::CommandLine;
+use assay_load::sysbench::SysbenchLine;
 use assay_load::{Schedule, preflight};
 use serde::Serialize;
 
@@ -26,14 +26,13 @@ struct Report<'a> {
 ///
 /// # Errors
 /// An objective that cannot be, a server that says no, a file that cannot be written.
-pub(super) fn run(line: &CommandLine, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
+pub(super) fn run(line: &SysbenchLine, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
     if line.preflight {
-        preflight(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
+        preflight(&line.load)?;
     }
-    let run = |schedule: &Schedule| {
-        assay_load::run(&line.endpoint, &line.schema, &line.workload, schedule, None, &(), stop)
-    };
-    let on = CapacityRun { run: &run, schedule: &line.schedule, stop };
+    let run =
+        |schedule: &Schedule| assay_load::run(&line.load.on(schedule.clone()), None, &(), stop);
+    let on = CapacityRun { run: &run, schedule: &line.load.schedule, stop };
     let options = line.capacity;
     let percentile = options.objective.percentile;
     // A closed pipe ends the show and not the search.
@@ -47,7 +46,7 @@ pub(super) fn run(line: &CommandLine, stop: &Arc<AtomicBool>) -> Result<ExitCode
     }
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
-        endpoint: line.endpoint.to_string(),
+        endpoint: line.load.endpoint.to_string(),
         capacity: &capacity,
     };
     line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &report))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use assay_load::sysbench::{FileCommand, FileCommandLine, FilePrinter, fileio_help};
+use assay_load::sysbench::{FileioCommand, FileioLine, FileioPrinter, fileio_help};
 use assay_load::{Observer, Outcome, Second, fileio};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -21,16 +21,16 @@ const DIRECTORY: &str = ".";
 ///
 /// # Errors
 /// Files that are missing, what the system said.
-pub(super) fn run(line: &FileCommandLine) -> Result<ExitCode> {
+pub(super) fn run(line: &FileioLine) -> Result<ExitCode> {
     for warning in &line.warnings {
         print::note(format_args!("{warning}"));
     }
     check_json(line.reporting.json.as_deref())?;
     match line.command {
-        FileCommand::Help => write!(stdout(), "{}", fileio_help())?,
-        FileCommand::Prepare => make(line)?,
-        FileCommand::Run => load(line)?,
-        FileCommand::Cleanup => {
+        FileioCommand::Help => write!(stdout(), "{}", fileio_help())?,
+        FileioCommand::Prepare => make(line)?,
+        FileioCommand::Run => load(line)?,
+        FileioCommand::Cleanup => {
             writeln!(stdout(), "Removing test files...")?;
             fileio::cleanup(Path::new(DIRECTORY), &line.fileio)?;
         }
@@ -38,9 +38,9 @@ pub(super) fn run(line: &FileCommandLine) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn make(line: &FileCommandLine) -> Result<()> {
+fn make(line: &FileioLine) -> Result<()> {
     let stop = stop_on_signals()?;
-    let mut printer = FilePrinter::new(stdout(), line);
+    let mut printer = FileioPrinter::new(stdout(), line);
     printer.making(&line.fileio)?;
     let mut shown = Ok(());
     let made = fileio::prepare(
@@ -69,12 +69,12 @@ struct Report<'a> {
     seconds: &'a [Second],
 }
 
-fn load(line: &FileCommandLine) -> Result<()> {
+fn load(line: &FileioLine) -> Result<()> {
     let directory = Path::new(DIRECTORY);
     fileio::check(directory, &line.fileio)?;
     let stop = stop_on_signals()?;
     let screen = Screen {
-        printer: Mutex::new(FilePrinter::new(stdout(), line)),
+        printer: Mutex::new(FileioPrinter::new(stdout(), line)),
         seconds: Mutex::new(Vec::new()),
         broken_off: Mutex::new(None),
     };
@@ -86,7 +86,7 @@ fn load(line: &FileCommandLine) -> Result<()> {
     ending.end()
 }
 
-fn write_report(line: &FileCommandLine, outcome: &Outcome, seconds: &[Second]) -> Result<()> {
+fn write_report(line: &FileioLine, outcome: &Outcome, seconds: &[Second]) -> Result<()> {
     let Some(path) = line.reporting.json.as_deref() else { return Ok(()) };
     let here = std::env::current_dir().context("cannot tell the current directory")?;
     write_json(
@@ -102,7 +102,7 @@ fn write_report(line: &FileCommandLine, outcome: &Outcome, seconds: &[Second]) -
 
 /// Prints seconds as they end and keeps them for the JSON.
 struct Screen {
-    printer: Mutex<FilePrinter<Stdout>>,
+    printer: Mutex<FileioPrinter<Stdout>>,
     seconds: Mutex<Vec<Second>>,
     broken_off: BrokenOff,
 }

@@ -4,9 +4,9 @@ use std::io::stdout;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use assay_hosts::load::{self, LoadFound, LoadTask};
+use assay_hosts::load::{self, LoadFound};
 use assay_hosts::{Failure, Session};
-use assay_load::sysbench::{CommandLine, Printer};
+use assay_load::sysbench::{SysbenchLine, SysbenchPrinter};
 use assay_ports::child;
 use assay_system::interrupt::Interrupt;
 use parking_lot::Mutex;
@@ -19,29 +19,23 @@ use crate::{host_command, print};
 ///
 /// # Errors
 /// A host that cannot be used or is lost, a server that says no, a file that cannot be written.
-pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
+pub(super) fn run(line: &SysbenchLine) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     // It goes to the hosts inside the sessions, and to no client on the way.
     child::withhold("MYSQL_PWD");
     let sessions = connect(line, &interrupt)?;
-    let task = LoadTask {
-        endpoint: line.endpoint.clone(),
-        schema: line.schema.clone(),
-        workload: line.workload.clone(),
-        schedule: line.schedule.clone(),
-    };
     if line.preflight
-        && let Some(shortage) = load::preflight(&sessions, &task, interrupt.flag())?
+        && let Some(shortage) = load::preflight(&sessions, &line.load, interrupt.flag())?
     {
         print::note(format_args!("{shortage}"));
     }
     let screen = Screen {
-        printer: Mutex::new(Printer::new(stdout(), line)),
+        printer: Mutex::new(SysbenchPrinter::new(stdout(), line)),
         seconds: Mutex::new(Vec::new()),
         broken_off: Mutex::new(None),
     };
     screen.with_printer(|printer| printer.header(line))?;
-    let found = load::run(&sessions, &task, None, &screen, interrupt.flag());
+    let found = load::run(&sessions, &line.load, None, &screen, interrupt.flag());
     let ended = sessions.into_iter().try_for_each(Session::end);
     let (found, hosts, doubt) = match found {
         Ok(LoadFound { outcome, hosts, doubt }) => (Ok(outcome), hosts, doubt),
@@ -50,7 +44,7 @@ pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
     let ending = Ending::of(found, &screen.broken_off)?;
     screen.with_printer(|printer| printer.outcome(&ending.outcome))?;
     let (path, seconds) = (line.reporting.json.as_deref(), screen.seconds.lock());
-    write_report(path, &line.endpoint, &ending.outcome, &seconds, &hosts)?;
+    write_report(path, &line.load.endpoint, &ending.outcome, &seconds, &hosts)?;
     let is_forced = ending.outcome.is_forced();
     // Said last: what was measured is kept, whatever may be said against it.
     ending.end()?;
@@ -59,7 +53,7 @@ pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
 }
 
 /// A session with each host, all or none.
-fn connect(line: &CommandLine, interrupt: &Interrupt) -> Result<Vec<Session>> {
+fn connect(line: &SysbenchLine, interrupt: &Interrupt) -> Result<Vec<Session>> {
     let hosts = &line.hosts;
     let specs =
         host_command::specs(&hosts.hosts, hosts.host_directory.as_ref(), hosts.ssh_config.as_ref());

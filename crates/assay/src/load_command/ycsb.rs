@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use assay_load::ycsb_client::{
-    Command, CommandLine, MeasurementType, beyond, closing, help, status,
+    MeasurementType, YcsbCommand, YcsbLine, beyond, closing, help, status,
 };
 use assay_load::{Observer, Outcome, PrepareOptions, Second, Timed, cleanup, prepare};
 use parking_lot::Mutex;
@@ -23,7 +23,7 @@ const TABLE_EXISTS: u16 = 1050;
 ///
 /// # Errors
 /// A server that says no, a file that cannot be written.
-pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
+pub(super) fn run(line: &YcsbLine) -> Result<ExitCode> {
     for note in &line.notes {
         print::note(format_args!("{note}"));
     }
@@ -31,30 +31,33 @@ pub(super) fn run(line: &CommandLine) -> Result<ExitCode> {
     check_json(line.reporting.export_file.as_deref())?;
     check_json(line.reporting.raw_file.as_deref())?;
     match line.command {
-        Command::Help => write!(stdout(), "{}", help())?,
-        Command::Cleanup => cleanup(&line.endpoint, &line.schema)?,
-        Command::Load => {
+        YcsbCommand::Help => write!(stdout(), "{}", help())?,
+        YcsbCommand::Cleanup => cleanup(&line.load.endpoint, &line.load.schema)?,
+        YcsbCommand::Load => {
             create_table(line)?;
             load(line)?;
         }
-        Command::Run => load(line)?,
+        YcsbCommand::Run => load(line)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// YCSB wants a table that is there; here it is made if it is not.
-fn create_table(line: &CommandLine) -> Result<()> {
-    let options =
-        PrepareOptions { threads: 1, seed: line.schedule.seed, workload: line.workload.clone() };
-    match prepare(&line.endpoint, &line.schema, &options, &|_| {}, &false.into()) {
+fn create_table(line: &YcsbLine) -> Result<()> {
+    let options = PrepareOptions {
+        threads: 1,
+        seed: line.load.schedule.seed,
+        workload: line.load.workload.clone(),
+    };
+    match prepare(&line.load.endpoint, &line.load.schema, &options, &|_| {}, &false.into()) {
         Err(assay_load::Error::Server { code: TABLE_EXISTS, .. }) | Ok(_) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-fn load(line: &CommandLine) -> Result<()> {
+fn load(line: &YcsbLine) -> Result<()> {
     if line.preflight {
-        check(&line.endpoint, &line.schema, &line.workload, &line.schedule)?;
+        check(&line.load)?;
     }
     let stop = stop_on_signals()?;
     let screen = Screen {
@@ -63,15 +66,7 @@ fn load(line: &CommandLine) -> Result<()> {
         each: Mutex::new(Vec::new()),
         broken_off: Mutex::new(None),
     };
-    let ended = assay_load::run(
-        &line.endpoint,
-        &line.schema,
-        &line.workload,
-        &line.schedule,
-        None,
-        &screen,
-        &stop,
-    );
+    let ended = assay_load::run(&line.load, None, &screen, &stop);
     let ending = Ending::of(ended, &screen.broken_off)?;
     let outcome = &ending.outcome;
     let closing = closing(outcome, line, &screen.each.lock());
@@ -79,7 +74,7 @@ fn load(line: &CommandLine) -> Result<()> {
     export(&closing.lines, line.reporting.export_file.as_deref())?;
     write!(stdout(), "{}", beyond(outcome, line))?;
     let seconds = &screen.state.lock().seconds;
-    write_report(line.reporting.json.as_deref(), &line.endpoint, outcome, seconds, &[])?;
+    write_report(line.reporting.json.as_deref(), &line.load.endpoint, outcome, seconds, &[])?;
     ending.end()
 }
 
@@ -102,7 +97,7 @@ fn write_raw(raw: &str, file: Option<&Path>) -> Result<()> {
 
 /// Prints YCSB's status line to standard error, as YCSB does.
 struct Screen<'a> {
-    line: &'a CommandLine,
+    line: &'a YcsbLine,
     state: Mutex<State>,
     /// Every operation, where the measurement takes each.
     each: Mutex<Vec<Timed>>,
@@ -131,7 +126,7 @@ impl Observer for Screen<'_> {
         if every == 0 || state.interval_s + 1e-6 < every as f64 {
             return;
         }
-        let total = self.line.schedule.events;
+        let total = self.line.load.schedule.events;
         let line =
             status(state.elapsed_s, state.done, state.of_interval, state.interval_s, second, total);
         (state.interval_s, state.of_interval) = (0.0, 0);

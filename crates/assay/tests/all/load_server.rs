@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::common::{TestServer, root_at};
 use assay_load::{
-    Address, Endpoint, Error, Generator, Mode, Observer, PrepareOptions, Recipe, Schedule, Schema,
-    SchemaKind, Second, ServerKey, Tls, Warmup, Workload, cleanup, preflight, prepare, prewarm,
-    run,
+    Address, Endpoint, Error, Generator, LoadSpec, Mode, Observer, PrepareOptions, Recipe,
+    Schedule, Schema, SchemaKind, Second, ServerKey, Tls, Warmup, Workload, cleanup, preflight,
+    prepare, prewarm, run,
 };
 use mysql::prelude::Queryable;
 
@@ -62,7 +62,25 @@ impl Fixture {
         workload: &Workload,
         schedule: &Schedule,
     ) -> assay_load::Result<assay_load::Outcome> {
-        run(&self.endpoint, schema, workload, schedule, None, &(), &AtomicBool::new(false))
+        run(&self.load(schema, workload, schedule), None, &(), &AtomicBool::new(false))
+    }
+
+    fn load(&self, schema: &Schema, workload: &Workload, schedule: &Schedule) -> LoadSpec {
+        load(&self.endpoint, schema, workload, schedule)
+    }
+}
+
+fn load(
+    endpoint: &Endpoint,
+    schema: &Schema,
+    workload: &Workload,
+    schedule: &Schedule,
+) -> LoadSpec {
+    LoadSpec {
+        endpoint: endpoint.clone(),
+        schema: schema.clone(),
+        workload: workload.clone(),
+        schedule: schedule.clone(),
     }
 }
 
@@ -176,7 +194,7 @@ fn lost_connections_end_the_run_at_once() {
     let workload = Workload { recipe: Recipe::OltpReadOnly, ..Workload::default() };
     let stop = AtomicBool::new(false);
     let killer = Killer(f.endpoint.clone());
-    let error = run(&f.endpoint, &schema, &workload, &schedule, None, &killer, &stop).unwrap_err();
+    let error = run(&f.load(&schema, &workload, &schedule), None, &killer, &stop).unwrap_err();
     assert!(matches!(error, Error::Lost(_)), "{error}");
     assert!(began.elapsed() < Duration::from_secs(300), "it waited for the end of its schedule");
 }
@@ -210,22 +228,22 @@ fn limits_are_named_before_the_run() {
     let limit = f.number("SELECT @@GLOBAL.max_prepared_stmt_count");
     let threads = (limit / 902 + 1) as u32;
     let schedule = |threads| Schedule { threads, ..Schedule::default() };
-    preflight(&f.endpoint, &schema, &Workload::default(), &schedule(1)).unwrap();
+    preflight(&f.load(&schema, &Workload::default(), &schedule(1))).unwrap();
     if threads <= assay_load::schedule::THREADS_MAX {
         let error =
-            preflight(&f.endpoint, &schema, &Workload::default(), &schedule(threads)).unwrap_err();
+            preflight(&f.load(&schema, &Workload::default(), &schedule(threads))).unwrap_err();
         assert!(error.to_string().contains("SET GLOBAL max_prepared_stmt_count="), "{error}");
     }
     let point = Workload { recipe: Recipe::OltpPointSelect, ..Workload::default() };
     let limit = f.number("SELECT @@GLOBAL.max_connections") as u32;
     let one = Schema { tables: 1, ..schema };
     if limit < assay_load::schedule::THREADS_MAX {
-        let error = preflight(&f.endpoint, &one, &point, &schedule(limit + 1)).unwrap_err();
+        let error = preflight(&f.load(&one, &point, &schedule(limit + 1))).unwrap_err();
         assert!(error.to_string().contains("SET GLOBAL max_connections="), "{error}");
     }
     cleanup(&f.endpoint, &Schema { tables: 100, ..one.clone() }).unwrap();
     let huge = Schema { tables: 100_000, table_size: 2_000_000_000, ..one };
-    let error = preflight(&f.endpoint, &huge, &point, &schedule(1)).unwrap_err();
+    let error = preflight(&f.load(&huge, &point, &schedule(1))).unwrap_err();
     assert!(error.to_string().contains("space under"), "{error}");
 }
 
@@ -236,7 +254,7 @@ fn tables_that_are_not_whole_are_refused_by_name() {
     let database = f.endpoint.database.clone();
     let check = |schema: &Schema, recipe| {
         let workload = Workload { recipe, ..Workload::default() };
-        preflight(&f.endpoint, schema, &workload, &Schedule::default())
+        preflight(&load(&f.endpoint, schema, &workload, &Schedule::default()))
             .map_err(|error| error.to_string())
     };
     // Stopped before its first commit is done: tables and perhaps rows, no index.
@@ -303,7 +321,7 @@ fn users_log_in_by_password_over_socket_tcp_and_tls() {
         Endpoint { user: "assay_login".into(), password: "se'cret".into(), ..f.endpoint.clone() };
     let log_in = |endpoint: &Endpoint| {
         let workload = Workload { recipe: Recipe::OltpReadWrite, ..Workload::default() };
-        run(endpoint, &schema, &workload, &schedule, None, &(), &AtomicBool::new(false))
+        run(&load(endpoint, &schema, &workload, &schedule), None, &(), &AtomicBool::new(false))
             .map(|o| o.events)
     };
     assert_eq!(log_in(&socket).unwrap(), 4);
@@ -385,7 +403,12 @@ fn a_lock_wait_timeout_is_rolled_back_in_fixed_mode() {
     let schedule = Schedule { seconds: 0.0, events: 1, ..Schedule::default() };
     let outcome = thread::scope(|scope| {
         let load = scope.spawn(|| {
-            run(&f.endpoint, &schema, &workload, &schedule, None, &(), &AtomicBool::new(false))
+            run(
+                &load(&f.endpoint, &schema, &workload, &schedule),
+                None,
+                &(),
+                &AtomicBool::new(false),
+            )
         });
         wait_for_lock_timeout(&mut f.control);
         f.control.query_drop("COMMIT").unwrap();

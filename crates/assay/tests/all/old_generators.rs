@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{DIRECTORY, TestServer, World, has_server, root_at, small_plan, trials};
 use assay_load::{
-    Address, Endpoint, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema, ServerKey, Tls,
-    Work, Workload, cleanup, preflight, prepare, prewarm, queries_per_event, run,
+    Address, Endpoint, LoadSpec, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema,
+    ServerKey, Tls, Work, Workload, cleanup, preflight, prepare, prewarm, queries_per_event, run,
 };
 use mysql::prelude::Queryable;
 use rusqlite::Connection;
@@ -60,12 +60,15 @@ impl Bench {
 
     /// Runs the events, and hands back what the server's general log says came in, statement by statement.
     fn run(&mut self, workload: &Workload, schema: &Schema) -> (Outcome, Vec<(String, String)>) {
+        let (endpoint, schema, workload) =
+            (self.endpoint.clone(), schema.clone(), workload.clone());
         let schedule = Schedule { seconds: 0.0, events: EVENTS, ..Schedule::default() };
-        preflight(&self.endpoint, schema, workload, &schedule).unwrap();
+        let load = LoadSpec { endpoint, schema, workload, schedule };
+        preflight(&load).unwrap();
         self.control.query_drop("TRUNCATE TABLE mysql.general_log").unwrap();
         self.control.query_drop("SET GLOBAL general_log=ON").unwrap();
         let stop = AtomicBool::new(false);
-        let outcome = run(&self.endpoint, schema, workload, &schedule, None, &(), &stop).unwrap();
+        let outcome = run(&load, None, &(), &stop).unwrap();
         self.control.query_drop("SET GLOBAL general_log=OFF").unwrap();
         let query = format!(
             "SELECT command_type, CONVERT(argument USING utf8mb4) FROM mysql.general_log \

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use assay_load::{Endpoint, Schema};
+use assay_load::LoadSpec;
 use assay_system::ledger::{Ledger, Made};
 use serde::{Deserialize, Serialize};
 
@@ -17,34 +17,31 @@ pub(super) struct Carried {
     text: String,
 }
 
-/// Where a load names files.
-fn places<'a>(endpoint: &'a mut Endpoint, schema: &'a mut Schema) -> Vec<&'a mut PathBuf> {
+/// The places where a load names files.
+fn places(load: &mut LoadSpec) -> Vec<&mut PathBuf> {
+    let LoadSpec { endpoint, schema, .. } = load;
     endpoint.tls.ca_mut().into_iter().chain(schema.text.as_mut()).collect()
 }
 
-/// Reads what a load names.
+/// Reads the files that a load names.
 ///
 /// # Errors
 /// One cannot be read.
-pub(super) fn read(endpoint: &Endpoint, schema: &Schema) -> Result<Vec<Carried>> {
-    let (mut endpoint, mut schema) = (endpoint.clone(), schema.clone());
+pub(super) fn read(load: &LoadSpec) -> Result<Vec<Carried>> {
     let read = |path: &mut PathBuf| {
         let text = std::fs::read_to_string(&path);
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
         Ok(Carried { path: path.clone(), text })
     };
-    places(&mut endpoint, &mut schema).into_iter().map(read).collect()
+    places(&mut load.clone()).into_iter().map(read).collect()
 }
 
-/// Puts the files in a directory of this session's own and has the load name them there; they go with what is given back.
+/// Writes the files to a new directory of this session and has the load name them there. They are removed with the
+/// returned handle.
 ///
 /// # Errors
 /// They cannot be written; nothing is left then.
-pub(super) fn put(
-    files: &[Carried],
-    endpoint: &mut Endpoint,
-    schema: &mut Schema,
-) -> Result<Option<Made>> {
+pub(super) fn put(files: &[Carried], load: &mut LoadSpec) -> Result<Option<Made>> {
     if files.is_empty() {
         return Ok(None);
     }
@@ -52,7 +49,7 @@ pub(super) fn put(
     let directory = new_session_directory()?;
     let made = ledger.make_directory(&directory)?;
     write(files, &directory)?;
-    for place in places(endpoint, schema) {
+    for place in places(load) {
         if let Some(number) = files.iter().position(|file| file.path == *place) {
             *place = directory.join(number.to_string());
         }

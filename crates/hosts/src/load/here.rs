@@ -7,14 +7,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_load::{
-    Observer, Outcome, Part, Schedule, Second, Shortage, is_plausible, is_plausible_second,
-    seconds_together, together,
+    LoadSpec, Observer, Outcome, Part, Schedule, Second, Shortage, is_plausible,
+    is_plausible_second, seconds_together, together,
 };
 use serde::{Deserialize, Serialize};
 
 use super::files;
 use super::task::{
-    Begin, LOAD, LoadDone, LoadFailed, LoadTask, LoadTold, PREFLIGHT, PreflightDone, Sent,
+    Begin, LOAD, LoadDone, LoadFailed, LoadTask, LoadTold, PREFLIGHT, PreflightDone,
 };
 use crate::clock::{ClockOffset, now_ns, ns_of};
 use crate::failure::{Failure, Reason, Result};
@@ -64,17 +64,13 @@ type LoadSays = Told<LoadTold, LoadDone, LoadFailed>;
 /// A host by its number, and what it said, or that it was lost.
 type Said = (usize, Result<LoadSays>);
 
-fn sent(session: &Session, task: &LoadTask, number: usize, of: usize) -> Result<Sent> {
+/// The part of the load that the host numbered `number` runs, of `of` hosts.
+fn part(session: &Session, load: &LoadSpec, number: usize, of: usize) -> Result<LoadTask> {
     let here = |error: anyhow::Error| session.failure(Reason::Here(format!("{error:#}")));
-    Ok(Sent {
-        files: files::read(&task.endpoint, &task.schema).map_err(here)?,
-        account: task.endpoint.clone().into(),
-        schema: task.schema.clone(),
-        workload: task.workload.clone(),
-        schedule: Schedule {
-            part: Part { number: number as u32, of: of as u32 },
-            ..task.schedule.clone()
-        },
+    let part = Part { number: number as u32, of: of as u32 };
+    Ok(LoadTask {
+        files: files::read(load).map_err(here)?,
+        load: load.on(Schedule { part, ..load.schedule.clone() }),
     })
 }
 
@@ -94,12 +90,12 @@ impl LoadFailed {
 /// What the first to find something found.
 pub fn preflight(
     sessions: &[Session],
-    task: &LoadTask,
+    load: &LoadSpec,
     stop: &AtomicBool,
 ) -> Result<Option<Shortage>> {
     let mut short = None;
     for (number, session) in sessions.iter().enumerate() {
-        session.begin_work(PREFLIGHT, &sent(session, task, number, sessions.len())?)?;
+        session.begin_work(PREFLIGHT, &part(session, load, number, sessions.len())?)?;
         loop {
             if stop.load(Ordering::Relaxed) {
                 return Err(session.failure(Reason::Interrupted));
@@ -125,7 +121,7 @@ pub fn preflight(
 /// answered had found until then.
 pub fn run(
     sessions: &[Session],
-    task: &LoadTask,
+    load: &LoadSpec,
     origin: Option<Instant>,
     observer: &dyn Observer,
     stop: &AtomicBool,
@@ -133,7 +129,7 @@ pub fn run(
     let clocks: Vec<ClockOffset> =
         sessions.iter().map(Session::compare_clocks).collect::<Result<_>>()?;
     for (number, session) in sessions.iter().enumerate() {
-        session.begin_work(LOAD, &sent(session, task, number, sessions.len())?)?;
+        session.begin_work(LOAD, &part(session, load, number, sessions.len())?)?;
     }
     let over = AtomicBool::new(false);
     let (outcomes, later_s) = thread::scope(|scope| {

@@ -10,5 +10,4 @@ mod task;
 mod there;
 
 pub use here::{HostOutcome, LoadFound, preflight, run};
-pub use task::{Account, LoadTask};
 pub use there::carry_out;

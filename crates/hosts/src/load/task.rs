@@ -1,10 +1,6 @@
 //! What a load host is told, and what it tells.
 
-use std::fmt;
-
-use assay_load::{
-    Address, Endpoint, Outcome, Schedule, Schema, Second, ServerKey, Shortage, Tls, Workload,
-};
+use assay_load::{LoadSpec, Outcome, Second, Shortage, with_password};
 use serde::{Deserialize, Serialize};
 
 use super::files::Carried;
@@ -13,59 +9,13 @@ use super::files::Carried;
 pub(super) const LOAD: &str = "load";
 pub(super) const PREFLIGHT: &str = "preflight";
 
-/// A load: of all hosts, but for the part that is in the schedule. Files that it names are of this machine.
-#[derive(Debug, Clone)]
-pub struct LoadTask {
-    /// The server, as the hosts reach it.
-    pub endpoint: Endpoint,
-    /// On which tables.
-    pub schema: Schema,
-    /// What is run.
-    pub workload: Workload,
-    /// How, all hosts together.
-    pub schedule: Schedule,
-}
-
-/// The same on its way.
+/// The part of a load that one host runs, which is in the load's schedule.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Sent {
-    pub(super) account: Account,
-    pub(super) schema: Schema,
-    pub(super) workload: Workload,
-    pub(super) schedule: Schedule,
+pub(super) struct LoadTask {
+    #[serde(with = "with_password")]
+    pub(super) load: LoadSpec,
+    /// The files that the load names.
     pub(super) files: Vec<Carried>,
-}
-
-/// An endpoint on its way, with its password: never stored, never shown.
-#[derive(Clone, Serialize, Deserialize)]
-pub struct Account {
-    address: Address,
-    user: String,
-    password: String,
-    database: String,
-    tls: Tls,
-    key: ServerKey,
-    hides_user: bool,
-}
-
-impl fmt::Debug for Account {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Account").field("address", &self.address).finish_non_exhaustive()
-    }
-}
-
-impl From<Endpoint> for Account {
-    fn from(endpoint: Endpoint) -> Account {
-        let Endpoint { address, user, password, database, tls, key, hides_user } = endpoint;
-        Account { address, user, password, database, tls, key, hides_user }
-    }
-}
-
-impl From<Account> for Endpoint {
-    fn from(account: Account) -> Endpoint {
-        let Account { address, user, password, database, tls, key, hides_user } = account;
-        Endpoint { address, user, password, database, tls, key, hides_user }
-    }
 }
 
 /// When to begin, in ns since 1970 of the clock of whoever is told.

@@ -2,26 +2,26 @@
 
 use std::time::{Duration, Instant};
 
-use assay_load::{Endpoint, Observer, Outcome, Rendezvous, Second, run_together, shortage};
+use assay_load::{Observer, Outcome, Rendezvous, Second, run_together, shortage};
 use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::files;
-use super::task::{Begin, LOAD, LoadFailed, LoadTold, PREFLIGHT, Sent};
+use super::task::{Begin, LOAD, LoadFailed, LoadTask, LoadTold, PREFLIGHT};
 use crate::clock::now_ns;
 use crate::serve::Talk;
 
 /// Does the works of a load host: the load, and the look before it. Nothing where the work is none of these.
 pub fn carry_out(work: &str, task: Value, talk: &Talk) -> Option<Result<Value, Value>> {
     let done = match work {
-        LOAD => understood(task).and_then(|sent| load(sent, talk)),
+        LOAD => understood(task).and_then(|task| load(task, talk)),
         PREFLIGHT => understood(task).and_then(look),
         _ => return None,
     };
     Some(done.map_err(|failed| serde_json::to_value(failed).unwrap_or_default()))
 }
 
-fn understood(task: Value) -> Result<Sent, LoadFailed> {
+fn understood(task: Value) -> Result<LoadTask, LoadFailed> {
     serde_json::from_value(task).map_err(|error| LoadFailed::Host(error.to_string()))
 }
 
@@ -29,33 +29,22 @@ fn value(done: &impl serde::Serialize) -> Result<Value, LoadFailed> {
     serde_json::to_value(done).map_err(|error| LoadFailed::Host(error.to_string()))
 }
 
-fn look(sent: Sent) -> Result<Value, LoadFailed> {
-    let Sent { account, mut schema, workload, schedule, files } = sent;
-    let mut endpoint = Endpoint::from(account);
-    let _made = files::put(&files, &mut endpoint, &mut schema).map_err(of_host)?;
-    assay_load::preflight(&endpoint, &schema, &workload, &schedule).map_err(LoadFailed::Load)?;
-    let short = match schedule.part.number {
-        0 => shortage(&endpoint, &schema, &workload, &schedule).map_err(LoadFailed::Load)?,
+fn look(task: LoadTask) -> Result<Value, LoadFailed> {
+    let LoadTask { mut load, files } = task;
+    let _made = files::put(&files, &mut load).map_err(of_host)?;
+    assay_load::preflight(&load).map_err(LoadFailed::Load)?;
+    let short = match load.schedule.part.number {
+        0 => shortage(&load).map_err(LoadFailed::Load)?,
         _ => None,
     };
     value(&short)
 }
 
-fn load(sent: Sent, talk: &Talk) -> Result<Value, LoadFailed> {
-    let Sent { account, mut schema, workload, schedule, files } = sent;
-    let mut endpoint = Endpoint::from(account);
-    let _made = files::put(&files, &mut endpoint, &mut schema).map_err(of_host)?;
-    let teller = Teller(talk);
+fn load(task: LoadTask, talk: &Talk) -> Result<Value, LoadFailed> {
+    let LoadTask { mut load, files } = task;
+    let _made = files::put(&files, &mut load).map_err(of_host)?;
     let meeting = Meeting { talk, late_ms: Mutex::new(None) };
-    let outcome = run_together(
-        &endpoint,
-        &schema,
-        &workload,
-        &schedule,
-        &meeting,
-        &teller,
-        talk.stop().flag(),
-    );
+    let outcome = run_together(&load, &meeting, &Teller(talk), talk.stop().flag());
     if let Some(late_ms) = meeting.late_ms.into_inner() {
         return Err(LoadFailed::Late(late_ms));
     }

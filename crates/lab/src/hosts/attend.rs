@@ -4,18 +4,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_hosts::load::Account;
 use assay_hosts::{ClockOffset, Failure, Reason, Result, Session, Told, instant_of};
-use assay_load::{Endpoint, Error, Observer, Second};
+use assay_load::{Error, LoadSpec, Observer, Second};
 use assay_plan::PlannedTrial;
 use assay_study::Outcome;
 use assay_system::interrupt::Interrupt;
 use serde_json::Value;
 
 use super::from_hosts::doubted;
-use super::task::{FromServer, SentLoad, Shown, ToServer};
+use super::task::{FromServer, Shown, ToServer};
 use crate::run::Progress;
-use crate::run::loads::{HostClock, LoadResult, Loaded, Loads};
+use crate::run::loads::{HostClock, LoadResult, Loads};
 
 /// How soon Ctrl-C is seen.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -44,7 +43,7 @@ impl Attending<'_> {
         thread::scope(|scope| {
             let ended = self.attend(trial, progress, |load, origin_ns| {
                 let stop = &stop;
-                scope.spawn(move || self.load(load, origin_ns, stop));
+                scope.spawn(move || self.load(&load, origin_ns, stop));
             });
             // A load may still run: nobody waits for it any more.
             stop.store(true, Ordering::Relaxed);
@@ -56,7 +55,7 @@ impl Attending<'_> {
         self,
         trial: &PlannedTrial,
         progress: &dyn Progress,
-        begin_load: impl Fn(SentLoad, u64),
+        begin_load: impl Fn(Box<LoadSpec>, u64),
     ) -> Result<Outcome> {
         loop {
             if self.interrupt.is_set() {
@@ -65,9 +64,9 @@ impl Attending<'_> {
             let Some(said) = self.session.next(LOOK_EVERY)? else { continue };
             match said {
                 Says::Something(FromServer::Shown(shown)) => show(trial, progress, shown),
-                Says::Something(FromServer::Preflight(load)) => self.preflight(*load)?,
+                Says::Something(FromServer::Preflight(load)) => self.preflight(&load)?,
                 Says::Something(FromServer::Load { load, origin_ns }) => {
-                    begin_load(*load, origin_ns)
+                    begin_load(load, origin_ns)
                 }
                 Says::Something(FromServer::Ended(outcome)) => return Ok(*outcome),
                 Says::Something(FromServer::Ready(_)) => {}
@@ -100,14 +99,13 @@ impl Attending<'_> {
         ))
     }
 
-    fn preflight(self, load: SentLoad) -> Result<()> {
-        let (endpoint, rest) = opened(load);
-        let found = self.loads.preflight(&rest.loaded(&endpoint));
+    fn preflight(self, load: &LoadSpec) -> Result<()> {
+        let found = self.loads.preflight(load);
         self.session.tell(&ToServer::Preflighted(found))
     }
 
     /// Runs a load, and passes on what is seen of it.
-    fn load(self, load: SentLoad, origin_ns: u64, stop: &AtomicBool) {
+    fn load(self, load: &LoadSpec, origin_ns: u64, stop: &AtomicBool) {
         let ended = self.load_by_clock(load, origin_ns, stop);
         // Where the connection is lost, whoever attends to it knows.
         let _ = self.session.tell(&ToServer::Loaded(Box::new(ended)));
@@ -115,16 +113,14 @@ impl Attending<'_> {
 
     fn load_by_clock(
         self,
-        load: SentLoad,
+        load: &LoadSpec,
         origin_ns: u64,
         stop: &AtomicBool,
     ) -> assay_load::Result<LoadResult> {
         let of_host = |failure: Failure| Error::Host(failure.to_string());
         let clock: ClockOffset = self.session.compare_clocks().map_err(of_host)?;
         let origin = instant_of(clock.ours_ns(origin_ns));
-        let (endpoint, rest) = opened(load);
-        let mut result =
-            self.loads.run(&rest.loaded(&endpoint), origin, &PassedOn(self.session), stop)?;
+        let mut result = self.loads.run(load, origin, &PassedOn(self.session), stop)?;
         let host = self.session.host().to_owned();
         if !result.outcome.interrupted {
             let moved = self.session.check_clock_since(clock).err();
@@ -146,26 +142,6 @@ fn show(trial: &PlannedTrial, progress: &dyn Progress, shown: Shown) {
         Shown::Loading(loading) => progress.loading(&loading),
         Shown::Second(second) => progress.second(&trial.key, &second),
         Shown::Tried { objective, step } => progress.tried(&trial.key, objective, &step),
-    }
-}
-
-/// A load without its account.
-struct Rest {
-    schema: assay_load::Schema,
-    workload: assay_load::Workload,
-    schedule: assay_load::Schedule,
-}
-
-fn opened(load: SentLoad) -> (Endpoint, Rest) {
-    let SentLoad { account, schema, workload, schedule } = load;
-    let account: Account = account;
-    (account.into(), Rest { schema, workload, schedule })
-}
-
-impl Rest {
-    fn loaded<'a>(&'a self, endpoint: &'a Endpoint) -> Loaded<'a> {
-        let Rest { schema, workload, schedule } = self;
-        Loaded { endpoint, schema, workload, schedule }
     }
 }
 

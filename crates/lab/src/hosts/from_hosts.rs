@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use assay_base::HostSpec;
-use assay_hosts::load::{self, HostOutcome, LoadFound, LoadTask};
+use assay_hosts::load::{HostOutcome, LoadFound, preflight, run};
 use assay_hosts::{Failure, Reason, Session};
-use assay_load::{Error, Observer, Shortage};
+use assay_load::{Error, LoadSpec, Observer, Shortage};
 use assay_study::Warning;
 use parking_lot::Mutex;
 
 use super::reach::{STOPS, Ways};
-use crate::run::loads::{AboutHosts, HostClock, LoadResult, Loaded, Loads, Way};
+use crate::run::loads::{AboutHosts, HostClock, LoadResult, Loads, Way};
 
 /// Loads from hosts.
 #[derive(Debug)]
@@ -65,15 +65,6 @@ fn with_each<T: Send>(
     })
 }
 
-fn task(loaded: &Loaded<'_>) -> LoadTask {
-    LoadTask {
-        endpoint: loaded.endpoint.clone(),
-        schema: loaded.schema.clone(),
-        workload: loaded.workload.clone(),
-        schedule: loaded.schedule.clone(),
-    }
-}
-
 impl Loads for FromHosts<'_> {
     /// By the address from which the first of them saw us come.
     fn way(&self) -> Result<Way> {
@@ -92,20 +83,19 @@ impl Loads for FromHosts<'_> {
         Ok(())
     }
 
-    fn preflight(&self, loaded: &Loaded<'_>) -> assay_load::Result<Option<Shortage>> {
+    fn preflight(&self, load: &LoadSpec) -> assay_load::Result<Option<Shortage>> {
         let stop = self.ways.interrupt.flag();
-        self.with(|sessions| load::preflight(sessions, &task(loaded), stop))
+        self.with(|sessions| preflight(sessions, load, stop))
     }
 
     fn run(
         &self,
-        loaded: &Loaded<'_>,
+        load: &LoadSpec,
         origin: Instant,
         observer: &dyn Observer,
         stop: &AtomicBool,
     ) -> assay_load::Result<LoadResult> {
-        let task = task(loaded);
-        let found = self.with(|sessions| load::run(sessions, &task, Some(origin), observer, stop));
+        let found = self.with(|sessions| run(sessions, load, Some(origin), observer, stop));
         let LoadFound { outcome, hosts, doubt } = found?;
         let clock = |HostOutcome { host, clock, .. }| HostClock { host, clock };
         let clocks = hosts.into_iter().map(clock).collect();

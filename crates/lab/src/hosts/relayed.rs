@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use anyhow::Result;
 use assay_hosts::{Talk, ns_of};
-use assay_load::{Error, Observer, Shortage};
+use assay_load::{Error, LoadSpec, Observer, Shortage};
 
-use super::task::{FromServer, SentLoad, ToServer};
-use crate::run::loads::{LoadResult, Loaded, Loads, Way};
+use super::task::{FromServer, ToServer};
+use crate::run::loads::{LoadResult, Loads, Way};
 
 /// Loads from wherever the other end says.
 #[derive(Debug)]
@@ -40,8 +40,8 @@ impl Loads for Relayed<'_> {
         Ok(())
     }
 
-    fn preflight(&self, loaded: &Loaded<'_>) -> assay_load::Result<Option<Shortage>> {
-        self.talk.tell(&FromServer::Preflight(Box::new(SentLoad::of(loaded))));
+    fn preflight(&self, load: &LoadSpec) -> assay_load::Result<Option<Shortage>> {
+        self.talk.tell(&FromServer::Preflight(Box::new(load.clone())));
         loop {
             if let ToServer::Preflighted(found) = self.hear()? {
                 return found;
@@ -52,12 +52,12 @@ impl Loads for Relayed<'_> {
     /// To stop it is the other end's part, which wants that first.
     fn run(
         &self,
-        loaded: &Loaded<'_>,
+        load: &LoadSpec,
         origin: Instant,
         observer: &dyn Observer,
         _stop: &AtomicBool,
     ) -> assay_load::Result<LoadResult> {
-        let load = Box::new(SentLoad::of(loaded));
+        let load = Box::new(load.clone());
         self.talk.tell(&FromServer::Load { load, origin_ns: ns_of(origin) });
         loop {
             match self.hear()? {

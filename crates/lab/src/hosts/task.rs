@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use assay_hosts::load::Account;
 use assay_load::capacity::{Objective, Step};
-use assay_load::{Error, PrepareProgress, Schedule, Schema, Second, Shortage, Workload};
+use assay_load::{Error, LoadSpec, PrepareProgress, Second, Shortage, with_password};
 use assay_ports::child::Identity;
 use assay_study::{Outcome, TrialKey};
 use serde::{Deserialize, Serialize};
 
 use crate::run::Described;
-use crate::run::loads::{LoadResult, Loaded};
+use crate::run::loads::LoadResult;
 
 /// The works, as they are called.
 pub(super) const STUDY: &str = "study";
@@ -28,26 +27,6 @@ pub(super) struct StudyTask {
     pub(super) address: String,
     /// The program of the session before, if that was lost: it must have ended, and what it left must go.
     pub(super) former: Option<Identity>,
-}
-
-/// A load that is to be run, with the server's password: never stored, never shown.
-#[derive(Serialize, Deserialize)]
-pub(super) struct SentLoad {
-    pub(super) account: Account,
-    pub(super) schema: Schema,
-    pub(super) workload: Workload,
-    pub(super) schedule: Schedule,
-}
-
-impl SentLoad {
-    pub(super) fn of(loaded: &Loaded<'_>) -> SentLoad {
-        SentLoad {
-            account: loaded.endpoint.clone().into(),
-            schema: loaded.schema.clone(),
-            workload: loaded.workload.clone(),
-            schedule: loaded.schedule.clone(),
-        }
-    }
 }
 
 /// To the machine that has the server.
@@ -75,9 +54,13 @@ pub(super) enum FromServer {
     /// What a person is shown meanwhile.
     Shown(Shown),
     /// Look for what would stop this load.
-    Preflight(Box<SentLoad>),
+    Preflight(#[serde(with = "with_password")] Box<LoadSpec>),
     /// Run it, and count its seconds from then, in ns since 1970 of the clock of whoever tells it.
-    Load { load: Box<SentLoad>, origin_ns: u64 },
+    Load {
+        #[serde(with = "with_password")]
+        load: Box<LoadSpec>,
+        origin_ns: u64,
+    },
     /// The run has ended.
     Ended(Box<Outcome>),
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use assay_base::Size;
-use assay_load::{Endpoint, Observer, Schedule, Schema, Workload};
+use assay_load::{Endpoint, LoadSpec, Schedule, Schema, Workload};
 use assay_models::power::{Drawn, Survival, draw};
 use assay_plan::RigKind;
 use assay_serve::CutOrder;
@@ -517,9 +517,9 @@ fn load_beside(
         cpus: cutting.plan.placement.load_cpus.0.clone(),
         ..Schedule::default()
     };
-    let observer: &dyn Observer = &();
-    let ran = assay_load::run(place, &config.schema, workload, &schedule, None, observer, stop);
-    if let Err(error) = ran {
+    let (endpoint, schema) = (place.clone(), config.schema.clone());
+    let load = LoadSpec { endpoint, schema, workload: workload.clone(), schedule };
+    if let Err(error) = assay_load::run(&load, None, &(), stop) {
         log::debug!("the load beside the writers ended: {error}");
     }
 }

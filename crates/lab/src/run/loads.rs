@@ -6,22 +6,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 use assay_hosts::ClockOffset;
-use assay_load::{Endpoint, Observer, Outcome, Schedule, Schema, Shortage, Workload};
+use assay_load::{LoadSpec, Observer, Outcome, Shortage};
 use assay_study::Warning;
 use serde::{Deserialize, Serialize};
-
-/// What is loaded, and how.
-#[derive(Debug, Clone, Copy)]
-pub struct Loaded<'a> {
-    /// The server.
-    pub endpoint: &'a Endpoint,
-    /// Its tables.
-    pub schema: &'a Schema,
-    /// What is run on them.
-    pub workload: &'a Workload,
-    /// For how long, and how fast.
-    pub schedule: &'a Schedule,
-}
 
 /// By which way the load reaches a server of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +64,7 @@ pub trait Loads: Debug + Sync {
     ///
     /// # Errors
     /// What was found.
-    fn preflight(&self, loaded: &Loaded<'_>) -> assay_load::Result<Option<Shortage>>;
+    fn preflight(&self, load: &LoadSpec) -> assay_load::Result<Option<Shortage>>;
 
     /// Loads. Seconds are counted from `origin`, on a whole second of which the load begins; `stop` ends it early, with what was
     /// measured.
@@ -86,7 +73,7 @@ pub trait Loads: Debug + Sync {
     /// What the load met first.
     fn run(
         &self,
-        loaded: &Loaded<'_>,
+        load: &LoadSpec,
         origin: Instant,
         observer: &dyn Observer,
         stop: &AtomicBool,
@@ -106,23 +93,19 @@ impl Loads for FromHere {
         Ok(())
     }
 
-    fn preflight(&self, loaded: &Loaded<'_>) -> assay_load::Result<Option<Shortage>> {
-        let Loaded { endpoint, schema, workload, schedule } = *loaded;
-        assay_load::preflight(endpoint, schema, workload, schedule)?;
-        assay_load::shortage(endpoint, schema, workload, schedule)
+    fn preflight(&self, load: &LoadSpec) -> assay_load::Result<Option<Shortage>> {
+        assay_load::preflight(load)?;
+        assay_load::shortage(load)
     }
 
     fn run(
         &self,
-        loaded: &Loaded<'_>,
+        load: &LoadSpec,
         origin: Instant,
         observer: &dyn Observer,
         stop: &AtomicBool,
     ) -> assay_load::Result<LoadResult> {
-        let Loaded { endpoint, schema, workload, schedule } = *loaded;
-        let origin = Some(origin);
-        let outcome =
-            assay_load::run(endpoint, schema, workload, schedule, origin, observer, stop)?;
+        let outcome = assay_load::run(load, Some(origin), observer, stop)?;
         Ok(LoadResult { outcome, about: AboutHosts::default() })
     }
 }

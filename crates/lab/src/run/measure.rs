@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use assay_load::capacity::Capacity;
-use assay_load::{Observer, Schedule, Workload};
+use assay_load::{LoadSpec, Observer, Schedule, Workload};
 
 use super::happenings::{self, AllHappened, Happenings, Scene};
-use super::loads::{AboutHosts, LoadResult, Loaded, Loads};
+use super::loads::{AboutHosts, LoadResult, Loads};
 use super::progress::Progress;
 use super::search::search_or_load;
 use super::series::{Seconds, Staged, of_monitor};
@@ -33,22 +33,23 @@ pub(super) fn measure(
     progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<Instant> {
-    let workload = workload(setup, &trial.workload)?;
-    let schedule = schedule::schedule(setup.plan, trial);
-    let endpoint = stand.endpoint()?;
-    let loaded =
-        Loaded { endpoint: &endpoint, schema: &config.schema, workload, schedule: &schedule };
-    outcome.warnings.extend(preflight(setup.loads, &loaded, progress)?);
+    let load = LoadSpec {
+        endpoint: stand.endpoint()?,
+        schema: config.schema.clone(),
+        workload: workload(setup, &trial.workload)?.clone(),
+        schedule: schedule::schedule(setup.plan, trial),
+    };
+    outcome.warnings.extend(preflight(setup.loads, &load, progress)?);
     let origin = Instant::now();
     outcome.facts.insert(CLOCK_BEGAN.into(), now_precisely());
     let seconds = Seconds::new(&trial.key, progress);
-    let observing = Observing { setup, trial, loaded, origin, progress };
+    let observing = Observing { setup, trial, load: &load, origin, progress };
     let targets = stand.targets(&setup.plan.placement.load_cpus.0);
     let seen = observing.observe(stand, targets, &seconds, &seconds)?;
     outcome.series = seconds.series();
     outcome.second_latencies = seconds.latencies();
     outcome.series.extend(of_monitor(&seen.monitored));
-    conclude(setup, &schedule, seen, outcome, |outcome, window| {
+    conclude(setup, &load.schedule, seen, outcome, |outcome, window| {
         fill::verify(outcome, &config.rig);
         stand.verify(outcome, window)
     })?;
@@ -64,10 +65,10 @@ pub(super) fn workload<'a>(setup: &Setup<'a>, name: &str) -> Result<&'a Workload
 /// Whether the load can be run there; what it is short of and bears is said.
 pub(super) fn preflight(
     loads: &dyn Loads,
-    loaded: &Loaded<'_>,
+    load: &LoadSpec,
     progress: &dyn Progress,
 ) -> Result<Option<Warning>> {
-    let shortage = loads.preflight(loaded)?;
+    let shortage = loads.preflight(load)?;
     Ok(shortage.map(|shortage| {
         progress.say(&shortage.to_string());
         Warning::TooFewConnections(shortage)
@@ -79,7 +80,7 @@ pub(super) fn preflight(
 pub(super) struct Observing<'a> {
     pub(super) setup: &'a Setup<'a>,
     pub(super) trial: &'a PlannedTrial,
-    pub(super) loaded: Loaded<'a>,
+    pub(super) load: &'a LoadSpec,
     pub(super) origin: Instant,
     pub(super) progress: &'a dyn Progress,
 }
@@ -108,7 +109,7 @@ impl Observing<'_> {
         seconds: &Seconds<'_>,
         observer: &dyn Observer,
     ) -> Result<Seen> {
-        let Observing { setup, trial, loaded, origin, progress } = *self;
+        let Observing { setup, trial, load, origin, progress } = *self;
         let plan = setup.plan;
         let followed = targets.server_pid.clone();
         let mut own = targets.own_pids();
@@ -119,8 +120,8 @@ impl Observing<'_> {
         }
         let scene = Scene {
             own: stand.own(),
-            schema: loaded.schema,
-            endpoint: loaded.endpoint.clone(),
+            schema: &load.schema,
+            endpoint: load.endpoint.clone(),
             cpus: plan.placement.load_cpus.0.clone(),
             origin,
         };
@@ -134,7 +135,7 @@ impl Observing<'_> {
             let staged = Staged { stage, observer };
             let on_clock = (origin, setup.interrupt);
             let told = (&trial.key, progress);
-            let ran = search_or_load(setup.loads, &loaded, objective, told, &staged, on_clock);
+            let ran = search_or_load(setup.loads, load, objective, told, &staged, on_clock);
             own.extend(followed.as_ref().and_then(Followed::pid));
             let top_users = ProcessSnapshot::take().top_users_since(&seconds.began(), &own);
             (ran, top_users)

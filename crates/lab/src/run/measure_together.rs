@@ -7,10 +7,10 @@ use std::thread::{Builder, ScopedJoinHandle};
 use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
-use assay_load::{Endpoint, Outcome as Ran, Pace, Schedule, Workload, together};
+use assay_load::{LoadSpec, Outcome as Ran, Pace, Schedule, together};
 
 use super::crowd::{Crowd, Member};
-use super::loads::{AboutHosts, LoadResult, Loaded};
+use super::loads::{AboutHosts, LoadResult};
 use super::measure::{Observing, Seen, conclude, preflight, workload};
 use super::progress::Progress;
 use super::series::{Seconds, of_monitor};
@@ -31,12 +31,10 @@ pub(super) const OF_EACH: [(&Metric, &Metric); 2] = [
     (metric!("latency_ms_p99"), metric!("latency_ms_p99_of_server{}")),
 ];
 
-/// What one of the servers is loaded with.
-struct Load<'a> {
-    endpoint: Endpoint,
-    workload: &'a Workload,
-    schedule: Schedule,
-    /// What the workload is called, where the server is a neighbour.
+/// The load of one of the servers.
+struct ServerLoad {
+    load: LoadSpec,
+    /// The name of the workload if the server is a neighbour.
     neighbour: Option<String>,
 }
 
@@ -52,9 +50,9 @@ pub(super) fn measure(
     progress: &dyn Progress,
     outcome: &mut Outcome,
 ) -> Result<Instant> {
-    let loads = loads(setup, trial, stands)?;
-    for load in &loads {
-        let warning = preflight(setup.loads, &load.loaded(config), progress)?;
+    let loads = loads(setup, trial, config, stands)?;
+    for ServerLoad { load, .. } in &loads {
+        let warning = preflight(setup.loads, load, progress)?;
         outcome.warnings.extend(warning.filter(|one| !outcome.warnings.contains(one)));
     }
     let targets = targets(stands, &setup.plan.placement.load_cpus.0);
@@ -66,11 +64,11 @@ pub(super) fn measure(
     let seen: Vec<Result<Seen>> = std::thread::scope(|scope| {
         let mut threads: Vec<Result<ScopedJoinHandle<'_, Result<Seen>>>> = Vec::new();
         for (place, (stand, targets)) in stands.iter_mut().zip(targets).enumerate() {
-            let (load, seconds, crowd) = (&loads[place], &seconds[place], &crowd);
+            let (ServerLoad { load, neighbour }, seconds, crowd) =
+                (&loads[place], &seconds[place], &crowd);
             let observe = move || {
-                let loaded = load.loaded(config);
-                let observing = Observing { setup, trial, loaded, origin, progress };
-                let crowd = load.neighbour.is_none().then_some(crowd);
+                let observing = Observing { setup, trial, load, origin, progress };
+                let crowd = neighbour.is_none().then_some(crowd);
                 let member = Member { own: seconds, crowd };
                 observing.observe(stand, targets, seconds, &member)
             };
@@ -90,15 +88,16 @@ pub(super) fn measure(
 }
 
 /// What each is loaded with: all with the run's own, but the last where it is a neighbour.
-fn loads<'a>(
-    setup: &Setup<'a>,
+fn loads(
+    setup: &Setup<'_>,
     trial: &PlannedTrial,
+    config: &ConfigSetup,
     stands: &[impl Stand],
-) -> Result<Vec<Load<'a>>> {
+) -> Result<Vec<ServerLoad>> {
     let own = workload(setup, &trial.workload)?;
     let schedule = schedule::schedule(setup.plan, trial);
-    let config = setup.plan.configs.get(&trial.variant.config);
-    let neighbour = config.and_then(|config| config.neighbour.as_ref());
+    let spec = setup.plan.configs.get(&trial.variant.config);
+    let neighbour = spec.and_then(|spec| spec.neighbour.as_ref());
     let load = |(place, stand): (usize, &_)| {
         let endpoint = Stand::endpoint(stand)?;
         // No two draw the same: each server has other keys in hand.
@@ -106,7 +105,9 @@ fn loads<'a>(
         let schedule = Schedule { seed, ..schedule.clone() };
         let is_last = place + 1 == stands.len();
         let Some(spec) = neighbour.filter(|_| is_last) else {
-            return Ok(Load { endpoint, workload: own, schedule, neighbour: None });
+            let (schema, workload) = (config.schema.clone(), own.clone());
+            let load = LoadSpec { endpoint, schema, workload, schedule };
+            return Ok(ServerLoad { load, neighbour: None });
         };
         let arrivals = setup.plan.arrivals;
         let schedule = Schedule {
@@ -115,8 +116,9 @@ fn loads<'a>(
             phases: None,
             ..schedule
         };
-        let workload = workload(setup, &spec.workload)?;
-        Ok(Load { endpoint, workload, schedule, neighbour: Some(spec.workload.clone()) })
+        let workload = workload(setup, &spec.workload)?.clone();
+        let load = LoadSpec { endpoint, schema: config.schema.clone(), workload, schedule };
+        Ok(ServerLoad { load, neighbour: Some(spec.workload.clone()) })
     };
     stands.iter().enumerate().map(load).collect()
 }
@@ -137,18 +139,11 @@ fn targets(stands: &[impl Stand], cpus: &[usize]) -> Vec<Targets> {
     all
 }
 
-impl Load<'_> {
-    fn loaded<'b>(&'b self, config: &'b ConfigSetup) -> Loaded<'b> {
-        let Load { endpoint, workload, schedule, .. } = self;
-        Loaded { endpoint, schema: &config.schema, workload, schedule }
-    }
-}
-
 /// All servers of a run that was loaded.
 struct All<'a, S> {
     setup: &'a Setup<'a>,
     config: &'a ConfigSetup,
-    loads: &'a [Load<'a>],
+    loads: &'a [ServerLoad],
     seconds: &'a [Seconds<'a>],
     stands: &'a [S],
 }
@@ -176,7 +171,7 @@ impl<S: Stand> All<'_, S> {
         let mut first = seen.into_iter().next().context("a run without a server")?;
         let about = AboutHosts::default();
         first.ran = Ok((LoadResult { outcome: ran, about }, None));
-        let schedule = &self.loads.first().context("a run without a server")?.schedule;
+        let schedule = &self.loads.first().context("a run without a server")?.load.schedule;
         let ended = conclude(self.setup, schedule, first, outcome, |_, _| Ok(()));
         for warning in warnings {
             if !outcome.warnings.contains(&warning) {

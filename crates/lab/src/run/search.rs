@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use assay_load::capacity::{Capacity, CapacityRun, Found, Searched, find};
-use assay_load::{Observer, Result, Schedule};
+use assay_load::{LoadSpec, Observer, Result, Schedule};
 use parking_lot::Mutex;
 
-use super::loads::{AboutHosts, LoadResult, Loaded, Loads};
+use super::loads::{AboutHosts, LoadResult, Loads};
 use super::progress::Progress;
 use super::results::Results;
 use assay_plan::ObjectiveSpec;
@@ -17,7 +17,7 @@ use assay_system::interrupt::Interrupt;
 /// Searches, or loads once where there is no objective; gives what the run that stands for it found.
 pub(super) fn search_or_load(
     loads: &dyn Loads,
-    loaded: &Loaded<'_>,
+    load: &LoadSpec,
     objective: Option<&ObjectiveSpec>,
     (key, progress): (&TrialKey, &dyn Progress),
     observer: &dyn Observer,
@@ -26,16 +26,16 @@ pub(super) fn search_or_load(
     let stop = interrupt.flag();
     let wanted = objective.and_then(|spec| Some((spec, spec.objective()?)));
     let Some((spec, objective)) = wanted else {
-        return Ok((loads.run(loaded, origin, observer, stop)?, None));
+        return Ok((loads.run(load, origin, observer, stop)?, None));
     };
     let last: Mutex<AboutHosts> = Mutex::default();
     let run = |schedule: &Schedule| {
-        let loaded = Loaded { schedule, ..*loaded };
-        let LoadResult { outcome, about } = loads.run(&loaded, origin, observer, stop)?;
+        let load = load.on(schedule.clone());
+        let LoadResult { outcome, about } = loads.run(&load, origin, observer, stop)?;
         *last.lock() = about;
         Ok(outcome)
     };
-    let on = CapacityRun { run: &run, schedule: loaded.schedule, stop };
+    let on = CapacityRun { run: &run, schedule: &load.schedule, stop };
     let shown = |step: &_| progress.tried(key, objective, step);
     let Searched { capacity, outcome } =
         find(&on, objective, spec.resolution(), spec.runs_max(), &shown)?;

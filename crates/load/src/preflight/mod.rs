@@ -7,9 +7,8 @@ use std::thread;
 use crate::connect::{At, open_to_ask};
 use crate::error::{Error, Problem, Result};
 use crate::mixes::Mixes;
-use crate::schedule::Schedule;
 use crate::schema::Schema;
-use crate::workload::Workload;
+use crate::spec::LoadSpec;
 use assay_mysql::{Bounds, ClientSession, Endpoint};
 use tables::Found;
 
@@ -19,21 +18,17 @@ const FILES_OF_LOOP: u64 = 3;
 /// Share of the tables' size that loading takes beside them: redo, undo, the sort of the index.
 const SPACE_MARGIN: f64 = 1.2;
 
-/// Checks that `schedule` fits the server's limits and our own: prepared statements, connections, open files; that the
+/// Checks that a load fits the server's limits and our own: prepared statements, connections, open files; that the
 /// tables are whole if any is there, and that there is space for them if none is and the server's files are on this machine.
 ///
 /// Raises this process's soft limit of open files if that is all it takes.
 ///
 /// # Errors
 /// [`Error::Preflight`] with all that is short; other errors if the server cannot be asked.
-pub fn preflight(
-    endpoint: &Endpoint,
-    schema: &Schema,
-    workload: &Workload,
-    schedule: &Schedule,
-) -> Result<()> {
+pub fn preflight(load: &LoadSpec) -> Result<()> {
+    let LoadSpec { endpoint, schema, schedule, .. } = load;
     schedule.check()?;
-    let mixes = Mixes::new(schema, workload, schedule)?;
+    let mixes = Mixes::new(load)?;
     let mut server = Server { session: open_to_ask(endpoint)?, endpoint };
     let threads = u64::from(schedule.threads);
     let loops = thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);

@@ -6,12 +6,15 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use assay_event_loop::Handle;
-use assay_mysql::{ClientSession, LoopSession, Reply, SessionError, StatementId, Value};
+use assay_mysql::{ClientSession, Endpoint, LoopSession, Reply, SessionError, StatementId, Value};
 
 use super::*;
+use crate::fake::load;
 use crate::mode::Mode;
 use crate::recipe::Recipe;
+use crate::schema::Schema;
 use crate::workload::PsMode;
+use crate::workload::Workload;
 
 const CONNECTIONS: u32 = 8;
 const SERVICE: Duration = Duration::from_millis(2);
@@ -120,7 +123,7 @@ fn by_loops<C: Connect>(connect: &C) -> (f64, f64) {
     let schedule = Schedule { threads: CONNECTIONS, seconds: 0.2, ..Schedule::default() };
     let (schema, stop) = (Schema::default(), AtomicBool::new(false));
     let outcome =
-        run_on(connect, "fake", &schema, &workload, &schedule, Start::AtOnce, &(), &stop).unwrap();
+        run_on(connect, &load(&schema, &workload, &schedule), Start::AtOnce, &(), &stop).unwrap();
     let service = &outcome.latency_of("transaction").unwrap().service;
     let floor_ms = SERVICE.as_secs_f64() * 1e3 * 0.999;
     assert!(service.latency_ms_min >= floor_ms, "answers are not timed before they come");

@@ -28,11 +28,10 @@ use crate::pace::Pacer;
 use crate::program::Program;
 use crate::record::Collector;
 use crate::schedule::{Pace, SECOND_NS, Schedule};
-use crate::schema::Schema;
+use crate::spec::LoadSpec;
 use crate::start::{Rendezvous, Start};
 use crate::worker::{Clock, Shared, Statements, Task, Window};
-use crate::workload::Workload;
-use assay_mysql::{ClientConnect, Connect, Endpoint, Session};
+use assay_mysql::{ClientConnect, Connect, Session};
 use crew::{Crew, Gate, Message};
 use watch::Watch;
 
@@ -42,79 +41,68 @@ const INTERRUPTED_GRACE: Duration = Duration::from_secs(5);
 /// How soon a stop from outside is seen by a run that waits for its connections, or for its last events.
 const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
 
-/// Runs `workload` against the tables of `schema`.
+/// Runs a load.
 ///
-/// Seconds are counted from `origin`, or from the start of the load where there is none. The load starts on a whole
-/// second of that clock. `stop` ends the run early, with what was measured until then as its outcome.
+/// Seconds are counted from `origin`, or from the start of the load if there is none. The load starts on a whole
+/// second of that clock. `stop` ends the run early; the outcome is then that of what was measured until then.
 ///
 /// # Errors
-/// Whatever the first thread to fail met; all threads end with it, and `observer` gets what was measured until then.
+/// The first error of any thread. It ends all threads, and `observer` gets what was measured until then.
 /// [`Error::Lost`] if the server went away.
 pub fn run(
-    endpoint: &Endpoint,
-    schema: &Schema,
-    workload: &Workload,
-    schedule: &Schedule,
+    load: &LoadSpec,
     origin: Option<Instant>,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome> {
-    let start = origin.map_or(Start::AtOnce, Start::OnClock);
-    run_from(start, endpoint, schema, workload, schedule, observer, stop)
+    run_from(origin.map_or(Start::AtOnce, Start::OnClock), load, observer, stop)
 }
 
-/// As [`run`], of a load that begins with others: those of other hosts, whose part of it is in `schedule`, or of other servers. Seconds
-/// are counted from that beginning.
+/// Runs a load that starts at the same instant as others: the parts of it that other hosts run (its own part is in
+/// its schedule), or the loads of other servers. Seconds are counted from that instant.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_together(
-    endpoint: &Endpoint,
-    schema: &Schema,
-    workload: &Workload,
-    schedule: &Schedule,
+    load: &LoadSpec,
     rendezvous: &dyn Rendezvous,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome> {
-    let start = Start::Together(rendezvous);
-    run_from(start, endpoint, schema, workload, schedule, observer, stop)
+    run_from(Start::Together(rendezvous), load, observer, stop)
 }
 
 fn run_from(
     start: Start<'_>,
-    endpoint: &Endpoint,
-    schema: &Schema,
-    workload: &Workload,
-    schedule: &Schedule,
+    load: &LoadSpec,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome> {
+    let endpoint = &load.endpoint;
     let connect =
         ClientConnect::new(endpoint).map_err(|e| e.at(&endpoint.to_string(), "connect"))?;
-    let connect = match schema.generator {
+    let connect = match load.schema.generator {
         Generator::Ycsb => connect.that_counts_matches(),
         _ => connect,
     };
-    run_on(&connect, &endpoint.to_string(), schema, workload, schedule, start, observer, stop)
+    run_on(&connect, load, start, observer, stop)
 }
 
-#[allow(clippy::too_many_arguments)]
+/// Runs a load over `connect`, whatever server that reaches.
 pub(crate) fn run_on<C: Connect>(
     connect: &C,
-    endpoint: &str,
-    schema: &Schema,
-    workload: &Workload,
-    schedule: &Schedule,
+    load: &LoadSpec,
     start: Start<'_>,
     observer: &dyn Observer,
     stop: &AtomicBool,
 ) -> Result<Outcome> {
+    let LoadSpec { schema, schedule, .. } = load;
     schedule.check()?;
-    let mixes = Mixes::new(schema, workload, schedule)?;
-    open_with(connect, endpoint, mixes.main())?;
+    let mixes = Mixes::new(load)?;
+    let endpoint = load.endpoint.to_string();
+    open_with(connect, &endpoint, mixes.main())?;
     let rides_out = schedule.rides_out;
-    let task = Statements { mixes: &mixes, schema, connect, endpoint, rides_out };
+    let task = Statements { mixes: &mixes, schema, connect, endpoint: &endpoint, rides_out };
     carry_out(&task, schedule, start, observer, stop)
 }
 

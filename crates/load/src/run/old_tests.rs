@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::fake::{FakeServer, refusal};
+use crate::fake::{FakeServer, load, refusal};
 use crate::generator::Generator;
 use crate::mode::Mode;
 use crate::recipe::Recipe;
 use crate::schedule::Warmup;
+use crate::schema::Schema;
+use crate::workload::Workload;
 
 /// A workload on tables of its own sysbench.
 fn old(recipe: Recipe, mode: Mode, rows: u64) -> (Workload, Schema) {
@@ -23,7 +25,7 @@ fn run_of(
     schedule: &Schedule,
 ) -> Outcome {
     let stop = AtomicBool::new(false);
-    run_on(server, "fake", schema, workload, schedule, Start::AtOnce, &(), &stop).unwrap()
+    run_on(server, &load(schema, workload, schedule), Start::AtOnce, &(), &stop).unwrap()
 }
 
 fn events(events: u64) -> Schedule {

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Barrier;
 
 use super::*;
-use crate::fake::FakeServer;
+use crate::fake::{FakeServer, load};
 use crate::mode::Mode;
 use crate::part::Part;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace};
+use crate::schema::Schema;
 use crate::together::together;
+use crate::workload::Workload;
 
 /// Has all parts begin a little after the last of them is ready.
 struct Meeting {
@@ -52,7 +54,7 @@ fn run_parts(of: u32, recipe: Recipe, schedule: &Schedule) -> Vec<(Outcome, Vec<
         let schedule = Schedule { part: Part { number, of }, ..schedule.clone() };
         let start = Start::Together(&meeting);
         let workload = workload(recipe);
-        let outcome = run_on(&server, "fake", &schema, &workload, &schedule, start, &(), &stop);
+        let outcome = run_on(&server, &load(&schema, &workload, &schedule), start, &(), &stop);
         (outcome.unwrap(), server.log())
     };
     thread::scope(|scope| {
@@ -93,7 +95,7 @@ fn no_two_parts_draw_the_same_and_no_number_is_given_twice() {
         let server = FakeServer::new(Duration::ZERO);
         let schedule = Schedule { part: Part { number, of: 2 }, ..schedule.clone() };
         let (start, workload) = (Start::Together(&meeting), workload(Recipe::OltpInsert));
-        run_on(&server, "fake", &schema, &workload, &schedule, start, &(), &stop).unwrap();
+        run_on(&server, &load(&schema, &workload, &schedule), start, &(), &stop).unwrap();
         let inserts = server.log().into_iter().filter(|text| text.starts_with("INSERT"));
         inserts
             .map(|text| {
@@ -130,8 +132,7 @@ fn what_is_called_off_does_nothing() {
     let schedule = Schedule { threads: 3, seconds: 600.0, ..Schedule::default() };
     let (start, schema) = (Start::Together(&CalledOff(&stop)), Schema::default());
     let workload = workload(Recipe::OltpPointSelect);
-    let outcome =
-        run_on(&server, "fake", &schema, &workload, &schedule, start, &(), &stop).unwrap();
+    let outcome = run_on(&server, &load(&schema, &workload, &schedule), start, &(), &stop).unwrap();
     assert!(outcome.interrupted && outcome.events == 0, "{outcome:?}");
     let sent: Vec<String> = server.log();
     let is_before = |text: &String| text == "connect" || text.starts_with("prepare ");

@@ -5,11 +5,13 @@ use std::sync::atomic::AtomicU64;
 use parking_lot::Mutex;
 
 use super::*;
-use crate::fake::{FakeServer, refusal};
+use crate::fake::{FakeServer, load, refusal};
 use crate::outcome::Second;
 use crate::phases::{LoadPhase, PhasePace, Phases};
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, RidesOut, Warmup};
+use crate::schema::Schema;
+use crate::workload::Workload;
 use assay_mysql::{LOST_IN_QUERY, SessionError};
 use assay_testing::count;
 
@@ -52,10 +54,7 @@ fn go(server: &FakeServer, schedule: &Schedule, seen: &Seen) -> Result<Outcome> 
     let workload = of(Recipe::OltpPointSelect);
     run_on(
         server,
-        "fake",
-        &schema,
-        &workload,
-        schedule,
+        &load(&schema, &workload, schedule),
         Start::AtOnce,
         seen,
         &AtomicBool::new(false),
@@ -174,7 +173,7 @@ fn ids_of_new_rows_are_distinct_over_all_mixes() {
     let each = vec![phase(PhasePace::Closed, None), phase(PhasePace::Closed, Some(other))];
     let schedule = schedule(2, each);
     let stop = AtomicBool::new(false);
-    run_on(&server, "fake", &schema, &insert, &schedule, Start::AtOnce, &(), &stop).unwrap();
+    run_on(&server, &load(&schema, &insert, &schedule), Start::AtOnce, &(), &stop).unwrap();
     let mut ids: Vec<String> = server
         .log()
         .iter()

@@ -1,9 +1,11 @@
 use super::*;
-use crate::fake::FakeServer;
+use crate::fake::{FakeServer, load};
 use crate::mode::Mode;
 use crate::outcome::Second;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace};
+use crate::schema::Schema;
+use crate::workload::Workload;
 
 /// A server that answers nothing from the statement numbered `first` on until the last second of the window was told.
 #[derive(Clone, Default)]
@@ -32,7 +34,7 @@ fn second_of_load(mode: Mode, pace: Pace, stalled: usize) -> Outcome {
     let schedule = Schedule { threads: 8, seconds: 1.0, pace, ..Schedule::default() };
     let (schema, stop) = (Schema::default(), AtomicBool::new(false));
     let server = stall.server(stalled);
-    run_on(&server, "fake", &schema, &workload, &schedule, Start::AtOnce, &stall, &stop).unwrap()
+    run_on(&server, &load(&schema, &workload, &schedule), Start::AtOnce, &stall, &stop).unwrap()
 }
 
 const RATE: Pace = Pace::Rate { per_second: 200.0, arrivals: Arrivals::Even };
@@ -80,6 +82,6 @@ fn a_run_that_ends_by_its_number_of_events_leaves_none_behind() {
     let (server, schema) = (FakeServer::new(Duration::ZERO), Schema::default());
     let stop = AtomicBool::new(false);
     let outcome =
-        run_on(&server, "fake", &schema, &workload, &schedule, Start::AtOnce, &(), &stop).unwrap();
+        run_on(&server, &load(&schema, &workload, &schedule), Start::AtOnce, &(), &stop).unwrap();
     assert_eq!((outcome.events, outcome.unfinished.events), (50, 0));
 }

@@ -1,12 +1,14 @@
 use parking_lot::Mutex;
 
 use super::*;
-use crate::fake::{FakeServer, refusal};
+use crate::fake::{FakeServer, load, refusal};
 use crate::mode::Mode;
 use crate::outcome::{Second, SecondPhase};
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Warmup};
+use crate::schema::Schema;
 use crate::workload::IgnoreErrors;
+use crate::workload::Workload;
 use assay_mysql::{LOST_IN_QUERY, SessionError};
 
 #[derive(Default)]
@@ -34,7 +36,7 @@ fn go(
 ) -> Result<Outcome> {
     let schema = Schema { tables: 3, ..Schema::default() };
     let stop = AtomicBool::new(false);
-    run_on(server, "fake", &schema, workload, schedule, Start::AtOnce, seconds, &stop)
+    run_on(server, &load(&schema, workload, schedule), Start::AtOnce, seconds, &stop)
 }
 
 fn run_quietly(server: &FakeServer, workload: &Workload, schedule: &Schedule) -> Result<Outcome> {
@@ -211,10 +213,7 @@ fn stopping_from_outside_gives_what_was_measured() {
         let run = scope.spawn(|| {
             run_on(
                 &server,
-                "fake",
-                &Schema::default(),
-                &workload,
-                &schedule,
+                &load(&Schema::default(), &workload, &schedule),
                 Start::AtOnce,
                 &seconds,
                 &stop,
@@ -240,10 +239,7 @@ fn seconds_follow_the_callers_clock() {
     let stop = AtomicBool::new(false);
     let outcome = run_on(
         &server,
-        "fake",
-        &Schema::default(),
-        &workload,
-        &schedule,
+        &load(&Schema::default(), &workload, &schedule),
         Start::OnClock(origin),
         &(),
         &stop,
@@ -272,7 +268,7 @@ fn a_stop_is_seen_while_connections_are_made() {
     let workload = workload(Recipe::OltpPointSelect, Mode::Strict);
     let schedule = Schedule { threads: 3, seconds: 600.0, ..Schedule::default() };
     let outcome =
-        run_on(&Mute, "fake", &schema, &workload, &schedule, Start::AtOnce, &(), &stop).unwrap();
+        run_on(&Mute, &load(&schema, &workload, &schedule), Start::AtOnce, &(), &stop).unwrap();
     assert!(outcome.interrupted && outcome.events == 0, "{outcome:?}");
 }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::fake::{FakeServer, refusal};
+use crate::fake::{FakeServer, load, refusal};
 use crate::generator::Generator;
 use crate::mode::Mode;
 use crate::recipe::Recipe;
+use crate::schema::Schema;
+use crate::workload::Workload;
 use crate::ycsb::{Mix, YcsbOptions};
 
 const RECORDS: u64 = 1000;
@@ -20,16 +22,7 @@ fn go(server: &FakeServer, workload: &Workload, threads: u32, events: u64) -> Re
         ..Schema::default()
     };
     let schedule = Schedule { threads, events, seconds: 0.0, ..Schedule::default() };
-    run_on(
-        server,
-        "fake",
-        &schema,
-        workload,
-        &schedule,
-        Start::AtOnce,
-        &(),
-        &AtomicBool::new(false),
-    )
+    run_on(server, &load(&schema, workload, &schedule), Start::AtOnce, &(), &AtomicBool::new(false))
 }
 
 fn of(recipe: Recipe, mode: Mode) -> Workload {

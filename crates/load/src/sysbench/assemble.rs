@@ -6,7 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::given::{Given, dashed, read_switch};
 use super::old;
 use super::options::HOST;
-use super::parse::{CapacityOptions, Command, CommandLine, HostOptions, Reporting};
+use super::parse::{
+    CapacityOptions, HostOptions, SysbenchCommand, SysbenchLine, SysbenchReporting,
+};
 use crate::capacity::Objective;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
@@ -16,6 +18,7 @@ use crate::part::Part;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{Schema, SchemaKind};
+use crate::spec::LoadSpec;
 use crate::workload::{AllWord, IgnoreErrors, PsMode, Workload};
 use crate::ycsb::YcsbOptions;
 use assay_mysql::{Address, Endpoint, ServerKey, SslMode, Tls};
@@ -26,19 +29,21 @@ fn refuse<T>(message: String) -> Result<T> {
 
 /// What the options say; what was not given has the default of the table.
 pub(super) fn assemble(
-    command: Command,
+    command: SysbenchCommand,
     recipe: Option<Recipe>,
     given: &Given,
-) -> Result<CommandLine> {
+) -> Result<SysbenchLine> {
     refuse_unsupported(given)?;
     let workload = workload(given, recipe)?;
     let generator = workload.recipe.generator();
-    let mut line = CommandLine {
+    let mut line = SysbenchLine {
         command,
-        endpoint: endpoint(given)?,
-        schema: schema(given, generator)?,
-        workload,
-        schedule: schedule(given, seed(given)?, generator)?,
+        load: LoadSpec {
+            endpoint: endpoint(given)?,
+            schema: schema(given, generator)?,
+            workload,
+            schedule: schedule(given, seed(given)?, generator)?,
+        },
         reporting: reporting(given)?,
         capacity: capacity(given)?,
         hosts: hosts(given),
@@ -46,16 +51,14 @@ pub(super) fn assemble(
         warnings: old::warnings(given, recipe).into_iter().map(str::to_owned).collect(),
     };
     match command {
-        Command::Run | Command::Capacity => check_rows(&line.schema)?,
-        _ => line.schema.check_tables()?,
+        SysbenchCommand::Run | SysbenchCommand::Capacity => check_rows(&line.load.schema)?,
+        _ => {}
     }
-    line.workload.check()?;
-    line.workload.check_tables(&line.schema)?;
-    line.schedule.check()?;
-    if command == Command::Run {
-        line.warnings.extend(endless(&line.schedule).map(str::to_owned));
+    line.load.check_but_rows()?;
+    if command == SysbenchCommand::Run {
+        line.warnings.extend(endless(&line.load.schedule).map(str::to_owned));
     }
-    line.warnings.extend(unverified(&line.endpoint).map(str::to_owned));
+    line.warnings.extend(unverified(&line.load.endpoint).map(str::to_owned));
     check_hosts(&line)?;
     Ok(line)
 }
@@ -87,11 +90,11 @@ fn hosts(given: &Given) -> HostOptions {
 }
 
 /// Checks what load hosts cannot do.
-fn check_hosts(line: &CommandLine) -> Result<()> {
+fn check_hosts(line: &SysbenchLine) -> Result<()> {
     let HostOptions { hosts, host_directory, ssh_config } = &line.hosts;
     let of = hosts.len() as u32;
     match line.command {
-        Command::Help | Command::Version => Ok(()),
+        SysbenchCommand::Help | SysbenchCommand::Version => Ok(()),
         _ if hosts.is_empty() && host_directory.is_some() => refuse(
             "`--host-directory` applies only to load hosts; give --host too, or leave it out"
                 .into(),
@@ -100,17 +103,19 @@ fn check_hosts(line: &CommandLine) -> Result<()> {
             "`--ssh-config` applies only to load hosts; give --host too, or leave it out".into(),
         ),
         _ if hosts.is_empty() => Ok(()),
-        Command::Run if of > 1 && line.endpoint.address.is_local() => refuse(format!(
+        SysbenchCommand::Run if of > 1 && line.load.endpoint.address.is_local() => refuse(format!(
             "with {} each host would load a server of its own; give --mysql-host with an address that all hosts reach",
-            line.endpoint.address
+            line.load.endpoint.address
         )),
-        Command::Run => Schedule { part: Part { number: 0, of }, ..line.schedule.clone() }.check(),
+        SysbenchCommand::Run => {
+            Schedule { part: Part { number: 0, of }, ..line.load.schedule.clone() }.check()
+        }
         _ => refuse("`--host` is for the command run; leave it out for the others".into()),
     }
 }
 
 /// What to print and write.
-pub(super) fn reporting(given: &Given) -> Result<Reporting> {
+pub(super) fn reporting(given: &Given) -> Result<SysbenchReporting> {
     let percentile = given.number("percentile")?;
     if percentile > 100 {
         return refuse("`--percentile` is above 100; give 1 to 100, or 0 for none".into());
@@ -123,7 +128,7 @@ pub(super) fn reporting(given: &Given) -> Result<Reporting> {
     if histogram && percentile == 0 {
         return refuse("`--histogram` cannot be used with `--percentile=0`; leave one out".into());
     }
-    Ok(Reporting {
+    Ok(SysbenchReporting {
         report_interval: given.number("report_interval")?,
         percentile,
         histogram,

@@ -1,6 +1,6 @@
 //! sysbench 1.0.20's command line, its way of counting, and its report.
 //!
-//! [`parse`] turns the words of a sysbench command line into the configuration of this crate; [`Printer`] prints the
+//! [`parse`] turns the words of a sysbench command line into the configuration of this crate; [`SysbenchPrinter`] prints the
 //! interval lines and the final block under sysbench's labels, then what sysbench does not tell. Options, defaults and
 //! labels were taken from the program's own help and output.
 
@@ -15,9 +15,11 @@ mod percentile;
 mod print;
 
 pub use files::{
-    FileCommand, FileCommandLine, FilePrinter, fileio_help, names_fileio, parse_fileio,
+    FileioCommand, FileioLine, FileioPrinter, fileio_help, names_fileio, parse_fileio,
 };
 pub use help::help;
-pub use parse::{CapacityOptions, Command, CommandLine, HostOptions, Reporting, parse};
+pub use parse::{
+    CapacityOptions, HostOptions, SysbenchCommand, SysbenchLine, SysbenchReporting, parse,
+};
 pub use percentile::percentile_ms;
-pub use print::Printer;
+pub use print::SysbenchPrinter;

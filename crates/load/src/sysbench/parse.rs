@@ -9,15 +9,12 @@ use super::options::{FILES, HOST, OPTIONS, Takes, find, unbuilt};
 use crate::capacity::Objective;
 use crate::error::{Error, Result};
 use crate::recipe::{Recipe, is_no_database_test};
-use crate::schedule::Schedule;
-use crate::schema::Schema;
-use crate::workload::Workload;
+use crate::spec::LoadSpec;
 use assay_base::suggest;
-use assay_mysql::Endpoint;
 
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub enum SysbenchCommand {
     /// Create tables and fill them.
     Prepare,
     /// Read all tables once.
@@ -34,18 +31,18 @@ pub enum Command {
     Version,
 }
 
-const COMMANDS: [(&str, Command); 6] = [
-    ("prepare", Command::Prepare),
-    ("prewarm", Command::Prewarm),
-    ("run", Command::Run),
-    ("capacity", Command::Capacity),
-    ("cleanup", Command::Cleanup),
-    ("help", Command::Help),
+const COMMANDS: [(&str, SysbenchCommand); 6] = [
+    ("prepare", SysbenchCommand::Prepare),
+    ("prewarm", SysbenchCommand::Prewarm),
+    ("run", SysbenchCommand::Run),
+    ("capacity", SysbenchCommand::Capacity),
+    ("cleanup", SysbenchCommand::Cleanup),
+    ("help", SysbenchCommand::Help),
 ];
 
 /// What to print and write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reporting {
+pub struct SysbenchReporting {
     /// Seconds between interval lines; 0 for none.
     pub report_interval: u64,
     /// Percentile to print; 0 for none.
@@ -84,19 +81,13 @@ pub struct CapacityOptions {
 
 /// A sysbench command line, understood.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CommandLine {
+pub struct SysbenchLine {
     /// What to do.
-    pub command: Command,
-    /// Where.
-    pub endpoint: Endpoint,
-    /// On which tables.
-    pub schema: Schema,
-    /// What to run.
-    pub workload: Workload,
-    /// How.
-    pub schedule: Schedule,
+    pub command: SysbenchCommand,
+    /// The load that the command makes.
+    pub load: LoadSpec,
     /// What to print and write.
-    pub reporting: Reporting,
+    pub reporting: SysbenchReporting,
     /// How to search for the capacity.
     pub capacity: CapacityOptions,
     /// From where.
@@ -112,14 +103,14 @@ pub struct CommandLine {
 ///
 /// # Errors
 /// [`Error::Config`] for anything unknown, with the nearest known name, or for a value that makes no sense.
-pub fn parse(words: &[String]) -> Result<CommandLine> {
+pub fn parse(words: &[String]) -> Result<SysbenchLine> {
     let (given, positional) = split(words)?;
     let given = Given(given);
     if given.switch("help")? || words.is_empty() {
-        return assemble(Command::Help, None, &given);
+        return assemble(SysbenchCommand::Help, None, &given);
     }
     if given.switch("version")? {
-        return assemble(Command::Version, None, &given);
+        return assemble(SysbenchCommand::Version, None, &given);
     }
     // The old option stands for the first word.
     let named = Some(given.text("test")).filter(|name| !name.is_empty());
@@ -139,7 +130,7 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
         }
     }
     match (command, recipe) {
-        (Some(Command::Help), _) => assemble(Command::Help, None, &given),
+        (Some(SysbenchCommand::Help), _) => assemble(SysbenchCommand::Help, None, &given),
         (Some(command), Some(chosen)) => {
             refuse_files(&given)?;
             refuse_included(command, &positional, &given)?;
@@ -170,14 +161,14 @@ fn foreign_test(word: &str) -> Option<Error> {
 /// Scripts that others include: they prepare and clean up by themselves, and have no event.
 const INCLUDED: [&str; 2] = ["oltp_common", "common"];
 
-fn refuse_included(command: Command, words: &[String], given: &Given) -> Result<()> {
+fn refuse_included(command: SysbenchCommand, words: &[String], given: &Given) -> Result<()> {
     let script = |word: &&str| {
         let file = word.rsplit('/').next().unwrap_or(word);
         INCLUDED.contains(&file.strip_suffix(".lua").unwrap_or(file))
     };
     let named = words.iter().map(String::as_str).chain([given.text("test")]);
     match (command, named.into_iter().find(script)) {
-        (Command::Run | Command::Capacity, Some(name)) => refuse(format!(
+        (SysbenchCommand::Run | SysbenchCommand::Capacity, Some(name)) => refuse(format!(
             "`{name}` has no event to run: other scripts include it; give one of them, e.g. oltp_read_write"
         )),
         _ => Ok(()),

@@ -3,15 +3,16 @@ use super::*;
 use crate::generator::Generator;
 use crate::keys::RandType;
 use crate::mode::Mode;
-use crate::schedule::{Arrivals, Pace, Warmup};
-use crate::schema::SchemaKind;
+use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
+use crate::schema::{Schema, SchemaKind};
+use crate::workload::Workload;
 use assay_mysql::{Address, Tls};
 
-fn parsed(line: &str) -> CommandLine {
+fn parsed(line: &str) -> SysbenchLine {
     try_parse(line).unwrap()
 }
 
-fn try_parse(line: &str) -> Result<CommandLine> {
+fn try_parse(line: &str) -> Result<SysbenchLine> {
     parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
 }
 
@@ -25,32 +26,32 @@ fn a_usual_command_line() {
         "oltp_read_write --tables=4 --table-size=100000 --threads=8 --time=60 --report-interval=1 \
          --rand-type=uniform --mysql-socket=/s --mysql-user=root run",
     );
-    assert_eq!(line.command, Command::Run);
-    assert_eq!((line.schema.tables, line.schema.table_size), (4, 100_000));
-    assert_eq!((line.schedule.threads, line.schedule.seconds), (8, 60.0));
-    assert_eq!(line.workload.rand_type, Some(RandType::Uniform));
-    assert_eq!(line.endpoint.address, Address::Socket("/s".into()));
-    assert_eq!((line.endpoint.user.as_str(), line.reporting.report_interval), ("root", 1));
+    assert_eq!(line.command, SysbenchCommand::Run);
+    assert_eq!((line.load.schema.tables, line.load.schema.table_size), (4, 100_000));
+    assert_eq!((line.load.schedule.threads, line.load.schedule.seconds), (8, 60.0));
+    assert_eq!(line.load.workload.rand_type, Some(RandType::Uniform));
+    assert_eq!(line.load.endpoint.address, Address::Socket("/s".into()));
+    assert_eq!((line.load.endpoint.user.as_str(), line.reporting.report_interval), ("root", 1));
 }
 
 #[test]
 fn defaults_are_those_of_1_0_20() {
     let line = parsed("oltp_read_only run --mysql-port=3306");
     assert_eq!(
-        line.workload,
+        line.load.workload,
         Workload { recipe: Recipe::OltpReadOnly, mode: Mode::Compat, ..Workload::default() }
     );
-    assert_eq!(line.workload.distribution().rand_type, RandType::Special);
-    assert_eq!(line.schema, Schema::default());
-    let schedule = Schedule { seed: line.schedule.seed, ..Schedule::default() };
-    assert_eq!(line.schedule, schedule);
+    assert_eq!(line.load.workload.distribution().rand_type, RandType::Special);
+    assert_eq!(line.load.schema, Schema::default());
+    let schedule = Schedule { seed: line.load.schedule.seed, ..Schedule::default() };
+    assert_eq!(line.load.schedule, schedule);
     assert_eq!((line.reporting.percentile, line.reporting.report_interval), (95, 0));
-    assert_eq!(line.endpoint.address, Address::Tcp { host: "localhost".into(), port: 3306 });
+    assert_eq!(line.load.endpoint.address, Address::Tcp { host: "localhost".into(), port: 3306 });
     assert_eq!(
-        (line.endpoint.user.as_str(), line.endpoint.database.as_str()),
+        (line.load.endpoint.user.as_str(), line.load.endpoint.database.as_str()),
         ("sbtest", "sbtest")
     );
-    assert!(line.preflight && !line.reporting.seed_given && line.schedule.seed > 0);
+    assert!(line.preflight && !line.reporting.seed_given && line.load.schedule.seed > 0);
 }
 
 #[test]
@@ -65,8 +66,11 @@ fn words_and_options_come_in_any_order_and_spelling() {
     ];
     for line in same {
         let line = parsed(line);
-        assert_eq!((line.command, line.workload.recipe), (Command::Run, Recipe::OltpInsert));
-        assert_eq!((line.schedule.threads, line.workload.skip_trx), (4, true));
+        assert_eq!(
+            (line.command, line.load.workload.recipe),
+            (SysbenchCommand::Run, Recipe::OltpInsert)
+        );
+        assert_eq!((line.load.schedule.threads, line.load.workload.skip_trx), (4, true));
     }
     for (word, command) in COMMANDS {
         assert_eq!(parsed(&format!("oltp_insert {word}")).command, command);
@@ -97,28 +101,40 @@ fn our_own_options_are_read() {
          --mysql-ignore-errors=all --forced-shutdown=3 --rand-seed=7 --db-ps-mode=disable --mysql-ssl=on --mysql-port=3306 \
          --create-table-options=COMPRESSION='zlib' --preflight=off --histogram --percentile=99",
     );
-    assert_eq!(line.workload.mode, Mode::Strict);
-    assert_eq!(line.schedule.warmup, Warmup::Steady { cap_seconds: 30.0 });
-    assert_eq!(line.schedule.pace, Pace::Rate { per_second: 500.0, arrivals: Arrivals::Even });
-    assert_eq!((line.schedule.cpus.as_slice(), line.schedule.seed), (&[0, 1, 2, 5][..], 7));
-    assert_eq!((line.schema.kind, line.schema.text), (SchemaKind::Text, Some("/book".into())));
-    assert_eq!((line.workload.rand_zipfian_exp, line.workload.rand_scatter), (0.99, true));
-    assert!(line.workload.mysql_ignore_errors.covers(1) && line.reporting.seed_given);
-    assert_eq!((line.schedule.forced_shutdown, line.endpoint.tls), (Some(3.0), Tls::Unverified));
-    assert_eq!(line.schema.create_table_options, "COMPRESSION='zlib'");
+    assert_eq!(line.load.workload.mode, Mode::Strict);
+    assert_eq!(line.load.schedule.warmup, Warmup::Steady { cap_seconds: 30.0 });
+    assert_eq!(line.load.schedule.pace, Pace::Rate { per_second: 500.0, arrivals: Arrivals::Even });
+    assert_eq!(
+        (line.load.schedule.cpus.as_slice(), line.load.schedule.seed),
+        (&[0, 1, 2, 5][..], 7)
+    );
+    assert_eq!(
+        (line.load.schema.kind, line.load.schema.text),
+        (SchemaKind::Text, Some("/book".into()))
+    );
+    assert_eq!(
+        (line.load.workload.rand_zipfian_exp, line.load.workload.rand_scatter),
+        (0.99, true)
+    );
+    assert!(line.load.workload.mysql_ignore_errors.covers(1) && line.reporting.seed_given);
+    assert_eq!(
+        (line.load.schedule.forced_shutdown, line.load.endpoint.tls),
+        (Some(3.0), Tls::Unverified)
+    );
+    assert_eq!(line.load.schema.create_table_options, "COMPRESSION='zlib'");
     assert!(!line.preflight && line.reporting.histogram && line.reporting.percentile == 99);
 }
 
 #[test]
 fn old_workloads_bring_their_tables_and_their_limits() {
     let line = parsed("oltp_complex --table-size=500 --num-threads=20 --user-delay-max=9 run");
-    assert_eq!(line.schema.generator, Generator::V04);
-    assert_eq!((line.schedule.events, line.schedule.seconds), (10_000, 0.0));
-    assert_eq!((line.workload.user_delay_max, line.schedule.threads), (9, 20));
+    assert_eq!(line.load.schema.generator, Generator::V04);
+    assert_eq!((line.load.schedule.events, line.load.schedule.seconds), (10_000, 0.0));
+    assert_eq!((line.load.workload.user_delay_max, line.load.schedule.threads), (9, 20));
     let line = parsed("tests/db/oltp.lua --tables=4 --max-requests=0 --max-time=60 run");
-    assert_eq!((line.workload.recipe, line.schema.tables), (Recipe::Oltp, 4));
-    assert_eq!((line.schedule.events, line.schedule.seconds), (0, 60.0));
-    assert_eq!(parsed("oltp_insert run").schedule.seconds, 10.0);
+    assert_eq!((line.load.workload.recipe, line.load.schema.tables), (Recipe::Oltp, 4));
+    assert_eq!((line.load.schedule.events, line.load.schedule.seconds), (0, 60.0));
+    assert_eq!(parsed("oltp_insert run").load.schedule.seconds, 10.0);
 }
 
 /// As printed in STEC's white paper of 2013 under "Test method for disk drives", dashes set apart, `=` for the third dash and all.
@@ -136,14 +152,17 @@ fn the_command_line_that_stec_prints_is_taken_as_it_stands() {
         &STEC.replace("-- ", "--").replace("engine=t", "engine-t"),
     ] {
         let line = parsed(line);
-        assert_eq!((line.command, line.workload.recipe), (Command::Run, Recipe::OltpComplex));
-        let schema = &line.schema;
+        assert_eq!(
+            (line.command, line.load.workload.recipe),
+            (SysbenchCommand::Run, Recipe::OltpComplex)
+        );
+        let schema = &line.load.schema;
         assert_eq!((schema.generator, schema.table_size), (Generator::V04, 800_000_000));
         assert_eq!((schema.table_name.as_deref(), schema.auto_inc), (Some("stest"), false));
-        let schedule = &line.schedule;
+        let schedule = &line.load.schedule;
         assert_eq!((schedule.threads, schedule.events, schedule.seconds), (20, 1_000_000, 0.0));
         assert_eq!(
-            (line.endpoint.user.as_str(), line.endpoint.database.as_str()),
+            (line.load.endpoint.user.as_str(), line.load.endpoint.database.as_str()),
             ("mysql", "test")
         );
         assert!(line.warnings.is_empty(), "0.4 warns of none: {:?}", line.warnings);
@@ -152,7 +171,7 @@ fn the_command_line_that_stec_prints_is_taken_as_it_stands() {
 
 #[test]
 fn options_of_old_tests_choose_what_is_run() {
-    let recipe = |words: &str| parsed(&format!("--test=oltp {words} run")).workload.recipe;
+    let recipe = |words: &str| parsed(&format!("--test=oltp {words} run")).load.workload.recipe;
     assert_eq!(recipe(""), Recipe::OltpComplex);
     assert_eq!(recipe("--oltp-test-mode=simple"), Recipe::OltpSimple);
     assert_eq!(recipe("--oltp-test-mode=nontrx"), Recipe::OltpNontrxSelect);
@@ -162,12 +181,16 @@ fn options_of_old_tests_choose_what_is_run() {
         "--test=tests/db/oltp.lua --oltp-tables-count=8 --oltp-table-size=500 --oltp-read-only=on \
          --oltp-dist-type=uniform --mysql-table-engine=innodb --oltp-range-size=7 --max-time=9 run",
     );
-    assert_eq!((line.workload.recipe, line.schema.tables), (Recipe::Oltp, 8));
-    let workload = &line.workload;
+    assert_eq!((line.load.workload.recipe, line.load.schema.tables), (Recipe::Oltp, 8));
+    let workload = &line.load.workload;
     assert_eq!((workload.rand_type, workload.range_size), (Some(RandType::Uniform), 7));
     let writes = [workload.index_updates, workload.non_index_updates, workload.delete_inserts];
-    assert_eq!((writes, line.schedule.seconds), ([0, 0, 0], 9.0));
-    assert_eq!(parsed("--test=oltp --max-time=0 run").schedule.seconds, 0.0, "no limit in 0.4");
+    assert_eq!((writes, line.load.schedule.seconds), ([0, 0, 0], 9.0));
+    assert_eq!(
+        parsed("--test=oltp --max-time=0 run").load.schedule.seconds,
+        0.0,
+        "no limit in 0.4"
+    );
     for (line, says) in [
         ("--test=oltp --oltp-tables-count=8 run", "give --test=oltp.lua"),
         ("--test=oltp --oltp-test-mode=sp run", "none of complex, simple, nontrx"),
@@ -187,21 +210,25 @@ fn of_an_old_name_and_a_new_one_the_old_counts_and_is_warned_of() {
     let new = "--threads=2 --time=2 --events=2 --rate=2";
     for words in [format!("{old} {new}"), format!("{new} {old}")] {
         let line = parsed(&format!("oltp_insert {words} run"));
-        let schedule = &line.schedule;
+        let schedule = &line.load.schedule;
         assert_eq!((schedule.threads, schedule.seconds, schedule.events), (3, 4.0, 5));
         assert_eq!(schedule.pace, Pace::Rate { per_second: 6.0, arrivals: Arrivals::Poisson });
         assert_eq!(line.warnings.len(), 4);
         assert_eq!(line.warnings[0], "WARNING: --num-threads is deprecated, use --threads instead");
     }
     let line = parsed("oltp_insert --num-threads=1 --max-time=0 --threads=2 run");
-    assert_eq!((line.schedule.threads, line.schedule.seconds), (2, 10.0), "defaults do not count");
+    assert_eq!(
+        (line.load.schedule.threads, line.load.schedule.seconds),
+        (2, 10.0),
+        "defaults do not count"
+    );
     assert!(line.warnings.is_empty());
 }
 
 #[test]
 fn errors_to_ignore_are_listed() {
     let listed =
-        parsed("oltp_insert run --mysql-ignore-errors=1213,2013").workload.mysql_ignore_errors;
+        parsed("oltp_insert run --mysql-ignore-errors=1213,2013").load.workload.mysql_ignore_errors;
     assert!(listed.covers(2013) && listed.covers(1213) && !listed.covers(1205));
     assert!(complaint("oltp_insert run --mysql-ignore-errors=x").contains("`x`"));
 }
@@ -214,8 +241,11 @@ fn the_old_option_names_the_workload_and_is_warned_of() {
         "--test oltp_read_only run --threads=2",
     ] {
         let line = parsed(line);
-        assert_eq!((line.command, line.workload.recipe), (Command::Run, Recipe::OltpReadOnly));
-        assert_eq!((line.schedule.threads, line.warnings.len()), (2, 1));
+        assert_eq!(
+            (line.command, line.load.workload.recipe),
+            (SysbenchCommand::Run, Recipe::OltpReadOnly)
+        );
+        assert_eq!((line.load.schedule.threads, line.warnings.len()), (2, 1));
         assert!(line.warnings[0].contains("the --test option is deprecated"));
     }
     assert!(parsed("oltp_read_only run").warnings.is_empty());
@@ -226,7 +256,8 @@ fn the_old_option_names_the_workload_and_is_warned_of() {
 
 #[test]
 fn encryption_is_of_tcp_and_off_is_off() {
-    let tls = |words: &str| parsed(&format!("oltp_insert run --mysql-port=1 {words}")).endpoint.tls;
+    let tls =
+        |words: &str| parsed(&format!("oltp_insert run --mysql-port=1 {words}")).load.endpoint.tls;
     assert_eq!(tls("--mysql-ssl-ca=/ca"), Tls::Verified { ca: "/ca".into() });
     assert_eq!(tls("--mysql-ssl --mysql-ssl-ca=/ca"), Tls::Verified { ca: "/ca".into() });
     assert_eq!(tls("--mysql-ssl=off --mysql-ssl-ca=/ca"), Tls::Off);
@@ -234,7 +265,10 @@ fn encryption_is_of_tcp_and_off_is_off() {
         let told = complaint(&format!("oltp_insert run --mysql-socket=/s {words}"));
         assert!(told.contains("/s is a Unix socket"), "{told}");
     }
-    assert_eq!(parsed("oltp_insert run --mysql-socket=/s --mysql-ssl=off").endpoint.tls, Tls::Off);
+    assert_eq!(
+        parsed("oltp_insert run --mysql-socket=/s --mysql-ssl=off").load.endpoint.tls,
+        Tls::Off
+    );
 }
 
 #[test]
@@ -273,15 +307,15 @@ fn slips_get_a_hint() {
 fn what_sysbench_takes_for_no_limit_and_for_no_rows_is_taken() {
     for command in ["prepare", "cleanup", "prewarm"] {
         let line = parsed(&format!("oltp_common.lua {command} --table-size=0 --tables=3"));
-        assert_eq!((line.schema.table_size, line.schema.tables), (0, 3));
+        assert_eq!((line.load.schema.table_size, line.load.schema.tables), (0, 3));
     }
     let line = parsed("oltp_insert run --time=-1 --events=-1");
-    assert_eq!((line.schedule.seconds, line.schedule.events), (0.0, 0));
+    assert_eq!((line.load.schedule.seconds, line.load.schedule.events), (0.0, 0));
     assert!(line.warnings[0].contains("running an endless test"), "{:?}", line.warnings);
     assert!(parsed("oltp_insert run --time=0 --events=9").warnings.is_empty());
     assert!(parsed("oltp_insert prepare --time=0").warnings.is_empty());
     let line = parsed("--test=oltp --max-requests=-1 --max-time=60 run");
-    assert_eq!((line.schedule.events, line.schedule.seconds), (0, 60.0));
+    assert_eq!((line.load.schedule.events, line.load.schedule.seconds), (0, 60.0));
 }
 
 #[test]
@@ -348,7 +382,7 @@ fn load_hosts_are_named_one_by_one_and_what_they_cannot_do_is_refused() {
     assert_eq!(parsed("oltp_insert run").hosts, HostOptions::default());
     // A server's socket on the one host is meant as it stands.
     let one = parsed("oltp_insert --host=db1 --mysql-socket=/run/s run");
-    assert_eq!(one.endpoint.address, Address::Socket("/run/s".into()));
+    assert_eq!(one.load.endpoint.address, Address::Socket("/run/s".into()));
     for (line, says) in [
         ("--host=a --host=b --threads=2 run", "give --mysql-host with an address"),
         ("--host=a --host=b --mysql-host=db1 run", "1 threads are fewer than 2 hosts"),
@@ -368,17 +402,17 @@ fn load_hosts_are_named_one_by_one_and_what_they_cannot_do_is_refused() {
 
 #[test]
 fn help_needs_nothing_else() {
-    assert_eq!(parsed("").command, Command::Help);
-    assert_eq!(parsed("--help").command, Command::Help);
-    assert_eq!(parsed("oltp_insert --help").command, Command::Help);
-    assert_eq!(parsed("--version").command, Command::Version);
+    assert_eq!(parsed("").command, SysbenchCommand::Help);
+    assert_eq!(parsed("--help").command, SysbenchCommand::Help);
+    assert_eq!(parsed("oltp_insert --help").command, SysbenchCommand::Help);
+    assert_eq!(parsed("--version").command, SysbenchCommand::Version);
 }
 
 const LEGACY: &str = "/usr/share/sysbench/tests/include/oltp_legacy";
 
 #[test]
 fn legacy_scripts_are_told_by_their_directory_and_by_names_that_1_0_has_not() {
-    let recipe = |line: &str| parsed(line).workload.recipe;
+    let recipe = |line: &str| parsed(line).load.workload.recipe;
     for (script, wanted) in [
         ("select", Recipe::LegacySelect),
         ("oltp_simple", Recipe::LegacySimple),
@@ -410,7 +444,7 @@ fn legacy_scripts_are_told_by_their_directory_and_by_names_that_1_0_has_not() {
 #[test]
 fn a_legacy_script_ends_as_the_sysbench_that_runs_it() {
     let ends = |line: &str| {
-        let schedule = parsed(line).schedule;
+        let schedule = parsed(line).load.schedule;
         (schedule.seconds, schedule.events)
     };
     assert_eq!(ends("--test=tests/db/oltp.lua --num-threads=4 run"), (0.0, 10_000));
@@ -424,13 +458,16 @@ fn a_legacy_script_ends_as_the_sysbench_that_runs_it() {
 fn options_of_the_legacy_scripts_have_their_effect_or_none() {
     let of = |options: &str| parsed(&format!("{LEGACY}/oltp.lua {options} run"));
     let line = of("--oltp-write-only=on --oltp-create-secondary=off --oltp-delete-inserts=3");
-    let w = &line.workload;
+    let w = &line.load.workload;
     assert_eq!([w.point_selects, w.simple_ranges, w.distinct_ranges], [0; 3]);
-    assert_eq!((w.index_updates, w.delete_inserts, line.schema.create_secondary), (1, 3, false));
-    assert!(!of("--oltp-range-selects=off").workload.range_selects);
-    let usual = of("").workload;
+    assert_eq!(
+        (w.index_updates, w.delete_inserts, line.load.schema.create_secondary),
+        (1, 3, false)
+    );
+    assert!(!of("--oltp-range-selects=off").load.workload.range_selects);
+    let usual = of("").load.workload;
     for none in ["--oltp-reconnect=on", "--oltp-reconnect", "--oltp-test-mode=simple"] {
-        assert_eq!(of(none).workload, usual, "{none}");
+        assert_eq!(of(none).load.workload, usual, "{none}");
     }
     let both =
         complaint(&format!("{LEGACY}/oltp.lua --oltp-read-only=on --oltp-write-only=on run"));

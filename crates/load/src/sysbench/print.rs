@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::parse::{CommandLine, Reporting};
+use super::parse::{SysbenchLine, SysbenchReporting};
 use super::percentile::{buckets, percentile_ms, value_ms};
 use crate::fileio::Fileio;
 use crate::generator::Generator;
@@ -14,9 +14,9 @@ use crate::workload::Workload;
 
 /// Prints a run as it goes.
 #[derive(Debug)]
-pub struct Printer<W> {
+pub struct SysbenchPrinter<W> {
     out: W,
-    reporting: Reporting,
+    reporting: SysbenchReporting,
     open_loop: bool,
     intervals: Intervals,
 }
@@ -67,13 +67,13 @@ impl Interval {
     }
 }
 
-impl<W: Write> Printer<W> {
+impl<W: Write> SysbenchPrinter<W> {
     /// A printer for the run that `line` describes.
-    pub fn new(out: W, line: &CommandLine) -> Printer<W> {
-        Printer {
+    pub fn new(out: W, line: &SysbenchLine) -> SysbenchPrinter<W> {
+        SysbenchPrinter {
             out,
             reporting: line.reporting.clone(),
-            open_loop: line.schedule.pace != Pace::Closed,
+            open_loop: line.load.schedule.pace != Pace::Closed,
             intervals: Intervals::default(),
         }
     }
@@ -86,11 +86,11 @@ impl<W: Write> Printer<W> {
     ///
     /// # Errors
     /// What writing answered.
-    pub fn header(&mut self, line: &CommandLine) -> io::Result<()> {
+    pub fn header(&mut self, line: &SysbenchLine) -> io::Result<()> {
         if self.is_silent() {
             return Ok(());
         }
-        options(&mut self.out, &line.schedule, &self.reporting)?;
+        options(&mut self.out, &line.load.schedule, &self.reporting)?;
         writeln!(self.out)?;
         started(&mut self.out)
     }
@@ -156,7 +156,7 @@ impl<W: Write> Printer<W> {
 pub(super) fn options(
     out: &mut impl Write,
     schedule: &Schedule,
-    reporting: &Reporting,
+    reporting: &SysbenchReporting,
 ) -> io::Result<()> {
     writeln!(out, "Running the test with following options:")?;
     writeln!(out, "Number of threads: {}", schedule.threads)?;

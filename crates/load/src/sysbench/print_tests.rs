@@ -4,7 +4,7 @@ use super::super::parse::parse;
 use super::*;
 use crate::outcome::{KindLatency, SecondPhase, ThreadOutcome, Unfinished};
 
-fn line(words: &str) -> CommandLine {
+fn line(words: &str) -> SysbenchLine {
     parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap()
 }
 
@@ -41,7 +41,7 @@ fn second(end_s: f64, events: u64) -> Second {
     }
 }
 
-fn outcome(line: &CommandLine) -> Outcome {
+fn outcome(line: &SysbenchLine) -> Outcome {
     let transaction = KindLatency {
         kind: "transaction".into(),
         service: latency(10, 100),
@@ -72,15 +72,21 @@ fn outcome(line: &CommandLine) -> Outcome {
         steady: None,
         device: None,
         interrupted: false,
-        work: Work::Server { workload: line.workload.clone(), schema: line.schema.clone() },
-        schedule: line.schedule.clone(),
+        work: Work::Server {
+            workload: line.load.workload.clone(),
+            schema: line.load.schema.clone(),
+        },
+        schedule: line.load.schedule.clone(),
     }
 }
 
-fn printed(words: &str, act: impl FnOnce(&mut Printer<&mut Vec<u8>>, &CommandLine)) -> String {
+fn printed(
+    words: &str,
+    act: impl FnOnce(&mut SysbenchPrinter<&mut Vec<u8>>, &SysbenchLine),
+) -> String {
     let line = line(words);
     let mut out = Vec::new();
-    act(&mut Printer::new(&mut out, &line), &line);
+    act(&mut SysbenchPrinter::new(&mut out, &line), &line);
     String::from_utf8(out).unwrap()
 }
 

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::export::Exporter;
 use super::jdbc_url;
-use super::line::{Command, CommandLine, Interval, MeasurementType, Reporting};
+use super::line::{Interval, MeasurementType, YcsbCommand, YcsbLine, YcsbReporting};
 use super::properties::Properties;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
@@ -14,6 +14,7 @@ use crate::mode::Mode;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{InsertOrder, Schema};
+use crate::spec::LoadSpec;
 use crate::workload::{AllWord, IgnoreErrors, Workload};
 use crate::ycsb::{Mix, RequestDistribution, ScanLengths, YcsbOptions};
 use assay_base::suggest;
@@ -34,10 +35,10 @@ fn refuse<T>(message: String) -> Result<T> {
 
 /// What the properties say; what was not given is as in YCSB.
 pub(super) fn assemble(
-    command: Command,
+    command: YcsbCommand,
     properties: &Properties,
     has_status: bool,
-) -> Result<CommandLine> {
+) -> Result<YcsbLine> {
     let given = Read(properties);
     let class = given.0.text("workload").unwrap_or(CORE_WORKLOADS[0]);
     if !CORE_WORKLOADS.contains(&class) {
@@ -45,26 +46,25 @@ pub(super) fn assemble(
     }
     check_binding(&given)?;
     check_phase(command, &given)?;
-    let needs_records = matches!(command, Command::Load | Command::Run);
+    let needs_records = matches!(command, YcsbCommand::Load | YcsbCommand::Run);
     if needs_records && given.number("recordcount", 0_u64)? == 0 {
         return refuse("`recordcount` is missing; give -P workloada or -p recordcount=1000".into());
     }
-    let mut line = CommandLine {
+    let mut line = YcsbLine {
         command,
-        endpoint: endpoint(&given)?,
-        schema: schema(&given)?,
-        workload: workload(command, &given)?,
-        schedule: schedule(command, &given)?,
+        load: LoadSpec {
+            endpoint: endpoint(&given)?,
+            schema: schema(&given)?,
+            workload: workload(command, &given)?,
+            schedule: schedule(command, &given)?,
+        },
         reporting: reporting(&given, has_status)?,
         preflight: given.switch("assay.preflight", true)?,
         notes: Vec::new(),
     };
     line.notes.extend(read_fields(&given)?);
     if needs_records {
-        line.schema.check()?;
-        line.workload.check()?;
-        line.workload.check_tables(&line.schema)?;
-        line.schedule.check()?;
+        line.load.check()?;
     }
     Ok(line)
 }
@@ -82,9 +82,9 @@ fn check_binding(given: &Read<'_>) -> Result<()> {
 }
 
 /// Properties that would make another phase of the command, or let it ask for part of the records alone.
-fn check_phase(command: Command, given: &Read<'_>) -> Result<()> {
-    let is_run = command == Command::Run;
-    if matches!(command, Command::Load | Command::Run)
+fn check_phase(command: YcsbCommand, given: &Read<'_>) -> Result<()> {
+    let is_run = command == YcsbCommand::Run;
+    if matches!(command, YcsbCommand::Load | YcsbCommand::Run)
         && given.switch("dotransactions", is_run)? != is_run
     {
         return refuse(format!(
@@ -135,7 +135,7 @@ fn schema(given: &Read<'_>) -> Result<Schema> {
     })
 }
 
-fn workload(command: Command, given: &Read<'_>) -> Result<Workload> {
+fn workload(command: YcsbCommand, given: &Read<'_>) -> Result<Workload> {
     let modes = [("compat", Mode::Compat), ("strict", Mode::Strict)];
     // The defaults of YCSB's code, which are not those of its published files.
     let mix = Mix {
@@ -153,7 +153,7 @@ fn workload(command: Command, given: &Read<'_>) -> Result<Workload> {
         ("exponential", RequestDistribution::Exponential),
     ];
     let lengths = [("uniform", ScanLengths::Uniform), ("zipfian", ScanLengths::Zipfian)];
-    let is_load = command == Command::Load;
+    let is_load = command == YcsbCommand::Load;
     Ok(Workload {
         recipe: if is_load { Recipe::YcsbLoad } else { Recipe::Ycsb },
         mode: given.choice("assay.mode", &modes)?.unwrap_or(Mode::Compat),
@@ -179,7 +179,7 @@ fn workload(command: Command, given: &Read<'_>) -> Result<Workload> {
     })
 }
 
-fn schedule(command: Command, given: &Read<'_>) -> Result<Schedule> {
+fn schedule(command: YcsbCommand, given: &Read<'_>) -> Result<Schedule> {
     let target: f64 = given.number("target", 0.0)?;
     let arrivals = [("poisson", Arrivals::Poisson), ("even", Arrivals::Even)];
     let arrivals = given.choice("assay.arrivals", &arrivals)?;
@@ -193,16 +193,16 @@ fn schedule(command: Command, given: &Read<'_>) -> Result<Schedule> {
     };
     let records: u64 = given.number("recordcount", 0)?;
     let events = match command {
-        Command::Load => given.number("insertcount", records)?,
+        YcsbCommand::Load => given.number("insertcount", records)?,
         _ => given.number("operationcount", 0)?,
     };
     let seconds = given.number("maxexecutiontime", 0.0)?;
-    if command == Command::Run && events == 0 && seconds == 0.0 {
+    if command == YcsbCommand::Run && events == 0 && seconds == 0.0 {
         return refuse(
             "the run has no end; give -p operationcount=N or -p maxexecutiontime=SECONDS".into(),
         );
     }
-    if command == Command::Load && events > records {
+    if command == YcsbCommand::Load && events > records {
         return refuse(format!("`insertcount` is {events}, above `recordcount` {records}"));
     }
     let time_of_day =
@@ -218,7 +218,7 @@ fn schedule(command: Command, given: &Read<'_>) -> Result<Schedule> {
     })
 }
 
-fn reporting(given: &Read<'_>, has_status: bool) -> Result<Reporting> {
+fn reporting(given: &Read<'_>, has_status: bool) -> Result<YcsbReporting> {
     let intervals =
         [("op", Interval::Op), ("intended", Interval::Intended), ("both", Interval::Both)];
     let percentiles = given.0.text("hdrhistogram.percentiles").unwrap_or(PERCENTILES);
@@ -231,7 +231,7 @@ fn reporting(given: &Read<'_>, has_status: bool) -> Result<Reporting> {
         .split(',')
         .map(|one| one.trim().parse().ok().filter(|p| (0.0..=100.0).contains(p)).ok_or_else(bad))
         .collect::<Result<_>>()?;
-    Ok(Reporting {
+    Ok(YcsbReporting {
         status_interval: if has_status || given.switch("status", false)? {
             given.number("status.interval", STATUS_INTERVAL_S)?.max(1)
         } else {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::each::{self, Taken};
 use super::export::{Measurement, Value};
-use super::line::{Command, CommandLine, Interval, MeasurementType, Reporting};
+use super::line::{Interval, MeasurementType, YcsbCommand, YcsbLine, YcsbReporting};
 use crate::outcome::{KindLatency, Outcome, Second};
 use crate::record::{Latency, Timed};
 use crate::schedule::Pace;
@@ -29,7 +29,7 @@ pub struct Closing {
 
 /// Writes the text of YCSB at the end of a run; `each` holds all operations, where the measurement takes each.
 #[must_use]
-pub fn closing(outcome: &Outcome, line: &CommandLine, each: &[Timed]) -> Closing {
+pub fn closing(outcome: &Outcome, line: &YcsbLine, each: &[Timed]) -> Closing {
     let (mut all, mut raw) = (Vec::new(), String::new());
     let mut add = |name: &str, value| {
         all.push(Measurement { metric: "OVERALL".into(), name: name.into(), value });
@@ -38,7 +38,7 @@ pub fn closing(outcome: &Outcome, line: &CommandLine, each: &[Timed]) -> Closing
     add("Throughput(ops/sec)", Value::Double(outcome.tps));
     let report = &line.reporting;
     // YCSB's intended start is the one before which a thread has slept; without a target there is none.
-    let has_intended = line.schedule.pace != Pace::Closed;
+    let has_intended = line.load.schedule.pace != Pace::Closed;
     if report.interval != Interval::Intended || !has_intended {
         let of =
             Of { outcome, each, prefix: "", time: |kind| &kind.service, ns: |one| one.service_ns };
@@ -75,7 +75,7 @@ impl Of<'_> {
 const FAILURES: [(&str, &str); 3] =
     [("ERROR", "error"), ("NOT_FOUND", "not_found"), ("UNEXPECTED_STATE", "unexpected_state")];
 
-fn operations(all: &mut Vec<Measurement>, raw: &mut String, of: &Of<'_>, report: &Reporting) {
+fn operations(all: &mut Vec<Measurement>, raw: &mut String, of: &Of<'_>, report: &YcsbReporting) {
     for (name, kind) in OPERATIONS {
         let latency_of = |kind: &str| of.outcome.latency_of(kind).map(of.time);
         let succeeded = latency_of(kind);
@@ -119,7 +119,7 @@ struct Failed<'a> {
 
 /// What failed under the names that YCSB gives its times: `FAILED` but for statuses that are told apart
 /// (`reportlatencyforeacherror`, `latencytrackederrors`).
-fn apart<'a>(failed: Vec<Failed<'a>>, report: &Reporting) -> Vec<Failed<'a>> {
+fn apart<'a>(failed: Vec<Failed<'a>>, report: &YcsbReporting) -> Vec<Failed<'a>> {
     let is_apart = |one: &Failed<'_>| {
         report.each_error || report.tracked_errors.iter().any(|tracked| tracked == one.status)
     };
@@ -151,7 +151,7 @@ fn us(ms: f64) -> Value {
 }
 
 impl Operation<'_> {
-    fn measure(&mut self, name: &str, report: &Reporting) {
+    fn measure(&mut self, name: &str, report: &YcsbReporting) {
         match report.measurement {
             MeasurementType::Hdr => self.hdr(name.into(), report),
             MeasurementType::Histogram => self.histogram(name.into(), report),
@@ -201,7 +201,7 @@ impl Operation<'_> {
     }
 
     /// `OneMeasurementHdrHistogram`. A histogram of `HdrHistogram` without a value has Java's longest number as its least.
-    fn hdr(&mut self, name: String, report: &Reporting) {
+    fn hdr(&mut self, name: String, report: &YcsbReporting) {
         self.name = name;
         self.count_and_mean();
         self.least_and_most((Value::Whole(i64::MAX.cast_unsigned()), Value::Whole(0)));
@@ -218,7 +218,7 @@ impl Operation<'_> {
     }
 
     /// `OneMeasurementHistogram`: buckets of a millisecond, whose lower bounds are the percentiles.
-    fn histogram(&mut self, name: String, report: &Reporting) {
+    fn histogram(&mut self, name: String, report: &YcsbReporting) {
         self.name = name;
         let milliseconds = in_units_of(1_000_000, &self.latency.buckets_ns);
         self.count_and_mean();
@@ -250,7 +250,7 @@ impl Operation<'_> {
 
 impl Operation<'_> {
     /// `OneMeasurementTimeSeries`.
-    fn time_series(&mut self, name: String, report: &Reporting) {
+    fn time_series(&mut self, name: String, report: &YcsbReporting) {
         self.name = name;
         self.count_and_mean();
         self.least_and_most((Value::MinusOne, Value::MinusOne));
@@ -261,7 +261,7 @@ impl Operation<'_> {
     }
 
     /// `OneMeasurementRaw`.
-    fn raw(&mut self, name: String, report: &Reporting) {
+    fn raw(&mut self, name: String, report: &YcsbReporting) {
         each::write_raw(self.raw, &name, &self.each);
         self.name = name;
         self.add("Total Operations", Value::Whole(self.each.len() as u64));
@@ -312,12 +312,12 @@ fn ordinal(percentile: f64) -> String {
 
 /// What YCSB does not measure, for people: no line has the form that programs read YCSB's by.
 #[must_use]
-pub fn beyond(outcome: &Outcome, line: &CommandLine) -> String {
+pub fn beyond(outcome: &Outcome, line: &YcsbLine) -> String {
     let mut text = "Beyond YCSB:\n".to_owned();
     let mut add = |name: &str, value: String| {
         let _ = writeln!(text, "    {name}: {value}");
     };
-    let mode = match line.workload.mode {
+    let mode = match line.load.workload.mode {
         crate::mode::Mode::Compat => "compat",
         crate::mode::Mode::Strict => "strict",
     };
@@ -333,12 +333,12 @@ pub fn beyond(outcome: &Outcome, line: &CommandLine) -> String {
         add("Errors of the server (times)", errors.join(", "));
     }
     let left = outcome.schedule.events.saturating_sub(outcome.events);
-    if line.command == Command::Load && left > 0 && !outcome.interrupted {
+    if line.command == YcsbCommand::Load && left > 0 && !outcome.interrupted {
         add("Inserts not done, by threads that ended at one that failed", left.to_string());
     }
     let Some(all) = outcome.latency_of("transaction") else { return text };
     let times = [("Service", &all.service), ("Response", &all.response)];
-    let told = if line.schedule.pace == Pace::Closed { &times[..1] } else { &times[..] };
+    let told = if line.load.schedule.pace == Pace::Closed { &times[..1] } else { &times[..] };
     for (name, latency) in told {
         for (percentile, ms) in [
             ("p50", latency.latency_ms_p50),

@@ -7,15 +7,12 @@ use super::export::Exporter;
 use super::properties::Properties;
 use super::published;
 use crate::error::{Error, Result};
-use crate::schedule::Schedule;
-use crate::schema::Schema;
-use crate::workload::Workload;
+use crate::spec::LoadSpec;
 use assay_base::text_file;
-use assay_mysql::Endpoint;
 
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub enum YcsbCommand {
     /// Insert the records.
     Load,
     /// Do operations on them.
@@ -68,7 +65,7 @@ impl MeasurementType {
 
 /// What to print and write.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reporting {
+pub struct YcsbReporting {
     /// Seconds between status lines; 0 for none.
     pub status_interval: u64,
     /// Which latencies are told.
@@ -101,19 +98,13 @@ pub struct Reporting {
 
 /// A command line of YCSB, understood.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CommandLine {
+pub struct YcsbLine {
     /// What to do.
-    pub command: Command,
-    /// Where.
-    pub endpoint: Endpoint,
-    /// On which table.
-    pub schema: Schema,
-    /// What to run.
-    pub workload: Workload,
-    /// How.
-    pub schedule: Schedule,
+    pub command: YcsbCommand,
+    /// The load that the command makes.
+    pub load: LoadSpec,
     /// What to print and write.
-    pub reporting: Reporting,
+    pub reporting: YcsbReporting,
     /// Whether to check the server's limits and the table before a run.
     pub preflight: bool,
     /// What to say before anything is done.
@@ -124,7 +115,7 @@ pub struct CommandLine {
 ///
 /// # Errors
 /// [`Error::Config`] for what is unknown or makes no sense, in one line.
-pub fn parse(words: &[String]) -> Result<CommandLine> {
+pub fn parse(words: &[String]) -> Result<YcsbLine> {
     let mut given = Given::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -144,9 +135,9 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
             "-cp" | "-jvm-args" | "-l" | "-label" => drop(value("a value")?),
             // The launcher of YCSB takes its own two options in this form too.
             _ if ["-cp=", "-jvm-args="].iter().any(|option| word.starts_with(option)) => {}
-            "-t" => given.command(Command::Run)?,
-            "-load" => given.command(Command::Load)?,
-            "-h" | "--help" | "-help" => given.command = Some(Command::Help),
+            "-t" => given.command(YcsbCommand::Run)?,
+            "-load" => given.command(YcsbCommand::Load)?,
+            "-h" | "--help" | "-help" => given.command = Some(YcsbCommand::Help),
             _ if word.starts_with('-') => {
                 return Err(Error::Config(format!(
                     "unknown option `{word}`; known are -P, -p, -threads, -target, -s; see `assay load ycsb help`"
@@ -158,7 +149,7 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
     let no_command =
         || Error::Config("no command is given; known are load, run, cleanup, help".into());
     let command = given.command.ok_or_else(no_command)?;
-    if command != Command::Help {
+    if command != YcsbCommand::Help {
         given.properties.check()?;
     }
     let mut line = assemble(command, &given.properties, given.has_status)?;
@@ -169,7 +160,7 @@ pub fn parse(words: &[String]) -> Result<CommandLine> {
 /// What was given so far.
 #[derive(Default)]
 struct Given {
-    command: Option<Command>,
+    command: Option<YcsbCommand>,
     has_database: bool,
     properties: Properties,
     has_status: bool,
@@ -180,7 +171,7 @@ struct Given {
 const BINDINGS: [&str; 2] = ["jdbc", "mysql"];
 
 impl Given {
-    fn command(&mut self, command: Command) -> Result<()> {
+    fn command(&mut self, command: YcsbCommand) -> Result<()> {
         if self.command.is_some_and(|given| given != command) {
             return Err(Error::Config("give one command: load, run, cleanup or help".into()));
         }
@@ -190,10 +181,10 @@ impl Given {
 
     fn word(&mut self, word: &str) -> Result<()> {
         match word {
-            "load" => self.command(Command::Load),
-            "run" => self.command(Command::Run),
-            "cleanup" => self.command(Command::Cleanup),
-            "help" => self.command(Command::Help),
+            "load" => self.command(YcsbCommand::Load),
+            "run" => self.command(YcsbCommand::Run),
+            "cleanup" => self.command(YcsbCommand::Cleanup),
+            "help" => self.command(YcsbCommand::Help),
             _ if BINDINGS.contains(&word) && !self.has_database => {
                 self.has_database = true;
                 Ok(())

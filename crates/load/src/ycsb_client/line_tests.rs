@@ -4,7 +4,7 @@ use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace};
 use crate::ycsb::{Mix, RequestDistribution};
 
-fn line(words: &str) -> Result<CommandLine> {
+fn line(words: &str) -> Result<YcsbLine> {
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     parse(&words)
 }
@@ -22,14 +22,14 @@ fn the_launchers_words_are_taken_as_they_are() {
          -p db.driver=com.mysql.cj.jdbc.Driver -cp mysql.jar -threads 8 -target 1000 -s",
     )
     .unwrap();
-    assert_eq!(run.command, Command::Run);
-    assert_eq!((run.schema.table_size, run.schedule.threads), (5000, 8));
-    assert_eq!(run.schedule.events, 1000, "the published file's operationcount");
-    assert_eq!(run.schedule.pace, Pace::Throttled { per_second: 1000.0 });
-    assert_eq!((run.workload.recipe, run.workload.mode), (Recipe::Ycsb, Mode::Compat));
+    assert_eq!(run.command, YcsbCommand::Run);
+    assert_eq!((run.load.schema.table_size, run.load.schedule.threads), (5000, 8));
+    assert_eq!(run.load.schedule.events, 1000, "the published file's operationcount");
+    assert_eq!(run.load.schedule.pace, Pace::Throttled { per_second: 1000.0 });
+    assert_eq!((run.load.workload.recipe, run.load.workload.mode), (Recipe::Ycsb, Mode::Compat));
     let half = Mix { read: 0.5, update: 0.5, ..Mix::default() };
-    assert_eq!(run.workload.ycsb.mix, Some(half));
-    assert_eq!(run.workload.ycsb.request_distribution, Some(RequestDistribution::Zipfian));
+    assert_eq!(run.load.workload.ycsb.mix, Some(half));
+    assert_eq!(run.load.workload.ycsb.request_distribution, Some(RequestDistribution::Zipfian));
     assert_eq!(run.reporting.status_interval, 10);
     assert_eq!(run.notes.len(), 1, "{:?}", run.notes);
 }
@@ -37,13 +37,13 @@ fn the_launchers_words_are_taken_as_they_are() {
 #[test]
 fn a_load_inserts_all_records_and_a_run_may_end_by_time() {
     let load = line("load -P workloadd -p recordcount=300 -p operationcount=7").unwrap();
-    assert_eq!((load.workload.recipe, load.schedule.events), (Recipe::YcsbLoad, 300));
+    assert_eq!((load.load.workload.recipe, load.load.schedule.events), (Recipe::YcsbLoad, 300));
     let timed = "run -P workloadc -p operationcount=0 -p maxexecutiontime=5 -target 50 -p assay.arrivals=even";
     let timed = line(timed).unwrap();
-    assert_eq!((timed.schedule.events, timed.schedule.seconds), (0, 5.0));
-    assert_eq!(timed.schedule.pace, Pace::Rate { per_second: 50.0, arrivals: Arrivals::Even });
+    assert_eq!((timed.load.schedule.events, timed.load.schedule.seconds), (0, 5.0));
+    assert_eq!(timed.load.schedule.pace, Pace::Rate { per_second: 50.0, arrivals: Arrivals::Even });
     let later = line("run -P workloada -p threadcount=3 -threads 5").unwrap();
-    assert_eq!(later.schedule.threads, 5, "the option goes before the property");
+    assert_eq!(later.load.schedule.threads, 5, "the option goes before the property");
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn a_file_is_read_and_what_comes_after_it_counts() {
     )
     .unwrap();
     let run = line(&format!("run -P {} -p fieldlength=50", file.display())).unwrap();
-    assert_eq!((run.schema.table_size, run.schema.field_length), (77, 50));
+    assert_eq!((run.load.schema.table_size, run.load.schema.field_length), (77, 50));
     assert!(run.notes.is_empty(), "it is no published file: {:?}", run.notes);
-    assert_eq!(run.workload.ycsb.request_distribution, None, "the code's own default");
+    assert_eq!(run.load.workload.ycsb.request_distribution, None, "the code's own default");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn slips_are_named_in_one_line() {
 
 #[test]
 fn help_needs_nothing_else() {
-    assert_eq!(line("help").unwrap().command, Command::Help);
-    assert_eq!(line("run -P workloada --help").unwrap().command, Command::Help);
-    assert_eq!(line("cleanup -p table=t").unwrap().schema.table(1), "t");
+    assert_eq!(line("help").unwrap().command, YcsbCommand::Help);
+    assert_eq!(line("run -P workloada --help").unwrap().command, YcsbCommand::Help);
+    assert_eq!(line("cleanup -p table=t").unwrap().load.schema.table(1), "t");
 }

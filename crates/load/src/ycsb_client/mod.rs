@@ -17,4 +17,4 @@ mod published;
 pub use closing::{Closing, beyond, closing, status};
 pub use export::Exporter;
 pub use help::help;
-pub use line::{Command, CommandLine, Interval, MeasurementType, Reporting, parse};
+pub use line::{Interval, MeasurementType, YcsbCommand, YcsbLine, YcsbReporting, parse};

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use assay_load::sysbench::{CommandLine, parse};
+use assay_load::sysbench::{SysbenchLine, parse};
 use assay_load::{Generator, PrepareOptions, Recipe};
 
 use super::answer::Answer;
@@ -65,11 +65,11 @@ pub struct Case {
 }
 
 impl Case {
-    fn line(&self, bench: &Bench, events: u64, command: &str) -> CommandLine {
+    fn line(&self, bench: &Bench, events: u64, command: &str) -> SysbenchLine {
         let mut words = self.all_words(bench, events, "");
         words.extend(["--mode=compat".into(), command.into()]);
         let mut line = parse(&words).unwrap();
-        line.schedule.seed = self.seed;
+        line.load.schedule.seed = self.seed;
         line
     }
 
@@ -117,26 +117,23 @@ impl Case {
     /// Loads the tables with this program.
     pub fn prepare(&self, bench: &Bench) {
         let line = self.line(bench, 1, "prepare");
-        let options = PrepareOptions { threads: 1, seed: 1, workload: line.workload };
-        let schema = assay_load::Schema { table_size: ROWS, ..line.schema };
-        assay_load::prepare(&line.endpoint, &schema, &options, &|_| {}, &AtomicBool::new(false))
-            .unwrap();
+        let options = PrepareOptions { threads: 1, seed: 1, workload: line.load.workload };
+        let schema = assay_load::Schema { table_size: ROWS, ..line.load.schema };
+        assay_load::prepare(
+            &line.load.endpoint,
+            &schema,
+            &options,
+            &|_| {},
+            &AtomicBool::new(false),
+        )
+        .unwrap();
     }
 
     /// Runs this program, and returns its counts.
     pub fn run(&self, bench: &Bench, events: u64) -> [u64; 3] {
         let line = self.line(bench, events, "run");
         let stop = AtomicBool::new(false);
-        let outcome = assay_load::run(
-            &line.endpoint,
-            &line.schema,
-            &line.workload,
-            &line.schedule,
-            None,
-            &(),
-            &stop,
-        )
-        .unwrap();
+        let outcome = assay_load::run(&line.load, None, &(), &stop).unwrap();
         assert_eq!(outcome.events, events);
         [outcome.queries.read, outcome.queries.write, outcome.queries.other]
     }

@@ -5,8 +5,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use super::*;
-use crate::fake::FakeServer;
+use crate::fake::{FakeServer, load};
 use crate::mode::Mode;
+use crate::workload::Workload;
 use crate::ycsb_client::parse;
 use assay_testing::skip;
 
@@ -134,9 +135,16 @@ pub(super) fn of_assay(
     }
     let line = parse(&words).unwrap();
     let server = FakeServer::new(Duration::ZERO);
-    let workload = Workload { mode, db_ps_mode: crate::workload::PsMode::Disable, ..line.workload };
+    let workload =
+        Workload { mode, db_ps_mode: crate::workload::PsMode::Disable, ..line.load.workload };
     let stop = AtomicBool::new(false);
-    run_on(&server, "fake", &line.schema, &workload, &line.schedule, Start::AtOnce, &(), &stop)
-        .unwrap();
+    run_on(
+        &server,
+        &load(&line.load.schema, &workload, &line.load.schedule),
+        Start::AtOnce,
+        &(),
+        &stop,
+    )
+    .unwrap();
     server.log().iter().filter_map(|sql| Request::of_statement(sql)).collect()
 }

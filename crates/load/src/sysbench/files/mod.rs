@@ -3,5 +3,5 @@
 mod parse;
 mod print;
 
-pub use parse::{FileCommand, FileCommandLine, names_fileio, parse_fileio};
-pub use print::{FilePrinter, fileio_help};
+pub use parse::{FileioCommand, FileioLine, names_fileio, parse_fileio};
+pub use print::{FileioPrinter, fileio_help};

@@ -4,7 +4,7 @@ use super::super::assemble::{endless, refuse_unsupported, reporting, schedule, s
 use super::super::given::{Given, dashed};
 use super::super::old;
 use super::super::options::{FILES, RANDOM, REPORT, RUN, SERVER, find};
-use super::super::parse::{Reporting, split};
+use super::super::parse::{SysbenchReporting, split};
 use crate::error::{Error, Result};
 use crate::fileio::{ExtraFlag, FILEIO, Fileio, FsyncMode, IoMode, TestMode};
 use crate::generator::Generator;
@@ -14,7 +14,7 @@ use assay_base::{Size, suggest};
 
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileCommand {
+pub enum FileioCommand {
     /// Make the files.
     Prepare,
     /// Load them.
@@ -25,24 +25,24 @@ pub enum FileCommand {
     Help,
 }
 
-const COMMANDS: [(&str, FileCommand); 4] = [
-    ("prepare", FileCommand::Prepare),
-    ("run", FileCommand::Run),
-    ("cleanup", FileCommand::Cleanup),
-    ("help", FileCommand::Help),
+const COMMANDS: [(&str, FileioCommand); 4] = [
+    ("prepare", FileioCommand::Prepare),
+    ("run", FileioCommand::Run),
+    ("cleanup", FileioCommand::Cleanup),
+    ("help", FileioCommand::Help),
 ];
 
 /// A command line of fileio, understood.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FileCommandLine {
+pub struct FileioLine {
     /// What to do.
-    pub command: FileCommand,
+    pub command: FileioCommand,
     /// What is done to which files.
     pub fileio: Fileio,
     /// How.
     pub schedule: Schedule,
     /// What to print and write.
-    pub reporting: Reporting,
+    pub reporting: SysbenchReporting,
     /// What to say on standard error before anything is done.
     pub warnings: Vec<&'static str>,
 }
@@ -61,7 +61,7 @@ pub fn names_fileio(words: &[String]) -> bool {
 ///
 /// # Errors
 /// [`Error::Config`] for anything unknown, with the nearest known name, or for a value that makes no sense.
-pub fn parse_fileio(words: &[String]) -> Result<FileCommandLine> {
+pub fn parse_fileio(words: &[String]) -> Result<FileioLine> {
     let (given, positional) = split(words)?;
     let given = Given(given);
     let mut command = None;
@@ -73,7 +73,7 @@ pub fn parse_fileio(words: &[String]) -> Result<FileCommandLine> {
         }
     }
     if given.switch("help")? {
-        command = Some(FileCommand::Help);
+        command = Some(FileioCommand::Help);
     }
     let Some(command) = command else {
         let names = COMMANDS.map(|(name, _)| name).join(", ");
@@ -105,20 +105,20 @@ fn refuse_others(given: &Given) -> Result<()> {
     }
 }
 
-fn assemble(command: FileCommand, given: &Given) -> Result<FileCommandLine> {
+fn assemble(command: FileioCommand, given: &Given) -> Result<FileioLine> {
     let fileio = fileio(given)?;
-    let mut line = FileCommandLine {
+    let mut line = FileioLine {
         command,
         schedule: schedule(given, seed(given)?, Generator::V10)?,
         reporting: reporting(given)?,
         warnings: old::warnings(given, None),
         fileio,
     };
-    if command != FileCommand::Help {
+    if command != FileioCommand::Help {
         line.fileio.check()?;
         line.schedule.check()?;
     }
-    if command == FileCommand::Run {
+    if command == FileioCommand::Run {
         line.warnings.extend(endless(&line.schedule));
         line.fileio.test_mode()?;
     }
@@ -182,7 +182,7 @@ mod tests {
         text.split_whitespace().map(str::to_owned).collect()
     }
 
-    fn parsed(text: &str) -> FileCommandLine {
+    fn parsed(text: &str) -> FileioLine {
         parse_fileio(&words(text)).unwrap()
     }
 

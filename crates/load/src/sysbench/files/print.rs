@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::super::help::line_of;
 use super::super::options::{FILES, OPTIONS, RANDOM, REPORT, RUN};
-use super::super::parse::Reporting;
+use super::super::parse::SysbenchReporting;
 use super::super::percentile::percentile_ms;
 use super::super::print::{Intervals, additions, fairness, histogram, latency, options, started};
-use super::parse::FileCommandLine;
+use super::parse::FileioLine;
 use crate::fileio::{ExtraFlag, Fileio, Made, Step};
 use crate::outcome::{Outcome, Second};
 use crate::record::Queries;
@@ -19,18 +19,18 @@ const MIB: f64 = (1 << 20) as f64;
 
 /// Prints a run, or the making of files, as it goes.
 #[derive(Debug)]
-pub struct FilePrinter<W> {
+pub struct FileioPrinter<W> {
     out: W,
-    reporting: Reporting,
+    reporting: SysbenchReporting,
     /// Bytes of an operation.
     request_bytes: f64,
     intervals: Intervals,
 }
 
-impl<W: Write> FilePrinter<W> {
+impl<W: Write> FileioPrinter<W> {
     /// A printer for what `line` describes.
-    pub fn new(out: W, line: &FileCommandLine) -> FilePrinter<W> {
-        FilePrinter {
+    pub fn new(out: W, line: &FileioLine) -> FileioPrinter<W> {
+        FileioPrinter {
             out,
             reporting: line.reporting.clone(),
             request_bytes: line.fileio.request_bytes_mean(),
@@ -273,13 +273,13 @@ mod tests {
     use crate::outcome::{SecondPhase, Work};
     use crate::record::Latency;
 
-    fn line(text: &str) -> FileCommandLine {
+    fn line(text: &str) -> FileioLine {
         parse_fileio(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap()
     }
 
-    fn printed(line: &FileCommandLine, act: impl FnOnce(&mut FilePrinter<&mut Vec<u8>>)) -> String {
+    fn printed(line: &FileioLine, act: impl FnOnce(&mut FileioPrinter<&mut Vec<u8>>)) -> String {
         let mut out = Vec::new();
-        act(&mut FilePrinter::new(&mut out, line));
+        act(&mut FileioPrinter::new(&mut out, line));
         String::from_utf8(out).unwrap()
     }
 
