@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use assay_load::{Fileio, KindLatency, Latency, Outcome as Ran, Work};
 
-use super::files::FILE_SERIES;
-use super::results::{self, Results};
-use super::series::{LOAD_SERIES, QUERY_SERIES};
-use super::{measure_together, search};
+use super::measuring::seconds::{LOAD_SERIES, QUERY_SERIES};
+use super::measuring::{measure_together, search};
+use super::results::figures::{self, Results};
+use super::results::file_figures::FILE_SERIES;
 use crate::monitor::declarable;
 use assay_study::metrics::{self, Metric};
 use assay_study::{Capacity, Found, Objective, OfServer, Outcome, Series};
@@ -64,11 +64,11 @@ fn stored() -> Results {
         ..Ran::default()
     };
     ran.queries.read = 160;
-    results::fill(&mut outcome, &ran);
+    figures::fill(&mut outcome, &ran);
     let of_queries = std::mem::take(&mut outcome.results);
     // The same once more on files: no run loads both.
     ran.work = Work::Files { fileio: Fileio::default() };
-    results::fill(&mut outcome, &ran);
+    figures::fill(&mut outcome, &ran);
     let found = Found::Rate { rate: 2.0, low: 1.0, high: 3.0 };
     let objective = Objective { percentile: 99.0, ms: 10.0 };
     let searched = Capacity { objective, found, restarts: 0, runs: Vec::new() };

@@ -4,44 +4,15 @@
 //! measured; then each run gets a rig of its own and the store gets each run when it ends. Whoever starts it hears
 //! of it through [`Progress`].
 
-pub mod check;
-mod cpu;
-mod crowd;
-mod describe;
-mod effective;
-mod ending;
-mod existing_server;
-mod files;
-mod files_trial;
-mod fill;
-mod full;
-mod guarantee;
-mod happenings;
-mod head;
+mod checking;
+mod config_setup;
+mod describing;
 pub mod loads;
-mod machine;
-mod measure;
-mod measure_together;
-mod missing;
-mod others;
-mod own_server;
-mod place;
-mod placed;
+mod measuring;
 mod progress;
 mod results;
-pub mod room;
-mod schedule;
-mod search;
-mod series;
-mod series_together;
 mod setup;
 mod site;
-mod spoilt;
-mod stand;
-mod take_down;
-mod trace;
-mod trial;
-mod warnings;
 
 #[cfg(test)]
 mod made_tests;
@@ -53,14 +24,16 @@ use anyhow::Result;
 use assay_plan::{Plan, PlannedTrial};
 use assay_study::{Calibration, Store};
 use assay_system::interrupt::Interrupt;
-use spoilt::ExtraRuns;
+use results::disturbed::ExtraRuns;
 
-pub(crate) use describe::config as described_config;
-pub use head::{open_store, retell};
-pub use missing::{Retry, missing};
-pub use place::{Held, Lock, location_of};
+pub use checking::missing::{Retry, missing};
+pub use checking::place::{Held, Lock, location_of};
+pub use checking::{check, room};
+pub use config_setup::{ConfigSetup, config_setups};
+pub(crate) use describing::configs::config as described_config;
+pub use describing::head::{open_store, retell};
 pub use progress::Progress;
-pub use setup::{ConfigSetup, Setup, config_setups, leftovers};
+pub use setup::{Setup, leftovers};
 pub use site::{Described, Making, Site};
 
 /// Makes these runs in their order, until there are none or a person has enough: then the interrupt is set, and what was in

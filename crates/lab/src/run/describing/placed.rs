@@ -10,15 +10,15 @@ use crate::monitor::quota_cpus;
 
 /// Processes that a plan places, beside the load, which is this one.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Processes {
+pub(crate) struct Processes {
     /// The server, if there is one.
-    pub(super) server: Option<u32>,
+    pub(crate) server: Option<u32>,
     /// What serves a drive, if there is one.
-    pub(super) drive: Option<u32>,
+    pub(crate) drive: Option<u32>,
 }
 
 /// What is not as the plan places it. Processes that have ended are not looked at.
-pub(super) fn differing(plan: &Plan, processes: Processes) -> Vec<Differing> {
+pub(crate) fn differing(plan: &Plan, processes: Processes) -> Vec<Differing> {
     let placement = &plan.placement;
     let of = |pid: Option<u32>| pid.and_then(|pid| cpu::allowed_of(pid).ok());
     let load = || cpu::bound(&placement.load_cpus.0).ok();
@@ -32,7 +32,7 @@ pub(super) fn differing(plan: &Plan, processes: Processes) -> Vec<Differing> {
 }
 
 /// Facts of a run on those CPUs: what was asked for stands beside what was given where that differs.
-pub(super) fn facts(differing: &[Differing]) -> BTreeMap<String, String> {
+pub(crate) fn facts(differing: &[Differing]) -> BTreeMap<String, String> {
     let told = differing.iter().filter_map(|one| {
         let name = match one.what {
             Asked::ServerCpus => "server_cpus",

@@ -7,14 +7,16 @@ use assay_load::capacity::Capacity;
 use assay_load::{LoadSpec, Observer, Schedule, Workload};
 
 use super::happenings::{self, AllHappened, Happenings, Scene};
-use super::loads::{AboutHosts, LoadResult, Loads};
-use super::progress::Progress;
 use super::search::search_or_load;
-use super::series::{Seconds, Staged, of_monitor};
-use super::setup::{ConfigSetup, Setup};
+use super::seconds::{Seconds, Staged, of_monitor};
 use super::stand::Stand;
-use super::{fill, others, results, schedule, search, warnings};
+use super::{schedule, search};
 use crate::monitor::{Followed, Monitor, Monitored, ProcessSnapshot, Targets, TopUser};
+use crate::run::config_setup::ConfigSetup;
+use crate::run::loads::{AboutHosts, LoadResult, Loads};
+use crate::run::progress::Progress;
+use crate::run::results::{figures, fill, interference, warnings};
+use crate::run::setup::Setup;
 use assay_base::clock::now_precisely;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::{PlannedTrial, WorkloadSpec};
@@ -174,7 +176,7 @@ pub(super) fn conclude(
     tell_hosts(about, outcome);
     setup.interrupt.check()?;
     happenings::check(&happened)?;
-    results::fill(outcome, &ran);
+    figures::fill(outcome, &ran);
     outcome.results.extend(capacity.iter().flat_map(search::results));
     outcome.capacity = capacity;
     outcome.warnings.extend(happenings::warnings(&plan.phases, &happened.in_phases));
@@ -194,6 +196,6 @@ pub(super) fn conclude(
         bail!("no transaction ended in the measuring window; {why}");
     }
     outcome.warnings.extend(gap);
-    outcome.warnings.extend(others::warning(&outcome.results, &top_users));
+    outcome.warnings.extend(interference::warning(&outcome.results, &top_users));
     Ok(())
 }

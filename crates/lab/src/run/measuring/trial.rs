@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 
-use super::progress::Progress;
-use super::setup::Setup;
-use super::site::{Described, Site};
 use super::{existing_server, files_trial, own_server};
+use crate::run::progress::Progress;
+use crate::run::setup::Setup;
+use crate::run::site::{Described, Site};
 use assay_base::text::on_one_line;
 use assay_plan::{PlannedTrial, RigKind, WorkloadSpec};
 use assay_study::Outcome;

@@ -4,10 +4,10 @@ use parking_lot::Mutex;
 
 use assay_load::{Observer, Second, SecondPhase};
 
-use super::files::FILE_SERIES;
 use super::happenings::Stage;
-use super::progress::Progress;
 use crate::monitor::{Monitored, ProcessSnapshot};
+use crate::run::progress::Progress;
+use crate::run::results::file_figures::FILE_SERIES;
 use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 
@@ -137,7 +137,7 @@ impl Observer for Staged<'_> {
 type LoadSeries = (&'static Metric, fn(&Second) -> f64);
 
 /// What the load tells of each second.
-pub(super) const LOAD_SERIES: [LoadSeries; 7] = [
+pub(crate) const LOAD_SERIES: [LoadSeries; 7] = [
     (metric!("tps"), |second| second.tps),
     (metric!("latency_ms_mean"), |second| second.latency.latency_ms_mean),
     (metric!("latency_ms_p50"), |second| second.latency.latency_ms_p50),
@@ -148,7 +148,7 @@ pub(super) const LOAD_SERIES: [LoadSeries; 7] = [
 ];
 
 /// And of queries, where it loads a server.
-pub(super) const QUERY_SERIES: [LoadSeries; 2] = [
+pub(crate) const QUERY_SERIES: [LoadSeries; 2] = [
     (metric!("qps"), |second| second.qps),
     (metric!("errors_ignored_per_s"), |second| second.errors as f64 / second.length_s),
 ];

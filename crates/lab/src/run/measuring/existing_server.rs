@@ -6,13 +6,14 @@ use assay_mysql::secrets::masked;
 
 use super::happenings::Own;
 use super::measure::measure;
-use super::placed::{self, Processes};
-use super::progress::Progress;
-use super::setup::Setup;
+use super::schedule;
 use super::stand::Stand;
-use super::{effective, schedule};
 use crate::monitor::{Followed, Targets};
 use crate::rig::existing::{Existing, Loading};
+use crate::run::describing::effective;
+use crate::run::describing::placed::{self, Processes};
+use crate::run::progress::Progress;
+use crate::run::setup::Setup;
 use assay_plan::PlannedTrial;
 use assay_study::metrics::Window;
 use assay_study::{InEffect, Outcome};

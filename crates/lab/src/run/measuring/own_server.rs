@@ -9,18 +9,21 @@ use assay_mysql::secrets::masked;
 use parking_lot::Mutex;
 
 use super::happenings::Own;
-use super::loads::Way;
 use super::measure::measure;
-use super::placed::{self, Processes};
-use super::progress::Progress;
-use super::setup::{ConfigSetup, Setup};
 use super::stand::Stand;
-use super::{effective, full, measure_together, schedule, take_down, trace};
+use super::{measure_together, schedule, take_down, trace};
 use crate::monitor::{Followed, Targets};
 use crate::rig::pool::RunPool;
 use crate::rig::server::{self, Server, TcpPort};
 use crate::rig::snapshot::{DATABASE, Request, endpoint};
 use crate::rig::{Building, Rig};
+use crate::run::config_setup::ConfigSetup;
+use crate::run::describing::effective;
+use crate::run::describing::placed::{self, Processes};
+use crate::run::loads::Way;
+use crate::run::progress::Progress;
+use crate::run::results::disk_full;
+use crate::run::setup::Setup;
 use assay_plan::{Plan, PlannedTrial};
 use assay_serve::Attached;
 use assay_study::metrics::Window;
@@ -237,7 +240,7 @@ impl Stand for OwnServer<'_> {
     }
 
     fn verify(&self, outcome: &mut Outcome, window: Window) -> Result<()> {
-        match full::lack(&outcome.series, window, &self.standing.rig.data_dir()) {
+        match disk_full::lack(&outcome.series, window, &self.standing.rig.data_dir()) {
             Some(lack) => bail!(lack),
             None => Ok(()),
         }

@@ -4,7 +4,7 @@
 //! a study that looks for 3 % should know. It is noise like what the machine's host takes: runs meet it in random order, and
 //! intervals hold it. Where they take a third of all CPUs the run was made on another machine than the others.
 
-use super::results::Results;
+use super::figures::Results;
 use crate::monitor::TopUser;
 use assay_study::Warning;
 use assay_study::metrics::metric;

@@ -7,8 +7,8 @@ use anyhow::Result;
 use assay_load::{Schema, SchemaKind};
 
 use super::guarantee;
-use super::setup::ConfigSetup;
 use crate::rig::existing::Existing;
+use crate::run::config_setup::ConfigSetup;
 use assay_plan::{
     Load, ModelSpec, Plan, PoolPlace, PoolSpec, Restore, RigKind, RigSpec, VariantKey, WorkloadSpec,
 };

@@ -4,7 +4,7 @@
 //! meet that in random order, so it is noise, which intervals hold; it is said from a twentieth of all CPUs on, and where it
 //! is a quarter the run is of another machine than the others.
 
-use super::results::Results;
+use super::figures::Results;
 use assay_study::{CpuUse, Warning};
 
 /// Percent of all CPUs.

@@ -24,7 +24,7 @@ struct Device {
 }
 
 /// Puts `fill_begin_percent` and `fill_end_percent` into the results of a run on a model, and a warning where they are off.
-pub(super) fn verify(outcome: &mut Outcome, rig: &RigSpec) {
+pub(crate) fn verify(outcome: &mut Outcome, rig: &RigSpec) {
     let Some(device) = Device::of(rig) else { return };
     let Some(window) = outcome.window else { return };
     let at = |second: f64| device.percent_at(&outcome.series, second);

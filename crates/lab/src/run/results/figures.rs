@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use assay_load::{KindLatency, Latency, Outcome as Ran, Work};
 
-use super::{ending, files, warnings};
+use super::{ending, file_figures, warnings};
 use assay_serve::added_share;
-pub(super) use assay_study::Results;
+pub use assay_study::Results;
 use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{Clock, Histogram, Outcome, Series, Timed, over_window, quotients};
 
@@ -63,7 +63,7 @@ fn load_results(ran: &Ran) -> Results {
     let totals = totals.into_iter().filter_map(|(metric, value)| Some((metric, value?)));
     let parts: Vec<(&'static Metric, f64)> = match &ran.work {
         Work::Server { .. } => query_results(ran),
-        Work::Files { fileio } => files::results(ran, fileio).into(),
+        Work::Files { fileio } => file_figures::results(ran, fileio).into(),
     };
     let response = transaction.map(|times| of_clock(RESPONSE, &times.response));
     let service = transaction.map(|times| of_clock(SERVICE, &times.service));

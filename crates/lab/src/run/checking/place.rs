@@ -25,7 +25,7 @@ pub fn location_of(plan: &Plan, study: &Path) -> Result<PathBuf> {
 }
 
 /// Whether both lie on one file system.
-pub(super) fn is_same_device(a: &Path, b: &Path) -> bool {
+pub(crate) fn is_same_device(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
     device(a).is_some() && device(a) == device(b)

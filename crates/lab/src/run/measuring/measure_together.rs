@@ -10,15 +10,17 @@ use anyhow::{Context, Result, anyhow};
 use assay_load::{LoadSpec, Outcome as Ran, Pace, Schedule, together};
 
 use super::crowd::{Crowd, Member};
-use super::loads::{AboutHosts, LoadResult};
 use super::measure::{Observing, Seen, conclude, preflight, workload};
-use super::progress::Progress;
-use super::series::{Seconds, of_monitor};
-use super::series_together::Disks;
-use super::setup::{ConfigSetup, Setup};
+use super::schedule;
+use super::seconds::{Seconds, of_monitor};
 use super::stand::Stand;
-use super::{fill, results, schedule, series_together};
 use crate::monitor::Targets;
+use crate::run::config_setup::ConfigSetup;
+use crate::run::loads::{AboutHosts, LoadResult};
+use crate::run::progress::Progress;
+use crate::run::results::combined_series::Disks;
+use crate::run::results::{combined_series, figures, fill};
+use crate::run::setup::Setup;
 use assay_base::clock::now_precisely;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::{PlannedTrial, RigKind};
@@ -26,7 +28,7 @@ use assay_study::metrics::{Layer, Metric, Window, metric};
 use assay_study::{OfServer, Outcome, Results, Series, fairness};
 
 /// What is told of each server by its number, and of which of a run's metrics that is.
-pub(super) const OF_EACH: [(&Metric, &Metric); 2] = [
+pub(crate) const OF_EACH: [(&Metric, &Metric); 2] = [
     (metric!("tps"), metric!("tps_of_server{}")),
     (metric!("latency_ms_p99"), metric!("latency_ms_p99_of_server{}")),
 ];
@@ -154,7 +156,7 @@ impl<S: Stand> All<'_, S> {
         let mut seen = seen.into_iter().collect::<Result<Vec<Seen>>>()?;
         let series: Vec<Vec<Series>> = seen.iter().map(|one| of_monitor(&one.monitored)).collect();
         let counted: Vec<Vec<Series>> = self.counted(&series).cloned().collect();
-        outcome.series.extend(series_together::together(&counted, self.disks()));
+        outcome.series.extend(combined_series::together(&counted, self.disks()));
         outcome.series.extend(self.of_each());
         let mut rans = Vec::new();
         for one in &mut seen {
@@ -234,7 +236,7 @@ impl<S: Stand> All<'_, S> {
         self.stands[place].verify(&mut one, window)?;
         fill::verify(&mut one, &self.config.rig);
         outcome.warnings.append(&mut one.warnings);
-        one.results.extend(results::of(&one.series, ran, window));
+        one.results.extend(figures::of(&one.series, ran, window));
         Ok(OfServer {
             server: place as u32 + 1,
             neighbour: self.loads[place].neighbour.clone(),
@@ -250,7 +252,7 @@ fn named(metric: &'static Metric, number: u32, points: Vec<(u32, f64)>) -> Serie
 }
 
 /// What each does, and how those under the run's own load stand beside each other.
-pub(super) fn summary(servers: &[OfServer]) -> Results {
+pub(crate) fn summary(servers: &[OfServer]) -> Results {
     let of = |name: &str| -> Vec<f64> {
         let own = servers.iter().filter(|one| one.neighbour.is_none());
         own.filter_map(|one| one.results.get(name).copied()).collect()

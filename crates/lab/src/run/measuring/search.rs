@@ -6,9 +6,9 @@ use assay_load::capacity::{Capacity, CapacityRun, Found, Searched, find};
 use assay_load::{LoadSpec, Observer, Result, Schedule};
 use parking_lot::Mutex;
 
-use super::loads::{AboutHosts, LoadResult, Loads};
-use super::progress::Progress;
-use super::results::Results;
+use crate::run::loads::{AboutHosts, LoadResult, Loads};
+use crate::run::progress::Progress;
+use crate::run::results::figures::Results;
 use assay_plan::ObjectiveSpec;
 use assay_study::TrialKey;
 use assay_study::metrics::metric;
@@ -43,7 +43,7 @@ pub(super) fn search_or_load(
 }
 
 /// The rate that was found and its interval, as results of the run.
-pub(super) fn results(capacity: &Capacity) -> Results {
+pub(crate) fn results(capacity: &Capacity) -> Results {
     let Found::Rate { rate, low, high } = capacity.found else { return Results::new() };
     let named = [
         (metric!("capacity_per_s"), rate),

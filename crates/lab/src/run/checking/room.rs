@@ -10,8 +10,8 @@ use assay_drive::Codec;
 use assay_load::Schema;
 use assay_plan::{Plan, RigKind, Variant};
 
-use super::{files, machine};
 use crate::rig::{pool, server};
+use crate::run::describing::machine;
 
 /// What a data directory takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
 /// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.
@@ -131,7 +131,7 @@ fn check_image(plan: &Plan, variant: &Variant) -> Result<()> {
 
 /// A run has tables or files on its disk, never both.
 pub(super) fn ensure_all_fits(disk: Size, plan: &Plan, variant: &Variant) -> Result<()> {
-    if let Some((name, bytes)) = files::largest(plan) {
+    if let Some((name, bytes)) = largest_files(plan) {
         ensure!(
             bytes < disk.0,
             "the files of workload `{name}`, {}, do not fit on a disk of {disk}; lower file_total_size or take a larger disk",
@@ -236,7 +236,7 @@ fn rig_bytes(plan: &Plan, variant: &Variant) -> u64 {
     let of_one = match spec.kind {
         RigKind::Directory => {
             let tables = if plan.needs_server() { snapshot_bytes(variant) } else { 0 };
-            tables.max(files::largest(plan).map_or(0, |(_, bytes)| bytes))
+            tables.max(largest_files(plan).map_or(0, |(_, bytes)| bytes))
         }
         RigKind::Pool | RigKind::Drive if spec.pool.is_some() => pool_bytes(plan, variant),
         RigKind::Image | RigKind::Drive => spec.image_size().map_or(0, |size| size.0),
@@ -256,7 +256,7 @@ fn pool_bytes(plan: &Plan, variant: &Variant) -> u64 {
     let clusters = pool::private_clusters(plan);
     let empty: u64 = clusters.iter().map(|one| assay_pool::empty_bytes(one.stores)).sum();
     let tables = if plan.needs_server() { snapshot_bytes(variant) } else { 0 };
-    let data = tables.max(files::largest(plan).map_or(0, |(_, bytes)| bytes));
+    let data = tables.max(largest_files(plan).map_or(0, |(_, bytes)| bytes));
     empty.saturating_add((data as f64 * spec.protection().overhead()) as u64)
 }
 
@@ -274,4 +274,13 @@ fn tables_bytes(schema: &Schema) -> u64 {
 fn rounded(bytes: u64) -> String {
     let mib = bytes as f64 / f64::from(1 << 20);
     if mib < 10_240.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
+}
+
+/// The largest files of a plan, and the workload that has them.
+fn largest_files(plan: &Plan) -> Option<(&str, u64)> {
+    let files = plan
+        .workloads
+        .iter()
+        .filter_map(|(name, workload)| Some((name.as_str(), workload.files()?.file_total_size.0)));
+    files.max_by_key(|(_, bytes)| *bytes)
 }

@@ -5,16 +5,19 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use assay_load::{Fileio, fileio};
 
-use super::placed::{self, Processes};
-use super::progress::Progress;
 use super::schedule::{placement, schedule};
-use super::series::{Seconds, of_monitor};
-use super::setup::{ConfigSetup, Setup};
+use super::seconds::{Seconds, of_monitor};
 use super::take_down::{drive_target, take_down};
-use super::{effective, files, fill, others, results, trace, warnings};
+use super::{files, trace};
 use crate::monitor::{Monitor, ProcessSnapshot, Targets};
 use crate::rig::pool::RunPool;
 use crate::rig::{Building, Rig};
+use crate::run::config_setup::ConfigSetup;
+use crate::run::describing::effective;
+use crate::run::describing::placed::{self, Processes};
+use crate::run::progress::Progress;
+use crate::run::results::{figures, fill, interference, warnings};
+use crate::run::setup::Setup;
 use assay_base::clock::now_precisely;
 use assay_judge::CLOCK_BEGAN;
 use assay_plan::PlannedTrial;
@@ -123,7 +126,7 @@ fn measure(
     outcome.warnings.extend(monitored.warnings);
     let ran = ran?;
     setup.interrupt.check()?;
-    results::fill(outcome, &ran);
+    figures::fill(outcome, &ran);
     fill::verify(outcome, &config.rig);
     let window = Window { from_s: ran.measure_start_s, to_s: ran.measure_end_s };
     let gap = warnings::stopped(&monitored.gaps, window);
@@ -135,6 +138,6 @@ fn measure(
         bail!("no operation ended in the measuring window; {why}");
     }
     outcome.warnings.extend(gap);
-    outcome.warnings.extend(others::warning(&outcome.results, &top_users));
+    outcome.warnings.extend(interference::warning(&outcome.results, &top_users));
     Ok(origin)
 }

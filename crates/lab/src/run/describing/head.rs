@@ -7,8 +7,8 @@ use anyhow::Result;
 use assay_plan::{Plan, PlannedTrial, ReadPlan};
 use assay_study::{Judging, Note, Store, StudyHead};
 
-use super::describe;
-use super::site::Described;
+use super::configs;
+use crate::run::site::Described;
 
 /// Opens the study in that directory, writes its head and plans its runs.
 ///
@@ -69,7 +69,7 @@ fn write(store: &mut Store, read: &ReadPlan, described: Option<&Described>) -> R
         facts: &facts,
         calibration: described.map(|one| &one.calibration),
         configs: described.map_or(&[], |one| &one.configs),
-        workloads: &describe::workloads(plan),
+        workloads: &configs::workloads(plan),
         judging: &judging(plan),
         prices: plan.prices.as_ref(),
     })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_load::{Observer, Second, seconds_together};
 use parking_lot::Mutex;
 
-use super::series::{Seconds, is_whole};
+use super::seconds::{Seconds, is_whole};
 
 /// Loads of one time.
 pub(super) struct Crowd<'a> {

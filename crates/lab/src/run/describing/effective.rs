@@ -7,13 +7,13 @@ use assay_study::effective::is_as_asked;
 use assay_study::{Differing, InEffect, Warning};
 
 /// A warning for each thing that the machine gave otherwise.
-pub(super) fn of_machine(in_effect: &InEffect, placed: Vec<Differing>) -> Vec<Warning> {
+pub(crate) fn of_machine(in_effect: &InEffect, placed: Vec<Differing>) -> Vec<Warning> {
     in_effect.differing.iter().cloned().chain(placed).map(Warning::GivenDiffers).collect()
 }
 
 /// Returns a warning for each setting whose variable has another value than the plan asks for, and for each line of the
 /// server's log about another setting. Options without a variable are skipped.
-pub(super) fn warnings(
+pub(crate) fn warnings(
     settings: &Settings,
     variables: &BTreeMap<String, String>,
     log_lines: Vec<String>,

@@ -4,8 +4,8 @@
 
 use assay_load::{Outcome as Ran, Schedule, Work, statements_per_event};
 
-use super::results::Results;
-use super::{cpu, ending, files};
+use super::figures::Results;
+use super::{cpu, ending, file_figures};
 use crate::monitor::Gap;
 use assay_judge::reconcile;
 use assay_serve::{ADDED_SHARE_MAX, MISSED_DEADLINE_SHARE_MAX, STALLED_MS_MAX};
@@ -23,7 +23,7 @@ pub fn of(ran: &Ran, results: &Results) -> Vec<Warning> {
     let schedule = &ran.schedule;
     [
         recipe(ran),
-        unexplained(files::device_bytes(ran, results)),
+        unexplained(file_figures::device_bytes(ran, results)),
         stall(results),
         late(results),
         added(results),
@@ -132,7 +132,7 @@ fn unfinished(ran: &Ran) -> Option<Warning> {
 mod tests {
     use assay_load::{KindLatency, Latency};
 
-    use super::super::results::derived;
+    use super::super::figures::derived;
     use super::*;
     use assay_study::{CpuUse, Sides};
 

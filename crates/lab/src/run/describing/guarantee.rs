@@ -31,7 +31,7 @@ pub fn disk(rig: &RigSpec, media: Media, location: &Path) -> Disk {
 }
 
 /// Puts what was read back from the mounted file system in the place of what was asked for.
-pub(super) fn as_in_effect(disk: &mut Disk, in_effect: &InEffect) {
+pub(crate) fn as_in_effect(disk: &mut Disk, in_effect: &InEffect) {
     if !in_effect.mount_options.is_empty() {
         disk.mount_options.clone_from(&in_effect.mount_options);
     }

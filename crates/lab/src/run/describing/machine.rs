@@ -83,7 +83,7 @@ fn is_virtual() -> Option<bool> {
 }
 
 /// The rest of the first line of `path` that begins with `name`, without separator and quotes.
-pub(super) fn field(path: &str, name: &str) -> Option<String> {
+pub(crate) fn field(path: &str, name: &str) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim_start_matches([' ', '\t', ':', '=']).trim_matches('"').trim().to_owned())

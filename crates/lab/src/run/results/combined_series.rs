@@ -10,7 +10,7 @@ use assay_study::metrics::{Aggregation, Layer, Metric, Unit, find};
 
 /// Whose disks servers that run together are on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Disks {
+pub(crate) enum Disks {
     /// Each has its own.
     Own,
     /// All are in directories of one: what is counted of it is counted of all of them.
@@ -18,14 +18,14 @@ pub(super) enum Disks {
 }
 
 /// The series of all, those of the first in its order.
-pub(super) fn together(of_servers: &[Vec<Series>], disks: Disks) -> Vec<Series> {
+pub(crate) fn together(of_servers: &[Vec<Series>], disks: Disks) -> Vec<Series> {
     let Some(first) = of_servers.first() else { return Vec::new() };
     first.iter().filter_map(|series| one(series, of_servers, disks)).collect()
 }
 
 impl Disks {
     /// Whether there is one of it, however many servers there are.
-    pub(super) fn is_there_once(self, layer: Layer) -> bool {
+    pub(crate) fn is_there_once(self, layer: Layer) -> bool {
         match layer {
             Layer::Disk => self == Disks::Shared,
             Layer::Cpu | Layer::Backing | Layer::Pool | Layer::Load | Layer::Monitor => true,
