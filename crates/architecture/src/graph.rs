@@ -1,21 +1,21 @@
-//! A directed graph of names: who stands on whom, on which floor, and who stand in a circle.
+//! A directed graph of names, with its levels and its circles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// Names, and for each of them the names that it uses with an example of where.
+/// Names, and for each name the names that it uses, with an example of the place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Graph {
     uses: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 impl Graph {
-    /// Adds a name that may use nothing.
+    /// Adds a name without uses.
     pub fn add(&mut self, name: &str) {
         self.uses.entry(name.into()).or_default();
     }
 
-    /// Notes that `user` uses `used`, seen at `place`; a name does not use itself.
+    /// Records that `user` uses `used`, seen at `place`. A name does not use itself.
     pub fn add_use(&mut self, user: &str, used: &str, place: &str) {
         self.add(user);
         self.add(used);
@@ -25,7 +25,7 @@ impl Graph {
         }
     }
 
-    /// Whether there is a way along the arrows.
+    /// Returns true if a path of arrows leads from `from` to `to`.
     fn reaches(&self, from: &str, to: &str) -> bool {
         let mut seen = BTreeSet::new();
         let mut next = vec![from];
@@ -42,7 +42,7 @@ impl Graph {
         false
     }
 
-    /// The arrows that follow from no others, from user to used: an arrow is left out where there is a longer way.
+    /// The arrows that no longer path implies (the transitive reduction), from user to used.
     #[must_use]
     pub fn direct(&self) -> BTreeSet<(&str, &str)> {
         let arrows = self.uses.iter().flat_map(|(user, uses)| {
@@ -54,7 +54,7 @@ impl Graph {
         arrows.collect()
     }
 
-    /// The groups of names that use each other in a circle, each with its arrows and where they were seen.
+    /// The groups of names that use each other in a circle, each with its arrows and their places.
     #[must_use]
     pub fn circles(&self) -> Vec<String> {
         let mut told = BTreeSet::new();
@@ -83,7 +83,8 @@ impl Graph {
         text
     }
 
-    /// A name a line, what stands on nothing first: each with its floor and what it uses. Names in a circle have no floor.
+    /// The graph as text, one name a line, lowest level first: each with its level and the names
+    /// that it uses. Names in a circle have no level.
     #[must_use]
     pub fn drawing(&self) -> String {
         let mut lines: Vec<(usize, String)> =

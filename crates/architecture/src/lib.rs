@@ -1,7 +1,9 @@
-//! Who uses whom: between the crates of the workspace, and between the top modules of each crate.
+//! Draws the dependencies between the workspace's crates, and between the top modules of each
+//! crate.
 //!
-//! Read from `cargo metadata` and from the paths that the sources name; tests are left out, they may reach anywhere. A crate's
-//! root file is its table of contents and no module: what it re-exports counts as used where it comes from.
+//! Sources: `cargo metadata`, and the paths named in the source files. Tests are left out; they may
+//! use anything. A crate's root file is a table of contents and not a module: a re-exported name
+//! counts as used where it is defined.
 
 pub mod graph;
 pub mod source;

@@ -1,17 +1,15 @@
-//! The paths that a source file names: of `use` declarations and of everything else, without what is for tests alone.
+//! Collects the paths that a source file names, in `use` declarations and elsewhere, except in code
+//! for tests.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit_mut::{self, VisitMut};
 use syn::{Attribute, File, Item, UseTree};
 
-/// A path as its segments, as far as they are names.
+/// The identifiers of a path, from the left up to the first segment that is not an identifier.
 pub type Path = Vec<String>;
 
-/// All paths of a file that begin with `crate` or `super`, or with one of `crates`.
-///
-/// # Errors
-/// Where the text is no Rust.
+/// All paths of a file that begin with `crate`, `super` or the name of one of `crates`.
 pub fn paths(text: &str, crates: &[String]) -> syn::Result<Vec<Path>> {
     let mut file = syn::parse_file(text)?;
     if file.attrs.iter().any(is_for_tests) {
@@ -30,10 +28,7 @@ pub fn paths(text: &str, crates: &[String]) -> syn::Result<Vec<Path>> {
     Ok(found)
 }
 
-/// The modules that a file declares for tests alone, by their names, with the file where one is named.
-///
-/// # Errors
-/// Where the text is no Rust.
+/// The modules that a file declares for tests, by name, with the file if `#[path]` names one.
 pub fn test_modules(text: &str) -> syn::Result<Vec<(String, Option<String>)>> {
     let items = syn::parse_file(text)?.items;
     let is_for_tests = |item: &&Item| attributes(item).iter().any(is_for_tests);
@@ -44,7 +39,7 @@ pub fn test_modules(text: &str) -> syn::Result<Vec<(String, Option<String>)>> {
     Ok(items.iter().filter(is_for_tests).filter_map(name).collect())
 }
 
-/// What `#[path = "…"]` says.
+/// The value of `#[path = "…"]`.
 fn named_file(attributes: &[Attribute]) -> Option<String> {
     let path = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
     match &path.meta.require_name_value().ok()?.value {
@@ -54,9 +49,6 @@ fn named_file(attributes: &[Attribute]) -> Option<String> {
 }
 
 /// The public re-exports of a file: each name with the path that it stands for.
-///
-/// # Errors
-/// Where the text is no Rust.
 pub fn reexports(text: &str) -> syn::Result<Vec<(String, Path)>> {
     let mut all = Vec::new();
     for item in syn::parse_file(text)?.items {
@@ -69,7 +61,7 @@ pub fn reexports(text: &str) -> syn::Result<Vec<(String, Path)>> {
     Ok(all)
 }
 
-/// Whether an attribute keeps an item for tests.
+/// Returns true for `#[cfg(test)]` and similar attributes, which limit an item to tests.
 fn is_for_tests(attribute: &Attribute) -> bool {
     let text = attribute.to_token_stream().to_string();
     attribute.path().is_ident("cfg") && text.contains("test") && !text.contains("not")
@@ -141,7 +133,8 @@ fn in_tree(tree: &UseTree, before: &mut Path, found: &mut Vec<Path>) {
     }
 }
 
-/// Paths in expressions, types and macros' arguments; groups of `use` trees give their beginnings alone.
+/// Collects paths from expressions, types and macro arguments. A group in a `use` tree yields its
+/// prefix only.
 fn in_tokens(tokens: TokenStream, found: &mut Vec<Path>) {
     let mut path = Path::new();
     let mut colons = 0;
@@ -164,7 +157,7 @@ fn in_tokens(tokens: TokenStream, found: &mut Vec<Path>) {
         colons = 0;
     }
     found.push(path);
-    // Of one name alone nothing can be said.
+    // A single name may be local, so it is no evidence.
     found.retain(|path| path.len() > 1);
 }
 
@@ -185,9 +178,10 @@ mod tests {
 
     #[test]
     fn paths_are_found_wherever_they_stand() {
-        let text = "use crate::a::{B, c::{self, D}};\nfn f() { crate::e::f(); println!(\"{}\", other::g()); }\n\
+        let text = "use crate::a::{B, c::{self, D}};\nfn f() { crate::e::f(); println!(\"{}\", \
+                    other::g()); }\n\
             struct S(super::H, std::io::Error);";
-        // Of a group its beginning as well.
+        // The prefix of a group counts as well.
         let all = [
             "crate::a",
             "crate::a::B",
@@ -202,7 +196,8 @@ mod tests {
 
     #[test]
     fn what_is_for_tests_is_left_out() {
-        let text = "#[cfg(test)]\nmod tests { use crate::a::B; }\n#[cfg(test)]\nuse crate::c::D;\nmod m { #[cfg(test)] fn f() { crate::e::g() } }\n\
+        let text = "#[cfg(test)]\nmod tests { use crate::a::B; }\n#[cfg(test)]\nuse \
+                    crate::c::D;\nmod m { #[cfg(test)] fn f() { crate::e::g() } }\n\
             #[cfg(not(test))]\nuse crate::kept::K;";
         assert_eq!(found(text), ["crate::kept::K"]);
     }

@@ -1,4 +1,4 @@
-//! The workspace's crates, and the top modules of each.
+//! The workspace's crates, and the top modules of each crate.
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,19 +10,16 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 use crate::graph::Graph;
 use crate::source;
 
-/// What a root file is called where it is no module.
+/// Names of root files, which are not modules.
 const ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
 
 /// The workspace that holds this crate.
-///
-/// # Errors
-/// Those of `cargo metadata`.
 pub fn metadata() -> Result<Metadata> {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     MetadataCommand::new().manifest_path(manifest).no_deps().exec().context("cargo metadata")
 }
 
-/// Which crates use which, tests left out.
+/// The dependencies between crates, without those for tests.
 #[must_use]
 pub fn crates(metadata: &Metadata) -> Graph {
     let mut graph = Graph::default();
@@ -40,10 +37,7 @@ pub fn crates(metadata: &Metadata) -> Graph {
     graph
 }
 
-/// The top modules of each crate that has sources of its own, by the crate's name.
-///
-/// # Errors
-/// Those of reading, and where a source is no Rust.
+/// The top modules of each crate with sources of its own, by the crate's name.
 pub fn modules(metadata: &Metadata) -> Result<Vec<(String, Graph)>> {
     let mut all = Vec::new();
     for package in &metadata.packages {
@@ -56,7 +50,7 @@ pub fn modules(metadata: &Metadata) -> Result<Vec<(String, Graph)>> {
 }
 
 fn modules_of(package: &Package, directory: &Utf8Path) -> Result<Graph> {
-    // What the root hands on, by its name.
+    // Names that the root re-exports.
     let mut handed_on = HashMap::new();
     for root in ROOTS.iter().map(|root| directory.join(root)).filter(|root| root.is_file()) {
         handed_on.extend(source::reexports(&fs::read_to_string(&root)?)?);
@@ -79,20 +73,19 @@ fn modules_of(package: &Package, directory: &Utf8Path) -> Result<Graph> {
     Ok(graph)
 }
 
-/// A source file below `src`.
 struct Source {
     place: String,
     module: Vec<String>,
     text: String,
 }
 
-/// The modules that are declared for tests alone.
+/// The modules that are declared for tests.
 fn test_modules(files: &[Source]) -> Result<Vec<Vec<String>>> {
     let mut all = Vec::new();
     for file in files {
         for (name, path) in source::test_modules(&file.text).with_context(|| file.place.clone())? {
             all.push(match path {
-                // Beside the file that says so.
+                // The path is relative to the declaring file.
                 Some(path) => module_path(Utf8Path::new(&file.place).with_file_name(path).as_str()),
                 None => [&file.module[..], &[name]].concat(),
             });
@@ -101,7 +94,7 @@ fn test_modules(files: &[Source]) -> Result<Vec<Vec<String>>> {
     Ok(all)
 }
 
-/// The module that a file below `src` is; none of them for a root.
+/// The module of a file below `src`; empty for a root file.
 fn module_path(place: &str) -> Vec<String> {
     if ROOTS.contains(&place) {
         return Vec::new();
@@ -113,7 +106,7 @@ fn module_path(place: &str) -> Vec<String> {
     path
 }
 
-/// The top module that a path in `module` leads to.
+/// The top module that a path in `module` refers to.
 fn top_of(
     path: &[String],
     module: &[String],
@@ -121,7 +114,7 @@ fn top_of(
 ) -> Option<String> {
     let ups = path.iter().take_while(|segment| *segment == "super").count();
     if ups > 0 {
-        // A path of an inner module reaches less far.
+        // A path in an inline module has more `super`s than the file's module has parents.
         let kept = module.get(..module.len().saturating_sub(ups))?;
         return match kept.first() {
             Some(top) => Some(top.clone()),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_innodb::{Recovery, recovery_of};
+use assay_innodb::{PageRecovery, recovery_of};
 use assay_mysql::{Bounds, ClientConnect, Endpoint};
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ const ASKED: [&str; 14] = [
 impl Server {
     /// Known behaviour of this version's recovery of torn pages; `None` unless pages are written twice.
     #[must_use]
-    pub fn recovery(&self) -> Option<Recovery> {
+    pub fn recovery(&self) -> Option<PageRecovery> {
         let of = |name: &str| self.settings.get(name).map(String::as_str).unwrap_or_default();
         let is_on = self.doublewrite == Doublewrite::On;
         is_on.then(|| recovery_of(of("version"), of("version_comment")))
@@ -161,9 +161,9 @@ mod tests {
         assert_eq!(mysql.version, "MySQL Community Server - GPL 8.4.3");
         assert_eq!((mysql.page_bytes, mysql.is_direct), (16384, true));
         assert_eq!(mysql.doublewrite, Doublewrite::On);
-        assert_eq!(mysql.recovery(), Some(Recovery::NotTried));
+        assert_eq!(mysql.recovery(), Some(PageRecovery::NotTested));
         let tried = server(&[("version", "9.7.4-2"), ("innodb_page_size", "16384")]);
-        assert!(matches!(tried.recovery(), Some(Recovery::Tried([_, _]))), "{tried:?}");
+        assert!(matches!(tried.recovery(), Some(PageRecovery::Tested([_, _]))), "{tried:?}");
         let off =
             [("version", "9.7.4"), ("innodb_page_size", "16384"), ("innodb_doublewrite", "OFF")];
         assert_eq!(server(&off).recovery(), None);

@@ -1,12 +1,12 @@
-//! The time of day, as it is stored.
+//! The time of day, in the form in which it is stored.
 
-/// The time in UTC, to the second (RFC 3339).
+/// The current time in UTC, to the second (RFC 3339).
 #[must_use]
 pub fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-/// The time in UTC, to the millisecond (RFC 3339).
+/// The current time in UTC, to the millisecond (RFC 3339).
 #[must_use]
 pub fn now_precisely() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()

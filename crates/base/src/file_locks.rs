@@ -1,31 +1,35 @@
-//! Who holds a lock on a file, as the kernel lists it: `/proc/locks`, with kind, process, device and inode (`proc(5)`).
+//! Holders of locks on a file, as the kernel lists them in `/proc/locks`: kind, process, device and
+//! inode (`proc(5)`).
 
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
-/// The processes that took a lock of any kind on the file with these metadata and have not given it back. One of them may have
-/// ended: a lock of `flock(2)` goes on with whoever inherited the open file.
+/// The processes that hold a lock of any kind on the file with these metadata. Such a process may
+/// have ended: a lock of `flock(2)` lives as long as the open file, which children inherit.
 ///
-/// Left out is what the kernel does not tell: locks of open files (`F_OFD_SETLK`) have no process, those of other containers no
-/// number here, and some file systems (btrfs, overlayfs) show a file under other numbers than they list it.
+/// The list is incomplete: locks of open files (`F_OFD_SETLK`) have no process, processes of other
+/// containers have no number here, and some file systems (btrfs, overlayfs) report other device
+/// numbers for a file than the kernel lists.
 ///
 /// # Errors
-/// `/proc/locks` cannot be read.
+///
+/// Fails if `/proc/locks` cannot be read.
 pub fn holders(file: &Metadata) -> io::Result<Vec<u32>> {
     let (major, minor) = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
     let place = format!("{major:02x}:{minor:02x}:{}", file.ino());
     Ok(holders_in(&std::fs::read_to_string("/proc/locks")?, &place))
 }
 
-/// Of what lies at `place` (major:minor:inode): `1: POSIX  ADVISORY  WRITE 123 fd:01:456 0 EOF`.
+/// The holders listed for `place` (major:minor:inode), e.g. `1: POSIX  ADVISORY  WRITE 123
+/// fd:01:456 0 EOF`.
 fn holders_in(locks: &str, place: &str) -> Vec<u32> {
     let pid = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let at = words.iter().position(|word| *word == place)?;
         words.get(at.checked_sub(1)?)?.parse().ok()
     };
-    // Who waits for a lock (`->`) does not hold it.
+    // `->` marks a process that waits for the lock.
     locks.lines().filter(|line| !line.contains("->")).filter_map(pid).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Which host, as a user names it.
+//! The specification of another machine, as a user writes it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,30 +8,28 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostSpec {
-    /// As `ssh` takes it: `host`, `user@host`, `ssh://user@host:port`, or a name of its configuration.
+    /// The destination for `ssh`: `host`, `user@host`, `ssh://user@host:port`, or a name in its
+    /// configuration.
     pub ssh: String,
-    /// Where Assay may write there; absent: the cache and state directories of the user there.
+    /// Directory for Assay's files there; `None`: the user's cache and state directories there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,
-    /// By which MySQL's traffic reaches it; absent: the address that `ssh` reached.
+    /// Address for MySQL's traffic; `None`: the address that `ssh` connects to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// A configuration file of `ssh` in place of the user's.
+    /// Configuration file of `ssh` that replaces the user's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ssh_config: Option<PathBuf>,
 }
 
 impl HostSpec {
-    /// That host, with nothing else said.
+    /// A host with defaults for everything but its destination.
     #[must_use]
     pub fn new(ssh: &str) -> HostSpec {
         HostSpec { ssh: ssh.to_owned(), directory: None, address: None, ssh_config: None }
     }
 
-    /// Checks what cannot be.
-    ///
-    /// # Errors
-    /// One line with what to change.
+    /// Checks the fields. An error is one line that says what to change.
     pub fn check(&self) -> Result<(), String> {
         let HostSpec { ssh, directory, address, .. } = self;
         let is_word = |text: &str| {

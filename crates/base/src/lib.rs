@@ -1,12 +1,16 @@
-//! What stands below everything.
+//! Small parts that every crate may use.
 //!
-//! - [`units`]: values as people write them; [`text`]: numbers, sizes, durations and lists as they read them; [`clock`]: the time of day
-//! - [`protection`]: how a pool keeps data, as people write it; [`host_spec`]: another machine, as they name it
-//! - [`version`]: this program's, with its commit
-//! - [`file_locks`]: who holds a lock on a file; [`plain_file`]: files in directories that others may have filled
-//! - [`text_file`], [`toml_error`]: small files that people name, and what is wrong in them, in one line; [`suggest`]: "did you mean"
+//! - [`units`]: values as people write them; [`text`]: numbers, sizes, durations and lists as
+//!   people read them; [`clock`]: the time of day
+//! - [`protection`], [`host_spec`]: the words of a pool and of another machine, in plans and on
+//!   command lines
+//! - [`version`]: the program's version, with its commit
+//! - [`file_locks`]: holders of locks on a file; [`plain_file`]: files in directories that others
+//!   can write to
+//! - [`text_file`], [`toml_error`]: small files that a user names, and their faults in one line;
+//!   [`suggest`]: "did you mean"
 //!
-//! Guarantees: nothing here prints, and nothing knows what it is used for.
+//! Guarantees: nothing here prints, and nothing here depends on another crate of the workspace.
 
 pub mod clock;
 pub mod file_locks;

@@ -1,6 +1,7 @@
-//! Opening files in a directory that somebody else may have filled.
+//! Opens files in a directory that another user may have filled.
 //!
-//! Guarantees: no link is followed, nothing but a regular file is opened, opening neither waits nor truncates.
+//! Guarantees: no symbolic link is followed, only a regular file is opened, and opening neither
+//! blocks nor truncates.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,26 +10,18 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Opens the regular file `path` for reading.
-///
-/// # Errors
-/// It is missing, a link or no regular file, or what the kernel answered.
+/// Opens the regular file `path` for reading; a link or a file of another type is an error.
 pub fn open(path: &Path) -> io::Result<File> {
     checked(OpenOptions::new().read(true), path)
 }
 
-/// Opens the regular file `path` for writing and keeps what it holds; makes it if it is missing.
-///
-/// # Errors
-/// It is a link or no regular file, or what the kernel answered.
+/// Opens the regular file `path` for writing and keeps its contents. Creates it if it is missing; a
+/// link or a file of another type is an error.
 pub fn open_or_make(path: &Path) -> io::Result<File> {
     checked(OpenOptions::new().write(true).create(true).truncate(false), path)
 }
 
-/// Makes `path` anew: what has that name, a link too, is removed and not written through.
-///
-/// # Errors
-/// What the kernel answered.
+/// Creates `path` as a new file. An existing entry of that name is removed; a link is not followed.
 pub fn make_anew(path: &Path) -> io::Result<File> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -38,7 +31,7 @@ pub fn make_anew(path: &Path) -> io::Result<File> {
 }
 
 fn checked(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    // A pipe without a writer would be waited for.
+    // Opening a pipe without a writer would block.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let not_plain = || io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
     let file = options.custom_flags(flags.bits().cast_signed()).open(path).map_err(|error| {

@@ -1,4 +1,4 @@
-//! How a pool keeps data on several stores, as people write it: copies or parts, compressed or not.
+//! The redundancy and the compression of a pool, as plans and command lines spell them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,19 +6,18 @@ use std::str::FromStr;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What keeps data when stores are lost.
+/// How data survives the loss of stores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
-    /// Whole copies.
     Replicated {
-        /// How many: 2 or 3.
+        /// 2 or 3.
         copies: u16,
     },
-    /// Parts, and what restores some of them.
+    /// Erasure coding.
     ErasureCoded {
-        /// Parts of data, `k`.
+        /// Number of data chunks, `k`.
         data: u16,
-        /// Parts that restore as many lost ones, `m`.
+        /// Number of coding chunks, `m`: that many chunks can be lost.
         coding: u16,
     },
 }
@@ -26,7 +25,7 @@ pub enum Protection {
 impl FromStr for Protection {
     type Err = String;
 
-    /// `2` or `3` copies, or `k+m`.
+    /// Reads `2` or `3` copies, or `k+m`.
     fn from_str(text: &str) -> Result<Protection, String> {
         let number = |text: &str| text.parse::<u16>().ok();
         let parsed = match text.split_once('+') {
@@ -39,7 +38,10 @@ impl FromStr for Protection {
                 .map(|copies| Protection::Replicated { copies }),
         };
         parsed.ok_or_else(|| {
-            format!("`{text}` is neither a number of copies, 2 or 3, nor k+m, as 2+1, with k from 2 to 12 and m from 1 to 4")
+            format!(
+                "`{text}` is neither a number of copies, 2 or 3, nor k+m, as 2+1, with k from \
+                 2 to 12 and m from 1 to 4"
+            )
         })
     }
 }
@@ -54,7 +56,7 @@ impl fmt::Display for Protection {
 }
 
 impl Protection {
-    /// How many stores it takes.
+    /// Number of stores that the pool needs.
     #[must_use]
     pub fn stores(self) -> u16 {
         match self {
@@ -63,8 +65,9 @@ impl Protection {
         }
     }
 
-    /// How many stores may be down while writing goes on: of copies one at a time, of parts as many as leave `k + 1`, or `k` where
-    /// there is one part more only (Ceph's default `min_size` of erasure-coded pools).
+    /// Number of stores that may be down while the pool accepts writes: one for copies; for erasure
+    /// coding as many as leave `k + 1`, or `k` if `m` is 1 (Ceph's default `min_size` of
+    /// erasure-coded pools).
     #[must_use]
     pub fn stores_down_most(self) -> u16 {
         match self {
@@ -73,7 +76,7 @@ impl Protection {
         }
     }
 
-    /// Bytes on all stores for each byte of data, before anything is compressed.
+    /// Bytes on all stores per byte of data, before compression.
     #[must_use]
     pub fn overhead(self) -> f64 {
         match self {
@@ -82,7 +85,7 @@ impl Protection {
         }
     }
 
-    /// As it is read.
+    /// The form that `from_str` reads.
     fn written(self) -> String {
         match self {
             Protection::Replicated { copies } => copies.to_string(),
@@ -98,7 +101,7 @@ impl Serialize for Protection {
 }
 
 impl<'de> Deserialize<'de> for Protection {
-    /// From a text, or of copies from a number too.
+    /// Reads a text, or a number of copies.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Protection, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
@@ -114,50 +117,43 @@ impl<'de> Deserialize<'de> for Protection {
     }
 }
 
-/// Which data a pool's stores compress (Ceph, "BlueStore Configuration Reference", `compression_mode`).
+/// Data that a pool's stores compress (Ceph, "BlueStore Configuration Reference",
+/// `compression_mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CompressionMode {
-    /// None.
     None,
-    /// Those that a client calls compressible.
+    /// Data that a client marks as compressible.
     Passive,
-    /// All but those that a client calls incompressible.
+    /// All data except what a client marks as incompressible.
     Aggressive,
-    /// All.
     Force,
 }
 
-/// What a pool's stores compress with (same page, `compression_algorithm`).
+/// Compressor of a pool's stores (same page, `compression_algorithm`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CompressionAlgorithm {
-    /// Snappy.
     Snappy,
-    /// Zlib.
     Zlib,
-    /// Zstandard.
     Zstd,
-    /// LZ4.
     Lz4,
 }
 
-/// What of a pool's data is compressed, and with what.
+/// The compression settings of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolCompression {
-    /// Which data.
     pub mode: CompressionMode,
-    /// With what.
     pub algorithm: CompressionAlgorithm,
 }
 
 macro_rules! named {
     ($type:ident, $($word:literal => $value:ident),+) => {
         impl $type {
-            /// Every word for it.
+            /// Every spelling.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
 
-            /// The word for it, in plans, on command lines and in Ceph.
+            /// The spelling in plans, on command lines and in Ceph.
             #[must_use]
             pub fn word(self) -> &'static str {
                 match self { $($type::$value => $word),+ }

@@ -1,10 +1,10 @@
-//! "Did you mean": the known name nearest to what was typed.
+//! Finds the known name nearest to a misspelt one: "did you mean".
 
-/// A longer name is none that was typed; comparing takes time by the product of the lengths.
+/// Longest name that is compared, in bytes: the time is the product of both lengths.
 const TYPED_BYTES_MAX: usize = 200;
 
-/// The nearest of `known` to `typed`, if near enough to be a slip: at most two letters in five wrong, swapped, missing
-/// or too many.
+/// The nearest of `known` to `typed`, if it is close enough for a misspelling: at most two letters
+/// in five are wrong, swapped, missing or extra.
 #[must_use]
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if typed.len() > TYPED_BYTES_MAX {
@@ -27,7 +27,7 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, name)| name)
 }
 
-/// Words that are near by their letters and far by their meaning.
+/// Words with similar letters and opposite meanings.
 const OPPOSITES: [(&str, &str); 9] = [
     ("read", "write"),
     ("min", "max"),
@@ -40,7 +40,8 @@ const OPPOSITES: [(&str, &str); 9] = [
     ("enable", "disable"),
 ];
 
-/// Whether one name has a word of which the other has the opposite, or a `no` or `non` more.
+/// Returns true if one name contains a word and the other its opposite, or if one of them has an
+/// extra `no` or `non`.
 fn are_opposites(typed: &str, name: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         text.to_ascii_lowercase().split(['_', '-', ' ']).map(str::to_owned).collect()
@@ -53,7 +54,7 @@ fn are_opposites(typed: &str, name: &str) -> bool {
     OPPOSITES.iter().any(|(a, b)| swaps(a, b) || swaps(b, a)) || denies("no") || denies("non")
 }
 
-/// ", did you mean `x`?", or nothing where no name is near.
+/// `, did you mean `x`?`, or an empty text if no name is near.
 #[must_use]
 pub fn hint<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(typed, known).map_or_else(String::new, |name| format!(", did you mean `{name}`?"))

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-/// Whether `sign` changes the direction in which what follows is shown (Unicode Standard Annex 9, "Explicit Directional
-/// Formatting Characters", and the marks): with it a text can seem to be another one.
+/// Returns true for a character that changes the direction of the text behind it (Unicode Standard
+/// Annex 9, "Explicit Directional Formatting Characters", and the marks). Such a character can
+/// disguise a text.
 #[must_use]
 pub fn turns(sign: char) -> bool {
     matches!(sign, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A number of things: `1 block`, `2 blocks`, `2 entries`.
+/// A count with its noun: `1 block`, `2 blocks`, `2 entries`.
 #[must_use]
 pub fn counted(number: u64, thing: &str) -> String {
     match (number, thing.strip_suffix('y')) {
@@ -19,7 +20,7 @@ pub fn counted(number: u64, thing: &str) -> String {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Words as a list: `a`, `a and b`, `a, b and c`.
 #[must_use]
 pub fn list(words: &[String]) -> String {
     match words {
@@ -29,14 +30,14 @@ pub fn list(words: &[String]) -> String {
     }
 }
 
-/// `1 thread`, `1, 4 and 16 threads`.
+/// Thread counts as a list: `1 thread`, `1, 4 and 16 threads`.
 #[must_use]
 pub fn threads(counts: &[u32]) -> String {
     let words: Vec<String> = counts.iter().map(ToString::to_string).collect();
     format!("{} thread{}", list(&words), if counts == [1] { "" } else { "s" })
 }
 
-/// A duration for people, rounded down to a second, or to a minute from an hour on.
+/// A duration, rounded down to a second, or to a minute from an hour on.
 pub fn time(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds).unwrap_or_default().as_secs();
     match (whole / 3600, whole / 60 % 60, whole % 60) {
@@ -60,7 +61,7 @@ pub fn size(bytes: f64) -> String {
     format!("{scaled:.1} PiB")
 }
 
-/// With at least three digits that count, and thousands apart.
+/// A number with at least three significant digits, and a space between thousands.
 #[must_use]
 pub fn number(value: f64) -> String {
     match value.abs() {
@@ -71,7 +72,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// Digits with thousands apart, from five of them on.
+/// Digits with a space between thousands, from five digits on.
 #[must_use]
 pub fn grouped(digits: &str) -> String {
     let mut text = String::new();
@@ -84,21 +85,21 @@ pub fn grouped(digits: &str) -> String {
     text
 }
 
-/// A word for a shell.
+/// A word quoted for a shell.
 #[must_use]
 pub fn shell_word(word: &str) -> String {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@,".contains(sign);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.into()
     } else if word.chars().any(char::is_control) {
-        // As bash, ksh and zsh read it: a line that is copied stays one.
+        // `$'…'` is read by bash, ksh and zsh, and keeps a copied line on one line.
         format!("$'{}'", word.chars().map(escaped).collect::<String>())
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
-/// A sign between `$'` and `'`.
+/// A character as it is written between `$'` and `'`.
 fn escaped(sign: char) -> String {
     match sign {
         '\n' => "\\n".into(),
@@ -109,7 +110,8 @@ fn escaped(sign: char) -> String {
     }
 }
 
-/// Errors of libraries and servers may have several lines; a user's line stays one.
+/// A text with its line breaks replaced, for errors of libraries and servers that have several
+/// lines.
 #[must_use]
 pub fn on_one_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! Small text files that a user names: read whole, and only if they are files and small.
+//! Reads small text files that a user names. Only regular files up to a limit are read.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,13 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// Beyond this a file is something else that was named by mistake: 1 MiB.
+/// Largest file that is read, in bytes; a larger one was named by mistake.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// What the file says that should hold `what`. A pipe, a device or a directory is not opened, for some of them never end.
-///
-/// # Errors
-/// One line: it is not there, not a regular file, larger than 1 MiB, or not UTF-8.
+/// Reads the file that should contain `what`. Pipes, devices and directories are not opened:
+/// reading some of them never ends. An error is one line.
 pub fn read(path: &Path, what: &str) -> Result<String> {
     let shown = path.display();
     let cannot = || format!("cannot read {shown}");
@@ -20,7 +18,7 @@ pub fn read(path: &Path, what: &str) -> Result<String> {
     let advice = || format!("{shown} holds no {what}; name a regular file of at most 1 MiB");
     ensure!(metadata.is_file(), advice());
     let mut bytes = Vec::new();
-    // A file may grow while it is read, and some tell no length.
+    // A file can grow while it is read, and some files report a length of 0.
     File::open(path)
         .with_context(cannot)?
         .take(BYTES_MAX + 1)
@@ -68,7 +66,7 @@ mod tests {
         );
     }
 
-    /// A pipe that nobody writes to would be waited for for ever.
+    /// Opening a pipe without a writer would block.
     #[test]
     fn a_pipe_is_not_opened() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
-//! Turns what the TOML reader says into one line with the nearest thing that would be right.
+//! Turns an error of the TOML reader into one line, with the nearest valid name.
 
 use crate::suggest::nearest;
 
-/// `line 3: unknown key `thread`; did you mean `threads`?`
+/// The error with its line, e.g. ``line 3: unknown key `thread`; did you mean `threads`?``
 #[must_use]
 pub fn one_line(error: &toml::de::Error, text: &str) -> String {
     let line =
@@ -11,13 +11,15 @@ pub fn one_line(error: &toml::de::Error, text: &str) -> String {
     format!("{place}{}", reworded(error.message()))
 }
 
-/// The same without the line, of a text that nobody wrote as it is: ``unknown key `thread`; did you mean `threads`?``
+/// The error without its line, for a text that no user wrote: ``unknown key `thread`; did you mean
+/// `threads`?``
 #[must_use]
 pub fn without_line(error: &toml::de::Error) -> String {
     reworded(error.message())
 }
 
-/// serde says ``unknown field `x`, expected one of `a`, `b` `` and the same of variants (serde's `Error` trait).
+/// Rewords serde's ``unknown field `x`, expected one of `a`, `b` `` and the same for variants
+/// (serde's `Error` trait).
 fn reworded(message: &str) -> String {
     let first_line = message.lines().next().unwrap_or_default();
     for (start, what) in [("unknown field ", "unknown key"), ("unknown variant ", "unknown value")]

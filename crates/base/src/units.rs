@@ -5,20 +5,19 @@ use std::fmt;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Disks are addressed in blocks of so many bytes.
+/// Block size of disks in bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-/// A number of bytes, written as a number or with a binary suffix: `4G` is 4 × 2³⁰ (as MySQL and fio read it).
+/// A number of bytes, written as a number or with a binary suffix: `4G` is 4 × 2³⁰, as in MySQL and
+/// fio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
 
 impl Size {
-    /// Reads `"512"`, `"4G"` and `"1.5G"`, with the suffixes K, M, G, T, P and E in either case, each 1024 of the one before
-    /// (MySQL reference manual, "Using Options to Set Program Variables"); a following `B` or `iB` is allowed. A part of
-    /// a M or more is rounded down to whole blocks of 4 KiB.
-    ///
-    /// # Errors
-    /// A sentence saying what a size looks like.
+    /// Reads `"512"`, `"4G"` and `"1.5G"`, with the suffixes K, M, G, T, P and E in either case,
+    /// each 1024 times the one before (MySQL reference manual, "Using Options to Set Program
+    /// Variables"). A following `B` or `iB` is allowed. Fractions of an M or more are rounded down
+    /// to whole blocks of 4 KiB. An error is a sentence with the expected form.
     pub fn parse(text: &str) -> Result<Size, String> {
         let bad = || {
             format!("`{text}` is not a size such as 512M, 1.5G or 4G (of 1024, 1024², 1024³ bytes)")
@@ -48,7 +47,8 @@ impl Size {
     }
 }
 
-/// Bytes of a decimal part of 2^`shift` bytes; nothing if it is none, or no whole number of bytes.
+/// Bytes of a decimal fraction of 2^`shift` bytes; `None` if it is no fraction or no whole number
+/// of bytes.
 fn part_bytes(digits: &str, shift: u32) -> Option<u64> {
     if digits.is_empty() {
         return Some(0);
@@ -86,7 +86,7 @@ impl<'de> Deserialize<'de> for Size {
     }
 }
 
-/// A server variable's value, as it goes on the server's command line.
+/// The value of a server variable, as it is written on the server's command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Value(pub String);

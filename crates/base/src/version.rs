@@ -1,17 +1,17 @@
-//! The version of this program, with the commit that it was built from.
+//! The version of the program, with the commit that it was built from.
 
 use std::sync::OnceLock;
 
-/// Set by the program, so that a commit does not rebuild what it does not change.
+/// Set by the program at its start, so that a new commit rebuilds the program's crate only.
 static BUILT: OnceLock<&'static str> = OnceLock::new();
 
-/// Sets what [`version`] returns from now on; of several calls the first counts.
+/// Sets the text that [`version`] returns. The first call wins.
 pub fn set(built: &'static str) {
     let _ = BUILT.set(built);
 }
 
-/// E.g. `0.1.0 (1a2b3c4d)`, with `, changed` where the sources differed from that commit; without a commit where the program was
-/// built outside git, and in tests of single crates.
+/// The version, e.g. `0.1.0 (1a2b3c4d)`, with `, changed` if the sources differed from that commit.
+/// The commit is missing if the program was built outside git, and in tests of single crates.
 #[must_use]
 pub fn version() -> &'static str {
     BUILT.get().copied().unwrap_or(env!("CARGO_PKG_VERSION"))

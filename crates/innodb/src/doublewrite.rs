@@ -1,8 +1,10 @@
-//! The copies of pages in a server's doublewrite buffers, in the order in which the server loads them.
+//! Reads the copies of pages in a server's doublewrite buffers, in the order in which the server
+//! loads them.
 //!
-//! MySQL and Percona Server since 8.0.20 keep copies in files `#ib_PAGESIZE_NUMBER.dblwr`: page after page, without a header of any
-//! kind; slots that were never used are zeroes (MySQL source, `buf0dblwr.cc`, `dblwr::recv::load`). Older ones and MariaDB keep them in
-//! the system tablespace, in two blocks of 64 pages, whose places page 5 has.
+//! MySQL and Percona Server since 8.0.20 keep copies in files `#ib_PAGESIZE_NUMBER.dblwr`: page
+//! after page, without any header; unused slots are zeroes (MySQL source, `buf0dblwr.cc`,
+//! `dblwr::recv::load`). Older versions and MariaDB keep them in the system tablespace, in two
+//! blocks of 64 pages, whose positions are on page 5.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,35 +14,29 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::page::{Format, Seen, State, word};
+use crate::page::{ChecksumFormat, PageFields, PageState, word};
 use crate::tablespaces::{Tablespaces, open};
 
 /// A copy of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Copy {
-    /// The file that has it.
+pub struct PageCopy {
     pub file: PathBuf,
-    /// Where in the file, in bytes.
+    /// Byte offset in the file.
     pub offset: u64,
-    /// The fields of the page.
     #[serde(flatten)]
-    pub seen: Seen,
+    pub fields: PageFields,
 }
 
-/// A place for a copy.
+/// A slot for one copy in a doublewrite buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
-    /// The file that has it.
     pub file: PathBuf,
-    /// Where in the file, in bytes.
+    /// Byte offset in the file.
     pub offset: u64,
 }
 
-/// All places for copies below a data directory, or in `elsewhere` (`innodb_doublewrite_dir`), in the order in which a server loads
-/// them: file by file, in each from its beginning.
-///
-/// # Errors
-/// A file that cannot be read.
+/// All slots below a data directory, or in `elsewhere` (`innodb_doublewrite_dir`), in the order in
+/// which a server loads them: by file, then by offset.
 pub fn slots(spaces: &Tablespaces, elsewhere: Option<&Path>) -> Result<Vec<Slot>> {
     let page_bytes = spaces.page_bytes;
     let mut slots = Vec::new();
@@ -57,11 +53,8 @@ pub fn slots(spaces: &Tablespaces, elsewhere: Option<&Path>) -> Result<Vec<Slot>
     Ok(slots)
 }
 
-/// The copies in these places, in their order; places that have none are left out.
-///
-/// # Errors
-/// A file that cannot be read.
-pub fn copies(spaces: &Tablespaces, slots: &[Slot]) -> Result<Vec<Copy>> {
+/// The copies in these slots, in their order, without the empty slots.
+pub fn copies(spaces: &Tablespaces, slots: &[Slot]) -> Result<Vec<PageCopy>> {
     let formats = spaces.formats();
     let mut copies = Vec::new();
     for of_file in slots.chunk_by(|a, b| a.file == b.file) {
@@ -74,10 +67,11 @@ pub fn copies(spaces: &Tablespaces, slots: &[Slot]) -> Result<Vec<Copy>> {
     Ok(copies)
 }
 
-/// Whether a place in the system tablespace has an ordinary page of it, because no copy was ever written there.
-fn is_itself(copy: &Copy, spaces: &Tablespaces) -> bool {
+/// Returns true if a slot in the system tablespace holds an ordinary page of that tablespace,
+/// because no copy was written there yet.
+fn is_itself(copy: &PageCopy, spaces: &Tablespaces) -> bool {
     spaces
-        .place(copy.seen.name)
+        .place(copy.fields.name)
         .is_some_and(|(file, at)| file.path == copy.file && at == copy.offset)
 }
 
@@ -85,18 +79,18 @@ fn copy(
     file: &File,
     slot: &Slot,
     page_bytes: u64,
-    formats: &BTreeMap<u32, Format>,
-) -> Result<Option<Copy>> {
+    formats: &BTreeMap<u32, ChecksumFormat>,
+) -> Result<Option<PageCopy>> {
     let mut page = vec![0; page_bytes as usize];
     file.read_exact_at(&mut page, slot.offset)
         .with_context(|| format!("cannot read {}", slot.file.display()))?;
-    let format = formats.get(&word(&page, 34)).copied().unwrap_or(Format::Crc32);
-    let seen = Seen::of(&page, format);
-    let is_copy = seen.state != State::Empty;
-    Ok(is_copy.then(|| Copy { file: slot.file.clone(), offset: slot.offset, seen }))
+    let format = formats.get(&word(&page, 34)).copied().unwrap_or(ChecksumFormat::Crc32);
+    let fields = PageFields::of(&page, format);
+    let is_copy = fields.state != PageState::Empty;
+    Ok(is_copy.then(|| PageCopy { file: slot.file.clone(), offset: slot.offset, fields }))
 }
 
-/// The doublewrite files for that page size, by their numbers.
+/// The doublewrite files for a page size, ordered by number.
 fn files(directory: &Path, page_bytes: u64) -> Result<Vec<PathBuf>> {
     let prefix = format!("#ib_{page_bytes}_");
     let number = |path: &Path| -> Option<u32> {
@@ -113,15 +107,12 @@ fn files(directory: &Path, page_bytes: u64) -> Result<Vec<PathBuf>> {
     Ok(files.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Pages of each of the two parts of a doublewrite buffer in the system tablespace.
+/// Pages in each of the two blocks of a doublewrite buffer in the system tablespace.
 pub const BLOCK_PAGES: u64 = 64;
 
-/// The first pages of the two parts, if there are any: page 5 of the system tablespace says so, 200 bytes before its end, behind the
-/// header of a segment (`trx0sys.h` of MariaDB and of MySQL before 8.0.20: `TRX_SYS_DOUBLEWRITE`, `_MAGIC` 10, `_BLOCK1` 14,
-/// `_BLOCK2` 18).
-///
-/// # Errors
-/// The file cannot be read.
+/// The first pages of the two blocks, if the system tablespace has a doublewrite buffer. Page 5
+/// holds them 200 bytes before its end, after a segment header (`trx0sys.h` of MariaDB and of MySQL
+/// before 8.0.20: `TRX_SYS_DOUBLEWRITE`, `_MAGIC` 10, `_BLOCK1` 14, `_BLOCK2` 18).
 pub fn blocks(system: &File, page_bytes: u64) -> Result<Option<[u64; 2]>> {
     const MAGIC: u32 = 536_853_855;
     let mut header = [0; 12];

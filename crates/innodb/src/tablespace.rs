@@ -1,61 +1,65 @@
-//! What an InnoDB file says about itself: page size, compression, encryption.
+//! Reads the header of an InnoDB file: page size, compression, encryption.
 //!
-//! Page 0 is never compressed or encrypted, and every page has its type in a header of 38 bytes. Constants after
-//! MySQL's `fil0types.h`, `fil0fil.h` and `fsp0types.h`, and MariaDB's files of the same names.
+//! Page 0 is never compressed or encrypted, and every page has its type in a header of 38 bytes.
+//! Constants are those of MySQL's `fil0types.h`, `fil0fil.h` and `fsp0types.h`, and of MariaDB's
+//! files of the same names.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::page::{BODY, FLUSH_LSN, Flags, Format, KIND, NUMBER, SPACE, half_word, kind, word};
+use crate::page::{
+    BODY, ChecksumFormat, FLUSH_LSN, Flags, KIND, NUMBER, SPACE, half_word, kind, word,
+};
 
-/// Bytes of page 0 that [`Tablespace::read`] looks at.
+/// Bytes of page 0 that [`Tablespace::read`] needs.
 pub const HEADER_BYTES: usize = 128;
 
 /// Length of a page's header in bytes (`FIL_PAGE_DATA`).
 pub const PAGE_HEADER_BYTES: usize = BODY;
 
-/// The page that holds the root of a table's clustered index, in a file of its own (`FSP_FIRST_INODE_PAGE_NO` + 1): pages
-/// 0 to 2 hold the space's own records. In MySQL it is the dictionary's, which the flags of page 0 tell of anyway.
+/// The root page of the clustered index in a table's own file (`FSP_FIRST_INODE_PAGE_NO` + 1).
+/// Pages 0 to 2 hold the tablespace's own records. In MySQL page 3 belongs to the dictionary, but
+/// there the flags on page 0 suffice.
 const FIRST_INDEX_PAGE: u64 = 3;
 
-/// What page 0 says.
+/// The header on page 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tablespace {
-    /// Bytes from one page to the next in the file.
+    /// Page size in the file, in bytes.
     pub page_bytes: usize,
-    /// Whether the pages are those of `ROW_FORMAT=COMPRESSED`.
+    /// True for `ROW_FORMAT=COMPRESSED`.
     pub row_compressed: bool,
-    /// Whether the flags say that pages are encrypted; MariaDB says so on each page only.
+    /// True if the flags mark the pages as encrypted; MariaDB marks each page instead.
     pub encrypted: bool,
-    /// Whether one table has it for itself, so that page compression could be switched on.
+    /// True if the file belongs to one table, so that page compression can be enabled for it.
     pub single_table: bool,
-    /// How its pages carry their checksum, which decides what else their headers say.
-    format: Format,
+    /// Decides the meaning of other header fields.
+    format: ChecksumFormat,
 }
 
-/// What the header of a page says about its body.
+/// The contents of a page by its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageKind {
-    /// Rows, or anything else that InnoDB wrote as it is.
+    /// Rows, or other contents as InnoDB has them in memory.
     Plain,
-    /// Page compression has shrunk it.
+    /// Shrunk by page compression.
     Compressed,
-    /// Encrypted, compressed before or not.
+    /// Encrypted, possibly also compressed.
     Encrypted,
-    /// Page compression leaves it alone.
+    /// A page of a spatial index, which page compression skips.
     Spatial,
 }
 
 impl Tablespace {
-    /// From the first bytes of a file; `None` when it is no tablespace of InnoDB.
+    /// Reads the first bytes of a file; `None` if the file is no InnoDB tablespace.
     #[must_use]
     pub fn read(start: &[u8]) -> Option<Tablespace> {
         let header = start.get(..HEADER_BYTES)?;
         let is_first_page =
             word(header, NUMBER) == 0 && half_word(header, KIND) == kind::FSP_HEADER;
-        // The number of the space stands in the page's header and in the space's own.
+        // The page's header and the tablespace's header both hold the tablespace's number.
         let numbers_agree = word(header, SPACE) == word(header, BODY);
         if !is_first_page || !numbers_agree {
             return None;
@@ -63,19 +67,17 @@ impl Tablespace {
         let space = word(header, BODY);
         let flags = Flags::of(header);
         let mut tablespace = match flags.format() {
-            Format::FullCrc32 => full_crc32(flags),
-            Format::Crc32 => classic(flags),
+            ChecksumFormat::FullCrc32 => full_crc32(flags),
+            ChecksumFormat::Crc32 => classic(flags),
         }?;
-        // Space 0 is the system's; the highest are MySQL's undo, temporary and dictionary spaces.
+        // Tablespace 0 is the system tablespace; MySQL's undo, temporary and dictionary tablespaces
+        // have the highest numbers.
         tablespace.single_table &= space > 0 && space < 0xffff_0000;
         Some(tablespace)
     }
 
-    /// Whether the table in the file `path` is encrypted, by the flags of page 0 or, where MariaDB encrypted it, by the header
-    /// of the page behind which its rows begin; nothing for a file that is no tablespace.
-    ///
-    /// # Errors
-    /// The file cannot be read.
+    /// Returns whether the table in the file `path` is encrypted, by the flags on page 0 or, for
+    /// MariaDB, by the header of the first page with rows. `None` if the file is no tablespace.
     pub fn is_encrypted(path: &Path) -> io::Result<Option<bool>> {
         let file = File::open(path)?;
         let mut start = [0; HEADER_BYTES];
@@ -94,11 +96,11 @@ impl Tablespace {
         }
     }
 
-    /// What the header of one of its pages says; `page` is at least that header.
+    /// The contents of a page. `page` starts with the page's header.
     #[must_use]
     pub fn kind(&self, page: &[u8]) -> PageKind {
         let page_kind = half_word(page, KIND);
-        if self.format == Format::FullCrc32 {
+        if self.format == ChecksumFormat::FullCrc32 {
             return match (word(page, 0) != 0, page_kind & 0x8000 != 0) {
                 (true, _) => PageKind::Encrypted,
                 (false, true) => PageKind::Compressed,
@@ -111,7 +113,7 @@ impl Tablespace {
             | kind::COMPRESSED_AND_ENCRYPTED
             | kind::ENCRYPTED_RTREE
             | kind::MARIADB_COMPRESSED_AND_ENCRYPTED => PageKind::Encrypted,
-            // MariaDB's encrypted pages keep their type and have the version of their key here.
+            // MariaDB's encrypted pages keep their type and store the version of their key here.
             kind::INDEX if word(page, FLUSH_LSN) != 0 => PageKind::Encrypted,
             kind::RTREE => PageKind::Spatial,
             _ => PageKind::Plain,
@@ -119,8 +121,9 @@ impl Tablespace {
     }
 }
 
-/// Flags of MySQL and of MariaDB before `full_crc32`: row compression in bits 1 to 4, page size in bits 6 to 9, bit 11
-/// for a space of several tables and bit 13 for encryption. Sizes are 512 shifted; 0 is 16 KiB.
+/// Flags of MySQL, and of MariaDB before `full_crc32`: row compression in bits 1 to 4, page size in
+/// bits 6 to 9, bit 11 for a tablespace of several tables, bit 13 for encryption. A size is 512
+/// shifted left; 0 stands for 16 KiB.
 fn classic(flags: Flags) -> Option<Tablespace> {
     let (row_compressed, flags) = (flags.is_row_compressed(), flags.bits());
     let zip = flags >> 1 & 0xf;
@@ -132,11 +135,12 @@ fn classic(flags: Flags) -> Option<Tablespace> {
         row_compressed,
         encrypted: flags & 1 << 13 != 0,
         single_table: flags & 1 << 11 == 0,
-        format: Format::Crc32,
+        format: ChecksumFormat::Crc32,
     })
 }
 
-/// Flags of MariaDB's `full_crc32`: page size in bits 0 to 3, bit 4 always set, compression in bits 5 to 7.
+/// Flags of MariaDB's `full_crc32`: page size in bits 0 to 3, bit 4 always set, compression in bits
+/// 5 to 7.
 fn full_crc32(flags: Flags) -> Option<Tablespace> {
     let flags = flags.bits();
     if flags >> 8 != 0 {
@@ -147,11 +151,11 @@ fn full_crc32(flags: Flags) -> Option<Tablespace> {
         row_compressed: false,
         encrypted: false,
         single_table: true,
-        format: Format::FullCrc32,
+        format: ChecksumFormat::FullCrc32,
     })
 }
 
-/// 4 to 64 KiB.
+/// Page size for a shift, from 4 to 64 KiB.
 fn page_size(shift: u32) -> Option<usize> {
     (3..=7).contains(&shift).then(|| 512 << shift)
 }
@@ -186,7 +190,8 @@ mod tests {
         assert!(!Tablespace::read(&first_page(0xffff_ffef, 0x4000)).unwrap().single_table);
     }
 
-    /// Pages made by hand from the documented format; the tests of the whole tool have real ones.
+    /// The pages are made from the documented format; the tests of the whole tool read files of
+    /// real servers.
     #[test]
     fn a_file_says_whether_it_is_encrypted_without_its_rows_being_read() {
         let directory = tempfile::tempdir().unwrap();

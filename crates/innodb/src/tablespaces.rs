@@ -1,4 +1,5 @@
-//! The tablespaces of a data directory: which files hold the pages of which tablespace, and of which size and format pages are.
+//! Finds the tablespaces of a data directory: which files hold the pages of which tablespace, with
+//! their size and checksum format.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,44 +8,35 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::page::{Flags, Format, PageName, word};
+use crate::page::{ChecksumFormat, Flags, PageName, word};
 
-/// The least and the largest page (MySQL reference manual, `innodb_page_size`).
+/// Valid page sizes in bytes (MySQL reference manual, `innodb_page_size`).
 const PAGE_SIZES: [u64; 5] = [4096, 8192, 16384, 32768, 65536];
 
-/// A file of pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageFile {
-    /// Its path.
     pub path: PathBuf,
-    /// Number of the tablespace.
     pub space: u32,
-    /// Number of its first page: 0, but for the second file of the system tablespace.
+    /// Number of its first page: 0, except for the second file of the system tablespace.
     pub first_page: u64,
-    /// Pages.
+    /// Number of pages.
     pub pages: u64,
-    /// How they carry their checksum.
-    pub format: Format,
+    pub format: ChecksumFormat,
 }
 
-/// The tablespaces of a data directory.
 #[derive(Debug, Clone)]
 pub struct Tablespaces {
-    /// The directory.
     pub directory: PathBuf,
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_bytes: u64,
-    /// The files, by their paths.
+    /// Ordered by path.
     pub files: Vec<PageFile>,
-    /// Files whose pages cannot be read here: `ROW_FORMAT=COMPRESSED`.
+    /// Files with `ROW_FORMAT=COMPRESSED`, whose pages are not read.
     pub unread: Vec<PathBuf>,
 }
 
 impl Tablespaces {
     /// Finds the tablespaces below a data directory.
-    ///
-    /// # Errors
-    /// The directory is no data directory, or cannot be read.
     pub fn find(directory: &Path) -> Result<Tablespaces> {
         let system = directory.join("ibdata1");
         if !system.is_file() {
@@ -87,13 +79,15 @@ impl Tablespaces {
             self.unread.push(path);
             return Ok(());
         }
-        // `FIL_PAGE_SPACE_ID` lies in the first 512 bytes, where every write of this page has the same number.
+        // `FIL_PAGE_SPACE_ID` lies in the first 512 bytes, and every write of page 0 stores the
+        // same number there.
         let space = word(&first, 34);
         self.files.push(PageFile { path, space, first_page: 0, pages, format: flags.format() });
         Ok(())
     }
 
-    /// The file that holds a page, and where in it; `None` if the tablespace is unknown or shorter.
+    /// The file of a page and the byte offset in it; `None` if the tablespace is unknown or
+    /// shorter.
     #[must_use]
     pub fn place(&self, name: PageName) -> Option<(&PageFile, u64)> {
         let number = u64::from(name.page);
@@ -105,9 +99,9 @@ impl Tablespaces {
         Some((file, (number - file.first_page) * self.page_bytes))
     }
 
-    /// The tables of number and format, for those who read copies.
+    /// Checksum formats by tablespace number, for readers of copies.
     #[must_use]
-    pub fn formats(&self) -> BTreeMap<u32, Format> {
+    pub fn formats(&self) -> BTreeMap<u32, ChecksumFormat> {
         self.files.iter().map(|file| (file.space, file.format)).collect()
     }
 }
@@ -116,12 +110,13 @@ pub(crate) fn open(path: &Path) -> Result<File> {
     File::open(path).with_context(|| format!("cannot open {}", path.display()))
 }
 
-/// The page size of the system tablespace: that at which the second page calls itself page 1, of tablespace 0.
+/// The page size of the system tablespace: the size at which the second page has number 1 and
+/// tablespace 0.
 fn page_bytes(system: &Path) -> Result<u64> {
     let file = open(system)?;
     let is_second = |size: &u64| {
         let mut head = [0; 38];
-        // A page that was never written is no page 1; the third is a page too, so zeroes are not enough.
+        // A page of zeroes would pass for tablespace 0, so the number must be 1.
         let read = file.read_exact_at(&mut head, *size).is_ok();
         read && word(&head, 4) == 1 && word(&head, 34) == 0 && word(&head, 20) != 0
     };
@@ -129,11 +124,9 @@ fn page_bytes(system: &Path) -> Result<u64> {
     found.with_context(|| format!("cannot tell the page size of {}", system.display()))
 }
 
-/// The files of pages below a data directory, by their names (MySQL reference manual, "InnoDB On-Disk Structures"): system, undo and
-/// table spaces, those for temporary tables left out, which are made anew at each start.
-///
-/// # Errors
-/// A directory that cannot be read.
+/// The files of pages below a data directory, by their names (MySQL reference manual, "InnoDB
+/// On-Disk Structures"): system, undo and table spaces. Temporary tablespaces are left out: a
+/// server recreates them at each start.
 pub fn files(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut left = vec![directory.to_owned()];

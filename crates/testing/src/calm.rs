@@ -1,20 +1,22 @@
-//! Tests that measure need a calm machine: a hypervisor that takes CPU time meanwhile decides what they see.
+//! Repeats tests that measure time if the hypervisor took CPU time meanwhile.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::skip::{note, own_name};
 
-/// Attempts of a test whose failures all came while the machine was disturbed.
+/// Number of attempts, if every failure came on a disturbed machine.
 const ATTEMPTS_MOST: u32 = 3;
 
-/// Share of CPU time that the hypervisor may take while a test measures, in percent. The models' and
-/// load's bounds in the tests leave about 10 % each way.
+/// Share of CPU time that the hypervisor may take during a test, in percent. The tests' bounds for
+/// models and load leave about 10 % on either side.
 const STEAL_PERCENT_MOST: f64 = 3.0;
 
-/// Runs a test that measures. If it fails while the hypervisor took CPU time from the machine, says so
-/// and runs it again, at most twice; a failure on a calm machine, and the last one, stand.
+/// Runs a test that measures. A failure while the hypervisor took CPU time from the machine is
+/// reported and the test is repeated, at most twice. A failure on a calm machine, and the last one,
+/// count.
 ///
 /// # Panics
+///
 /// As `test` does.
 pub fn calm<T>(test: impl FnMut() -> T) -> T {
     let mut before = CpuTimes::now();
@@ -27,8 +29,8 @@ pub fn calm<T>(test: impl FnMut() -> T) -> T {
     calm_by(test, stolen_percent, note)
 }
 
-/// As [`calm`]; `stolen_percent` returns the share that the hypervisor took since it was last called, and
-/// `report` gets a line about each attempt that is repeated.
+/// Like [`calm`]. `stolen_percent` returns the share that the hypervisor took since the last call;
+/// `report` receives a line for each attempt that is repeated.
 fn calm_by<T>(
     mut test: impl FnMut() -> T,
     mut stolen_percent: impl FnMut() -> f64,
@@ -46,13 +48,14 @@ fn calm_by<T>(
         }
         attempt += 1;
         report(&format!(
-            "DISTURBED: the hypervisor took {stolen:.0} % of the CPU time during {}; attempt {attempt} follows",
+            "DISTURBED: the hypervisor took {stolen:.0} % of the CPU time during {}; attempt \
+             {attempt} follows",
             own_name()
         ));
     }
 }
 
-/// CPU time of the machine since it started, in ticks.
+/// CPU time of the machine since its start, in ticks.
 struct CpuTimes {
     all: u64,
     stolen: u64,
@@ -63,7 +66,8 @@ impl CpuTimes {
         CpuTimes::of(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
-    /// By the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
+    /// Reads the first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal
+    /// (proc(5)).
     fn of(stat: &str) -> CpuTimes {
         let line = stat.lines().next().unwrap_or_default();
         let ticks: Vec<u64> =
@@ -91,7 +95,8 @@ mod tests {
         assert!((after.stolen_percent_since(&before) - 20.0).abs() < 1e-9);
     }
 
-    /// Attempts of a test that always fails, where the hypervisor takes that share of the CPU time.
+    /// Number of attempts of a test that always fails, if the hypervisor takes that share of the
+    /// CPU time.
     fn attempts(stolen_percent: f64) -> u32 {
         let mut attempts = 0;
         let test = || {

@@ -1,5 +1,5 @@
-//! Helpers that the tests of every crate share: how much of a test runs, skipping aloud, the machine's
-//! calm, free ports, an InnoDB file's first page. Only tests depend on this crate.
+//! Helpers for the tests of every crate: how much of a test runs, skipping with a report, calm
+//! machines, free ports, the first page of an InnoDB file. Only tests depend on this crate.
 
 #![allow(clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,11 +1,11 @@
-//! Mutations of bytes and texts by a seed: the same everywhere, for ever.
+//! Mutates bytes and texts by a seed. The results are the same on every machine and in every
+//! version.
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// Of this seed.
     #[must_use]
     pub fn new(seed: u64) -> Random {
         Random(seed)
@@ -19,18 +19,18 @@ impl Random {
         word ^ (word >> 31)
     }
 
-    /// Evenly from 0 to `end` - 1; 0 for an empty range.
+    /// A number from 0 to `end` - 1, uniformly; 0 for an empty range.
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.word()) * end as u128) >> 64) as usize
     }
 
-    /// One of all.
     pub fn pick<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> &'a T {
         all[self.below(all.len())]
     }
 }
 
-/// What stands in files that went bad: numbers at the ends of their types, none at all, and text that is more than text.
+/// Replacements typical of damaged files: numbers at the ends of their types, empty values, and
+/// text with markup.
 pub const ODD: [&str; 30] = [
     "0",
     "-1",
@@ -64,7 +64,7 @@ pub const ODD: [&str; 30] = [
     "=1+1",
 ];
 
-/// Some bytes flipped, cut out, repeated or put in.
+/// A copy with some bytes flipped, removed, repeated or inserted.
 #[must_use]
 pub fn bytes(of: &[u8], random: &mut Random) -> Vec<u8> {
     let mut all = of.to_vec();
@@ -89,7 +89,8 @@ pub fn bytes(of: &[u8], random: &mut Random) -> Vec<u8> {
     all
 }
 
-/// A text with some of its words and numbers replaced by odd ones, or its lines moved; now and then as bytes.
+/// A copy with some words and numbers replaced by odd ones, or with lines moved; sometimes mutated
+/// as bytes.
 #[must_use]
 pub fn text(of: &str, random: &mut Random) -> String {
     if random.below(4) == 0 {
@@ -110,7 +111,7 @@ pub fn text(of: &str, random: &mut Random) -> String {
     all
 }
 
-/// Where its words and numbers are.
+/// The ranges of words and numbers.
 fn words(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut from = None;

@@ -1,8 +1,7 @@
-//! Recorded answers of the programs that judge this one.
+//! Recorded answers of the programs that tests compare with.
 //!
-//! Where a test compares with another program, it compares with that program's recorded answers,
-//! which are data in `crates/*/judge/`. With `--full` the program itself runs too and is compared
-//! with both. `crates/*/judge/record` records the answers again.
+//! The answers are data in `crates/*/judge/`. With `--full` the program itself runs too and is
+//! compared with both. `crates/*/judge/record` records the answers again.
 
 use std::path::Path;
 
@@ -12,10 +11,11 @@ pub fn is_recording() -> bool {
     std::env::var_os("ASSAY_RECORD").is_some_and(|value| value == "1")
 }
 
-/// Writes a JSON object of named answers, each serialised already, with one line for each answer: a
-/// new recording then differs in the lines of the cases that changed.
+/// Writes a JSON object of named answers, each already serialised, one line per answer: a new
+/// recording then differs only in the lines of the cases that changed.
 ///
 /// # Panics
+///
 /// If the file cannot be written.
 pub fn record(file: &Path, answers: &[(String, String)]) {
     let lines: Vec<String> =

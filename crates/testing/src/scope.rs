@@ -1,13 +1,13 @@
 //! How much of a test runs.
 //!
-//! `ASSAY_TESTS` says it, and the launcher sets it: `check` for the inner loop (no server, no browser,
-//! nothing that needs root), `full` for everything, absent for everything once. A test that does not run
-//! at all in `./assay test` is marked `#[ignore = "…"]`; `--full` includes those.
+//! `ASSAY_TESTS` sets it, and the launcher sets that variable: `check` for the inner loop (no
+//! server, no browser, nothing that needs root), `full` for everything, absent for everything once.
+//! A test that does not run at all in `./assay test` is marked `#[ignore = "…"]`; `--full` includes
+//! those.
 
-/// How much of the tests runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// `./assay check`: what needs neither a server nor a browser nor root.
+    /// `./assay check`: tests that need neither a server nor a browser nor root.
     Check,
     /// `./assay test`, and plain `cargo test`: each guarantee once.
     Once,
@@ -15,9 +15,10 @@ pub enum Scope {
     Full,
 }
 
-/// The scope of this process, by `ASSAY_TESTS`.
+/// The scope of this process, from `ASSAY_TESTS`.
 ///
 /// # Panics
+///
 /// If the variable holds any other word.
 pub fn scope() -> Scope {
     match std::env::var("ASSAY_TESTS").as_deref() {
@@ -28,12 +29,12 @@ pub fn scope() -> Scope {
     }
 }
 
-/// Whether everything is to be shown, a thousand times where it can be.
+/// Returns true for `./assay test --full`.
 pub fn is_full() -> bool {
     scope() == Scope::Full
 }
 
-/// How many seeds, cases or rounds a test runs: `full` of them in the full scope, else `once`.
+/// Number of seeds, cases or rounds of a test: `full` in the full scope, else `once`.
 pub fn count<N>(once: N, full: N) -> N {
     if is_full() { full } else { once }
 }

@@ -1,16 +1,17 @@
-//! Skipping aloud: no test is left out without a line that says so.
+//! Skips a test with a line that reports it.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 
 use crate::scope::{Scope, scope};
 
-/// Reports that the calling test is skipped because it needs `what`. In the scope of `./assay check`,
-/// which leaves such tests to `./assay test`, nothing is reported.
+/// Reports that the calling test is skipped because it needs `what`. In the scope of `./assay
+/// check`, which leaves such tests to `./assay test`, nothing is reported.
 ///
-/// The test is named by its thread, which the test harness names after it.
+/// The test's name is that of its thread, which the test harness sets.
 ///
 /// # Panics
+///
 /// With `ASSAY_REQUIRE_ALL=1`: then a missing need is a failure.
 pub fn skip(what: &str) {
     if scope() == Scope::Check {
@@ -28,8 +29,9 @@ pub fn own_name() -> String {
     path.rsplit("::").next().unwrap_or(path).to_owned()
 }
 
-/// Prints a line about a test, past the harness, which keeps the output of tests that pass to itself;
-/// and adds it to the file that `ASSAY_TEST_NOTES` names, where the launcher collects such lines.
+/// Prints a line about a test to the process's standard error directly, since the harness captures
+/// the output of tests that pass. Also appends it to the file in `ASSAY_TEST_NOTES`, where the
+/// launcher collects such lines.
 pub fn note(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
     if let Some(path) = std::env::var_os("ASSAY_TEST_NOTES")

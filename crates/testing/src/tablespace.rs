@@ -1,7 +1,8 @@
-//! The start of an InnoDB file, made by hand from the documented format, for whoever reads such files.
+//! The start of an InnoDB file, made from the documented format, for tests of code that reads such
+//! files.
 
-/// Page 0 of a tablespace with this number and these flags, as far as its header goes: type 8 at byte 24, the number at 34
-/// and 38, the flags at 54 (MySQL's `fil0types.h` and `fsp0types.h`).
+/// The header of page 0 of a tablespace with this number and these flags: type 8 at byte 24, the
+/// number at 34 and 38, the flags at 54 (MySQL's `fil0types.h` and `fsp0types.h`).
 #[must_use]
 pub fn first_page(space: u32, flags: u32) -> Vec<u8> {
     const FSP_HEADER: u16 = 8;

@@ -1,11 +1,11 @@
-//! docs/guarantees.md names tests that exist, and those of `./assay test` are not left to `--full`.
+//! Checks that `docs/guarantees.md` names existing tests, and that those of `./assay test` also run
+//! there and not with `--full` alone.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_architecture::workspace;
 
-/// All Rust sources below a directory.
 fn sources(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     entries
@@ -14,7 +14,7 @@ fn sources(directory: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The tests of a source by name, and whether each is ignored.
+/// The tests of a source by name; true if the test is ignored.
 fn tests_of(text: &str) -> BTreeMap<String, bool> {
     let mut tests = BTreeMap::new();
     let (mut is_test, mut is_ignored) = (false, false);
@@ -32,7 +32,7 @@ fn tests_of(text: &str) -> BTreeMap<String, bool> {
     tests
 }
 
-/// The tests that a table of guarantees names: column, crate, function.
+/// The tests named in a table of guarantees: column, crate, function.
 fn named(table: &str) -> Vec<(usize, &str, &str)> {
     let rows = table.lines().filter(|line| line.starts_with("| "));
     let cells = rows.flat_map(|row| row.split(" | ").enumerate().skip(1));
@@ -42,8 +42,8 @@ fn named(table: &str) -> Vec<(usize, &str, &str)> {
     words.filter_map(|(column, word)| word.split_once("::").map(|(a, b)| (column, a, b))).collect()
 }
 
-/// Names that are wrong in a table of guarantees: unknown, or ignored in the column of
-/// `./assay test`.
+/// Wrong names in a table of guarantees: unknown, or ignored although in the column of `./assay
+/// test`.
 fn wrong(table: &str, tests_of_crate: impl Fn(&str) -> BTreeMap<String, bool>) -> Vec<String> {
     let problem = |(column, owner, name): (usize, &str, &str)| match tests_of_crate(owner).get(name)
     {

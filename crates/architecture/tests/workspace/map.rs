@@ -1,16 +1,16 @@
-//! The map in ARCHITECTURE.md is the one that Cargo keeps.
+//! Checks that the map in `ARCHITECTURE.md` matches the dependencies that Cargo enforces.
 
 use std::collections::BTreeSet;
 
 use assay_architecture::workspace;
 
-/// Where the drawing begins.
+/// The line before the drawing.
 const TITLE: &str = "Who uses whom, from below";
 
-/// Crates that only tests use, which the map leaves out.
+/// Crates for tests only, which the map leaves out.
 const FOR_TESTS: [&str; 3] = ["testing", "architecture", "drive-scheduled"];
 
-/// Of `a, b → c → d` the pairs `c` uses `a`, `c` uses `b`, `d` uses `c`.
+/// Pairs (user, used) of a drawing: `a, b → c → d` yields `c` uses `a`, `c` uses `b`, `d` uses `c`.
 fn drawn(text: &str) -> BTreeSet<(&str, &str)> {
     let (_, behind) = text.split_once(TITLE).unwrap();
     let drawing = behind.split("```").nth(1).unwrap();

@@ -10,7 +10,7 @@ use assay_audit::stack::{Backing, Served, ServedKind, Stack};
 use assay_audit::trace::Traced;
 use assay_audit::{Audit, Change, Class, Keeper, Reason, Remedy, Seen};
 use assay_base::text::{counted, number, shell_word, size};
-use assay_innodb::recovery::{Make, make_of};
+use assay_innodb::recovery::{Vendor, vendor_of};
 use assay_report::words::recovery::sentences;
 
 /// The width of the first column.
@@ -77,10 +77,10 @@ fn recovery(audit: &Audit) -> Vec<String> {
 fn server_name(server: &Server) -> String {
     let of = |name: &str| server.settings.get(name).map(String::as_str).unwrap_or_default();
     let (version, comment) = (of("version"), of("version_comment"));
-    let make = match make_of(version, comment) {
-        Make::Mysql => "MySQL",
-        Make::Percona => "Percona Server",
-        Make::Mariadb => "MariaDB",
+    let make = match vendor_of(version, comment) {
+        Vendor::Mysql => "MySQL",
+        Vendor::Percona => "Percona Server",
+        Vendor::Mariadb => "MariaDB",
     };
     format!("{make} {version}")
 }

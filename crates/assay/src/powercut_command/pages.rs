@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 use assay_base::file_locks;
 use assay_base::text::counted;
-use assay_innodb::{Look, look};
+use assay_innodb::{PageScan, scan};
 use assay_lab::power_cut::pages_left;
 use assay_lab::rig::server::{self, Flavour, Settings, Wanted as WantedServer};
 use assay_lab::torn::{self, End, Trial, TrialPlace};
@@ -64,7 +64,7 @@ pub fn run(args: &PagesArgs) -> Result<ExitCode> {
     })?;
     check_unused(&directory)?;
     let elsewhere = args.doublewrite_dir.as_deref();
-    let found = look(&directory, elsewhere)?;
+    let found = scan(&directory, elsewhere)?;
     let left = Aftermath {
         page_bytes: found.page_bytes,
         pages: pages_left(&found, &directory),
@@ -103,7 +103,7 @@ fn check_unused(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-fn lines(found: &Look, left: &Aftermath, directory: &Path) -> Vec<String> {
+fn lines(found: &PageScan, left: &Aftermath, directory: &Path) -> Vec<String> {
     let torn = found.torn().count() as u64;
     let mut lines = vec![format!(
         "{} read, {torn} torn; {} in the doublewrite buffer",
@@ -123,7 +123,7 @@ fn lines(found: &Look, left: &Aftermath, directory: &Path) -> Vec<String> {
             .map(|file| format!("not read: {} (ROW_FORMAT=COMPRESSED)", file.display())),
     );
     lines.extend(left.pages.iter().map(words::page_left));
-    if found.compared.iter().any(assay_innodb::Comparison::is_read_too_early) {
+    if found.compared.iter().any(assay_innodb::PageComparison::is_read_too_early) {
         lines.push(
             "MySQL reads page 5 of tablespace 0 before it restores pages, and does not start"
                 .into(),
@@ -161,7 +161,7 @@ fn try_copy(args: &PagesArgs, directory: &Path, target: &Path) -> Result<Trial> 
     })?;
     copy::tree(directory, target)?;
     let target = target.canonicalize()?;
-    let found = look(&target, args.doublewrite_dir.as_deref())?;
+    let found = scan(&target, args.doublewrite_dir.as_deref())?;
     assay_innodb::put_back(&found)?;
     let mut settings = Settings::from([
         ("skip_grant_tables".to_owned(), "ON".to_owned()),

@@ -9,7 +9,7 @@ use std::process::Command;
 use assay_innodb::doublewrite::{copies, slots};
 use assay_innodb::page::TRANSACTION_SYSTEM;
 use assay_innodb::tablespaces::Tablespaces;
-use assay_innodb::{Fault, Recovery, State, look, recovery_of};
+use assay_innodb::{PageRecovery, PageState, RecoveryFault, recovery_of, scan};
 use assay_testing::skip;
 use serde_json::Value;
 
@@ -44,22 +44,25 @@ fn a_directory_that_does_not_start_is_brought_back_by_the_printed_commands() {
     let server = told["server"].as_str().unwrap();
     let version = server.rsplit(' ').next().unwrap();
     let faults = match recovery_of(version, server) {
-        Recovery::Tried(faults) => faults,
-        Recovery::NotTried => return skip("what was found of this version of the server"),
+        PageRecovery::Tested(faults) => faults,
+        PageRecovery::NotTested => return skip("what was found of this version of the server"),
     };
-    let is_early = faults.contains(&Fault::TransactionSystemEarly);
+    let is_early = faults.contains(&RecoveryFault::TransactionSystemEarly);
     assert!(rows.iter().all(|row| starts(row) != is_early), "{server}: {told}");
     assert_eq!(output.status.code(), Some(i32::from(is_early)));
     if !is_early {
         return;
     }
     let kept = world.path("kept/page-0-5-older-then-newest");
-    let found = look(&kept, None).unwrap();
+    let found = scan(&kept, None).unwrap();
     let torn: Vec<_> = found.torn().collect();
     assert_eq!(torn.iter().map(|one| one.name).collect::<Vec<_>>(), [TRANSACTION_SYSTEM]);
     assert_eq!(torn[0].copies.len(), 2);
     assert!(torn[0].older_first().is_some());
-    assert!(found.copies.iter().all(|copy| copy.seen.state == State::Whole), "a server's own");
+    assert!(
+        found.copies.iter().all(|copy| copy.fields.state == PageState::Whole),
+        "a server's own"
+    );
     let pages = |more: &[&str]| {
         world.run(&[&["powercut", "pages", kept.to_str().unwrap(), "--json"], more].concat())
     };
@@ -100,7 +103,7 @@ fn tear(data_dir: &Path) {
     let spaces = Tablespaces::find(data_dir).unwrap();
     let slots = slots(&spaces, None).unwrap();
     for copy in copies(&spaces, &slots).unwrap() {
-        if copy.seen.name == TRANSACTION_SYSTEM {
+        if copy.fields.name == TRANSACTION_SYSTEM {
             let file = File::options().write(true).open(&copy.file).unwrap();
             file.write_all_at(&[0; 16384], copy.offset).unwrap();
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
-use assay_innodb::{Recovery, recovery_of};
+use assay_innodb::{PageRecovery, recovery_of};
 
 use super::{Checks, Commits, Durability, Flushes, Note, Pages};
 use assay_study::switches::{NO_BINARY_LOG, is_off};
@@ -85,7 +85,7 @@ impl Server<'_> {
     }
 
     /// Known behaviour of the server's recovery of torn pages.
-    fn recovery(self) -> Recovery {
+    fn recovery(self) -> PageRecovery {
         let text = |name| self.text(name).unwrap_or_default();
         recovery_of(&text("version"), &text("version_comment"))
     }
@@ -182,9 +182,9 @@ fn written_twice(server: Server<'_>, disk: Option<&Disk>) -> Pages {
     match written_once(server, disk) {
         Pages::WrittenWhole | Pages::AtomicByDevice => Pages::WrittenTwice,
         _ => match server.recovery() {
-            Recovery::Tried([]) => Pages::WrittenTwice,
-            Recovery::Tried(_) => Pages::TwiceRestoredWrong,
-            Recovery::NotTried => Pages::TwiceNotTried,
+            PageRecovery::Tested([]) => Pages::WrittenTwice,
+            PageRecovery::Tested(_) => Pages::TwiceRestoredWrong,
+            PageRecovery::NotTested => Pages::TwiceNotTried,
         },
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_innodb::{Comparison, Copy, Look, look, put_back};
+use assay_innodb::{PageComparison, PageCopy, PageScan, put_back, scan};
 use assay_study::power_cut::{Aftermath, CopyLeft, FilePlace, Loss, PageLeft};
 
 /// Looks at a data directory before a server starts on it; `again` starts one and checks everything after the newest copies have been
@@ -15,14 +15,14 @@ pub(super) fn aftermath(
     data_dir: &Path,
     again: impl FnOnce() -> Result<Vec<Loss>>,
 ) -> Result<Aftermath> {
-    let found = look(data_dir, None)?.torn_alone();
+    let found = scan(data_dir, None)?.torn_alone();
     let put_back = if put_back(&found)? > 0 { Some(again()?) } else { None };
     Ok(Aftermath { page_bytes: found.page_bytes, pages: pages_left(&found, data_dir), put_back })
 }
 
 /// The pages that are torn or restored from an older copy.
-pub fn pages_left(found: &Look, data_dir: &Path) -> Vec<PageLeft> {
-    let left = |one: &Comparison| PageLeft {
+pub fn pages_left(found: &PageScan, data_dir: &Path) -> Vec<PageLeft> {
+    let left = |one: &PageComparison| PageLeft {
         name: one.name,
         at: at(&one.file, one.offset, data_dir),
         is_torn: one.is_torn(),
@@ -31,12 +31,12 @@ pub fn pages_left(found: &Look, data_dir: &Path) -> Vec<PageLeft> {
         newest: one.newest().map(|copy| copy_left(copy, data_dir)),
         older_first: one.older_first().map(|copy| copy_left(copy, data_dir)),
     };
-    let needs = |one: &&Comparison| one.is_torn() || one.is_restored_from_older();
+    let needs = |one: &&PageComparison| one.is_torn() || one.is_restored_from_older();
     found.compared.iter().filter(needs).map(left).collect()
 }
 
-fn copy_left(copy: &Copy, data_dir: &Path) -> CopyLeft {
-    CopyLeft { at: at(&copy.file, copy.offset, data_dir), lsn: copy.seen.lsn }
+fn copy_left(copy: &PageCopy, data_dir: &Path) -> CopyLeft {
+    CopyLeft { at: at(&copy.file, copy.offset, data_dir), lsn: copy.fields.lsn }
 }
 
 fn at(file: &Path, offset: u64, data_dir: &Path) -> FilePlace {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use assay_innodb::doublewrite::{Slot, copies, slots};
 use assay_innodb::page::{TRANSACTION_SYSTEM, word};
 use assay_innodb::tablespaces::{PageFile, Tablespaces};
-use assay_innodb::{PageName, Seen, State as PageState};
+use assay_innodb::{PageFields, PageName, PageState};
 use assay_mysql::{ClientSession, SessionError};
 use assay_ports::copy;
 use assay_system::interrupt::Interrupt;
@@ -167,7 +167,7 @@ struct Bench<'a> {
 /// Three versions of a page.
 struct Versions {
     name: PageName,
-    seen: [Seen; 3],
+    seen: [PageFields; 3],
     bytes: [Vec<u8>; 3],
 }
 
@@ -331,10 +331,10 @@ fn versions(spaces: &[Tablespaces; 3], name: PageName) -> Result<Option<Versions
         let Some((file, offset)) = spaces.place(name) else { return Ok(None) };
         let mut page = vec![0; spaces.page_bytes as usize];
         File::open(&file.path)?.read_exact_at(&mut page, offset)?;
-        seen.push(Seen::of(&page, file.format));
+        seen.push(PageFields::of(&page, file.format));
         bytes.push(page);
     }
-    let (Ok(seen), Ok(bytes)) = (<[Seen; 3]>::try_from(seen), bytes.try_into()) else {
+    let (Ok(seen), Ok(bytes)) = (<[PageFields; 3]>::try_from(seen), bytes.try_into()) else {
         return Ok(None);
     };
     let is_whole = seen.iter().all(|seen| seen.state == PageState::Whole);
@@ -346,7 +346,7 @@ fn versions(spaces: &[Tablespaces; 3], name: PageName) -> Result<Option<Versions
 fn place_copies(spaces: &Tablespaces, versions: &Versions, case: Case) -> Result<()> {
     let slots = slots(spaces, None)?;
     for copy in copies(spaces, &slots)? {
-        if copy.seen.name == versions.name {
+        if copy.fields.name == versions.name {
             write(&copy.file, copy.offset, &vec![0; spaces.page_bytes as usize])?;
         }
     }

@@ -313,10 +313,10 @@ impl Rounds<'_> {
 
 /// No page may be newer than the redo log, nor torn.
 fn check(killed: &Path, log_end: u64) -> Result<()> {
-    let found = assay_innodb::look(killed, None)?;
+    let found = assay_innodb::scan(killed, None)?;
     let spaces = Tablespaces::find(killed)?;
     ensure!(found.torn().next().is_none(), "the server left torn pages without a power cut");
-    let newest = assay_innodb::look::newest_lsn(&spaces)?;
+    let newest = assay_innodb::scan::newest_lsn(&spaces)?;
     ensure!(newest <= log_end, "a page has LSN {newest}, and the redo log ends at {log_end}");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Pages and their copies compared: which pages are torn, and which copies of them are whole.
+//! Compares pages with their copies: which pages are torn, and which copies are whole.
 
 use std::collections::{BTreeMap, HashSet};
 use std::os::unix::fs::FileExt;
@@ -7,60 +7,61 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 
-use crate::doublewrite::{Copy, copies, slots};
-use crate::page::{PageName, Seen, State, TRANSACTION_SYSTEM};
+use crate::doublewrite::{PageCopy, copies, slots};
+use crate::page::{PageFields, PageName, PageState, TRANSACTION_SYSTEM};
 use crate::tablespaces::{PageFile, Tablespaces, open};
 
-/// Pages that are read at once.
+/// Pages read by one call.
 const PAGES_AT_ONCE: u64 = 256;
 
-/// A page that is torn, or of which there are copies.
+/// A page that is torn or has copies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Comparison {
-    /// The page's name: its place says it, not the page.
+pub struct PageComparison {
+    /// The page's name by its position, not by its own header.
     pub name: PageName,
-    /// The file that it is in.
     pub file: PathBuf,
-    /// Where in the file, in bytes.
+    /// Byte offset in the file.
     pub offset: u64,
-    /// The fields of the page.
-    pub page: Seen,
-    /// Its copies, in the order in which a server loads them.
-    pub copies: Vec<Copy>,
+    pub page: PageFields,
+    /// In the order in which a server loads them.
+    pub copies: Vec<PageCopy>,
 }
 
-/// Pages and copies in a data directory.
+/// The pages and copies of a data directory.
 #[derive(Debug, Clone, Serialize)]
-pub struct Look {
-    /// Bytes of a page.
+pub struct PageScan {
+    /// Page size in bytes.
     pub page_bytes: u64,
-    /// Pages that were read.
+    /// Number of pages read.
     pub pages: u64,
-    /// Pages that cannot be judged, because their contents are encrypted or compressed.
+    /// Number of pages with encrypted or compressed contents, whose checksum cannot be computed.
     pub unreadable: u64,
-    /// Files that cannot be read here: `ROW_FORMAT=COMPRESSED`.
+    /// Files with `ROW_FORMAT=COMPRESSED`, whose pages are not read.
     pub unread: Vec<PathBuf>,
-    /// All copies, in the order in which a server loads them.
-    pub copies: Vec<Copy>,
-    /// Pages that are torn or have copies, by their names.
-    pub compared: Vec<Comparison>,
+    /// In the order in which a server loads them.
+    pub copies: Vec<PageCopy>,
+    /// Pages that are torn or have copies, ordered by name.
+    pub compared: Vec<PageComparison>,
 }
 
-/// Reads every page below a data directory and every copy, which may be in `elsewhere` (`innodb_doublewrite_dir`).
+/// Reads every page below a data directory, and every copy there or in `elsewhere`
+/// (`innodb_doublewrite_dir`).
 ///
 /// # Errors
-/// No data directory, or a file that cannot be read; checksums of another algorithm than `crc32`, `full_crc32` and `none`.
-pub fn look(directory: &Path, elsewhere: Option<&Path>) -> Result<Look> {
+///
+/// Fails if `directory` is no data directory, if a file cannot be read, and if the checksums are of
+/// another algorithm than `crc32`, `full_crc32` and `none`.
+pub fn scan(directory: &Path, elsewhere: Option<&Path>) -> Result<PageScan> {
     let spaces = Tablespaces::find(directory)?;
     let slots = slots(&spaces, elsewhere)?;
     let copies = copies(&spaces, &slots)?;
-    let mut by_name: BTreeMap<PageName, Vec<Copy>> = BTreeMap::new();
+    let mut by_name: BTreeMap<PageName, Vec<PageCopy>> = BTreeMap::new();
     for copy in &copies {
-        by_name.entry(copy.seen.name).or_default().push(copy.clone());
+        by_name.entry(copy.fields.name).or_default().push(copy.clone());
     }
     let slots: HashSet<(&Path, u64)> =
         slots.iter().map(|slot| (&*slot.file, slot.offset)).collect();
-    let mut found = Look {
+    let mut found = PageScan {
         page_bytes: spaces.page_bytes,
         pages: 0,
         unreadable: 0,
@@ -72,24 +73,25 @@ pub fn look(directory: &Path, elsewhere: Option<&Path>) -> Result<Look> {
     for file in &spaces.files {
         each_page(file, spaces.page_bytes, |name, offset, page| {
             found.pages += 1;
-            found.unreadable += u64::from(page.state == State::Unreadable);
-            // A slot of a doublewrite buffer in the system tablespace is a copy, not a page.
+            found.unreadable += u64::from(page.state == PageState::Unreadable);
+            // A slot of a doublewrite buffer in the system tablespace holds a copy, not a page.
             let is_slot = name.space == 0 && slots.contains(&(&*file.path, offset));
-            let is_torn = page.state == State::Torn && !is_slot;
+            let is_torn = page.state == PageState::Torn && !is_slot;
             torn += u64::from(is_torn);
             let copies = by_name.remove(&name).unwrap_or_default();
             if is_torn || !copies.is_empty() {
                 let file = file.path.clone();
-                found.compared.push(Comparison { name, file, offset, page, copies });
+                found.compared.push(PageComparison { name, file, offset, page, copies });
             }
         })?;
     }
     ensure!(
         torn <= found.pages / 2,
-        "{torn} of {} pages have a wrong checksum: they are of another innodb_checksum_algorithm than crc32, full_crc32 or none, which assay cannot check",
+        "{torn} of {} pages have a wrong checksum: they are of another innodb_checksum_algorithm \
+         than crc32, full_crc32 or none, which assay cannot check",
         found.pages
     );
-    found.compared.sort_by_key(|one| one.name);
+    found.compared.sort_by_key(|page| page.name);
     found.copies = copies;
     Ok(found)
 }
@@ -97,7 +99,7 @@ pub fn look(directory: &Path, elsewhere: Option<&Path>) -> Result<Look> {
 fn each_page(
     file: &PageFile,
     page_bytes: u64,
-    mut seen: impl FnMut(PageName, u64, Seen),
+    mut visit: impl FnMut(PageName, u64, PageFields),
 ) -> Result<()> {
     let source = open(&file.path)?;
     let mut bytes = vec![0; (PAGES_AT_ONCE * page_bytes) as usize];
@@ -109,16 +111,13 @@ fn each_page(
             .with_context(|| format!("cannot read {}", file.path.display()))?;
         for (number, page) in (first..).zip(bytes.chunks(page_bytes as usize)) {
             let name = PageName { space: file.space, page: (file.first_page + number) as u32 };
-            seen(name, number * page_bytes, Seen::of(page, file.format));
+            visit(name, number * page_bytes, PageFields::of(page, file.format));
         }
     }
     Ok(())
 }
 
 /// The highest LSN of all pages.
-///
-/// # Errors
-/// A file that cannot be read.
 pub fn newest_lsn(spaces: &Tablespaces) -> Result<u64> {
     let slots = slots(spaces, None)?;
     let slots: HashSet<(&Path, u64)> =
@@ -126,7 +125,7 @@ pub fn newest_lsn(spaces: &Tablespaces) -> Result<u64> {
     let mut newest = 0;
     for file in &spaces.files {
         each_page(file, spaces.page_bytes, |_, offset, page| {
-            if page.state == State::Whole && !slots.contains(&(&*file.path, offset)) {
+            if page.state == PageState::Whole && !slots.contains(&(&*file.path, offset)) {
                 newest = newest.max(page.lsn);
             }
         })?;
@@ -134,71 +133,70 @@ pub fn newest_lsn(spaces: &Tablespaces) -> Result<u64> {
     Ok(newest)
 }
 
-impl Comparison {
-    /// Whether the page is torn.
+impl PageComparison {
     #[must_use]
     pub fn is_torn(&self) -> bool {
-        self.page.state == State::Torn
+        self.page.state == PageState::Torn
     }
 
     /// The whole copy with the highest LSN.
     #[must_use]
-    pub fn newest(&self) -> Option<&Copy> {
-        self.whole().max_by_key(|copy| copy.seen.lsn)
+    pub fn newest(&self) -> Option<&PageCopy> {
+        self.whole().max_by_key(|copy| copy.fields.lsn)
     }
 
-    /// The whole copy that a server finds first, where that is older than the newest.
+    /// The whole copy that a server finds first, if it is older than the newest one.
     #[must_use]
-    pub fn older_first(&self) -> Option<&Copy> {
-        let newest = self.newest()?.seen.lsn;
-        self.whole().next().filter(|first| first.seen.lsn < newest)
+    pub fn older_first(&self) -> Option<&PageCopy> {
+        let newest = self.newest()?.fields.lsn;
+        self.whole().next().filter(|first| first.fields.lsn < newest)
     }
 
-    /// Whether the page is whole and has the LSN of a copy that is older than another one: what a server leaves that restores pages
-    /// from the first copy found.
+    /// Returns true if the page is whole and has the LSN of a copy that is not the newest. Servers
+    /// that restore from the first copy found leave such pages.
     #[must_use]
     pub fn is_restored_from_older(&self) -> bool {
         let lsn = self.page.lsn;
-        self.page.state == State::Whole
-            && self.newest().is_some_and(|newest| newest.seen.lsn > lsn)
-            && self.whole().any(|copy| copy.seen.lsn == lsn)
+        self.page.state == PageState::Whole
+            && self.newest().is_some_and(|newest| newest.fields.lsn > lsn)
+            && self.whole().any(|copy| copy.fields.lsn == lsn)
     }
 
-    /// Whether the page is torn and MySQL reads it before it restores pages.
+    /// Returns true if the page is torn and MySQL reads it before it restores pages.
     #[must_use]
     pub fn is_read_too_early(&self) -> bool {
         self.is_torn() && self.name == TRANSACTION_SYSTEM
     }
 
-    fn whole(&self) -> impl Iterator<Item = &Copy> {
-        self.copies.iter().filter(|copy| copy.seen.state == State::Whole)
+    fn whole(&self) -> impl Iterator<Item = &PageCopy> {
+        self.copies.iter().filter(|copy| copy.fields.state == PageState::Whole)
     }
 }
 
-impl Look {
-    /// The torn pages.
-    pub fn torn(&self) -> impl Iterator<Item = &Comparison> {
-        self.compared.iter().filter(|one| one.is_torn())
+impl PageScan {
+    pub fn torn(&self) -> impl Iterator<Item = &PageComparison> {
+        self.compared.iter().filter(|page| page.is_torn())
     }
 
-    /// The pages that the newest copy should be put over: those that are torn, and those that have been restored from an older copy.
-    pub fn to_put_back(&self) -> impl Iterator<Item = (&Comparison, &Copy)> {
-        let needs = |one: &&Comparison| one.is_torn() || one.is_restored_from_older();
-        self.compared.iter().filter(needs).filter_map(|one| Some((one, one.newest()?)))
+    /// Pages that need the newest copy, with that copy: torn pages and those restored from an older
+    /// copy.
+    pub fn to_put_back(&self) -> impl Iterator<Item = (&PageComparison, &PageCopy)> {
+        let needs = |page: &&PageComparison| page.is_torn() || page.is_restored_from_older();
+        self.compared.iter().filter(needs).filter_map(|page| Some((page, page.newest()?)))
     }
 
-    /// Without the whole pages. Before a server has started on them, a page with the LSN of an older copy is one that was not written
-    /// again, which redo brings up to date.
+    /// Drops the whole pages. Before a server has started on them, a page with the LSN of an older
+    /// copy was not written since, and redo brings it up to date.
     #[must_use]
-    pub fn torn_alone(mut self) -> Look {
-        self.compared.retain(Comparison::is_torn);
+    pub fn torn_alone(mut self) -> PageScan {
+        self.compared.retain(PageComparison::is_torn);
         self
     }
 
     /// The page of that name, if it is torn or has copies.
     #[must_use]
-    pub fn of(&self, name: PageName) -> Option<&Comparison> {
-        self.compared.iter().find(|one| one.name == name)
+    pub fn of(&self, name: PageName) -> Option<&PageComparison> {
+        self.compared.iter().find(|page| page.name == name)
     }
 }
 
@@ -207,12 +205,13 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::page::Format;
+    use crate::page::ChecksumFormat;
     use crate::page::made::{page, torn};
     use crate::put_back::{command, put_back};
 
-    /// A data directory with pages of 4 KiB: system tablespace, a table `db/t.ibd` of number 7, two doublewrite files.
-    fn directory(format: Format) -> tempfile::TempDir {
+    /// A data directory with pages of 4 KiB: system tablespace, a table `db/t.ibd` with number 7,
+    /// two doublewrite files.
+    fn directory(format: ChecksumFormat) -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         let pages = |space, count| -> Vec<u8> {
@@ -235,12 +234,13 @@ mod tests {
 
     #[test]
     fn a_directory_without_torn_pages_needs_nothing() {
-        for format in [Format::Crc32, Format::FullCrc32] {
+        for format in [ChecksumFormat::Crc32, ChecksumFormat::FullCrc32] {
             let directory = directory(format);
-            // A copy of a page as it is, and one that is newer than the page, which redo brings there.
+            // A copy equal to its page, and a copy newer than its page, which redo would bring up
+            // to date.
             write(directory.path(), "#ib_4096_0.dblwr", 1, &page(7, 3, 103, 9, format));
             write(directory.path(), "#ib_4096_0.dblwr", 2, &page(7, 4, 900, 9, format));
-            let found = look(directory.path(), None).unwrap();
+            let found = scan(directory.path(), None).unwrap();
             assert_eq!((found.pages, found.copies.len(), found.compared.len()), (14, 2, 2));
             assert_eq!((found.torn().count(), found.to_put_back().count()), (0, 0));
         }
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_newest_whole_copy_of_a_torn_page_is_found_and_put_back() {
-        for format in [Format::Crc32, Format::FullCrc32] {
+        for format in [ChecksumFormat::Crc32, ChecksumFormat::FullCrc32] {
             let directory = directory(format);
             let (old, new) = (page(7, 3, 50, 1, format), page(7, 3, 500, 2, format));
             let between = page(7, 3, 103, 9, format);
@@ -261,52 +261,53 @@ mod tests {
                 &torn(&between, &page(7, 3, 700, 3, format)),
             );
             write(directory.path(), "#ib_4096_1.dblwr", 1, &new);
-            let found = look(directory.path(), None).unwrap();
-            let one = found.torn().next().unwrap();
-            assert_eq!(one.name, PageName { space: 7, page: 3 });
-            assert_eq!((one.page.lsn, one.page.lsn_tail, one.copies.len()), (103, 500, 3));
-            assert_eq!(one.newest().unwrap().seen.lsn, 500);
+            let found = scan(directory.path(), None).unwrap();
+            let page = found.torn().next().unwrap();
+            assert_eq!(page.name, PageName { space: 7, page: 3 });
+            assert_eq!((page.page.lsn, page.page.lsn_tail, page.copies.len()), (103, 500, 3));
+            assert_eq!(page.newest().unwrap().fields.lsn, 500);
             assert_eq!(
-                one.older_first().map(|copy| (copy.seen.lsn, copy.offset)),
+                page.older_first().map(|copy| (copy.fields.lsn, copy.offset)),
                 Some((50, 8192))
             );
             let said: Vec<_> = found
                 .to_put_back()
-                .map(|(one, copy)| {
-                    command((&copy.file, copy.offset), (&one.file, one.offset), 4096)
+                .map(|(page, copy)| {
+                    command((&copy.file, copy.offset), (&page.file, page.offset), 4096)
                 })
                 .collect();
             let base = directory.path().display();
             assert_eq!(
                 said,
                 [format!(
-                    "dd if='{base}/#ib_4096_1.dblwr' of={base}/db/t.ibd bs=4096 skip=1 seek=3 count=1 conv=notrunc status=none"
+                    "dd if='{base}/#ib_4096_1.dblwr' of={base}/db/t.ibd bs=4096 skip=1 seek=3 \
+                     count=1 conv=notrunc status=none"
                 )]
             );
             assert_eq!(put_back(&found).unwrap(), 1);
-            let after = look(directory.path(), None).unwrap();
+            let after = scan(directory.path(), None).unwrap();
             assert_eq!((after.torn().count(), after.to_put_back().count()), (0, 0));
-            assert_eq!(after.of(one.name).unwrap().page.lsn, 500);
+            assert_eq!(after.of(page.name).unwrap().page.lsn, 500);
         }
     }
 
     #[test]
     fn a_page_that_was_restored_from_an_older_copy_is_told_from_one_that_was_not_written_yet() {
-        let directory = directory(Format::Crc32);
-        let page = |lsn| page(7, 3, lsn, 1, Format::Crc32);
+        let directory = directory(ChecksumFormat::Crc32);
+        let page = |lsn| page(7, 3, lsn, 1, ChecksumFormat::Crc32);
         write(directory.path(), "#ib_4096_0.dblwr", 0, &page(50));
         write(directory.path(), "#ib_4096_1.dblwr", 0, &page(500));
         let name = PageName { space: 7, page: 3 };
         for (lsn, is_restored) in [(50, true), (103, false), (500, false)] {
             write(directory.path(), "db/t.ibd", 3, &page(lsn));
-            let found = look(directory.path(), None).unwrap();
+            let found = scan(directory.path(), None).unwrap();
             assert_eq!(found.of(name).unwrap().is_restored_from_older(), is_restored, "{lsn}");
         }
     }
 
     #[test]
     fn copies_in_the_system_tablespace_are_no_pages_of_it() {
-        let format = Format::FullCrc32;
+        let format = ChecksumFormat::FullCrc32;
         let directory = directory(format);
         let mut system: Vec<u8> =
             (0..200).flat_map(|number| page(0, number, 100, 9, format)).collect();
@@ -322,29 +323,29 @@ mod tests {
         write(directory.path(), "ibdata1", 130, &new);
         write(directory.path(), "ibdata1", 65, &torn(&new, &old));
         write(directory.path(), "db/t.ibd", 3, &torn(&old, &new));
-        let found = look(directory.path(), None).unwrap();
-        let names: Vec<_> = found.torn().map(|one| one.name).collect();
+        let found = scan(directory.path(), None).unwrap();
+        let names: Vec<_> = found.torn().map(|page| page.name).collect();
         assert_eq!(names, [PageName { space: 7, page: 3 }]);
         let newest = found.torn().next().unwrap().newest().unwrap();
-        assert_eq!((newest.offset, newest.seen.lsn), (130 * 4096, 500));
+        assert_eq!((newest.offset, newest.fields.lsn), (130 * 4096, 500));
     }
 
     #[test]
     fn pages_of_another_checksum_are_refused_by_name() {
-        let directory = directory(Format::Crc32);
+        let directory = directory(ChecksumFormat::Crc32);
         for number in 0..6 {
-            let mut page = page(7, number, 100, 1, Format::Crc32);
+            let mut page = page(7, number, 100, 1, ChecksumFormat::Crc32);
             page[0] ^= 1;
             write(directory.path(), "db/t.ibd", number.into(), &page);
         }
         for number in 2..8 {
-            let mut page = page(0, number, 100, 1, Format::Crc32);
+            let mut page = page(0, number, 100, 1, ChecksumFormat::Crc32);
             page[0] ^= 1;
             write(directory.path(), "ibdata1", number.into(), &page);
         }
-        let error = look(directory.path(), None).unwrap_err().to_string();
+        let error = scan(directory.path(), None).unwrap_err().to_string();
         assert!(error.contains("another innodb_checksum_algorithm"), "{error}");
-        let none = look(Path::new("/"), None).unwrap_err().to_string();
+        let none = scan(Path::new("/"), None).unwrap_err().to_string();
         assert_eq!(none, "/ has no ibdata1; give a server's data directory");
     }
 }
