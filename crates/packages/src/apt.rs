@@ -1,8 +1,9 @@
-//! apt with a package state, lists and archives of its own: it resolves and downloads, and installs nothing.
+//! Runs apt with a package state, lists and archives of its own: it resolves and downloads, and
+//! installs nothing.
 //!
-//! Keeps the machine's proxies, mirrors and keys, because its configuration is read as ever and ours after it
-//! (`apt.conf(5)`: the file given by `--config-file` is read last). Hooks that the machine runs after an
-//! update or a download are cleared: they are for the real state.
+//! The machine's proxies, mirrors and keys apply, because its configuration is read first and
+//! Assay's after it (`apt.conf(5)`: the file given by `--config-file` is read last). Hooks that the
+//! machine runs after an update or a download are cleared: they belong to the machine's own state.
 
 use std::fmt;
 use std::fs;
@@ -14,31 +15,29 @@ use anyhow::{Context, Result, bail};
 
 use assay_system::tool::{self, Failed};
 
-/// A slow mirror may take its time; one that hangs must not take ours.
+/// Generous for slow mirrors; a mirror that hangs is given up.
 const LIMIT: Duration = Duration::from_secs(30 * 60);
 
-/// Where packages come from.
 #[derive(Debug, Clone, Copy)]
 pub enum Sources<'a> {
-    /// What `/etc/apt` says.
+    /// The sources in `/etc/apt`.
     Configured,
     /// One suite, component `main`, of a mirror.
     Suite {
-        /// The mirror.
         mirror: &'a Mirror,
         /// The suite's name, e.g. `sid`.
         suite: &'a str,
     },
 }
 
-/// A mirror that the machine is configured for.
+/// A mirror in the machine's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mirror {
     uri: String,
     signed_by: Option<String>,
 }
 
-/// An index that apt knows of (`apt-get(8)`, "indextargets").
+/// A package index known to apt (`apt-get(8)`, "indextargets").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     uri: String,
@@ -47,11 +46,11 @@ pub struct Target {
     signed_by: String,
 }
 
-/// What is to be downloaded.
+/// The packages of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Plan {
     packages: usize,
-    /// Bytes of all packages together.
+    /// Size of all packages together.
     pub download_bytes: u64,
 }
 
@@ -71,9 +70,6 @@ pub struct Apt {
 
 impl Apt {
     /// Lays out the private state in `directory`.
-    ///
-    /// # Errors
-    /// What the system answered; apt cannot name the directory.
     pub fn new(directory: &Path, sources: Sources<'_>) -> Result<Apt> {
         for part in ["state/lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(directory.join(part))?;
@@ -90,8 +86,9 @@ impl Apt {
     /// Reads the lists.
     ///
     /// # Errors
-    /// apt's first complaint when not a single list could be read; a source that fails beside others that do
-    /// not is left to its owner.
+    ///
+    /// Returns apt's first complaint if no list could be read. If some lists were read, sources
+    /// that fail are ignored.
     pub fn update(&self) -> Result<()> {
         let stderr = match self.run("apt-get", &["update"]) {
             Ok(said) => said.stderr,
@@ -100,16 +97,14 @@ impl Apt {
         if self.targets()?.is_empty() {
             let reason = first_complaint(&stderr).unwrap_or("no sources are configured");
             bail!(
-                "no package list could be read ({reason}); check the network and the package sources"
+                "no package list could be read ({reason}); check the network and the package \
+                 sources"
             );
         }
         Ok(())
     }
 
     /// The package indexes that were read.
-    ///
-    /// # Errors
-    /// apt's own.
     pub fn targets(&self) -> Result<Vec<Target>> {
         let format = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SIGNED_BY)";
         let said =
@@ -118,18 +113,12 @@ impl Apt {
     }
 
     /// The package called `stem`, or `stem-VERSION` with the highest version.
-    ///
-    /// # Errors
-    /// apt's own.
     pub fn newest_named(&self, stem: &str) -> Result<Option<String>> {
         let said = self.run("apt-cache", &["pkgnames", stem])?;
         Ok(newest(stem, said.stdout.lines()))
     }
 
-    /// How much a download of `packages` and what they need comes to.
-    ///
-    /// # Errors
-    /// apt's own, e.g. that there is no such package.
+    /// The download of `packages` and their dependencies.
     pub fn plan(&self, packages: &[&str]) -> Result<Plan> {
         let said = self.install(packages, &["--print-uris"])?;
         let sizes = said.stdout.lines().filter(|line| line.starts_with('\'')).map(|line| {
@@ -139,10 +128,7 @@ impl Apt {
         Ok(Plan { packages: sizes.len(), download_bytes: sizes.iter().sum() })
     }
 
-    /// Downloads `packages` and what they need; returns the package files.
-    ///
-    /// # Errors
-    /// apt's own.
+    /// Downloads `packages` and their dependencies; returns the package files.
     pub fn download(&self, packages: &[&str]) -> Result<Vec<PathBuf>> {
         self.install(packages, &["--download-only"])
             .context("the download failed; try again, or check the network")?;
@@ -182,8 +168,8 @@ impl Target {
         Some(Target { uri: field()?, release: field()?, component: field()?, signed_by: field()? })
     }
 
-    /// The keys this source is verified with: what it says itself, else Debian's archive keyring, else whatever
-    /// apt trusts. An apt that cannot tell answers with the name of the field.
+    /// The keys that verify this source: its own, else Debian's archive keyring, else apt's trusted
+    /// keys. An apt that does not know the field prints the field's name instead.
     fn keys(&self) -> Option<String> {
         let own = Path::new(&self.signed_by);
         let keyrings = ["pgp", "gpg"]
@@ -194,7 +180,7 @@ impl Target {
     }
 }
 
-/// The mirror of Debian's base archive among the sources; none on any other distribution.
+/// The mirror of Debian's base archive among the sources; `None` on other distributions.
 #[must_use]
 pub fn debian_mirror(targets: &[Target]) -> Option<Mirror> {
     let system = fs::read_to_string("/etc/os-release").ok()?;
@@ -206,8 +192,8 @@ pub fn debian_mirror(targets: &[Target]) -> Option<Mirror> {
         .then(|| base_mirror(targets, value("VERSION_CODENAME").as_deref()))?
 }
 
-/// The source of component `main` for the release that runs here; where that goes by another name (`stable`), the
-/// first that is neither updates, security nor backports.
+/// The source of component `main` for the running release. If the release has another name there
+/// (`stable`), the first source that is neither updates, security nor backports.
 fn base_mirror(targets: &[Target], codename: Option<&str>) -> Option<Mirror> {
     let main = || targets.iter().filter(|target| target.component == "main");
     let exact = main().find(|target| Some(target.release.as_str()) == codename);
@@ -219,7 +205,7 @@ fn base_mirror(targets: &[Target], codename: Option<&str>) -> Option<Mirror> {
 fn newest<'a>(stem: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
     let version = |name: &str| -> Option<Vec<u32>> {
         match name.strip_prefix(stem)? {
-            // The plain name follows the newest version.
+            // The plain name stands for the newest version.
             "" => Some(vec![u32::MAX]),
             rest => rest.strip_prefix('-')?.split('.').map(|part| part.parse().ok()).collect(),
         }
@@ -265,7 +251,8 @@ Acquire::https::Timeout "20";
     );
     if let Sources::Suite { .. } = sources {
         text.push_str(&format!(
-            "Dir::Etc::SourceList \"{directory}/sources.list\";\nDir::Etc::SourceParts \"/dev/null\";\n"
+            "Dir::Etc::SourceList \"{directory}/sources.list\";\nDir::Etc::SourceParts \
+             \"/dev/null\";\n"
         ));
     }
     Ok(text)
@@ -326,7 +313,7 @@ mod tests {
     #[test]
     fn a_directory_that_apt_cannot_name_is_refused() {
         let text = configuration_text(Path::new("/tmp/a"), Sources::Configured).unwrap();
-        // Whatever the machine's own configuration allows.
+        // The machine's own configuration may allow it.
         assert!(text.contains("\nAcquire::AllowInsecureRepositories \"false\";\n"), "{text}");
         let error = configuration_text(Path::new("/tmp/a\"b"), Sources::Configured).unwrap_err();
         assert!(error.to_string().starts_with("apt cannot work in "), "{error}");

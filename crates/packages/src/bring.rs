@@ -1,4 +1,4 @@
-//! Downloading packages with all that they need, and unpacking them into a tree.
+//! Downloads packages with their dependencies, and unpacks them into a tree.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -11,27 +11,23 @@ use assay_system::{free_bytes, tool};
 
 use super::apt::Apt;
 
-/// Free space needed for each byte to download: the packages, and what is in them (measured: 5.5 times as much).
+/// Free space needed per downloaded byte, for the packages and their contents (measured: 5.5
+/// bytes).
 const SPACE_PER_DOWNLOAD_BYTE: u64 = 8;
 
 /// Setuid and setgid (`inode(7)`).
 const PRIVILEGES: u32 = 0o6000;
 
-/// How long one package may take to unpack.
 const UNPACK_PATIENCE: Duration = Duration::from_secs(300);
 
-/// A program that downloading or unpacking needs is not here.
+/// A program that downloading or unpacking needs is missing.
 #[derive(Debug, thiserror::Error)]
 #[error("packages cannot be downloaded without `{program}`")]
 pub struct MissingTool {
-    /// What it is called.
     pub program: &'static str,
 }
 
 /// Checks that packages can be downloaded and unpacked here.
-///
-/// # Errors
-/// [`MissingTool`].
 pub fn check_tools() -> Result<(), MissingTool> {
     for program in ["apt-get", "dpkg-deb"] {
         let mut command = Command::new(program);
@@ -41,11 +37,9 @@ pub fn check_tools() -> Result<(), MissingTool> {
     Ok(())
 }
 
-/// Downloads `packages` and what they need, and unpacks them into the directory `tree` in `staging`, which it gives.
-/// `progress` gets a plain line for each step.
-///
-/// # Errors
-/// No such package, no network, no space; the message says which and what to do.
+/// Downloads `packages` and their dependencies, and unpacks them into the directory `tree` in
+/// `staging`; returns that directory. `progress` receives a plain line per step. An error names the
+/// package or the shortage, and the remedy.
 pub fn bring(
     apt: &Apt,
     packages: &[&str],
@@ -63,8 +57,8 @@ pub fn bring(
     Ok(tree)
 }
 
-/// Takes from every file below `tree` what would have it run as another user or group: packages bring `sudo` and `passwd`, which
-/// are installed nowhere here.
+/// Clears the setuid and setgid bits of every file below `tree`: packages contain programs such as
+/// `sudo` and `passwd`.
 fn take_privileges(tree: &Path) -> Result<()> {
     for entry in fs::read_dir(tree)? {
         let entry = entry?;
@@ -121,7 +115,7 @@ mod tests {
             set(&bin.join(name), mode);
         }
         set(&bin, 0o2755);
-        // What a link leads to is not in the tree.
+        // The target of a link is outside the tree.
         fs::write(directory.path().join("outside"), "").unwrap();
         set(&directory.path().join("outside"), 0o4755);
         std::os::unix::fs::symlink(directory.path().join("outside"), bin.join("link")).unwrap();

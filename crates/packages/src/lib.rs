@@ -1,10 +1,11 @@
-//! Programs from the distribution's packages, unpacked into a private directory and never installed.
+//! Runs programs from the distribution's packages, unpacked into a private directory and never
+//! installed.
 //!
-//! [`Apt`] finds packages and all that they need, [`bring`] downloads and unpacks them into a tree, and [`Loader`] runs what
-//! is in the tree with the tree's own C library. What the tree is for, only its user knows.
+//! [`Apt`] finds packages and their dependencies, [`bring`] downloads and unpacks them into a tree,
+//! and [`Loader`] runs programs of the tree with the tree's own C library.
 //!
-//! Guarantees: nothing on the machine changes but the directory that is named; packages are verified by apt against the
-//! archive's keys.
+//! Guarantees: nothing on the machine changes except the given directory; apt verifies packages
+//! against the archive's keys.
 
 mod apt;
 mod bring;

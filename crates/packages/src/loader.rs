@@ -1,5 +1,5 @@
-//! Running a program of an unpacked tree with the tree's own loader and libraries (`ld.so(8)`, "--library-path"), so that it
-//! needs nothing of the host's.
+//! Runs a program of an unpacked tree with the tree's own loader and libraries (`ld.so(8)`,
+//! "--library-path"), so that it needs nothing of the host's.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,21 +10,20 @@ use anyhow::{Context, Result};
 use assay_system::tool;
 use serde::Serialize;
 
-/// How long the loader may take to find a library's libraries.
 const LIST_PATIENCE: Duration = Duration::from_secs(30);
 
-/// A dynamic loader of a tree's own, with the directories it shall take libraries from.
+/// The dynamic loader of a tree, with its library directories.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Loader {
-    /// The loader, e.g. `…/ld-linux-x86-64.so.2`.
+    /// Path of the loader, e.g. `…/ld-linux-x86-64.so.2`.
     pub program: PathBuf,
     /// Directories, separated by colons.
     pub library_path: OsString,
 }
 
 impl Loader {
-    /// The loader inside the tree `root`, if it has one. The host's own tree does not count. Libraries are also taken from
-    /// the directories `more`, each named within the directories of libraries.
+    /// The loader inside the tree `root`; `None` for the host's own tree. Libraries are also taken
+    /// from the directories `more`, relative to the library directories.
     #[must_use]
     pub fn of_tree(root: &Path, more: &[&str]) -> Option<Loader> {
         if root == Path::new("/") {
@@ -38,10 +37,8 @@ impl Loader {
         Some(Loader { program, library_path })
     }
 
-    /// The libraries of the tree that `library` needs, directly or by way of others, as the loader finds them.
-    ///
-    /// # Errors
-    /// The loader cannot read the library.
+    /// The libraries of the tree that `library` needs, directly or indirectly, by the loader's own
+    /// list.
     pub fn needed_by(&self, library: &Path) -> Result<Vec<PathBuf>> {
         let mut command = Command::new(&self.program);
         command.arg("--library-path").arg(&self.library_path).arg("--list").arg(library);
@@ -51,7 +48,7 @@ impl Loader {
     }
 }
 
-/// A command that runs `program`, with a loader of its tree's own where it has one.
+/// A command that runs `program`, through the loader of its tree if there is one.
 #[must_use]
 pub fn command(program: &Path, loader: Option<&Loader>) -> Command {
     let Some(loader) = loader else { return Command::new(program) };
@@ -60,25 +57,27 @@ pub fn command(program: &Path, loader: Option<&Loader>) -> Command {
     command
 }
 
-/// The path in a line of the loader's list, `libz.so.1 => /tree/libz.so.1 (0x00007f…)`; what the kernel maps has none.
+/// The path in a line of the loader's list, `libz.so.1 => /tree/libz.so.1 (0x00007f…)`; libraries
+/// of the kernel have none.
 fn listed(line: &str) -> Option<PathBuf> {
     let (_, found) = line.split_once(" => ")?;
     let (path, _address) = found.rsplit_once(" (")?;
     Some(path.into())
 }
 
-/// Before the merge of /lib into /usr/lib, the C library lived in the former and all else in the latter.
+/// Before the merge of `/lib` into `/usr/lib`, the C library was in `/lib` and everything else in
+/// `/usr/lib`.
 fn library_directories(root: &Path) -> Vec<PathBuf> {
     ["usr/lib", "lib"].iter().flat_map(|lib| directories_in(&root.join(lib))).collect()
 }
 
-/// The directories of a library directory named after a machine, as Debian's multiarch has them, e.g. `x86_64-linux-gnu`.
+/// Subdirectories named after a machine, as in Debian's multiarch, e.g. `x86_64-linux-gnu`.
 fn directories_in(lib: &Path) -> Vec<PathBuf> {
     let machine = format!("{}-linux-gnu", std::env::consts::ARCH);
     Some(lib.join(machine)).into_iter().filter(|directory| directory.is_dir()).collect()
 }
 
-/// A loader that is a file of its own: an absolute symbolic link would lead to the host's.
+/// A loader that is a regular file: an absolute symbolic link would lead to the host's.
 fn loader_in(directory: &Path) -> Option<PathBuf> {
     let is_loader = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -126,7 +125,7 @@ mod tests {
         let libraries = std::path::absolute("/").unwrap();
         let machine = format!("lib/{}-linux-gnu", std::env::consts::ARCH);
         let directory = libraries.join(machine);
-        // Not Debian's layout: nothing to ask.
+        // The host's layout is not Debian's.
         let Some(program) = loader_in(&directory) else { return };
         let loader = Loader { program, library_path: directory.into() };
         let needed = loader.needed_by(&std::env::current_exe().unwrap()).unwrap();

@@ -1,33 +1,30 @@
-//! What the daemon of a cluster says to whoever started it.
+//! Messages from a cluster's daemon to the process that started it.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A line each.
+/// A message, one line each.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
-    /// What it does now.
+    /// The current step.
     Step(String),
-    /// It runs.
+    /// The cluster runs.
     Up(Started),
-    /// It cannot, and has left nothing.
+    /// Starting failed, and nothing is left.
     Failed(String),
 }
 
 /// A cluster that was just started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Started {
-    /// What it is called.
     pub name: String,
-    /// Its directory.
     pub directory: PathBuf,
-    /// Its configuration file.
     pub ceph_conf: PathBuf,
-    /// The process that it belongs to.
+    /// Process number of its daemon.
     pub pid: u32,
-    /// How long it took from the first step, in seconds.
+    /// Duration of the start in seconds.
     pub seconds: f64,
-    /// The version of its programs.
+    /// Version of Ceph's programs.
     pub version: String,
 }

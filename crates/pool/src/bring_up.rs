@@ -1,4 +1,4 @@
-//! Bringing a private cluster up, in the one order that works: monitor, manager, stores.
+//! Starts a private cluster's processes in order: monitor, manager, stores.
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -20,20 +20,21 @@ use super::programs::Programs;
 use super::spec::Spec;
 use super::store;
 
-/// What the monitor and the manager are called.
+/// Names of the monitor and the manager.
 const MONITOR: &str = "mon.a";
 const MANAGER: &str = "mgr.x";
 
-/// How long a program may take that ends by itself.
+/// Time limit for a program that ends by itself.
 const TOOL_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long the cluster may take until all of it answers.
+/// Time limit for the whole cluster to answer.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// How often it is asked whether it is there.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// Brings it up in the directory of `layout`, which is there and empty; gives its processes once all stores are in.
+/// Starts the cluster in the existing, empty directory of `layout`; returns its processes once all
+/// stores are in.
 pub(crate) fn bring_up(
     spec: &Spec,
     layout: &Layout,
@@ -99,7 +100,7 @@ fn start_monitor(
     start(MONITOR, monitor(), layout, processes)
 }
 
-/// In the foreground, so that it stays a child.
+/// In the foreground, so that the process stays a child.
 fn start(
     name: &str,
     mut command: Command,
@@ -110,7 +111,7 @@ fn start(
     processes.start(name, command, &layout.log_of(name))
 }
 
-/// A monitor that has just started answers in its time.
+/// A monitor that has just started needs time to answer.
 fn connect(layout: &Layout, processes: &mut Processes) -> Result<Cluster> {
     let access = locate::access_to(layout.conf(), None)?;
     let deadline = Instant::now() + PATIENCE;
@@ -143,7 +144,7 @@ fn start_manager(
     start(MANAGER, command, layout, processes)
 }
 
-/// Laid out side by side, then started.
+/// Lays the stores out concurrently, then starts them.
 fn start_stores(
     cluster: &Cluster,
     spec: &Spec,
@@ -165,7 +166,7 @@ fn start_stores(
     (0..spec.stores).try_for_each(|number| start_store(number, layout, programs, processes))
 }
 
-/// Starts the store of that number, which is laid out.
+/// Starts a store that is laid out.
 pub(crate) fn start_store(
     number: u16,
     layout: &Layout,
@@ -195,7 +196,8 @@ fn wait_until_all_are_in(
         }
         if Instant::now() >= deadline {
             bail!(
-                "the cluster is not complete after {} s ({} of {} stores are up); this machine may be too busy or short of memory",
+                "the cluster is not complete after {} s ({} of {} stores are up); this machine may \
+                 be too busy or short of memory",
                 PATIENCE.as_secs(),
                 stores["num_up_osds"],
                 spec.stores
@@ -206,7 +208,7 @@ fn wait_until_all_are_in(
     }
 }
 
-/// Who has ended at once has said why in its log.
+/// A process that ended at once has written the reason to its log.
 fn ensure_all_run(layout: &Layout, processes: &mut Processes) -> Result<()> {
     match processes.dismiss_ended().first() {
         None => Ok(()),

@@ -1,4 +1,5 @@
-//! The configuration file of a private cluster: every place in its own directory, every address on loopback.
+//! Writes the configuration file of a private cluster: every path in its own directory, every
+//! address on loopback.
 //!
 //! Nothing in `/etc/ceph` is read or written. Names are those of Ceph's configuration reference.
 
@@ -11,27 +12,26 @@ use super::layout::Layout;
 use super::programs::Programs;
 use super::spec::Spec;
 
-/// What BlueStore may keep in memory for each store, in bytes; what it takes beside that is some 450 MiB.
+/// BlueStore's memory target per store, in bytes; a store needs some 450 MiB in addition.
 const CACHE_BYTES: u64 = 128 << 20;
 
-/// What tells a cluster from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Its number, as a UUID.
+    /// Ceph's id of the cluster, a UUID.
     pub(crate) fsid: String,
-    /// The addresses of the monitor, as Ceph writes them.
+    /// The addresses of the monitor, in Ceph's syntax.
     pub(crate) monitor: String,
 }
 
 impl Identity {
-    /// A new number, and ports that nobody listens on.
+    /// Draws a new id, and free ports.
     pub(crate) fn draw() -> Result<Identity> {
         let port = || -> Result<(TcpListener, u16)> {
             let listener = TcpListener::bind(("127.0.0.1", 0)).context("no TCP port is free")?;
             let port = listener.local_addr()?.port();
             Ok((listener, port))
         };
-        // Both are held until both are known.
+        // Both ports stay bound until both are known.
         let ((_first, v2), (_second, v1)) = (port()?, port()?);
         let monitor = format!("[v2:127.0.0.1:{v2},v1:127.0.0.1:{v1}]");
         Ok(Identity { fsid: uuid()?, monitor })
@@ -55,11 +55,13 @@ pub(crate) fn uuid() -> Result<String> {
 
 /// The text of the file.
 ///
-/// The monitor would not start on a file system with less than 5 % free (`mon_data_avail_crit`), on 10 TB half a terabyte,
-/// and would warn below 30 %. It writes some ten megabytes here; whether there is room for the stores is asked before.
+/// The monitor would not start on a file system with less than 5 % free (`mon_data_avail_crit`), on
+/// 10 TB half a terabyte, and would warn below 30 %. It writes some ten megabytes here; the space
+/// for the stores is checked before.
 ///
 /// # Errors
-/// The directory has a name that the file cannot hold.
+///
+/// Fails if the directory has a name that the file cannot hold.
 pub(crate) fn text(
     layout: &Layout,
     identity: &Identity,

@@ -1,4 +1,4 @@
-//! Asking the daemon of a private cluster to do something to its stores, over a socket.
+//! Sends requests about stores to the daemon of a private cluster, over a socket.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -12,37 +12,31 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
 
-/// Who does not say what they want, or does not take an answer, keeps others waiting no longer than this.
+/// How long a client that neither sends its request nor reads its answer may block others.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long an answer may take: a store that is killed is waited for.
+/// Time limit for an answer: the daemon waits for a killed store to end.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(60);
 
-/// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
     /// Kill a store at once, as a crash would.
     KillStore(u16),
-    /// Start a store that is down, with what it had kept.
+    /// Start a store that is down, with its old data.
     ReturnStore(u16),
 }
 
-/// What came of it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
-    /// It is done.
     Done,
-    /// It is not; why.
+    /// The request was refused, for this reason.
     Refused(String),
 }
 
-/// A request, and where its reply goes.
+/// A request, and the channel for its reply.
 pub(crate) type Asked = (Request, Sender<Reply>);
 
-/// Has the process of the cluster carry out `request`.
-///
-/// # Errors
-/// One line: why it did not.
+/// Has the daemon carry out `request`.
 pub fn ask(layout: &Layout, request: Request) -> Result<()> {
     let unreachable = "the cluster's process does not answer";
     let mut server = UnixStream::connect_addr(&address(layout)?).context(unreachable)?;
@@ -56,10 +50,7 @@ pub fn ask(layout: &Layout, request: Request) -> Result<()> {
     }
 }
 
-/// Hands what is asked to `tell`, on a thread that ends with the process.
-///
-/// # Errors
-/// The socket cannot be made, or no thread started.
+/// Hands each request to `tell`, on a thread that ends with the process.
 pub(crate) fn listen(layout: &Layout, tell: impl Fn(Asked) + Send + 'static) -> io::Result<()> {
     let listener = UnixListener::bind_addr(&address(layout)?)?;
     let serve = move || {
@@ -82,13 +73,14 @@ fn serve_one(mut asking: UnixStream, tell: &impl Fn(Asked)) -> io::Result<()> {
     asking.write_all((serde_json::to_string(&reply)? + "\n").as_bytes())
 }
 
-/// The cluster's directory has a name of its own on this machine. Names of this kind need no file, and end with the process.
+/// An address derived from the cluster's directory, in the abstract namespace: it needs no file,
+/// and ends with the process.
 fn address(layout: &Layout) -> io::Result<SocketAddr> {
     let name = layout.directory().file_name().unwrap_or_default();
     SocketAddr::from_abstract_name(name.as_encoded_bytes())
 }
 
-/// Root, and whoever the cluster belongs to, as with its directory.
+/// Root, and the owner of the cluster's directory.
 fn may_ask(asking: &UnixStream) -> bool {
     let ours = rustix::process::geteuid();
     socket_peercred(asking).is_ok_and(|peer| peer.uid == ours || peer.uid.is_root())

@@ -1,7 +1,8 @@
-//! The daemon of a private cluster: brings it up, has its processes as children, and takes all of it down when it is asked to end.
+//! The daemon of a private cluster: starts its processes as children, and stops all of them on a
+//! signal.
 //!
-//! Whoever started it hears from it until it runs. Killed, it takes its children with it (`prctl(2)`, `PR_SET_PDEATHSIG`), and
-//! what they kept is in its ledger.
+//! It reports to the process that started it until the cluster runs. If it is killed, its children
+//! die with it (`prctl(2)`, `PR_SET_PDEATHSIG`), and their data are in its ledger.
 
 use std::fs::File;
 use std::io::BufRead;
@@ -25,21 +26,19 @@ use super::programs::{self, Programs};
 use super::start::Job;
 use super::store;
 
-/// How often it is looked whether a child has ended by itself.
+/// Interval between checks for children that have ended.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What it waits for.
 enum Event {
     Stop,
     Asked(Asked),
 }
 
-/// Runs the cluster that standard input tells of. `become_log` makes standard error a log.
-///
-/// # Errors
-/// What was made could not be removed; it stays for `assay clean`.
+/// Runs the cluster whose job is on standard input. `become_log` turns standard error into a log.
+/// After an error, resources that could not be removed stay for `assay clean`.
 pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
-    // It was started by a path that says nothing; lists of processes show this (proc(5), comm).
+    // It was started through `/proc/self/exe`; lists of processes show this name instead (proc(5),
+    // comm).
     rustix::thread::set_name(c"assay")?;
     let mut text = String::new();
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
@@ -65,7 +64,8 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
     }
 }
 
-/// Ctrl-C at whoever started it is not meant for it. One that is started to die with its starter leads a group already, which does.
+/// Starts a session, so that a Ctrl-C for the parent does not reach the daemon. A daemon that dies
+/// with its parent leads a process group already, which has the same effect.
 fn begin_session() -> Result<()> {
     match rustix::process::setsid() {
         Ok(_) | Err(rustix::io::Errno::PERM) => Ok(()),
@@ -73,7 +73,7 @@ fn begin_session() -> Result<()> {
     }
 }
 
-/// A cluster at work.
+/// A running cluster.
 struct Running {
     layout: Layout,
     programs: Programs,
@@ -100,7 +100,7 @@ impl Running {
         interrupt::on_signal(move || drop(stop.send(Event::Stop)))?;
         control::listen(&layout, move |asked| drop(send.send(Event::Asked(asked))))?;
         let tell = |step: &str| {
-            // Whoever does not listen any more is found out at the end.
+            // A parent that no longer listens is noticed at the end.
             let _ = answer(&Answer::Step(step.to_owned()));
         };
         let processes = bring_up(&job.spec, &layout, &programs, &ledger, &tell)?;
@@ -165,14 +165,14 @@ impl Running {
         Ok(())
     }
 
-    /// Nothing that it keeps is kept: killed is quickest.
+    /// Kills the processes: their data are deleted, so an orderly end would be a waste.
     fn take_down(self) -> Result<()> {
         drop(self.processes);
         self.made.remove()
     }
 }
 
-/// What is said from now on goes to a file among the cluster's logs.
+/// Redirects messages to a file among the cluster's logs.
 fn begin_log(layout: &Layout, become_log: fn(Option<File>)) -> Result<()> {
     let log = File::create(layout.directory().join("assay.log"))?;
     rustix::stdio::dup2_stderr(log)?;

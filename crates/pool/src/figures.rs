@@ -1,85 +1,78 @@
-//! How a cluster is: its stores, its pools, and what is still to be restored. All of it values, from Ceph's own figures.
+//! Reads a cluster's condition: its stores, its pools, and outstanding recovery, all from Ceph's
+//! own figures.
 
 use anyhow::Result;
 use assay_ports::rbd::{Cluster, Target};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// How a cluster is.
+/// The condition of a cluster.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figures {
-    /// Ceph's word for it: `HEALTH_OK`, `HEALTH_WARN`, `HEALTH_ERR`.
+    /// Ceph's own word: `HEALTH_OK`, `HEALTH_WARN`, `HEALTH_ERR`.
     pub health: String,
-    /// What Ceph finds wrong, a line each.
+    /// Ceph's complaints, a line each.
     pub problems: Vec<String>,
-    /// Whether every object has all its copies or parts where they belong.
+    /// True if every object has all its copies or chunks where they belong.
     pub clean: bool,
-    /// Copies and parts of objects that are missing.
+    /// Missing copies and chunks of objects.
     pub degraded_objects: u64,
-    /// Of all copies and parts, the share that is missing, from 0 to 1.
+    /// Share of all copies and chunks that is missing, from 0 to 1.
     pub degraded_share: f64,
-    /// Bytes a second that are restored.
     pub recovery_bytes_per_s: u64,
-    /// What the stores can keep together, in bytes.
+    /// Capacity of all stores.
     pub total_bytes: u64,
-    /// What they keep, in bytes.
     pub used_bytes: u64,
-    /// The stores, by number.
+    /// Ordered by number.
     pub stores: Vec<Store>,
-    /// The pools, by name.
+    /// Ordered by name.
     pub pools: Vec<Pool>,
 }
 
 /// An object store.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Store {
-    /// Its number.
     pub store: u64,
-    /// Whether it answers.
+    /// True if the store answers.
     pub up: bool,
-    /// Whether data belong on it.
+    /// True if the store takes part in data placement.
     pub r#in: bool,
-    /// What it can keep, in bytes.
+    /// Capacity.
     pub total_bytes: u64,
-    /// What it keeps, in bytes.
     pub used_bytes: u64,
-    /// How long it last took to make a write durable, in milliseconds; nothing where it does not tell.
+    /// Latency of its last commit in milliseconds; `None` if not reported.
     pub commit_latency_ms: Option<f64>,
 }
 
 /// A pool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pool {
-    /// Its name.
     pub pool: String,
-    /// What keeps its data: `replicated` or `erasure`.
+    /// `replicated` or `erasure`.
     pub kind: String,
-    /// Copies or parts of each object.
+    /// Copies or chunks of each object.
     pub size: u64,
-    /// Of these the fewest with which it takes writes.
+    /// Smallest number of copies or chunks with which the pool accepts writes.
     pub min_size: u64,
-    /// How its data are compressed; nothing where they are not.
+    /// `None` if data are not compressed.
     pub compression: Option<String>,
-    /// Objects in it.
+    /// Number of objects.
     pub objects: u64,
-    /// What users have stored, in bytes.
+    /// Bytes stored by clients.
     pub stored_bytes: u64,
-    /// What that takes on all stores, in bytes.
+    /// Space on all stores.
     pub used_bytes: u64,
-    /// Of what is stored on all stores, the bytes that were compressed.
+    /// Size before compression of the compressed data on all stores.
     pub compressed_from_bytes: u64,
-    /// What these take now, in bytes.
+    /// Size after compression of the same data.
     pub compressed_to_bytes: u64,
-    /// The most that it may keep, in bytes; nothing where it has no limit.
+    /// `None` if there is no limit.
     pub quota_bytes: Option<u64>,
-    /// What users could still store, in bytes.
+    /// Bytes that clients could still store.
     pub free_bytes: u64,
 }
 
-/// Asks for all of it.
-///
-/// # Errors
-/// The cluster does not answer.
+/// Asks the cluster for all figures.
 pub fn ask(cluster: &Cluster) -> Result<Figures> {
     let asked = |target, command: Value| -> Result<Value> {
         let said = cluster.command(target, &command.to_string(), &[])?;
@@ -89,7 +82,7 @@ pub fn ask(cluster: &Cluster) -> Result<Figures> {
     let map = asked(Target::Monitor, json!({ "prefix": "osd dump", "format": "json" }))?;
     let space =
         asked(Target::Monitor, json!({ "prefix": "df", "detail": "detail", "format": "json" }))?;
-    // The manager may be down, which does not keep anybody from the rest.
+    // If the manager is down, the other figures are still available.
     let from_manager = |prefix: &str| {
         let command = json!({ "prefix": prefix, "format": "json" });
         asked(Target::Manager, command).unwrap_or_else(|error| {
@@ -122,21 +115,21 @@ fn figures(status: &Value, map: &Value, space: &Value, stores: &Value, latency: 
     }
 }
 
-/// Whether every object has all its copies or parts where they belong.
+/// Returns true if every object has all its copies or chunks where they belong.
 pub(crate) fn is_clean(status: &Value) -> bool {
     let groups = &status["pgmap"];
     let is_clean = |state: &Value| {
         let words: Vec<&str> =
             state["state_name"].as_str().unwrap_or_default().split('+').collect();
-        // Scrubbing looks at what is clean.
+        // Scrubbing checks clean data.
         words.contains(&"active") && words.contains(&"clean")
     };
     number(&groups["degraded_objects"]) == 0 && list(&groups["pgs_by_state"]).iter().all(is_clean)
 }
 
-/// What `osd perf` tells of each store.
+/// The entries of `osd perf`, one per store.
 pub(crate) fn latencies_of(latency: &Value) -> &Value {
-    // Ceph 14 and later nest it.
+    // Ceph 14 and later nest them.
     match &latency["osdstats"] {
         Value::Null => &latency["osd_perf_infos"],
         nested => &nested["osd_perf_infos"],

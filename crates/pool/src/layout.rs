@@ -1,4 +1,4 @@
-//! Where the parts of a private cluster lie in its directory.
+//! The paths in the directory of a private cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,18 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Of the cluster in `directory`, an absolute path.
+    /// `directory` is an absolute path.
     #[must_use]
     pub fn new(directory: &Path) -> Layout {
         Layout { directory: directory.to_owned() }
     }
 
-    /// The directory itself.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The configuration file, for whoever wants in.
+    /// The configuration file, for clients.
     #[must_use]
     pub fn conf(&self) -> PathBuf {
         self.directory.join("ceph.conf")
@@ -32,12 +31,12 @@ impl Layout {
         self.directory.join("admin.keyring")
     }
 
-    /// The keyring that the monitor begins with.
+    /// The keyring that the monitor starts with.
     pub(crate) fn monitor_keyring(&self) -> PathBuf {
         self.directory.join("mon.keyring")
     }
 
-    /// The map of monitors that the monitor begins with.
+    /// The map of monitors that the monitor starts with.
     pub(crate) fn monitor_map(&self) -> PathBuf {
         self.directory.join("monmap")
     }
@@ -48,22 +47,22 @@ impl Layout {
         self.directory.join("log")
     }
 
-    /// The log of the process called so, e.g. `osd.0`.
+    /// The log of a process, e.g. `osd.0`.
     pub(crate) fn log_of(&self, name: &str) -> PathBuf {
         self.logs().join(format!("{name}.log"))
     }
 
-    /// The data of the process called so.
+    /// The data of a process.
     pub(crate) fn data_of(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// The keyring of the process called so.
+    /// The keyring of a process.
     pub(crate) fn keyring_of(&self, name: &str) -> PathBuf {
         self.data_of(name).join("keyring")
     }
 
-    /// Every directory that has to be there before a process starts, but those of data.
+    /// The directories that must exist before a process starts, except those of data.
     pub(crate) fn directories(&self) -> [PathBuf; 3] {
         [self.logs(), self.directory.join("run"), self.directory.join("crash")]
     }

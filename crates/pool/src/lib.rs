@@ -1,14 +1,17 @@
-//! Pools of a Ceph cluster: private clusters of our own on loopback, and whatever cluster a configuration file names.
+//! Pools of a Ceph cluster: private clusters on loopback, and any cluster that a configuration file
+//! names.
 //!
-//! A private cluster has one monitor, one manager and three or more object stores, all in one directory and all children of a
-//! process of its own, which outlives the command that started it. It is for tests and small studies: what it keeps goes with
-//! it.
+//! A private cluster has one monitor, one manager and three or more object stores, all in one
+//! directory and all children of a daemon, which outlives the command that started it. It is for
+//! tests and small studies: its data are deleted with it.
 //!
-//! - [`programs`] finds Ceph's programs and its client library, or brings them
-//! - [`start`] starts the daemon of a cluster, which outlives the command, and [`OwnCluster`] one that dies with this process; [`registry`] finds
-//!   daemons, [`control`] asks one
-//! - [`daemon`] brings the cluster up (`bring_up`: monitor, manager, stores in their order) and takes it down; `processes` are its children
-//! - [`pools`] makes pools, [`figures`] tells how the cluster is, [`watch`] what changes of it, [`locate`] which cluster an image is in
+//! - [`programs`] finds or downloads Ceph's programs and its client library
+//! - [`start`] starts the daemon of a cluster, which outlives the command, and [`OwnCluster`] one
+//!   that dies with this process; [`registry`] finds daemons, [`control`] sends requests to one
+//! - [`daemon`] starts the cluster's processes (`bring_up`: monitor, manager, stores in this order)
+//!   and stops them; `processes` are its children
+//! - [`pools`] makes pools, [`figures`] reads a cluster's condition, [`watch`] its changing part,
+//!   [`locate`] finds the cluster of an image
 
 mod answer;
 mod bring_up;

@@ -1,4 +1,5 @@
-//! Which cluster an image is in: the one that was named, else the private one that runs, else the machine's own.
+//! Finds the cluster of an image: the named one, else the running private one, else the machine's
+//! own.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +10,14 @@ use assay_system::resource::Resource;
 
 use super::{programs, registry};
 
-/// The configuration file of a machine's own cluster (Ceph's default).
+/// Configuration file of a machine's own cluster (Ceph's default).
 const MACHINES_OWN: &str = "/etc/ceph/ceph.conf";
 
-/// Who asks where nobody is named (Ceph's default).
+/// Default user (Ceph's default).
 const ADMIN: &str = "admin";
 
-/// The configuration file of the cluster `named`: by its file, or a private one by its name.
-///
-/// # Errors
-/// One line: there is no such cluster, or more than one that could be meant.
+/// The configuration file of the cluster `named`, by its path or by the name of a private cluster.
+/// Fails if there is no such cluster, or several candidates.
 pub fn conf(named: Option<&Path>) -> Result<PathBuf> {
     let Some(named) = named else { return usual() };
     let running = registry::running()?;
@@ -42,7 +41,8 @@ fn usual() -> Result<PathBuf> {
     match &*running {
         [] if Path::new(MACHINES_OWN).exists() => Ok(MACHINES_OWN.into()),
         [] => bail!(
-            "no Ceph cluster is known here; start a private one with `assay pool start`, or name one with --ceph-conf FILE"
+            "no Ceph cluster is known here; start a private one with `assay pool start`, or name \
+             one with --ceph-conf FILE"
         ),
         [one] => Ok(one.conf()),
         many => {
@@ -55,11 +55,8 @@ fn usual() -> Result<PathBuf> {
     }
 }
 
-/// The image that `path` names, with its cluster; nothing where `path` names none. What the name itself says of its cluster
-/// goes before `named`.
-///
-/// # Errors
-/// One line: the name is badly written; no such cluster.
+/// The image in `path`, with its cluster; `None` if `path` names no image. A cluster in the name
+/// itself takes precedence over `named`.
 pub fn image(path: &Path, named: Option<&Path>) -> Result<Option<ImageName>> {
     if !ImageName::is_meant(path) {
         ensure!(
@@ -77,17 +74,14 @@ pub fn image(path: &Path, named: Option<&Path>) -> Result<Option<ImageName>> {
     Ok(Some(ImageName { conf: Some(conf), ..name }))
 }
 
-/// How the cluster of `name` is come by.
-///
-/// # Errors
-/// One line: no such cluster, no client library.
+/// Connection parameters for the cluster of `name`.
 pub fn access(name: &ImageName) -> Result<ClusterAccess> {
     let conf = conf(name.conf.as_deref())?;
     access_to(conf, name.user.as_deref())
 }
 
-/// A ledger whose images can be asked for, with the client library that is here: none is loaded because a ledger names it.
-/// Where there is none, removing an image says so.
+/// A ledger whose images can be looked up, with the client library of this machine: no library is
+/// loaded because a ledger names it. Without a library, removing an image reports that.
 #[must_use]
 pub fn with_client_library(found: Found) -> Found {
     let has_image = found.resources().iter().any(|one| matches!(one, Resource::Image(_)));
@@ -101,10 +95,7 @@ pub fn with_client_library(found: Found) -> Found {
     })
 }
 
-/// How the cluster with that configuration file is come by.
-///
-/// # Errors
-/// No client library.
+/// Connection parameters for the cluster with that configuration file.
 pub fn access_to(conf: PathBuf, user: Option<&str>) -> Result<ClusterAccess> {
     let user = format!("client.{}", user.unwrap_or(ADMIN));
     Ok(ClusterAccess { conf, user, libraries: programs::client_library()? })

@@ -1,4 +1,5 @@
-//! Making pools: replicated ones, and erasure-coded ones with a small replicated pool for what images say of themselves.
+//! Makes pools: replicated ones, and erasure-coded ones with a small replicated pool for the
+//! images' metadata.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,26 +9,25 @@ use assay_base::protection::{PoolCompression, Protection};
 use assay_ports::rbd::{Cluster, PoolIo, Target};
 use serde_json::{Value, json};
 
-/// Placement groups of a pool: some for each store, and few, for each takes memory.
+/// Placement groups of a pool: a few for each store, since each needs memory.
 const GROUPS: u32 = 16;
 
-/// The option of an image's pool that names the pool of its data (Ceph's `rbd_default_data_pool`).
+/// The option of an image's pool that names the pool for its data (Ceph's `rbd_default_data_pool`).
 const DATA_POOL_KEY: &str = "conf_rbd_default_data_pool";
 
-/// A pool that is to be.
+/// A pool that is to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPool {
-    /// What images name.
+    /// The name that images use.
     pub name: String,
-    /// What keeps its data.
     pub protection: Protection,
-    /// Whether its data are compressed.
+    /// `None`: data are not compressed.
     pub compression: Option<PoolCompression>,
-    /// The most that it takes, in bytes.
+    /// Limit of its space.
     pub quota_bytes: Option<u64>,
 }
 
-/// Copies of what images say of themselves: as many stores may be lost as for data.
+/// Copies of the images' metadata, to survive the loss of as many stores as the data do.
 fn copies_of_metadata(protection: Protection) -> u16 {
     match protection {
         Protection::Replicated { copies } => copies,
@@ -35,10 +35,7 @@ fn copies_of_metadata(protection: Protection) -> u16 {
     }
 }
 
-/// Makes the pool.
-///
-/// # Errors
-/// One line, and there is no such pool: too few stores, one of that name, what the cluster refuses.
+/// Makes the pool; after an error there is no such pool.
 pub fn create(cluster: &Arc<Cluster>, new: &NewPool) -> Result<()> {
     let maker = Maker { cluster };
     maker.check(new)?;
@@ -49,36 +46,25 @@ pub fn create(cluster: &Arc<Cluster>, new: &NewPool) -> Result<()> {
     made
 }
 
-/// Deletes the pool with all that it holds.
-///
-/// # Errors
-/// What the cluster refuses.
+/// Deletes the pool with its contents.
 pub fn delete(cluster: &Arc<Cluster>, new: &NewPool) -> Result<()> {
     let maker = Maker { cluster };
     new.pools().iter().try_for_each(|pool| maker.try_delete(pool))
 }
 
-/// Gives everybody who opens an image of the pool the option `key`, such as a limit (Ceph, "Block Device Configuration Reference").
-///
-/// # Errors
-/// What the cluster refuses.
+/// Sets the option `key` for every client that opens an image of the pool, e.g. a limit (Ceph,
+/// "Block Device Configuration Reference").
 pub fn set_image_option(cluster: &Arc<Cluster>, pool: &str, key: &str, value: &str) -> Result<()> {
     Ok(PoolIo::open(cluster, pool)?.set_metadata(&format!("conf_{key}"), value)?)
 }
 
-/// An option of everybody who opens an image of the pool, as the pool keeps it; nothing where it keeps none.
-///
-/// # Errors
-/// The cluster does not answer.
+/// The value of an option for clients of the pool; `None` if it is not set.
 pub fn image_option(cluster: &Arc<Cluster>, pool: &str, key: &str) -> Result<Option<String>> {
     Ok(PoolIo::open(cluster, pool)?.metadata(&format!("conf_{key}"))?)
 }
 
-/// What the cluster tells of how the pool keeps data, by Ceph's names (`osd pool get … all`): its own options, and those of its
+/// The pool's settings under Ceph's names (`osd pool get … all`): its own, and those of its
 /// erasure-code profile.
-///
-/// # Errors
-/// The cluster does not answer.
 pub fn options(cluster: &Arc<Cluster>, new: &NewPool) -> Result<BTreeMap<String, String>> {
     let maker = Maker { cluster };
     let told = maker.ask(json!({
@@ -96,7 +82,7 @@ pub fn options(cluster: &Arc<Cluster>, new: &NewPool) -> Result<BTreeMap<String,
     Ok(options)
 }
 
-/// What a plan can ask for of a pool, and what follows from that.
+/// The settings that a plan can choose, and those that follow from them.
 const KEPT: [&str; 7] = [
     "size",
     "min_size",
@@ -116,7 +102,7 @@ fn kept(told: &Value) -> BTreeMap<String, String> {
 }
 
 impl NewPool {
-    /// The pool that data go to.
+    /// The pool that holds the data.
     #[must_use]
     pub fn data_pool(&self) -> String {
         match self.protection {
@@ -168,7 +154,8 @@ impl Maker<'_> {
         let needed = new.protection.stores();
         ensure!(
             stores >= needed.into(),
-            "{} takes {needed} stores, and the cluster has {stores}; start it with --stores {needed}, or protect with less",
+            "{} takes {needed} stores, and the cluster has {stores}; start it with --stores \
+             {needed}, or protect with less",
             new.protection
         );
         Ok(())
@@ -207,7 +194,7 @@ impl Maker<'_> {
             "pool_type": "replicated",
         }))?;
         self.set(pool, "size", &copies.to_string())?;
-        // With one copy lost, writing goes on.
+        // With one copy lost, the pool still accepts writes.
         self.set(pool, "min_size", &(copies - 1).to_string())?;
         self.enable(pool)
     }
@@ -238,7 +225,7 @@ impl Maker<'_> {
         self.ask(command).map(drop)
     }
 
-    /// Of what was made in vain.
+    /// Removes a pool that was made in vain.
     fn delete(&self, pool: &str) {
         if let Err(error) = self.try_delete(pool) {
             log::warn!("the pool {pool} is left: {error:#}");

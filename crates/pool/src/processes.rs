@@ -1,4 +1,5 @@
-//! The processes of a cluster (monitor, manager, stores): children of its daemon, each in the ledger for as long as it lives.
+//! The processes of a cluster (monitor, manager, stores): children of its daemon, each in the
+//! ledger while it lives.
 
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -10,14 +11,14 @@ use assay_ports::child::{Child, describe, identity, spawn};
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::Resource;
 
-/// All that run. Dropped, they are killed, the last started first.
+/// All running processes. When dropped, they are killed, the last started first.
 #[derive(Debug)]
 pub(crate) struct Processes {
     ledger: Arc<Ledger>,
     members: Vec<Member>,
 }
 
-/// One of them; its entry goes after it.
+/// A process; its ledger entry is dropped after it.
 #[derive(Debug)]
 struct Member {
     name: String,
@@ -26,15 +27,12 @@ struct Member {
 }
 
 impl Processes {
-    /// None yet.
     pub(crate) fn new(ledger: &Arc<Ledger>) -> Processes {
         Processes { ledger: Arc::clone(ledger), members: Vec::new() }
     }
 
-    /// Starts `command` under that name; what it says before its log is open goes to `log` as well.
-    ///
-    /// # Errors
-    /// It cannot be started.
+    /// Starts `command` under that name. Output before the program opens its log is appended to
+    /// `log`.
     pub(crate) fn start(&mut self, name: &str, mut command: Command, log: &Path) -> Result<()> {
         let cannot = || format!("cannot start {name}");
         let said = OpenOptions::new().create(true).append(true).open(log).with_context(cannot)?;
@@ -47,10 +45,7 @@ impl Processes {
         Ok(())
     }
 
-    /// Kills the one of that name at once, as a crash would; says whether there was one.
-    ///
-    /// # Errors
-    /// What the system answered.
+    /// Kills a process at once, as a crash would; returns false if there is none of that name.
     pub(crate) fn kill(&mut self, name: &str) -> Result<bool> {
         let Some(place) = self.members.iter().position(|one| one.name == name) else {
             return Ok(false);
@@ -59,12 +54,12 @@ impl Processes {
         Ok(true)
     }
 
-    /// Whether the one of that name runs.
+    /// Returns true if a process of that name runs.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.members.iter().any(|one| one.name == name)
     }
 
-    /// Strikes out those that have ended without being asked, and says of each how.
+    /// Removes processes that have ended by themselves; returns their names and how they ended.
     pub(crate) fn dismiss_ended(&mut self) -> Vec<(String, String)> {
         let mut ended = Vec::new();
         self.members.retain_mut(|one| match one.child.ended() {

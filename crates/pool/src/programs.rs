@@ -1,7 +1,8 @@
-//! Ceph's programs and its client library: those installed, or the distribution's packages in the cache.
+//! Finds Ceph's programs and its client library: installed ones, or the distribution's packages in
+//! the cache.
 //!
-//! Guarantees: nothing is installed; what is in the cache runs with its own loader and libraries, and says in its own
-//! configuration where its plugins are.
+//! Guarantees: nothing is installed; programs from the cache run with their own loader and
+//! libraries, and find their plugins by their own configuration.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,16 +15,15 @@ use assay_ports::rbd::Libraries;
 use assay_system::cache::{self, Shelf, Staging};
 use assay_system::{kept, tool};
 
-/// The kind of cache entries that these are.
+/// Their kind in the cache.
 const SHELF: &str = "ceph";
 
-/// What is fetched, with all that it needs.
+/// The packages that are downloaded with their dependencies.
 const PACKAGES: [&str; 5] = ["ceph-mon", "ceph-mgr", "ceph-osd", "ceph-common", "librbd1"];
 
-/// The programs that a cluster of our own takes.
+/// The programs that a private cluster needs.
 const PROGRAMS: [&str; 5] = ["ceph-mon", "ceph-mgr", "ceph-osd", "ceph-authtool", "monmaptool"];
 
-/// How long a program may take to say who it is.
 const VERSION_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where the programs are.
@@ -32,41 +32,34 @@ pub struct Programs {
     /// The directory below which packages lie: `/`, or a tree of the cache.
     root: PathBuf,
     loader: Option<Loader>,
-    /// Their version as they print it, e.g. `ceph version 16.2.15 (…) pacific (stable)`.
+    /// The version that they print, e.g. `ceph version 16.2.15 (…) pacific (stable)`.
     pub version: String,
 }
 
-/// The programs that are here: installed ones before those in the cache.
-///
-/// # Errors
-/// The environment names no directory for the cache.
+/// The programs on this machine: installed ones before those in the cache.
 pub fn find() -> Result<Option<Programs>> {
     if let Ok(installed) = Programs::inspect(Path::new("/")) {
         return Ok(Some(installed));
     }
-    // By name, and so by version; the newest first.
+    // The name contains the version; the newest first.
     let mut cached = cache::entries(SHELF)?;
     cached.reverse();
     Ok(cached.into_iter().find_map(|tree| Programs::inspect(&tree).ok()))
 }
 
-/// The same; where there are none they are fetched. `progress` gets a plain line for each step that takes time.
-///
-/// # Errors
-/// No apt here, no such packages, no network, no space; the message says which and what to do.
+/// Like [`Programs::find`], but downloads missing programs. `progress` receives a plain line for
+/// each slow step. An error names the obstacle (apt, packages, network, space) and the remedy.
 pub fn find_or_fetch(progress: &dyn Fn(&str)) -> Result<Programs> {
     if let Some(programs) = find()? {
         return Ok(programs);
     }
     let shelf = Shelf::open(SHELF, || progress("waiting for another download to finish"))?;
-    // Whoever was waited for has brought them.
+    // Another maker may have downloaded them meanwhile.
     find()?.map_or_else(|| fetch_onto(&shelf, progress), Ok)
 }
 
-/// The client library that is here, for whoever only connects: an installed one, or that of the cache.
-///
-/// # Errors
-/// One line: there is none, and what to do.
+/// The client library on this machine, for a process that only connects: an installed one, or one
+/// from the cache.
 pub fn client_library() -> Result<Libraries> {
     if let Some(installed) = Libraries::installed() {
         return Ok(installed);
@@ -91,7 +84,7 @@ fn fetch_onto(shelf: &Shelf, progress: &dyn Fn(&str)) -> Result<Programs> {
     publish(shelf, staging, &tree)
 }
 
-/// Tries the new tree's programs and makes it the cache entry of its version.
+/// Tests the new tree's programs and makes it the cache entry of its version.
 fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Programs> {
     let version = Programs::inspect(tree)?.version;
     let number = version.split_whitespace().nth(2).unwrap_or("unknown");
@@ -102,7 +95,7 @@ fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Programs> {
 }
 
 impl Programs {
-    /// Asks the programs below `root` who they are.
+    /// Runs the programs below `root` to learn their version.
     fn inspect(root: &Path) -> Result<Programs> {
         let loader = Loader::of_tree(root, &["ceph"]);
         let programs = Programs { root: root.to_owned(), loader, version: String::new() };
@@ -124,20 +117,19 @@ impl Programs {
     #[must_use]
     pub fn command(&self, name: &str) -> Command {
         let mut command = command(&self.program(name), self.loader.as_ref());
-        // A service manager that waits for us must not take their word for ours.
+        // systemd must not take a child's readiness message for this process's.
         command.env_remove("NOTIFY_SOCKET").env_remove("CEPH_ARGS").env_remove("CEPH_CONF");
         command
     }
 
-    /// As [`Programs::command`], for what holds an interpreter, whose modules are the tree's.
+    /// Like [`Programs::command`], for programs that embed an interpreter whose modules are in the
+    /// tree.
     pub(crate) fn manager_command(&self) -> Command {
         self.with_modules(self.command("ceph-mgr"))
     }
 
-    /// A command that runs one of Ceph's tools (`rbd`, `rados`, `ceph`) on the cluster with the configuration file `conf`.
-    ///
-    /// # Errors
-    /// There is no such tool here.
+    /// A command that runs one of Ceph's tools (`rbd`, `rados`, `ceph`) on the cluster with the
+    /// configuration file `conf`.
     pub fn tool_command(&self, name: &str, conf: &Path) -> Result<Command> {
         let path = self.program(name);
         let is_plain = !name.contains('/') && path.is_file();
@@ -168,7 +160,8 @@ impl Programs {
         command
     }
 
-    /// Where their plugins are, by the names of Ceph's options; nothing of installed ones, which know.
+    /// Plugin directories by the names of Ceph's options; empty for installed programs, which find
+    /// theirs.
     pub(crate) fn directories(&self) -> Vec<(&'static str, PathBuf)> {
         if self.loader.is_none() {
             return Vec::new();
@@ -187,9 +180,6 @@ impl Programs {
     }
 
     /// Their client library.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn libraries(&self) -> Result<Libraries> {
         let Some(loader) = &self.loader else { return Ok(Libraries::Installed) };
         let [librados, librbd] =
@@ -198,15 +188,12 @@ impl Programs {
         Ok(Libraries::Unpacked { librados, librbd, needed })
     }
 
-    /// Keeps them in the cache for as long as this process lives.
-    ///
-    /// # Errors
-    /// They are not there any more.
+    /// Locks them in the cache until this process ends.
     pub fn hold(&self) -> Result<()> {
         if self.loader.is_none() { Ok(()) } else { kept::hold(&self.root) }
     }
 
-    /// Whether they are installed, rather than in the cache.
+    /// Returns true for installed programs, false for those in the cache.
     #[must_use]
     pub fn are_installed(&self) -> bool {
         self.root.as_os_str() == OsStr::new("/")

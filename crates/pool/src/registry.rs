@@ -1,4 +1,4 @@
-//! The private clusters that the ledgers on this machine tell of.
+//! Finds the private clusters recorded in the ledgers of this machine.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,25 +10,20 @@ use rustix::process::Signal;
 
 use super::layout::Layout;
 
-/// How long a cluster's process may take to end its children and to remove what they kept.
+/// Time limit for a daemon to stop its children and to remove their data.
 const STOP_PATIENCE: Duration = Duration::from_secs(120);
 
-/// A cluster, or what is left of one whose process died.
+/// A private cluster, or the remains of one whose daemon died.
 #[derive(Debug)]
 pub struct Private {
-    /// What it is called.
     pub name: String,
-    /// Where it lies.
     pub layout: Layout,
-    /// The process that it belongs to; none once that has died.
+    /// Process number of its daemon; `None` if that has died.
     pub owner: Option<u32>,
     ledger: Found,
 }
 
-/// Every cluster of which something is there.
-///
-/// # Errors
-/// The ledgers cannot be read.
+/// Every cluster that exists at least in part.
 pub fn all() -> Result<Vec<Private>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
@@ -50,39 +45,28 @@ pub fn all() -> Result<Vec<Private>> {
 }
 
 /// The clusters that run.
-///
-/// # Errors
-/// The ledgers cannot be read.
 pub fn running() -> Result<Vec<Private>> {
     Ok(all()?.into_iter().filter(|one| one.owner.is_some()).collect())
 }
 
-/// The cluster of that name; one that runs before what is left of another.
-///
-/// # Errors
-/// The ledgers cannot be read.
+/// The cluster of that name; a running one takes precedence over remains.
 pub fn find(name: &str) -> Result<Option<Private>> {
     Ok(all()?.into_iter().find(|one| one.name == name))
 }
 
 impl Private {
-    /// Removes what is left of it, for another of its name.
-    ///
-    /// # Errors
-    /// It runs; it cannot be removed.
+    /// Removes the remains of a cluster, so that its name is free. Fails if it runs.
     pub(crate) fn make_way(&self) -> Result<()> {
         ensure!(
             self.owner.is_none(),
-            "the pool cluster {0} already runs; stop it with `assay pool stop --name {0}`, or give another --name",
+            "the pool cluster {0} already runs; stop it with `assay pool stop --name {0}`, or give \
+             another --name",
             self.name
         );
         self.clear()
     }
 
-    /// Stops it, and removes all that it kept.
-    ///
-    /// # Errors
-    /// It does not end.
+    /// Stops the cluster and removes its data.
     pub fn stop(&self) -> Result<()> {
         let Some(process) = self.ledger.process()? else {
             return self.clear();
@@ -98,13 +82,13 @@ impl Private {
         self.clear()
     }
 
-    /// The conf, as a path that says it exists.
+    /// The path of the configuration file, which exists.
     #[must_use]
     pub fn conf(&self) -> PathBuf {
         self.layout.conf()
     }
 
-    /// Removes what a process that died has left.
+    /// Removes what a dead daemon left.
     fn clear(&self) -> Result<()> {
         self.ledger.ensure_dead()?;
         for resource in self.ledger.left(Asking::ThisMachine)? {

@@ -1,37 +1,33 @@
-//! What a private cluster is to be.
+//! The specification of a private cluster.
 
 use anyhow::{Result, ensure};
 use assay_base::Size;
 use serde::{Deserialize, Serialize};
 
-/// Fewer stores could not lose one and heal.
+/// Minimum for losing a store and recovering.
 pub const STORES_MIN: u16 = 3;
 
-/// More take more memory than a machine for small studies has: each some 600 MiB.
+/// Each store needs some 600 MiB of memory, so more do not fit a machine for small studies.
 pub const STORES_MAX: u16 = 16;
 
-/// A store smaller than this has no space left once its own tables are laid out, in bytes.
+/// A smaller store has no space left after its own tables are laid out, in bytes.
 pub const STORE_BYTES_MIN: u64 = 1 << 30;
 
-/// The longest name, in bytes.
+/// In bytes.
 const NAME_MAX: usize = 32;
 
-/// What a private cluster is to be.
+/// The specification of a private cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
-    /// What it is called.
     pub name: String,
-    /// How many object stores it has.
+    /// Number of object stores.
     pub stores: u16,
-    /// The most that each of them keeps, in bytes; files take space as they fill.
+    /// Capacity of each store; its file takes space as it fills.
     pub store_bytes: u64,
 }
 
 impl Spec {
-    /// Checks it.
-    ///
-    /// # Errors
-    /// One line: what cannot be.
+    /// Checks the name and the numbers.
     pub fn check(&self) -> Result<()> {
         let Spec { name, stores, store_bytes } = self;
         let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-';

@@ -1,4 +1,4 @@
-//! Starting the daemon of a private cluster, which outlives this process or belongs to it.
+//! Starts the daemon of a private cluster, which outlives this process or ends with it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -18,44 +18,42 @@ use super::layout::Layout;
 use super::registry;
 use super::spec::Spec;
 
-/// What a cluster takes on the disk before anything is stored, in bytes: the monitor's own tables, and for each store its log
-/// and its tables (measured: 60 MB and 75 MB).
+/// Disk space of an empty cluster, in bytes: the monitor's tables, and the log and tables of each
+/// store (measured: 60 MB and 75 MB).
 const MONITOR_BYTES: u64 = 200 << 20;
 const STORE_BYTES: u64 = 150 << 20;
 
-/// What they take of memory beside what is kept there of data, in bytes (measured: 41 MiB the monitor, 297 MiB the manager, 590 to
-/// 790 MiB a store).
+/// Memory in addition to cached data, in bytes (measured: 41 MiB for the monitor, 297 MiB for the
+/// manager, 590 to 790 MiB for a store).
 const MONITOR_MEMORY_BYTES: u64 = 350 << 20;
 const STORE_MEMORY_BYTES: u64 = 700 << 20;
 
-/// What an empty cluster takes on the disk, in bytes.
+/// Disk space of an empty cluster, in bytes.
 #[must_use]
 pub fn empty_bytes(stores: u16) -> u64 {
     MONITOR_BYTES + STORE_BYTES * u64::from(stores)
 }
 
-/// What clusters with so many stores in all take of memory, in bytes.
+/// Memory of clusters with that many stores in total, in bytes.
 #[must_use]
 pub fn memory_needed_bytes(stores: u64) -> u64 {
     MONITOR_MEMORY_BYTES + STORE_MEMORY_BYTES * stores
 }
 
-/// How long a cluster's process may take to end its children and to remove what they kept.
+/// Time limit for a daemon to stop its children and to remove their data.
 const STOP_PATIENCE: Duration = Duration::from_secs(120);
 
-/// What the process is told.
+/// The daemon's job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) spec: Spec,
-    /// Absolute path of the cluster's directory, which is not there yet.
+    /// Absolute path of the cluster's directory, which does not exist yet.
     pub(crate) directory: PathBuf,
 }
 
-/// Starts the cluster in a new directory within `location`, or in the state directory; its process outlives this one. `progress`
-/// gets a plain line for each step.
-///
-/// # Errors
-/// One line; nothing is left then.
+/// Starts the cluster in a new directory within `location`, or in the state directory; its daemon
+/// outlives this process. `progress` receives a plain line per step. After an error nothing is
+/// left.
 pub fn start(spec: &Spec, location: Option<&Path>, progress: &dyn Fn(&str)) -> Result<Started> {
     let (mut command, mut line, job) = prepared(spec, location, Life::Independent)?;
     let mut server = command.spawn().context(CANNOT_START)?;
@@ -70,21 +68,18 @@ pub fn start(spec: &Spec, location: Option<&Path>, progress: &dyn Fn(&str)) -> R
     }
 }
 
-/// A cluster that belongs to this process, with which it dies. Dropped, it is stopped and all that it kept removed.
+/// A cluster that ends with this process. Dropping it stops it and removes its data.
 #[derive(Debug)]
 pub struct OwnCluster {
-    /// Where it is.
     pub layout: Layout,
-    /// Number of its process, whose children are its monitor, its manager and its stores.
+    /// Process number of its daemon, the parent of its monitor, manager and stores.
     pub pid: u32,
     server: Child,
 }
 
 impl OwnCluster {
-    /// Starts it in a new directory within `location`. `progress` gets a plain line for each step.
-    ///
-    /// # Errors
-    /// One line; nothing is left then.
+    /// Starts the cluster in a new directory within `location`. `progress` receives a plain line
+    /// per step. After an error nothing is left.
     pub fn start(spec: &Spec, location: &Path, progress: &dyn Fn(&str)) -> Result<OwnCluster> {
         let (command, mut line, job) = prepared(spec, Some(location), Life::Tied)?;
         let mut server = child::spawn(command, &[]).context(CANNOT_START)?;
@@ -100,10 +95,7 @@ impl OwnCluster {
         }
     }
 
-    /// Stops it, and removes all that it kept.
-    ///
-    /// # Errors
-    /// It left something, which stays for `assay clean`.
+    /// Stops the cluster and removes its data. After an error the rest stays for `assay clean`.
     pub fn stop(mut self) -> Result<()> {
         let status = self.server.stop(STOP_PATIENCE)?;
         ensure!(status.success(), "{}", ended(&describe(status)));
@@ -125,14 +117,13 @@ fn ended(how: &str) -> String {
     format!("the cluster's process ended with {how}; `assay clean` removes what it left")
 }
 
-/// What the cluster's process came to say.
 enum Heard {
     Up(Started),
     Failed(String),
     Ended,
 }
 
-/// The process that is to run the cluster, the line to it, and its job.
+/// The command of the daemon, the connection to it, and its job.
 fn prepared(spec: &Spec, location: Option<&Path>, life: Life) -> Result<(Command, Line, Job)> {
     spec.check()?;
     ledger::sweep()?;
@@ -158,7 +149,7 @@ fn hear(line: &mut Line, job: &Job, progress: &dyn Fn(&str)) -> Result<Heard> {
     }
 }
 
-/// The directory of a new cluster: its name is another one each time, and bears our mark.
+/// The directory of a new cluster: a new name each time, with Assay's prefix.
 fn new_directory(spec: &Spec, location: Option<&Path>) -> Result<PathBuf> {
     let parent = match location {
         Some(named) => named.canonicalize().with_context(|| named.display().to_string())?,
@@ -168,7 +159,8 @@ fn new_directory(spec: &Spec, location: Option<&Path>) -> Result<PathBuf> {
     let (free, needed) = (free_bytes(&parent)?, empty_bytes(spec.stores));
     ensure!(
         free >= needed,
-        "{} has {} MB free, and an empty cluster of {} stores takes {} MB; free some, or name another place with --directory",
+        "{} has {} MB free, and an empty cluster of {} stores takes {} MB; free some, or name \
+         another place with --directory",
         parent.display(),
         free / 1_000_000,
         spec.stores,

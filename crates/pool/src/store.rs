@@ -1,4 +1,4 @@
-//! Object stores: made known to the cluster, laid out, started.
+//! Registers object stores with the cluster, lays them out and starts them.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,22 +13,21 @@ use super::config::uuid;
 use super::layout::Layout;
 use super::programs::Programs;
 
-/// How long a store may take to lay out its tables.
 const LAYOUT_PATIENCE: Duration = Duration::from_secs(180);
 
-/// A store that the cluster knows, and of which nothing is on the disk yet.
+/// A store that is registered with the cluster and has nothing on the disk yet.
 #[derive(Debug)]
 pub(crate) struct NewStore {
     number: u16,
     uuid: String,
 }
 
-/// What a store is called.
+/// The name of a store's process.
 pub(crate) fn name(number: u16) -> String {
     format!("osd.{number}")
 }
 
-/// Makes the store of that number known, and puts down the key that it proves itself with.
+/// Registers the store and writes the key that it authenticates with.
 pub(crate) fn register(
     cluster: &Cluster,
     layout: &Layout,
@@ -49,7 +48,7 @@ pub(crate) fn register(
 }
 
 impl NewStore {
-    /// Lays it out on the disk.
+    /// Creates its tables on the disk.
     pub(crate) fn lay_out(&self, layout: &Layout, programs: &Programs) -> Result<()> {
         let mut command = base(programs, layout, self.number);
         command.args(["--mkfs", "--osd-uuid", &self.uuid]);

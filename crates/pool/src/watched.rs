@@ -1,6 +1,8 @@
-//! What a pool is watched for while something runs on it: few questions, so that asking every second costs little.
+//! Samples a pool while a load runs on it, with few requests, so that sampling every second costs
+//! little.
 //!
-//! Figures are Ceph's own: its manager gathers them every few seconds, so that several samples in a row say the same.
+//! The figures are Ceph's own: its manager gathers them every few seconds, so that several samples
+//! in a row are equal.
 
 use anyhow::Result;
 use assay_ports::rbd::{Cluster, Target};
@@ -8,33 +10,29 @@ use serde_json::{Value, json};
 
 use super::figures::{is_clean, latencies_of};
 
-/// How a pool and the stores below it are.
+/// The condition of a pool and of its stores.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watched {
-    /// Stores that answer.
+    /// Number of stores that answer.
     pub stores_up: u64,
-    /// Of all copies and parts of objects, the share that is missing, from 0 to 1.
+    /// Share of all copies and chunks of objects that is missing, from 0 to 1.
     pub degraded_share: f64,
-    /// Bytes a second that are restored.
     pub recovery_bytes_per_s: u64,
-    /// Whether every object has all its copies or parts where they belong.
+    /// True if every object has all its copies or chunks where they belong.
     pub is_clean: bool,
-    /// What users have stored in the pool, in bytes.
+    /// Bytes that clients have stored in the pool.
     pub stored_bytes: u64,
-    /// What that takes on all stores, in bytes.
+    /// Space on all stores.
     pub used_bytes: u64,
-    /// Of what is stored on all stores, the bytes that were compressed.
+    /// Size before compression of the compressed data on all stores.
     pub compressed_from_bytes: u64,
-    /// What these take now, in bytes.
+    /// Size after compression of the same data.
     pub compressed_to_bytes: u64,
-    /// Of each store that tells, its number and how long it last took to make a write durable, in milliseconds.
+    /// Number and last commit latency in milliseconds of each store that reports it.
     pub commit_latency_ms: Vec<(u64, f64)>,
 }
 
-/// Asks about the pool that keeps the data.
-///
-/// # Errors
-/// The cluster does not answer.
+/// Samples the pool that holds the data.
 pub fn watch(cluster: &Cluster, data_pool: &str) -> Result<Watched> {
     let asked = |target, prefix: &str| -> Result<Value> {
         let command = json!({ "prefix": prefix, "detail": "detail", "format": "json" });

@@ -1,10 +1,12 @@
-//! The private directory that keeps what is dear to make: server binaries, initialised data directories, preconditioned
-//! devices.
+//! The private directory for files that are expensive to make: server binaries, initialised data
+//! directories, preconditioned devices.
 //!
-//! `$ASSAY_CACHE`, else `$XDG_CACHE_HOME/assay`, else `~/.cache/assay` (XDG Base Directory Specification).
+//! `$ASSAY_CACHE`, else `$XDG_CACHE_HOME/assay`, else `~/.cache/assay` (XDG Base Directory
+//! Specification).
 //!
-//! Guarantees: it is this user's alone, or nothing in it is read or run; an entry is there whole or not at all, because it is made in a staging directory and renamed; two
-//! makers of the same kind wait for one another; what an interrupted maker left is removed by the next.
+//! Guarantees: the directory belongs to this user alone, or nothing in it is read or run; an entry
+//! is complete or absent, because it is made in a staging directory and renamed; two makers of one
+//! kind wait for each other; files of an interrupted maker are removed by the next.
 
 use std::env;
 use std::ffi::OsStr;
@@ -22,13 +24,10 @@ use super::private::{self, NotPrivate};
 
 const STAGING_PREFIX: &str = ".staging-";
 
-/// The file of a shelf that its maker has locked.
+/// The file in a kind's directory that the maker locks.
 const LOCK: &str = ".lock";
 
-/// The cache directory; it need not exist yet.
-///
-/// # Errors
-/// When the environment names no home.
+/// The cache directory, which may not exist yet.
 pub fn root() -> Result<PathBuf> {
     let directory =
         |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -39,18 +38,20 @@ pub fn root() -> Result<PathBuf> {
         Some(path) => {
             let path =
                 std::path::absolute(&path).context("cannot determine the cache directory")?;
-            // A slash at its end would lead through a link.
+            // Drops a trailing slash, which would follow a link.
             Ok(path.components().collect())
         }
         None => {
             bail!(
-                "no directory for downloads: HOME is not set; set HOME, or both ASSAY_CACHE (downloads) and ASSAY_STATE (what is made on this machine)"
+                "no directory for downloads: HOME is not set; set HOME, or both ASSAY_CACHE \
+                 (downloads) and ASSAY_STATE (what is made on this machine)"
             )
         }
     }
 }
 
-/// One kind of entries (`servers`, `templates`), locked against other makers until dropped.
+/// The lock on one kind of entries (`servers`, `templates`), held against other makers until
+/// dropped.
 #[derive(Debug)]
 pub struct Shelf {
     directory: PathBuf,
@@ -58,29 +59,20 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// Opens the shelf `kind`, waiting for another maker if there is one; `waiting` is called once before a wait.
-    ///
-    /// # Errors
-    /// The cache cannot be used.
+    /// Locks `kind`. If another maker holds the lock, `waiting` is called once and the call blocks.
     pub fn open(kind: &str, waiting: impl FnOnce()) -> Result<Shelf> {
         private::make_directory(&root()?).map_err(refusal)?;
         Shelf::open_at(root()?.join(kind), waiting)
     }
 
-    /// Opens the shelf `kind`, which is there, if no maker has it. Whoever was interrupted has it no longer.
-    ///
-    /// # Errors
-    /// The cache cannot be used.
+    /// Locks the existing `kind` unless a maker holds it. An interrupted maker holds it no longer.
     pub fn try_open(kind: &str) -> Result<Option<Shelf>> {
         let Some(shelf) = Shelf::lock_free(checked(kind)?)? else { return Ok(None) };
         shelf.sweep()?;
         Ok(Some(shelf))
     }
 
-    /// Whether no maker has the shelf `kind`, which is there; what was left on it stays.
-    ///
-    /// # Errors
-    /// The shelf cannot be looked at.
+    /// Returns true if no maker holds the existing `kind`. Files of an interrupted maker stay.
     pub fn is_free(kind: &str) -> Result<bool> {
         Ok(Shelf::lock_free(checked(kind)?)?.is_some())
     }
@@ -98,10 +90,7 @@ impl Shelf {
         Ok(Some(Shelf { directory, _lock: lock }))
     }
 
-    /// Opens the shelf in `directory`, as [`Shelf::open`].
-    ///
-    /// # Errors
-    /// The cache cannot be used.
+    /// Locks the kind in `directory`, as [`CacheLock::open`] does.
     pub fn open_at(directory: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
         let cannot =
             || format!("cannot use the cache directory {}; set ASSAY_CACHE", directory.display());
@@ -111,7 +100,8 @@ impl Shelf {
             "{} holds what Assay did not put there; set ASSAY_CACHE to an empty directory",
             directory.display()
         );
-        // Those of earlier versions could be read by others, and kept the setuid bits of what they hold.
+        // Earlier versions made directories that others could read, with files that kept their
+        // setuid bits.
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).with_context(cannot)?;
         let lock = private::open_file(&directory.join(LOCK)).map_err(refusal)?;
         match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
@@ -126,26 +116,21 @@ impl Shelf {
         Ok(shelf)
     }
 
-    /// Where the entry `name` is, or would be.
+    /// The path of the entry `name`, whether it exists or not.
     #[must_use]
     pub fn entry(&self, name: &str) -> PathBuf {
         self.directory.join(name)
     }
 
-    /// A fresh directory to make an entry in.
-    ///
-    /// # Errors
-    /// No directory can be made.
+    /// Creates a directory in which an entry can be made.
     pub fn stage(&self) -> Result<Staging> {
         let path = self.directory.join(format!("{STAGING_PREFIX}{}", std::process::id()));
         fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
         Ok(Staging { path })
     }
 
-    /// Removes the entry `path`: from one moment to the next it is none, and what an interruption leaves of it is swept.
-    ///
-    /// # Errors
-    /// It cannot be removed; it is an entry no more.
+    /// Removes the entry `path`. It is renamed first, so that it disappears at once; after an
+    /// interruption the next maker sweeps the rest.
     pub fn discard(&self, path: &Path) -> Result<()> {
         let cannot = || format!("cannot remove {}", path.display());
         ensure_nothing_mounted(path)?;
@@ -154,7 +139,8 @@ impl Shelf {
         fs::remove_dir_all(staging.path()).with_context(cannot)
     }
 
-    /// Removes what interrupted makers left: under the lock every staging directory is one of those.
+    /// Removes the files of interrupted makers: under the lock, every staging directory is one of
+    /// those.
     fn sweep(&self) -> Result<()> {
         unfinished_in(&self.directory)?.iter().try_for_each(|path| {
             ensure_nothing_mounted(path)?;
@@ -163,23 +149,20 @@ impl Shelf {
     }
 }
 
-/// A directory in the making, removed when dropped.
+/// A directory in which an entry is made, removed when dropped.
 #[derive(Debug)]
 pub struct Staging {
     path: PathBuf,
 }
 
 impl Staging {
-    /// Where it lies.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes the sub-directory `part` the cache entry `target`; the rest of the staging directory goes.
-    ///
-    /// # Errors
-    /// It cannot be put there; nothing is there then.
+    /// Renames the subdirectory `part` to the cache entry `target` and removes the rest. On an
+    /// error the entry is absent.
     pub fn publish(self, part: &str, target: &Path) -> Result<()> {
         let made = self.path.join(part);
         rustix::fs::syncfs(File::open(&made)?).context("cannot write out the cache")?;
@@ -193,7 +176,7 @@ impl Drop for Staging {
     }
 }
 
-/// Whether a shelf is one that this program has made: it has a lock since then.
+/// Returns true if this program made the directory: it then contains a lock.
 fn is_ours(directory: &Path) -> bool {
     directory.join(LOCK).symlink_metadata().is_ok_and(|lock| lock.is_file())
 }
@@ -202,7 +185,7 @@ fn is_empty(directory: &Path) -> bool {
     fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// What is mounted below belongs to somebody, and deleting it cannot be undone.
+/// A file system mounted below belongs to somebody else, and deleting its files cannot be undone.
 fn ensure_nothing_mounted(path: &Path) -> Result<()> {
     let resolved = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     match mounted_at_or_below(&resolved)?.first() {
@@ -211,10 +194,7 @@ fn ensure_nothing_mounted(path: &Path) -> Result<()> {
     }
 }
 
-/// The directories of a kind that are whole, by name.
-///
-/// # Errors
-/// The shelf cannot be read.
+/// The complete entries of a kind, ordered by name.
 pub fn entries(kind: &str) -> Result<Vec<PathBuf>> {
     let shelf = checked(kind)?;
     if shelf.is_dir() && !is_ours(&shelf) {
@@ -223,16 +203,14 @@ pub fn entries(kind: &str) -> Result<Vec<PathBuf>> {
     listing(&shelf, |name| !name.starts_with(b"."))
 }
 
-/// The directories of a kind that somebody is making, or was when interrupted: [`Shelf::try_open`] tells which.
-///
-/// # Errors
-/// The shelf cannot be read.
+/// The staging directories of a kind. [`CacheLock::try_open`] distinguishes active makers from
+/// interrupted ones.
 pub fn unfinished(kind: &str) -> Result<Vec<PathBuf>> {
     let shelf = checked(kind)?;
     if shelf.is_dir() && !is_ours(&shelf) { Ok(Vec::new()) } else { unfinished_in(&shelf) }
 }
 
-/// The directory of a kind, checked together with the cache that it is in before anything in it is trusted.
+/// The directory of a kind, after checking that it and the cache are private.
 fn checked(kind: &str) -> Result<PathBuf> {
     let root = root()?;
     check(&root)?;
@@ -243,7 +221,7 @@ fn checked(kind: &str) -> Result<PathBuf> {
 
 fn check(directory: &Path) -> Result<()> {
     match private::check_directory(directory) {
-        // Whoever reads it says so better.
+        // The code that reads it reports the problem better.
         Ok(_) | Err(NotPrivate::Kind { .. }) => Ok(()),
         Err(error) => Err(refusal(error)),
     }
@@ -257,7 +235,7 @@ fn unfinished_in(directory: &Path) -> Result<Vec<PathBuf>> {
     listing(directory, |name| name.starts_with(STAGING_PREFIX.as_bytes()))
 }
 
-/// What lies in a kind's directory under such names; nothing where no such directory is.
+/// The names in a kind's directory that `wanted` selects; empty if there is no such directory.
 fn listing(directory: &Path, wanted: impl Fn(&[u8]) -> bool) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,

@@ -1,6 +1,6 @@
-//! Whether somebody else could put another thing in the place of a file or directory.
+//! Finds out whether another user could replace a file or directory.
 //!
-//! This user, root, and under sudo the user who called it are nobody else.
+//! This user, root, and under sudo the user who called it do not count as others.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,19 +8,19 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Who could, and where.
+/// How another user could replace it, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ByOthers {
-    /// It belongs to another user.
+    /// The file belongs to another user.
     Owner {
-        /// The file, or a directory that it lies in.
+        /// The file, or a directory above it.
         path: PathBuf,
         /// Number of the user.
         user: u32,
     },
-    /// Other users may write to it.
+    /// Other users may write to the file.
     Open {
-        /// The file, or a directory that it lies in.
+        /// The file, or a directory above it.
         path: PathBuf,
     },
 }
@@ -35,16 +35,17 @@ impl fmt::Display for ByOthers {
     }
 }
 
-/// By whom `path` could be changed, or led elsewhere by a directory above it; nothing where nobody can, or where it is not there.
+/// How others could change `path`, or redirect it by a directory above it; `None` if nobody can, or
+/// if it does not exist.
 #[must_use]
 pub fn anywhere(path: &Path) -> Option<ByOthers> {
-    // A link belongs to whoever can lead it elsewhere.
+    // A link can be redirected by the owner of its directory.
     let places = [std::path::absolute(path).ok()?, path.canonicalize().ok()?];
     let all: BTreeSet<&Path> = places.iter().flat_map(|place| place.ancestors()).collect();
     all.into_iter().rev().find_map(itself)
 }
 
-/// By whom the file or directory `path` itself could be changed.
+/// How others could change the file or directory `path` itself.
 #[must_use]
 pub fn itself(path: &Path) -> Option<ByOthers> {
     let found = path.symlink_metadata().ok()?;
@@ -54,7 +55,7 @@ pub fn itself(path: &Path) -> Option<ByOthers> {
     is_open(&found).then(|| ByOthers::Open { path: path.to_owned() })
 }
 
-/// This user and root; under sudo the user who called it, too.
+/// This user and root; under sudo the calling user, too.
 fn own_users() -> Vec<u32> {
     let uid = rustix::process::geteuid();
     let caller = std::env::var("SUDO_UID").ok().filter(|_| uid.is_root());
@@ -62,8 +63,9 @@ fn own_users() -> Vec<u32> {
     [uid.as_raw(), 0].into_iter().chain(caller).collect()
 }
 
-/// Whether others may change a file, or put another one in its place: of a directory with the sticky bit they may not
-/// (`unlink(2)`). A user's own group is no other; links have no mode.
+/// Returns true if others may change a file, or replace an entry of a directory. The sticky bit
+/// prevents the latter (`unlink(2)`). A user's private group counts as the user; links have no
+/// mode.
 fn is_open(found: &Metadata) -> bool {
     let is_sticky_directory = found.is_dir() && found.mode() & 0o1000 != 0;
     let is_own_group = found.gid() == rustix::process::getegid().as_raw();

@@ -1,6 +1,7 @@
-//! The connection to a process of this program that serves something: it is told its job, and answers, a line each.
+//! The connection to a daemon of this program: it receives its job, and answers, one line each.
 //!
-//! Such a process belongs to whoever starts it, or outlives them: then it has a session, a ledger and a log of its own.
+//! A daemon either depends on the process that started it or outlives that process; in the latter
+//! case it has a session, a ledger and a log of its own.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Write, pipe};
@@ -14,16 +15,16 @@ use serde::de::DeserializeOwned;
 
 use crate::state;
 
-/// Whether a serving process outlives whoever started it.
+/// Whether a daemon outlives the process that starts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
-    /// It does.
+    /// The daemon outlives it.
     Independent,
-    /// It belongs to this process.
+    /// The daemon ends with it.
     Tied,
 }
 
-/// The connection to a server.
+/// The connection to a daemon.
 #[derive(Debug)]
 pub struct Line {
     tell: PipeWriter,
@@ -31,17 +32,15 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line, and this program at its other end with `words` on its command line, not started yet.
-    ///
-    /// # Errors
-    /// What the system answered.
+    /// A connection, and the command that runs this program with the arguments `words` at its other
+    /// end, not started yet.
     pub fn to_server(words: &[&OsStr], life: Life) -> Result<(Command, Line)> {
-        // What may outlive us must hold nothing that others wait for.
+        // A daemon must not inherit open files: others may wait for their end.
         child::hand_nothing_down().context("cannot list open files")?;
         let ((told, tell), (hear, said)) = (pipe()?, pipe()?);
-        // The same program, also when its file was replaced since.
+        // The same program, even if its file was replaced since.
         let mut command = Command::new("/proc/self/exe");
-        // What outlives us may have mounted file systems on it: that mark keeps systemd from killing it before they are
+        // systemd does not kill processes whose name begins with `@` before their file systems are
         // unmounted at shutdown (systemd, "Storage Daemons for the Root File System").
         command.arg0(if life == Life::Independent { "@assay" } else { "assay" }).args(words);
         command.stdin(Stdio::from(told)).stdout(Stdio::from(said));
@@ -51,20 +50,14 @@ impl Line {
         Ok((command, Line { tell, hear: BufReader::new(hear) }))
     }
 
-    /// Tells it a line and hears what it answers; nothing when it has ended without a word.
-    ///
-    /// # Errors
-    /// What it answers is not as it should be.
+    /// Sends a line and returns the answer; `None` if the daemon ended without one.
     pub fn ask<A: DeserializeOwned>(&mut self, line: &str) -> Result<Option<A>> {
-        // A server that has ended already is known by its silence.
+        // If the daemon has ended, reading its answer reports that.
         let _ = self.tell.write_all(format!("{line}\n").as_bytes());
         self.hear()
     }
 
-    /// Hears the next answer; nothing when it has ended without one.
-    ///
-    /// # Errors
-    /// What it answers is not as it should be.
+    /// Returns the next answer; `None` if the daemon ended without one.
     pub fn hear<A: DeserializeOwned>(&mut self) -> Result<Option<A>> {
         let mut answer = String::new();
         self.hear.read_line(&mut answer)?;
@@ -72,10 +65,7 @@ impl Line {
     }
 }
 
-/// Answers whoever started this process, which [`Line::hear`]s it.
-///
-/// # Errors
-/// Nobody hears it any more.
+/// Answers the process that started this one, which calls [`DaemonConnection::hear`].
 pub fn answer<A: Serialize>(answer: &A) -> Result<()> {
     let line = serde_json::to_string(answer)? + "\n";
     let mut out = std::io::stdout().lock();

@@ -1,7 +1,8 @@
-//! A database of our own on a server that somebody else runs.
+//! A database of Assay's own on a server that somebody else runs.
 //!
-//! Guarantees: none is taken over, each is made; what is removed bears the very mark that this one was given, a table with a row
-//! that says so; nothing else on the server is changed.
+//! Guarantees: an existing database is never taken over; only a database with the mark that this
+//! one was given is removed (a table with a row that contains it); nothing else on the server is
+//! changed.
 
 use std::time::{Duration, Instant};
 
@@ -11,37 +12,33 @@ use assay_mysql::{ClientConnect, ClientSession, Endpoint, SessionError};
 
 use super::presence::Presence;
 
-/// The table that marks a database as ours.
+/// The table that holds the mark.
 pub const MARK: &str = "assay_mark";
 
-/// How long a server may take to answer where somebody waits for what is left.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long dropping a database of large tables may take.
+/// Dropping a database of large tables takes long.
 const DROP_PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often a removal is tried: connections to a server elsewhere are lost now and then.
+/// Number of attempts to remove a database: connections to remote servers break now and then.
 const TRIES: u32 = 5;
 
-/// Every user may use it, and nobody's data are in it.
+/// A database that every user may use and that holds no user's data.
 const EVERYBODYS: &str = "information_schema";
 
-/// What is found under a name.
+/// The state of the database with a given name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// With the mark.
+    /// It bears the mark.
     Ours,
-    /// With nothing in it: ours before it was marked, or anybody's.
+    /// It is empty: Assay's before it was marked, or somebody else's.
     Empty,
-    /// With somebody's tables.
+    /// It holds somebody else's tables.
     Theirs,
 }
 
-/// Makes the database `name`, and marks it.
-///
-/// # Errors
-/// It is there already, or the user may not make it.
+/// Creates the database `name` and marks it. Fails if it exists.
 pub fn make(session: &mut ClientSession, name: &str, mark: &str) -> Result<()> {
     for statement in [
         format!("CREATE DATABASE `{name}`"),
@@ -53,27 +50,22 @@ pub fn make(session: &mut ClientSession, name: &str, mark: &str) -> Result<()> {
     Ok(())
 }
 
-/// Whether there is a database of that name, anybody's.
-///
-/// # Errors
-/// The server does not answer.
+/// Returns true if a database of that name exists.
 pub fn is_there(session: &mut ClientSession, name: &str) -> Result<bool, SessionError> {
     let sql = format!("SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '{name}'");
     Ok(!session.rows(&sql)?.is_empty())
 }
 
-/// Whether it bears our mark of anybody's making: an Assay's, of this machine or another.
-///
-/// # Errors
-/// The server does not answer.
+/// Returns true if the database bears a mark of any Assay, on this machine or another.
 pub fn is_marked(session: &mut ClientSession, name: &str) -> Result<bool, SessionError> {
     let sql = format!(
-        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{name}' AND TABLE_NAME = '{MARK}'"
+        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{name}' AND TABLE_NAME = \
+         '{MARK}'"
     );
     Ok(!session.rows(&sql)?.is_empty())
 }
 
-/// Whether ours is there: a server that cannot be asked may have it.
+/// Returns [`Presence::Unasked`] if the server cannot be asked.
 pub(crate) fn presence(account: &Account, name: &str, mark: &str) -> Presence {
     let found = connect(account).and_then(|mut session| Ok(find(&mut session, name, mark)?));
     match found {
@@ -84,13 +76,13 @@ pub(crate) fn presence(account: &Account, name: &str, mark: &str) -> Presence {
     }
 }
 
-/// Removes ours.
+/// Removes the database if it bears `mark`.
 pub(crate) fn remove(account: &Account, name: &str, mark: &str) -> Result<()> {
     let mut tries = 1;
     let began = Instant::now();
     loop {
         match remove_once(account, name, mark) {
-            // A server that does not answer is not asked for ever.
+            // A server that does not answer is given up after some attempts.
             Err(error)
                 if tries < TRIES && began.elapsed() < PATIENCE && is_of_connection(&error) =>
             {
@@ -119,7 +111,8 @@ fn remove_once(account: &Account, name: &str, mark: &str) -> Result<()> {
         }
         Found::Empty => {
             bail!(
-                "it is empty and does not bear the mark of a run; drop it by hand if it is of no use"
+                "it is empty and does not bear the mark of a run; drop it by hand if it is of no \
+                 use"
             )
         }
     }
@@ -146,10 +139,7 @@ fn find(session: &mut ClientSession, name: &str, mark: &str) -> Result<Found, Se
     Ok(if is_ours { Found::Ours } else { Found::Theirs })
 }
 
-/// Drops every table of ours but the mark.
-///
-/// # Errors
-/// The database does not bear `mark`, or the server says no.
+/// Drops every table except the mark. Fails if the database does not bear `mark`.
 pub fn empty(session: &mut ClientSession, name: &str, mark: &str) -> Result<()> {
     let found = find(session, name, mark)?;
     ensure!(
@@ -157,7 +147,8 @@ pub fn empty(session: &mut ClientSession, name: &str, mark: &str) -> Result<()> 
         "the database {name} does not bear the mark of this run any more"
     );
     let sql = format!(
-        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{name}' AND TABLE_NAME <> '{MARK}'"
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{name}' AND \
+         TABLE_NAME <> '{MARK}'"
     );
     for table in session.rows(&sql)?.into_iter().filter_map(|row| row.into_iter().next()?) {
         let sql = format!("DROP TABLE `{name}`.`{}`", table.replace('`', "``"));

@@ -4,10 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-/// Free bytes for us on the file system that holds `path`.
-///
-/// # Errors
-/// What `statvfs` answered.
+/// Bytes that this user may still write on the file system of `path`.
 pub fn free_bytes(path: &Path) -> Result<u64> {
     let status = rustix::fs::statvfs(path)
         .with_context(|| format!("cannot determine the free space of {}", path.display()))?;

@@ -1,7 +1,7 @@
-//! An image of ours in somebody else's pool.
+//! An image that Assay made in somebody else's pool.
 //!
-//! Guarantees: one that was there before is never taken for ours; nothing but the very image that was made is removed; the
-//! client library is one that was found here, never one that a ledger names.
+//! Guarantees: an existing image is never taken over; only the image that was made is removed; the
+//! client library is one found on this machine, never one named in a ledger.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,18 +13,19 @@ use serde::{Deserialize, Serialize};
 
 use super::presence::Presence;
 
-/// A client that died counts as one that has the image open for 30 s (Ceph's `osd_client_watch_timeout`).
+/// A client that died counts as having the image open for 30 s (Ceph's `osd_client_watch_timeout`).
 const BUSY_PATIENCE: Duration = Duration::from_secs(45);
 
-/// How often a removal is tried meanwhile.
+/// Interval between attempts to remove an image.
 const TRIED_EVERY: Duration = Duration::from_secs(1);
 
-/// An image of ours, by its name and by what tells it from another one of that name.
+/// An image of Assay's, with its name and its id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnImage {
     /// With its cluster, as `rbd:POOL/IMAGE:conf=FILE`.
     name: PathBuf,
-    /// Nothing before it is made; its name alone, which is never given twice, is what whoever was killed in between leaves.
+    /// `None` before the image is made. If the process dies in between, the name alone identifies
+    /// the image: it is never used twice.
     #[serde(default)]
     id: Option<String>,
     #[serde(skip)]
@@ -32,29 +33,29 @@ pub struct OwnImage {
 }
 
 impl OwnImage {
-    /// One that is to be made.
+    /// An image that is to be made.
     pub(crate) fn meant(name: &ImageName, libraries: &Libraries) -> OwnImage {
         OwnImage { name: name.path(), id: None, libraries: Some(libraries.clone()) }
     }
 
-    /// The same once it is made.
+    /// The image after it was made.
     pub(crate) fn made(self, id: Option<String>) -> OwnImage {
         OwnImage { id, ..self }
     }
 
-    /// With its cluster.
+    /// The name, with its cluster.
     #[must_use]
     pub fn name(&self) -> &Path {
         &self.name
     }
 
-    /// The same, to be asked for with these libraries.
+    /// The same image, accessed with these client libraries.
     #[must_use]
     pub fn with_libraries(self, libraries: Libraries) -> OwnImage {
         OwnImage { libraries: Some(libraries), ..self }
     }
 
-    /// Whether it is there; one that cannot be looked for may be.
+    /// Returns [`Presence::There`] if the cluster cannot be asked.
     pub(crate) fn presence(&self) -> Presence {
         let looked = self.open_pool().and_then(|(io, image)| Ok(rbd::id(&io, &image)?));
         match looked {
@@ -65,10 +66,8 @@ impl OwnImage {
         }
     }
 
-    /// Removes it. One that a client of ours, killed a moment ago, seems to have open is tried again for a while.
-    ///
-    /// # Errors
-    /// The cluster does not answer, or somebody has it open.
+    /// Removes the image. If a client of Assay's that was killed seems to have it open, the removal
+    /// is repeated for a while.
     pub(crate) fn remove(&self) -> Result<()> {
         let (io, image) = self.open_pool()?;
         let deadline = Instant::now() + BUSY_PATIENCE;

@@ -1,7 +1,9 @@
-//! Ctrl-C, asked politely: the first sets a flag that long work looks at, the second ends the process at once.
+//! Handles Ctrl-C: the first sets a flag that long work checks, the second ends the process at
+//! once.
 //!
-//! What a second one leaves behind is in the ledger, and servers die with us. Which signals ask, and what counts as a second one, is
-//! [`assay_ports::stop`]'s. What does nothing but wait has each signal told to it instead ([`on_signal`]).
+//! Resources left by a second Ctrl-C are in the ledger, and servers die with this process.
+//! [`assay_ports::stop`] decides which signals count. A process that only waits receives each
+//! signal by a callback ([`on_signal`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,42 +13,35 @@ use assay_ports::stop::{Stop, is_ignored};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// Whether the user wants us to stop.
+/// The flag that a Ctrl-C sets.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<Stop>);
 
 impl Interrupt {
-    /// Begins to listen for signals.
-    ///
-    /// # Errors
-    /// The handlers cannot be set.
+    /// Installs the signal handlers.
     pub fn listen() -> Result<Interrupt> {
         let interrupt = Interrupt::default();
         interrupt.0.listen().context("cannot listen for Ctrl-C")?;
         Ok(interrupt)
     }
 
-    /// The flag itself, for what only takes a flag.
+    /// The flag, for callees that take a plain flag.
     #[must_use]
     pub fn flag(&self) -> &AtomicBool {
         self.0.flag()
     }
 
-    /// As if Ctrl-C had been pressed for the first time.
+    /// Sets the flag, as the first Ctrl-C does.
     pub fn set(&self) {
         self.0.ask();
     }
 
-    /// Whether to stop.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.flag().load(Ordering::Relaxed)
     }
 
-    /// Ends the work in hand if the user wants us to stop.
-    ///
-    /// # Errors
-    /// "interrupted".
+    /// Returns an error once the flag is set.
     pub fn check(&self) -> Result<()> {
         if self.is_set() {
             bail!("interrupted");
@@ -55,11 +50,8 @@ impl Interrupt {
     }
 }
 
-/// Calls `tell` on a thread of its own for each signal that asks for an end, which then does nothing else; `SIGHUP` is none of
-/// them where it was ignored when we began (`nohup`).
-///
-/// # Errors
-/// The handlers cannot be set, or no thread started.
+/// Calls `tell` on a thread of its own for each terminating signal, and replaces the signal's
+/// default action. `SIGHUP` is left out if it was ignored at the start (`nohup`).
 pub fn on_signal(tell: impl Fn() + Send + 'static) -> Result<()> {
     let hangup = Some(SIGHUP).filter(|signal| !is_ignored(*signal));
     let asking = [SIGINT, SIGQUIT, SIGTERM].into_iter().chain(hangup);
@@ -80,7 +72,7 @@ mod tests {
     fn a_terminal_that_is_closed_is_heard_unless_the_caller_ignores_it() {
         let (heard, hears) = mpsc::channel();
         on_signal(move || heard.send(()).unwrap()).unwrap();
-        // Where SIGHUP is not ignored and not listened to, this ends the process.
+        // If SIGHUP is neither ignored nor handled, this ends the process.
         signal_hook::low_level::raise(SIGHUP).unwrap();
         match is_ignored(SIGHUP) {
             true => assert!(hears.try_recv().is_err()),

@@ -1,7 +1,8 @@
-//! What the cache keeps, kind by kind: how much, since when unused, by whom used, and what may go.
+//! The entries of the cache, kind by kind: size, last use, current use, and which may be removed.
 //!
-//! An entry in use is held by a shared lock (`flock(2)`) on its directory for as long as the process that uses it lives; its
-//! directory's modification time is when that began. Nothing that is held is ever removed.
+//! A process holds a shared lock (`flock(2)`) on the directory of an entry that it uses, until the
+//! process ends; the directory's modification time is the start of its last use. A locked entry is
+//! never removed.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -17,7 +18,7 @@ use rustix::io::Errno;
 
 use crate::cache::{self, Shelf};
 
-/// The kinds, as their directories are called, in words.
+/// Directory names of the kinds, with a description.
 pub const KINDS: [(&str, &str); 5] = [
     ("preconditioned", "preconditioned devices"),
     ("templates", "empty data directories"),
@@ -26,36 +27,30 @@ pub const KINDS: [(&str, &str); 5] = [
     ("programs", "copies of Assay from other machines"),
 ];
 
-/// Preconditioned devices that nobody used for so long go when another one is made.
+/// Preconditioned devices unused for longer are removed when another one is made.
 const UNUSED_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// So do the least recently used of them beyond this total.
+/// The least recently used preconditioned devices beyond this total are removed, too.
 const PRECONDITIONED_BYTES_MAX: u64 = 20 << 30;
 
-/// An entry.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kept {
-    /// Its directory.
     pub path: PathBuf,
-    /// What it takes on the disk.
+    /// Space on the disk.
     pub bytes: u64,
-    /// When it was last taken into use.
+    /// Start of its last use.
     pub used: SystemTime,
 }
 
-/// What became of an entry that was to go.
+/// The result of removing an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removal {
-    /// It is gone.
     Removed,
-    /// Somebody uses it.
+    /// A process uses it.
     InUse,
 }
 
 /// The entries of a kind, the least recently used first.
-///
-/// # Errors
-/// The environment names no home.
 pub fn kept(kind: &str) -> Result<Vec<Kept>> {
     let look = |path: PathBuf| {
         let used = path
@@ -69,7 +64,8 @@ pub fn kept(kind: &str) -> Result<Vec<Kept>> {
     Ok(kept)
 }
 
-/// Blocks on the disk: preconditioned devices have holes. What vanishes meanwhile counts nothing.
+/// Blocks on the disk, because preconditioned devices have holes. Files that vanish meanwhile count
+/// 0.
 fn bytes_below(path: &Path) -> u64 {
     let Ok(metadata) = path.symlink_metadata() else { return 0 };
     let own = metadata.blocks() * 512;
@@ -78,10 +74,7 @@ fn bytes_below(path: &Path) -> u64 {
     own + below.sum::<u64>()
 }
 
-/// Keeps an entry from being removed for as long as this process lives, and notes that it is used.
-///
-/// # Errors
-/// It is not there, or cannot be written to.
+/// Locks an entry against removal until this process ends, and records the use.
 pub fn hold(entry: &Path) -> Result<()> {
     static HELD: Mutex<BTreeMap<PathBuf, File>> = Mutex::new(BTreeMap::new());
     let cannot = || format!("cannot use {}", entry.display());
@@ -92,17 +85,15 @@ pub fn hold(entry: &Path) -> Result<()> {
     Ok(())
 }
 
-/// [`hold`]s the server in the cache to which `program` belongs; nothing where it is installed elsewhere.
-///
-/// # Errors
-/// Those of [`hold`].
+/// [`hold`]s the server in the cache to which `program` belongs; does nothing for an installed
+/// server.
 pub fn hold_server(program: &Path) -> Result<()> {
     let servers = cache::root()?.join("servers");
     let Ok(inside) = program.strip_prefix(&servers) else { return Ok(()) };
     inside.iter().next().map_or(Ok(()), |name| hold(&servers.join(name)))
 }
 
-/// Whether a process uses the entry.
+/// Returns true if a process uses the entry.
 #[must_use]
 pub fn is_in_use(entry: &Path) -> bool {
     File::open(entry).is_ok_and(|directory| !can_lock(&directory))
@@ -112,10 +103,7 @@ fn can_lock(directory: &File) -> bool {
     flock(directory, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK)
 }
 
-/// Removes what lies where an entry is to go, if anything does.
-///
-/// # Errors
-/// Somebody uses it, or what the system answered.
+/// Removes the existing entry, if any. Fails if a process uses it.
 pub fn clear(shelf: &Shelf, entry: &Path) -> Result<()> {
     match entry.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -130,10 +118,8 @@ pub fn clear(shelf: &Shelf, entry: &Path) -> Result<()> {
     }
 }
 
-/// Removes an entry that nobody uses. An interruption leaves it whole, or as a leftover that the shelf sweeps.
-///
-/// # Errors
-/// What the system answered.
+/// Removes an entry unless a process uses it. An interrupted removal leaves the entry whole, or
+/// leftovers that the next maker sweeps.
 pub fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
     let directory =
         File::open(entry).with_context(|| format!("cannot remove {}", entry.display()))?;
@@ -144,10 +130,8 @@ pub fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
     Ok(Removal::Removed)
 }
 
-/// Drops preconditioned devices that nobody has used for long, and the least recently used ones beyond a total.
-///
-/// # Errors
-/// Those of [`remove`]. Gives what was dropped.
+/// Removes preconditioned devices that were unused for long, and the least recently used ones
+/// beyond a total. Returns the removed entries.
 pub fn drop_old_preconditioned(shelf: &Shelf) -> Result<Vec<Kept>> {
     let (free, used): (Vec<Kept>, Vec<Kept>) =
         kept("preconditioned")?.into_iter().partition(|one| !is_in_use(&one.path));
@@ -161,7 +145,7 @@ pub fn drop_old_preconditioned(shelf: &Shelf) -> Result<Vec<Kept>> {
     Ok(dropped)
 }
 
-/// Of what nobody uses, the least recently used first, what goes beside `held_bytes` in use.
+/// The entries to remove from `free`, which is ordered by last use, given `held_bytes` in use.
 fn superfluous(free: Vec<Kept>, held_bytes: u64, now: SystemTime) -> Vec<Kept> {
     let mut total = held_bytes + free.iter().map(|one| one.bytes).sum::<u64>();
     let goes = |one: &Kept| {

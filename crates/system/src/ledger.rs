@@ -1,10 +1,13 @@
-//! The ledger: what this process has made on the machine, written down before it is made.
+//! The ledger: everything that this process made on the machine, recorded before it is made.
 //!
-//! One small file for each process that runs rigs. While it lives, [`Made`] guards take resources down and strike
-//! them out; after a `kill -9` the file is all that is left, and `assay clean` works through it backwards.
-//! Guarantees: what exists is written down, at worst with something that never came to be; what was there before is never
-//! taken for ours; a ledger that others could have written is not read. Its process holds a lock on it, so that it counts as
-//! living also where its number is another one: in a container with the same state, on another machine.
+//! One small file per process that runs rigs. While the process lives, a [`LedgerGuard`] removes
+//! its resource and strikes it out; after a `kill -9` the file remains, and `assay clean` works
+//! through it backwards.
+//!
+//! Guarantees: every existing resource is recorded, possibly with some that were never made; what
+//! existed before is never taken over; a ledger that others could have written is not read. The
+//! process holds a lock on its ledger, so that it counts as living even where its process number
+//! differs: in a container with the same state, or on another machine.
 
 mod left;
 
@@ -26,7 +29,7 @@ use super::owned::OwnDirectory;
 use super::resource::Resource;
 use super::{private, state};
 
-/// The directory of ledgers in the state directory.
+/// Directory of the ledgers in the state directory.
 const LEDGERS: &str = "ledgers";
 
 /// The ledger of this process.
@@ -34,23 +37,23 @@ const LEDGERS: &str = "ledgers";
 pub struct Ledger {
     path: PathBuf,
     pages: Mutex<Pages>,
-    /// The file as it was written last, locked for as long as this process lives.
+    /// The file in its last version, locked until this process ends.
     held: Mutex<Option<File>>,
 }
 
-/// What a ledger's file holds.
+/// The contents of a ledger's file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Pages {
     pid: u32,
     start_ticks: u64,
     boot_id: String,
-    /// The study that is measured, if it is the ledger of a run.
+    /// The study being measured, for the ledger of a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     study: Option<PathBuf>,
     resources: Vec<Resource>,
 }
 
-/// A resource that is written down and not made yet; dropping it strikes it out, for nothing is ours.
+/// A resource that is recorded and not made yet. Dropping it strikes it out.
 #[derive(Debug)]
 struct Draft {
     resource: Resource,
@@ -58,7 +61,7 @@ struct Draft {
     is_made: bool,
 }
 
-/// A resource that was made; dropping it removes it.
+/// A resource that was made. Dropping it removes the resource.
 #[derive(Debug)]
 pub struct Made {
     resource: Resource,
@@ -67,26 +70,17 @@ pub struct Made {
 }
 
 impl Ledger {
-    /// The ledger of this process, in the state directory.
-    ///
-    /// # Errors
-    /// The directory cannot be made, is not this user's alone, or `/proc` not read.
+    /// Opens the ledger of this process, in the state directory.
     pub fn open() -> Result<Arc<Ledger>> {
         Ledger::open_in(&state::below(LEDGERS)?, None)
     }
 
-    /// As [`Ledger::open`], of a run into `study`: others that look for runs find it.
-    ///
-    /// # Errors
-    /// As [`Ledger::open`].
+    /// Opens the ledger of a run into `study`, by which other processes find the run.
     pub fn of_run(study: &Path) -> Result<Arc<Ledger>> {
         Ledger::open_in(&state::below(LEDGERS)?, Some(study.to_owned()))
     }
 
-    /// In `directory`, which is there.
-    ///
-    /// # Errors
-    /// `/proc` cannot be read.
+    /// Opens a ledger in the existing `directory`.
     pub fn open_in(directory: &Path, study: Option<PathBuf>) -> Result<Arc<Ledger>> {
         let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
         let path = directory.join(format!("{}-{}.json", me.pid, me.start_ticks));
@@ -100,11 +94,8 @@ impl Ledger {
         Ok(Arc::new(Ledger { path, pages: Mutex::new(pages), held: Mutex::default() }))
     }
 
-    /// Writes `resource` down, which is known again by what it names, then has it made. If making fails, whatever came of it
-    /// is removed again.
-    ///
-    /// # Errors
-    /// What `make` answered, or that the ledger cannot be written (nothing is made then).
+    /// Records `resource`, then calls `make`. If making fails, a partly made resource is removed
+    /// again. If the ledger cannot be written, nothing is made.
     pub fn make<T>(
         self: &Arc<Self>,
         resource: Resource,
@@ -116,18 +107,14 @@ impl Ledger {
         Ok((made, value))
     }
 
-    /// Makes the directory `path`, open to this user alone, in one that is there.
-    ///
-    /// # Errors
-    /// Something is there by that name, which stays as it is; what else the system answered.
+    /// Makes the directory `path`, with access for this user alone, in an existing directory. Fails
+    /// if an entry of that name exists, and leaves it alone.
     pub fn make_directory(self: &Arc<Self>, path: &Path) -> Result<Made> {
         self.make_with_directory(path, |path| Resource::Directory { path })
     }
 
-    /// Makes the directory `path` of a resource that has more than that, as [`Ledger::make_directory`].
-    ///
-    /// # Errors
-    /// As [`Ledger::make_directory`].
+    /// Makes the directory `path` of a resource that consists of more than a directory, as
+    /// [`Ledger::make_directory`] does.
     pub fn make_with_directory(
         self: &Arc<Self>,
         path: &Path,
@@ -139,10 +126,7 @@ impl Ledger {
         draft.made(of(directory))
     }
 
-    /// Makes the image `name` in the pool of `io`.
-    ///
-    /// # Errors
-    /// There is one of that name, which stays, or what else the cluster answered.
+    /// Makes the image `name` in the pool of `io`. Fails if it exists, and leaves it alone.
     pub fn make_image(
         self: &Arc<Self>,
         access: &ClusterAccess,
@@ -153,13 +137,14 @@ impl Ledger {
         let meant = OwnImage::meant(name, &access.libraries);
         let draft = self.draft(Resource::Image(meant.clone()))?;
         rbd::create(io, name, new)?;
-        // From here on it is ours; if it cannot be looked at, dropping this removes it by its name, which no other ever has.
+        // The image now belongs to this process. If its id cannot be read, dropping `made` removes
+        // it by its name, which no other image ever has.
         let made = draft.made(Resource::Image(meant.clone()))?;
         let id = rbd::id(io, name)?;
         made.now(Resource::Image(meant.made(id)))
     }
 
-    /// Writes down what is to be made.
+    /// Records a resource that is to be made.
     fn draft(self: &Arc<Self>, resource: Resource) -> Result<Draft> {
         self.change(|resources| resources.push(resource.clone()))?;
         Ok(Draft { resource, ledger: Arc::clone(self), is_made: false })
@@ -198,7 +183,7 @@ fn position(resources: &[Resource], resource: &Resource) -> Option<usize> {
 }
 
 impl Draft {
-    /// It was made, and is known again as `resource`.
+    /// The resource was made; `resource` identifies it.
     fn made(mut self, resource: Resource) -> Result<Made> {
         self.is_made = true;
         let made = Made {
@@ -222,26 +207,22 @@ impl Drop for Draft {
 }
 
 impl Made {
-    /// The same, known by more from now on.
+    /// Replaces the resource by one with more identification.
     fn now(mut self, resource: Resource) -> Result<Made> {
         self.ledger.replace(&self.resource, &resource)?;
         self.resource = resource;
         Ok(self)
     }
 
-    /// The same once a drive is mounted: by the number of that mount it is told from another drive's in the same place.
-    ///
-    /// # Errors
-    /// The mounts cannot be read, or the ledger not be written.
+    /// Adds the number of the mount to a mounted drive, which tells it from another drive mounted
+    /// in the same place.
     pub fn mounted(self) -> Result<Made> {
         let resource = self.resource.clone().mounted()?;
         self.now(resource)
     }
 
-    /// Removes the resource now and says if that failed; dropping does the same and can only log it.
-    ///
-    /// # Errors
-    /// What stands in the way; the resource then stays in the ledger for `assay clean`.
+    /// Removes the resource now and returns an error if that fails; dropping can only log the
+    /// error. After an error the resource stays in the ledger for `assay clean`.
     pub fn remove(mut self) -> Result<()> {
         self.remove_once()
     }
@@ -251,7 +232,7 @@ impl Made {
         &self.resource
     }
 
-    /// Leaves the resource as it is, in the ledger, for `assay clean`.
+    /// Keeps the resource and its entry in the ledger, for `assay clean`.
     pub fn leave(mut self) {
         self.is_removed = true;
     }
@@ -351,7 +332,8 @@ mod tests {
         let gone = ledger.make_directory(&directory.path().join("gone")).unwrap();
         std::fs::remove_dir(directory.path().join("gone")).unwrap();
         let made = ledger.make_directory(&path).unwrap();
-        // The same text under the number of a process that has ended, and without what this one has.
+        // The same text under the number of a process that has ended, without the resources of this
+        // process.
         let text = std::fs::read_to_string(&ledger.path).unwrap();
         let text = text.replace(&format!("\"pid\": {}", std::process::id()), "\"pid\": 4194305");
         std::fs::write(ledger.path.with_file_name("4194305-1.json"), text).unwrap();

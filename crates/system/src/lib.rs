@@ -1,5 +1,5 @@
-//! What we make on the machine and take away again: the ledger of it, things that can be taken away, the cache, free space,
-//! programs that help, processes of our own that serve, Ctrl-C.
+//! Resources that Assay makes on the machine and removes again: the ledger, the resources
+//! themselves, the cache, free space, helper programs, daemons, Ctrl-C.
 
 pub mod cache;
 pub mod changeable;

@@ -1,7 +1,7 @@
-//! A directory that this program made, known from every other by more than its name.
+//! A directory that this program made, identified by more than its name.
 //!
-//! Guarantees: one that was there before is never taken for ours; what is removed is the very directory that was made, reached
-//! through no link, and nothing that is mounted below it.
+//! Guarantees: an existing directory is never taken over; only the directory that was made is
+//! removed, reached through no link, and never with something mounted below it.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -15,29 +15,30 @@ use serde::{Deserialize, Serialize};
 
 use super::presence::Presence;
 
-/// How our names begin.
+/// Prefix of the names of Assay's directories.
 const MARK: &str = "assay-";
 
-/// A directory of ours, by its path and by what tells it from another one there.
+/// A directory of Assay's, with its path and its identity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct OwnDirectory {
     path: PathBuf,
-    /// Nothing before it is made: whoever was killed in between has left it empty.
+    /// `None` before the directory is made. If the process dies in between, the directory is empty.
     id: Option<DirectoryId>,
 }
 
-/// What tells a directory from others.
+/// The identity of a directory.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct DirectoryId {
     device: u64,
     inode: u64,
-    /// Seconds and nanoseconds since 1970, where the file system keeps them (`statx(2)`, `stx_btime`): a number is given to
-    /// another directory once ours is gone, a time of birth is not.
+    /// Time of birth in seconds and nanoseconds since 1970, on file systems that keep it
+    /// (`statx(2)`, `stx_btime`). An inode number is reused once the directory is gone; a time of
+    /// birth is not.
     born: Option<(i64, u32)>,
 }
 
-/// Numbers of devices begin anew with each boot; so where there is a time of birth it is what counts.
+/// Device numbers start anew with each boot; so times of birth are compared where both are known.
 impl PartialEq for DirectoryId {
     fn eq(&self, other: &DirectoryId) -> bool {
         let is_one = match (self.born, other.born) {
@@ -50,7 +51,7 @@ impl PartialEq for DirectoryId {
 
 impl Eq for DirectoryId {}
 
-/// As ledgers have it; those of earlier versions have the path alone.
+/// The form in ledgers. Ledgers of earlier versions contain the path alone.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -81,14 +82,14 @@ impl From<OwnDirectory> for Written {
 #[must_use]
 pub fn new_name(kind: &str) -> String {
     let mut random = [0; 6];
-    // It only fails where the kernel is older than 3.17 (getrandom(2)); the number of the process is left then.
+    // getrandom(2) fails on kernels before 3.17 only; then the process number must do.
     let _ = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
     let random: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{MARK}{kind}-{}-{random}", std::process::id())
 }
 
 impl OwnDirectory {
-    /// One that is to be made there, in a directory that is there.
+    /// A directory that is to be made in an existing one.
     pub(crate) fn meant(path: &Path) -> Result<OwnDirectory> {
         let absolute = std::path::absolute(path)?;
         let (Some(parent), Some(name)) = (absolute.parent(), absolute.file_name()) else {
@@ -99,10 +100,8 @@ impl OwnDirectory {
         Ok(OwnDirectory { path, id: None })
     }
 
-    /// Makes it, open to this user alone.
-    ///
-    /// # Errors
-    /// Something is there already, which stays as it is, or what else the system answered.
+    /// Makes the directory, with access for this user alone. Fails if an entry of that name exists,
+    /// and leaves it alone.
     pub(crate) fn make(self) -> Result<OwnDirectory> {
         let cannot = || format!("cannot make {}", self.path.display());
         let id = self.make_and_look().map_err(io::Error::from).with_context(cannot)?;
@@ -121,27 +120,27 @@ impl OwnDirectory {
         id
     }
 
-    /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is a place that only we may name: absolute, and without `..`.
+    /// Returns true if the path is absolute and without `..`.
     pub(crate) fn is_well_named(&self) -> bool {
         is_well_named(&self.path)
     }
 
-    /// Whether it is there. A name that leads to a link, to a file or to another directory is not it.
+    /// A name that leads to a link, to a file or to another directory counts as
+    /// [`Presence::Another`].
     pub(crate) fn presence(&self) -> Presence {
         let found = self.open_parent().and_then(|(parent, name)| self.open_in(&parent, name));
         match found {
             Ok(Some(_)) => Presence::There,
             Ok(None) if self.id.is_none() && self.is_directory() => Presence::Unproven,
             Ok(None) | Err(Errno::LOOP) => Presence::Another,
-            // Nothing is there, or not even the place that it was in.
+            // The directory does not exist, or its parent does not.
             Err(Errno::NOENT | Errno::NOTDIR) => Presence::Gone,
-            // What cannot be looked at may be.
+            // What cannot be read may exist.
             Err(_) => Presence::There,
         }
     }
@@ -150,18 +149,14 @@ impl OwnDirectory {
         self.path.symlink_metadata().is_ok_and(|found| found.is_dir())
     }
 
-    /// Removes it with all that it holds; one that was only meant, if it is empty.
-    ///
-    /// # Errors
-    /// Something is mounted below it, or what the system answered.
+    /// Removes the directory with its contents; one that was only meant to be made, if it is empty.
+    /// Fails if something is mounted below it.
     pub(crate) fn remove(&self) -> Result<()> {
         self.remove_after(if self.id.is_some() { empty } else { |_| Ok(()) })
     }
 
-    /// Removes one whose files go with it, as the kernel's own do.
-    ///
-    /// # Errors
-    /// As [`OwnDirectory::remove`].
+    /// Removes a directory whose files disappear with it, such as those of the kernel's file
+    /// systems.
     pub(crate) fn remove_as_it_is(&self) -> Result<()> {
         self.remove_after(|_| Ok(()))
     }
@@ -181,7 +176,7 @@ impl OwnDirectory {
         Ok(rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?)
     }
 
-    /// The directory that it lies in, through no link.
+    /// Opens the parent directory, through no link.
     fn open_parent(&self) -> rustix::io::Result<(OwnedFd, &std::ffi::OsStr)> {
         let (Some(parent), Some(name)) = (self.path.parent(), self.path.file_name()) else {
             return Err(Errno::NOENT);
@@ -202,7 +197,7 @@ impl OwnDirectory {
         Ok((opened?, name))
     }
 
-    /// It, unless something else is there by that name.
+    /// Opens the directory, unless its name leads to something else.
     fn open_in(
         &self,
         parent: &OwnedFd,
@@ -221,7 +216,8 @@ impl OwnDirectory {
     }
 }
 
-/// Whether a directory can be one that its maker did not come to look at: of our name and our user's, and with nothing in it.
+/// Returns true if the directory can be one whose maker died before reading its identity: of
+/// Assay's name and this user, and empty.
 fn is_new(path: &Path, directory: &OwnedFd) -> rustix::io::Result<bool> {
     let has_mark =
         path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(MARK.as_bytes()));
@@ -230,7 +226,7 @@ fn is_new(path: &Path, directory: &OwnedFd) -> rustix::io::Result<bool> {
     Ok(has_mark && is_ours && is_empty)
 }
 
-/// Absolute and without `..`: what a ledger may name.
+/// Returns true if the path is absolute and without `..`, as ledgers require.
 pub(crate) fn is_well_named(path: &Path) -> bool {
     path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
 }
@@ -246,7 +242,7 @@ fn id_of(directory: &OwnedFd) -> rustix::io::Result<DirectoryId> {
     })
 }
 
-/// A path to an open directory itself, whatever its names lead to meanwhile (`proc(5)`, `/proc/PID/fd`).
+/// A path to an open directory, independent of changes to its name (`proc(5)`, `/proc/PID/fd`).
 fn seen(directory: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()))
 }
@@ -263,7 +259,8 @@ fn empty(directory: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// What is mounted there: it belongs to somebody, and deleting it cannot be undone.
+/// Mounts at or below `path`: they belong to somebody else, and deleting their files cannot be
+/// undone.
 pub(crate) fn mounted_at_or_below(path: &Path) -> Result<Vec<PathBuf>> {
     let mounts = filesystem::mounts().context("cannot read the mounts")?;
     Ok(mounts.into_iter().map(|mount| mount.target).filter(|at| at.starts_with(path)).collect())

@@ -1,17 +1,14 @@
-//! Whether something of ours is where it was made.
+//! Whether a resource is still where it was made.
 
-/// Whether a resource is where it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
-    /// It is.
     There,
-    /// Nothing is.
     Gone,
-    /// Something is that is not ours.
+    /// Something else is there.
     Another,
-    /// Something is that may be ours: an earlier version made it and noted nothing to know it by, or this one was killed as it
-    /// did.
+    /// Something is there that may be Assay's: an earlier version made it and recorded no identity,
+    /// or the process died while making it.
     Unproven,
-    /// It may be: whoever has it was not asked, or does not answer.
+    /// Unknown: the server or cluster was not asked, or did not answer.
     Unasked,
 }

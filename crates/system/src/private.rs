@@ -1,8 +1,10 @@
-//! Directories and files that only this process's user can change: the state, the cache, and what lies in them.
+//! Directories and files that only this process's user can change: the state, the cache, and their
+//! contents.
 //!
-//! Whoever could write there could have root remove a directory, end a process or run a program.
+//! A user who could write there could make root remove a directory, kill a process or run a
+//! program.
 //!
-//! Guarantees: what is opened here is no link, belongs to this user, and others cannot write to it.
+//! Guarantees: files opened here are no links, belong to this user, and are not writable by others.
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Write};
@@ -14,7 +16,7 @@ use rustix::fs::{FileType, FlockOperation, Mode, OFlags, Stat, flock};
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// How the name of a file ends that is being written.
+/// Suffix of the name of a file while it is being written.
 pub const STAGED: &str = "new";
 
 /// Bits of a mode that let others write (`inode(7)`).
@@ -23,52 +25,47 @@ const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// Why a directory or file is not to be trusted.
 #[derive(Debug, Error)]
 pub enum NotPrivate {
-    /// It leads elsewhere.
+    /// The path leads elsewhere.
     #[error("{0} is a link; name where it leads")]
     Link(PathBuf),
-    /// It is something else.
+    /// The file is of another type.
     #[error("{path} is not a {expected}")]
     Kind {
-        /// What was opened.
         path: PathBuf,
-        /// What it should be, `directory` or `file`.
+        /// `directory` or `file`.
         expected: &'static str,
     },
-    /// Somebody else's.
+    /// The file belongs to another user.
     #[error("{path} belongs to user {owner}, and this is user {user}")]
     Owner {
-        /// What was opened.
         path: PathBuf,
         /// Number of its user.
         owner: u32,
-        /// Number of ours.
+        /// Number of this process's user.
         user: u32,
     },
-    /// Others may have changed what is in it.
+    /// Others may have changed the contents.
     #[error(
-        "others can write to {path} (mode {mode:o}); once you know that all in it is yours, `chmod go-w {path}`"
+        "others can write to {path} (mode {mode:o}); once you know that all in it is yours, `chmod \
+         go-w {path}`"
     )]
     Writable {
-        /// What was opened.
         path: PathBuf,
-        /// Its permissions.
+        /// Permission bits.
         mode: u32,
     },
-    /// What the system answered.
+    /// A call of the operating system failed.
     #[error("{path}: {reason}")]
-    System {
-        /// What was to be opened or made.
-        path: PathBuf,
-        /// Its answer.
-        reason: io::Error,
-    },
+    System { path: PathBuf, reason: io::Error },
 }
 
-/// Makes the directory `path` and its parents where there are none, open to this user alone; what is there stays as it is.
+/// Makes the directory `path` and missing parents, with access for this user alone. Existing
+/// directories stay as they are.
 ///
 /// # Errors
-/// [`NotPrivate`]; also where they would lie in a directory of another user, who could not reach them: as root under a home of
-/// somebody's.
+///
+/// Also fails if the directories would lie below one of another user, who could not reach them:
+/// e.g. as root under somebody's home.
 pub fn make_directory(path: &Path) -> Result<(), NotPrivate> {
     let above = path.ancestors().find(|part| part.exists()).unwrap_or(path);
     if let Ok(found) = above.metadata() {
@@ -79,7 +76,7 @@ pub fn make_directory(path: &Path) -> Result<(), NotPrivate> {
         }
     }
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
-    // A link that leads nowhere is there, and no directory.
+    // A dangling link exists, and is no directory.
     match made {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => made.map_err(|reason| NotPrivate::System { path: path.into(), reason })?,
@@ -90,19 +87,13 @@ pub fn make_directory(path: &Path) -> Result<(), NotPrivate> {
     }
 }
 
-/// Checks the directory `path`; whether there is one.
-///
-/// # Errors
-/// [`NotPrivate`].
+/// Checks the directory `path`; returns false if there is none.
 pub fn check_directory(path: &Path) -> Result<bool, NotPrivate> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     Ok(open(path, flags, Mode::empty(), "directory")?.is_some())
 }
 
-/// What the file `path` holds, of `bytes_max` at most; nothing where there is none.
-///
-/// # Errors
-/// [`NotPrivate`], also where it holds more.
+/// Reads the file `path`, of at most `bytes_max` bytes; `None` if there is none.
 pub fn read(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, NotPrivate> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK;
     let Some(file) = open(path, flags, Mode::empty(), "file")? else { return Ok(None) };
@@ -119,17 +110,15 @@ fn read_open(path: &Path, file: File, bytes_max: u64) -> Result<Vec<u8>, NotPriv
     }
 }
 
-/// Writes the file `path` whole: a reader never sees half of it, nor anyone after a power cut. What is given back is the file,
-/// locked (`flock(2)`) since before it had that name: others see by [`is_held`] that its writer lives.
-///
-/// # Errors
-/// [`NotPrivate`]; what was there before stays.
+/// Writes the file `path` atomically: a reader sees all of it or nothing, also after a power cut.
+/// Returns the file, locked (`flock(2)`) since before it had that name: [`is_held`] then shows
+/// other processes that its writer lives.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<File, NotPrivate> {
     let failed = |reason| NotPrivate::System { path: path.into(), reason };
     let staged = path.with_extension(STAGED);
     let mut file = open_file(&staged)?;
     let mut written = || -> io::Result<()> {
-        // Where the file system knows no locks, its writer is known by its number alone.
+        // On a file system without locks, the writer is known by its process number alone.
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
         file.set_len(0)?;
         file.write_all(bytes)?;
@@ -141,7 +130,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<File, NotPrivate> {
     Ok(file)
 }
 
-/// Whether a process on any machine, in any namespace, holds the file that [`write`] gave it for `path`.
+/// Returns true if a process on any machine, in any namespace, holds the file that [`write`]
+/// returned for `path`.
 #[must_use]
 pub fn is_held(path: &Path) -> bool {
     let same = |file: &File| {
@@ -157,17 +147,14 @@ pub fn is_held(path: &Path) -> bool {
         match flock(&file, how) {
             Err(Errno::WOULDBLOCK) => return true,
             Err(_) => return false,
-            // Its writer has put a newer one there meanwhile.
+            // The writer has replaced the file meanwhile.
             Ok(()) if same(&file) == Some(false) => {}
             Ok(()) => return false,
         }
     }
 }
 
-/// The file `path` for writing, made where there is none; what it holds stays.
-///
-/// # Errors
-/// [`NotPrivate`].
+/// Opens the file `path` for writing, and creates it if it is missing. Keeps its contents.
 pub fn open_file(path: &Path) -> Result<File, NotPrivate> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NONBLOCK;
     match open(path, flags, Mode::RUSR | Mode::WUSR, "file")? {
@@ -186,7 +173,7 @@ fn open(
     let opened = match rustix::fs::open(path, flags | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode) {
         Ok(opened) => opened,
         Err(Errno::NOENT) => return Ok(None),
-        // `O_DIRECTORY` answers a link like any other file (open(2)).
+        // With `O_DIRECTORY`, a link fails like a file of another type (open(2)).
         Err(Errno::LOOP | Errno::NOTDIR) if path.is_symlink() => {
             return Err(NotPrivate::Link(path.into()));
         }
@@ -288,7 +275,7 @@ mod tests {
         assert!(is_held(&path), "the newer one");
         assert_eq!(read(&path, 10).unwrap().unwrap(), b"two");
         drop(second);
-        // A child that another test starts has it open, too, until it begins its program.
+        // A child that another test starts holds the file, too, until it calls `exec`.
         let until = std::time::Instant::now() + std::time::Duration::from_secs(10);
         while is_held(&path) {
             assert!(std::time::Instant::now() < until, "nobody has it any more");

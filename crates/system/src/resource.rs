@@ -1,9 +1,9 @@
 //! The resources that a rig makes on this machine, and how each is removed.
 //!
-//! Tear-down and `assay clean` remove by the same code, so what one can undo the other can. Removing what is
-//! already gone is a success.
+//! Tear-down and `assay clean` remove by the same code, so that both can undo the same things.
+//! Removing a missing resource is a success.
 //!
-//! Guarantees: each names what tells it from others, by which it is known again: what only bears its name stays.
+//! Guarantees: each resource records its identity; something else of the same name stays.
 
 mod mounted;
 mod users;
@@ -27,90 +27,79 @@ use super::image::OwnImage;
 use super::owned::{self, OwnDirectory};
 pub use super::presence::Presence;
 
-/// How long a killed process may take to end.
 const KILL_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Something that exists on this machine because we made it.
+/// Something that Assay made on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Resource {
-    /// A directory, removed with all that it holds.
-    Directory {
-        /// It.
-        path: OwnDirectory,
-    },
-    /// A loop device, known by the file behind it because the kernel picks its number.
+    /// A directory, removed with its contents.
+    Directory { path: OwnDirectory },
+    /// A loop device, identified by its backing file because the kernel picks its number.
     Loop {
-        /// Absolute path of the file.
+        /// Absolute path of the backing file.
         backing: PathBuf,
-        /// The same by what tells it from others, as long as the machine runs: files are moved and deleted under their
-        /// devices. Without it, as ledgers of earlier versions have it, no device is known to be ours.
+        /// Identity of the backing file while the machine runs: files are moved and deleted under
+        /// their devices. If it is missing, as in ledgers of earlier versions, no device is taken
+        /// for Assay's.
         #[serde(default)]
         backing_id: Option<FileId>,
     },
     /// A mounted file system.
     Mount(OwnMount),
-    /// A drive that is served: its FUSE mount, the loop device over it, and its directory.
+    /// A served drive: its FUSE mount, the loop device over it, and its directory.
     Drive {
-        /// Absolute path, without links, of the file or device that the drive lies on; it stays.
+        /// Absolute path, without links, of the drive's media, which stay.
         media: PathBuf,
-        /// The same by what tells it from others, for names change.
+        /// Identity of the media, whose name can change.
         #[serde(default)]
         media_id: Option<FileId>,
-        /// Absolute path, without links, of the directory that it is mounted on.
+        /// Absolute path, without links, of the mount point.
         mount_point: PathBuf,
-        /// The directory of its server, removed with all that it holds.
+        /// Directory of the drive's server, removed with its contents.
         directory: OwnDirectory,
-        /// Number of the mount's device as `major:minor`, once it is there.
+        /// Number of the mounted device as `major:minor`, once it is mounted.
         #[serde(default)]
         mounted: Option<String>,
     },
-    /// A Ceph cluster of our own: the directory with all that it keeps. Its processes die with the one that runs it.
+    /// A private Ceph cluster: the directory with all its data. Its processes die with its daemon.
     Pool {
-        /// What it is called.
         name: String,
-        /// The directory, removed with all that it holds.
+        /// Removed with its contents.
         directory: OwnDirectory,
     },
     /// An image in a pool of a cluster that somebody else runs.
     Image(OwnImage),
-    /// A trace of the kernel's: its directory in `tracefs`, which goes with all that is traced.
-    Trace {
-        /// It.
-        instance: OwnDirectory,
-    },
-    /// A server.
+    /// A trace in the kernel: its directory in `tracefs`, removed together with the trace.
+    Trace { instance: OwnDirectory },
+    /// A server process.
     Process {
-        /// Process number.
         pid: u32,
-        /// Start in clock ticks since boot, so that a reused number is not mistaken for ours.
+        /// Start in clock ticks since boot, so that a reused process number is not mistaken for
+        /// this one.
         start_ticks: u64,
     },
     /// A database on a server that somebody else runs.
     Database {
-        /// How to log in there; the password is kept elsewhere.
+        /// How to log in; the password is kept elsewhere.
         account: Account,
-        /// Its name.
         name: String,
-        /// What its mark says, so that another one of that name is not taken for ours.
+        /// The contents of its mark, which tell it from another database of that name.
         mark: String,
     },
 }
 
-/// Who may be asked.
+/// Where to look for resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asking {
-    /// This machine's kernel.
+    /// The kernel of this machine.
     ThisMachine,
-    /// Servers and clusters, too, with the passwords and keys that they take.
+    /// Servers and clusters as well, with the passwords and keys that they need.
     Everyone,
 }
 
 impl Resource {
-    /// Whether it is still there.
-    ///
-    /// # Errors
-    /// What the system answered when asked.
+    /// Whether the resource still exists.
     pub fn presence(&self, asking: Asking) -> Result<Presence> {
         Ok(match self {
             Resource::Directory { path: directory }
@@ -139,15 +128,13 @@ impl Resource {
         })
     }
 
-    /// Whether it is there, or may be.
-    ///
-    /// # Errors
-    /// As [`Resource::presence`].
+    /// Returns true if the resource exists or may exist.
     pub fn may_exist(&self, asking: Asking) -> Result<bool> {
         Ok(matches!(self.presence(asking)?, Presence::There | Presence::Unasked))
     }
 
-    /// Whether it is known again by what only what was made can have, so that it may be written down before it exists.
+    /// Returns true if the resource carries an identity that nothing else can have, so that it may
+    /// be recorded before it exists.
     pub(crate) fn proves_itself(&self) -> bool {
         match self {
             Resource::Directory { .. }
@@ -162,12 +149,12 @@ impl Resource {
         }
     }
 
-    /// Whether all places that it names are absolute and without `..`.
+    /// Returns true if all its paths are absolute and without `..`.
     pub(crate) fn is_well_named(&self) -> bool {
         self.places().into_iter().all(owned::is_well_named)
     }
 
-    /// Whether taking one of the two down could take the other with it.
+    /// Returns true if removing one of the two could remove the other.
     #[must_use]
     pub fn touches(&self, other: &Resource) -> bool {
         let (ours, theirs) = (self.places(), other.places());
@@ -182,16 +169,14 @@ impl Resource {
             | Resource::Trace { instance: directory } => vec![directory.path()],
             Resource::Loop { backing, .. } => vec![backing],
             Resource::Mount(mount) => vec![mount.target()],
-            // What a drive lies on stays as it is.
+            // The media of a drive stay as they are.
             Resource::Drive { mount_point, directory, .. } => vec![mount_point, directory.path()],
             Resource::Process { .. } | Resource::Database { .. } | Resource::Image(_) => vec![],
         }
     }
 
-    /// Removes it. What is there in its place is left alone.
-    ///
-    /// # Errors
-    /// What stands in the way, e.g. a mount that is in use; the resource is then still there.
+    /// Removes the resource. Something else in its place is left alone. After an error, e.g. for a
+    /// busy mount, the resource still exists.
     pub fn remove(&self) -> Result<()> {
         if !self.may_exist(Asking::Everyone)? {
             return Ok(());
@@ -223,7 +208,7 @@ impl Resource {
         Ok(if has_shown { Presence::There } else { directory.presence() })
     }
 
-    /// The same with the number of the mount that is there by now.
+    /// The same resource with the number of the current mount.
     pub(crate) fn mounted(mut self) -> Result<Resource> {
         if let Resource::Drive { mount_point, mounted, .. } = &mut self {
             *mounted = drives_on(mount_point)?.pop().map(|mount| mount.device_number);
@@ -231,7 +216,8 @@ impl Resource {
         Ok(self)
     }
 
-    /// Whether a mount of this drive is there; the user's own directory may hold other mounts, and of other drives.
+    /// Returns true if this drive is mounted there. The user's directory may hold other mounts,
+    /// also of other drives.
     fn is_served(&self) -> Result<bool> {
         let Resource::Drive { mount_point, directory, mounted, .. } = self else {
             return Ok(false);
@@ -243,7 +229,7 @@ impl Resource {
         Ok(drives_on(mount_point)?.iter().any(ours))
     }
 
-    /// A drive in a directory of the user's is no block device.
+    /// A drive mounted in a directory of the user's is not a block device.
     fn loops_of_drive(&self) -> Result<Vec<PathBuf>> {
         match self {
             Resource::Drive { mount_point, directory, .. }
@@ -255,7 +241,8 @@ impl Resource {
         }
     }
 
-    /// Its server has ended, or hangs: nothing here waits for it. What is still in use stays whole.
+    /// Removes the drive of a server that has ended or hangs; nothing here waits for that server.
+    /// Parts in use stay.
     fn remove_drive(&self) -> Result<()> {
         let Resource::Drive { mount_point, directory, .. } = self else { return Ok(()) };
         let devices = self.loops_of_drive()?;
@@ -274,14 +261,15 @@ impl Resource {
     }
 }
 
-/// The mounts of drives there, the one on top last.
+/// The mounts of drives there, the topmost last.
 fn drives_on(mount_point: &Path) -> Result<Vec<filesystem::Mount>> {
     let mut mounts = filesystem::mounts().context("cannot read the mounts")?;
     mounts.retain(|it| it.target == mount_point && it.file_system == fuse::FILE_SYSTEM);
     Ok(mounts)
 }
 
-/// Whether it is mounted below the directory of its server, where nobody else mounts.
+/// Returns true if the drive is mounted below the directory of its server, where nobody else
+/// mounts.
 fn is_in_ours(mount_point: &Path, directory: &OwnDirectory) -> bool {
     mount_point.starts_with(directory.path())
 }
@@ -290,8 +278,9 @@ fn there_if(is_there: bool) -> Presence {
     if is_there { Presence::There } else { Presence::Gone }
 }
 
-/// The devices that show our file, by what the kernel says of them: it holds the file after its name is gone. A number is
-/// given to another file once ours is given up, so under another name it must bear our mark.
+/// The loop devices over the backing file, by the kernel's record, which survives the file's name.
+/// An inode number is reused once the file is gone, so under another name the file must lie in a
+/// directory of Assay's.
 fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<loopdev::Shown>> {
     let Some(id) = id else { return Ok(Vec::new()) };
     let mut deleted = backing.as_os_str().to_owned();
@@ -304,7 +293,7 @@ fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<loopdev::Shown>>
     Ok(loopdev::shown()?.into_iter().filter(is_ours).collect())
 }
 
-/// Whether it lies in a directory of ours.
+/// Returns true if the path lies in a directory of Assay's.
 fn bears_our_mark(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"assay-"))
 }
@@ -312,7 +301,7 @@ fn bears_our_mark(path: &Path) -> bool {
 fn kill(who: Identity) -> Result<()> {
     let Some(process) = Process::open_known(who)? else { return Ok(()) };
     process.signal(rustix::process::Signal::KILL)?;
-    // A mount stays busy until the kernel has let go of the process's files.
+    // A mount stays busy until the kernel has closed the process's files.
     let has_ended = process.wait(Some(KILL_PATIENCE))?;
     ensure!(has_ended, "it was killed and has not ended after {} s", KILL_PATIENCE.as_secs());
     Ok(())

@@ -1,7 +1,8 @@
-//! Where this program keeps what must outlive it: `$ASSAY_STATE`, else `$XDG_STATE_HOME/assay`, else `~/.local/state/assay`
-//! (XDG Base Directory Specification).
+//! The directory of state that outlives the process: `$ASSAY_STATE`, else `$XDG_STATE_HOME/assay`,
+//! else `~/.local/state/assay` (XDG Base Directory Specification).
 //!
-//! Guarantees: it is this user's alone, or nothing in it is read; there is none where the environment names no home.
+//! Guarantees: the directory belongs to this user alone, or nothing in it is read; there is none if
+//! the environment names no home.
 
 use std::path::PathBuf;
 
@@ -9,27 +10,21 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::private::{self, NotPrivate};
 
-/// What to do about one that cannot be used.
+/// Advice for a directory that cannot be used.
 const REMEDY: &str = "set ASSAY_STATE to a directory of your own";
 
-/// The state directory, absolute; it need not exist yet.
-///
-/// # Errors
-/// The environment names no home, or what is there is not this user's alone.
+/// The absolute path of the state directory, which may not exist yet. Fails if it is not private.
 pub fn directory() -> Result<PathBuf> {
     let path = named()?;
     private::check_directory(&path).map_err(cannot)?;
     Ok(path)
 }
 
-/// The directory `name` within it, made where there is none.
-///
-/// # Errors
-/// As [`directory`]; it cannot be made.
+/// The subdirectory `name`, created if it is missing.
 pub fn below(name: &str) -> Result<PathBuf> {
     let state = named()?;
     private::make_directory(&state).map_err(cannot)?;
-    // Absolute and without links: names of what lies there are compared.
+    // Absolute and without links, because paths below it are compared.
     let path = state.canonicalize().context("the state directory is gone")?.join(name);
     private::make_directory(&path).map_err(cannot)?;
     Ok(path)
@@ -49,6 +44,6 @@ fn named() -> Result<PathBuf> {
             format!("no directory for what is made on this machine: HOME is not set; {REMEDY}")
         })?;
     let path = std::path::absolute(&named).context("cannot determine the state directory")?;
-    // A slash at its end would lead through a link.
+    // Drops a trailing slash, which would follow a link.
     Ok(path.components().collect())
 }

@@ -1,7 +1,7 @@
-//! Runs a helper program (`cp`, `apt-get`, `mysqld --version`) to its end and keeps what it said.
+//! Runs a helper program (`cp`, `apt-get`, `mysqld --version`) to its end and returns its output.
 //!
-//! Output goes to anonymous memory files, not pipes: nobody has to drain them, and the program can be one that
-//! `assay_ports::child` starts, which dies with us.
+//! Output goes to anonymous memory files instead of pipes: nothing has to drain them, and
+//! `assay_ports::child` can start the program so that it dies with this process.
 
 use std::fs::File;
 use std::io::{Read, Seek};
@@ -11,37 +11,34 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// What a program that ended well wrote.
+/// The output of a successful program.
 #[derive(Debug)]
 pub struct Said {
-    /// To its standard output.
     pub stdout: String,
-    /// To its standard error.
     pub stderr: String,
 }
 
-/// Why a program did not end well.
+/// Why a program failed.
 #[derive(Debug, thiserror::Error)]
-#[error("`{program}` ended with {ending}: {}", assay_ports::program::first_lines(stderr).unwrap_or_default())]
+#[error("`{program}` ended with {ending}: \
+         {}", assay_ports::program::first_lines(stderr).unwrap_or_default())]
 pub struct Failed {
     program: String,
     ending: String,
-    /// What it wrote to its standard error.
     pub stderr: String,
 }
 
-/// Runs `command` without input, for at most `limit`; after that it is killed.
+/// Runs `command` without input; kills it after `limit`.
 ///
 /// # Errors
-/// [`Failed`] when it ended with anything but success; else why it could not be started or took too long.
+///
+/// [`Failed`] for an unsuccessful end; otherwise the reason why it could not be started, or took
+/// too long.
 pub fn run(command: Command, limit: Duration) -> Result<Said> {
     run_with_input(command, Stdio::null(), limit)
 }
 
-/// As [`run`], reading from `stdin`.
-///
-/// # Errors
-/// As [`run`].
+/// Like [`run`], with `stdin` as input.
 pub fn run_with_input(mut command: Command, stdin: Stdio, limit: Duration) -> Result<Said> {
     let program = command.get_program().to_string_lossy().into_owned();
     let (mut stdout, mut stderr) = (memory_file()?, memory_file()?);

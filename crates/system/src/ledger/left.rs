@@ -1,6 +1,7 @@
-//! The ledgers that are found on the machine, those of processes that live and those that others have left.
+//! Reads the ledgers of other processes, living or dead.
 //!
-//! Guarantees: a ledger that cannot be read keeps nobody from the others; what a living process names is its own.
+//! Guarantees: an unreadable ledger does not prevent reading the others; resources in the ledger of
+//! a living process are that process's alone.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,9 @@ use super::{LEDGERS, Pages, boot_id};
 use crate::resource::{Asking, Presence, Resource};
 use crate::{private, state};
 
-/// The longest ledger that is read: a run lists some dozens of things, of some hundred bytes each.
+/// Largest ledger that is read: a run records some dozens of resources, some hundred bytes each.
 const LEDGER_BYTES_MAX: u64 = 4 << 20;
 
-/// A ledger found on the machine.
 #[derive(Debug, Clone)]
 pub struct Found {
     path: PathBuf,
@@ -28,27 +28,22 @@ pub struct Found {
 pub struct Unreadable {
     path: PathBuf,
     reason: String,
-    /// By its name, the process that wrote it.
+    /// The process that wrote it, by the file's name.
     writer: Option<Identity>,
     names_nothing: bool,
 }
 
-/// All that was found on the machine, this process's own ledger left out.
+/// The ledgers on the machine, except this process's own.
 #[derive(Debug, Default)]
 pub struct Ledgers {
-    /// Ledgers. What one of a process that lives names is in no other: it belongs to that process.
+    /// Ledgers. Resources in the ledger of a living process are removed from all others.
     pub found: Vec<Found>,
-    /// What cannot be read.
     pub unreadable: Vec<Unreadable>,
-    /// What processes that have ended had begun to write: it never came into force.
+    /// Files that dead processes had begun to write and never renamed.
     pub unfinished: Vec<PathBuf>,
 }
 
-/// Every ledger on the machine, this process's own left out. One that cannot be read is warned of, and keeps nobody
-/// from the others.
-///
-/// # Errors
-/// The state directory cannot be read.
+/// Every ledger on the machine, except this process's own. Logs a warning for each unreadable one.
 pub fn found() -> Result<Vec<Found>> {
     let Ledgers { found, unreadable, .. } = ledgers()?;
     for one in unreadable {
@@ -57,19 +52,13 @@ pub fn found() -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// As [`found`], with what cannot be read.
-///
-/// # Errors
-/// The state directory cannot be read.
+/// Like [`found`], with the unreadable ledgers.
 pub fn ledgers() -> Result<Ledgers> {
     ledgers_in(&state::directory()?.join(LEDGERS))
 }
 
-/// Removes the ledgers of processes that have died and have left nothing else: killed before they made anything, or
-/// cleaned up after by hand.
-///
-/// # Errors
-/// What is left cannot be found out, or a ledger not be deleted.
+/// Removes the ledgers of dead processes without remaining resources: killed before they made
+/// anything, or cleaned up by hand.
 pub fn sweep() -> Result<()> {
     let all = ledgers()?;
     for found in &all.found {
@@ -104,7 +93,7 @@ pub(crate) fn ledgers_in(directory: &Path) -> Result<Ledgers> {
     Ok(all)
 }
 
-/// What a ledger's file holds: only absolute places without `..`, for whoever follows those is led elsewhere.
+/// Parses a ledger's file. Paths must be absolute and without `..`, because removal follows them.
 fn read(bytes: &[u8]) -> Result<Pages, String> {
     let pages: Pages = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     match pages.resources.iter().find(|resource| !resource.is_well_named()) {
@@ -116,7 +105,7 @@ fn read(bytes: &[u8]) -> Result<Pages, String> {
 impl Ledgers {
     fn add(&mut self, path: PathBuf) {
         let bytes = match private::read(&path, LEDGER_BYTES_MAX) {
-            // Its process has just taken down the last of its resources.
+            // Its process has just removed the last of its resources.
             Ok(None) => return,
             Ok(Some(bytes)) => Ok(bytes),
             Err(error) => Err(error.to_string()),
@@ -125,7 +114,7 @@ impl Ledgers {
         match pages {
             Ok(pages) => self.found.push(Found { path, pages }),
             Err(reason) => {
-                // Each thing begins with its kind.
+                // Each resource begins with its kind.
                 let names = |bytes: &Vec<u8>| bytes.windows(6).any(|word| word == b"\"kind\"");
                 let (writer, names_nothing) = (writer(&path), bytes.is_ok_and(|it| !names(&it)));
                 self.unreadable.push(Unreadable { path, reason, writer, names_nothing });
@@ -133,7 +122,7 @@ impl Ledgers {
         }
     }
 
-    /// Strikes out of the ledgers of the dead what one of the living names too.
+    /// Removes from the ledgers of dead processes every resource in a ledger of a living one.
     fn leave_to_the_living(&mut self) {
         let (living, mut dead): (Vec<Found>, Vec<Found>) =
             std::mem::take(&mut self.found).into_iter().partition(|one| one.owner().is_some());
@@ -154,10 +143,8 @@ impl Unreadable {
         self.writer.filter(|writer| lives(*writer)).map(|writer| writer.pid)
     }
 
-    /// Deletes it if nobody needs it: its process is dead, and it names nothing. Says whether it is, or would be.
-    ///
-    /// # Errors
-    /// The file cannot be deleted.
+    /// Deletes the file unless it is needed: its process is dead, and it names no resource. Returns
+    /// true if it is deleted, or would be without `dry_run`.
     pub fn remove(&self, dry_run: bool) -> Result<bool> {
         let is_needless = self.writer.is_some() && self.owner().is_none() && self.names_nothing;
         if is_needless && !dry_run {
@@ -184,10 +171,7 @@ fn lives(process: Identity) -> bool {
     identity(process.pid) == Some(process)
 }
 
-/// Deletes a file that others may have deleted.
-///
-/// # Errors
-/// What the system answered.
+/// Deletes a file that others may have deleted already.
 pub fn delete(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -198,7 +182,8 @@ pub fn delete(path: &Path) -> Result<()> {
 }
 
 impl Found {
-    /// The process that still uses these resources, if it lives; by the number that it has where it runs.
+    /// The process that still uses these resources, if it lives; by its number in its own PID
+    /// namespace.
     #[must_use]
     pub fn owner(&self) -> Option<u32> {
         let Pages { pid, start_ticks, .. } = self.pages;
@@ -206,23 +191,19 @@ impl Found {
         (is_here || private::is_held(&self.path)).then_some(pid)
     }
 
-    /// Refuses to take down what a process elsewhere uses: in another PID namespace, or on another machine with this state.
-    ///
-    /// # Errors
-    /// It lives.
+    /// Fails if a process elsewhere uses these resources: in another PID namespace, or on another
+    /// machine with this state.
     pub fn ensure_dead(&self) -> Result<()> {
         match self.owner() {
             None => Ok(()),
             Some(pid) => bail!(
-                "process {pid} still uses it, in another PID namespace or on another machine; end it there"
+                "process {pid} still uses it, in another PID namespace or on another machine; end \
+                 it there"
             ),
         }
     }
 
-    /// That process, held.
-    ///
-    /// # Errors
-    /// What the system answered.
+    /// A handle of the process, if it lives.
     pub fn process(&self) -> Result<Option<Process>> {
         let Pages { pid, start_ticks, .. } = self.pages;
         if !self.is_of_this_boot() {
@@ -231,59 +212,49 @@ impl Found {
         Ok(Process::open_known(Identity { pid, start_ticks })?)
     }
 
-    /// Whether that process, of this boot, has written it.
+    /// Returns true if that process, of this boot, wrote the ledger.
     #[must_use]
     pub fn is_of(&self, process: Identity) -> bool {
         let Pages { pid, start_ticks, .. } = self.pages;
         self.is_of_this_boot() && Identity { pid, start_ticks } == process
     }
 
-    /// The process that measures, and the study it measures into, if it is a run that goes on.
+    /// The process and its study, if the ledger is that of a run in progress.
     #[must_use]
     pub fn run(&self) -> Option<(u32, &Path)> {
         Some((self.owner()?, self.pages.study.as_deref()?))
     }
 
-    /// Whether it is of this boot: numbers of processes and files begin anew with each.
+    /// Returns true for a ledger of this boot: numbers of processes and files start anew with each
+    /// boot.
     #[must_use]
     pub fn is_of_this_boot(&self) -> bool {
         self.pages.boot_id == boot_id()
     }
 
-    /// What is written down, whether it is there or not, in the order in which it was made.
+    /// The recorded resources in the order in which they were made, whether they exist or not.
     #[must_use]
     pub fn resources(&self) -> &[Resource] {
         &self.pages.resources
     }
 
-    /// What is written down and still there, or may be, last made first.
-    ///
-    /// # Errors
-    /// What the system answered when asked.
+    /// The recorded resources that exist or may exist, the last made first.
     pub fn left(&self, asking: Asking) -> Result<Vec<Resource>> {
         self.that_are(&[Presence::There, Presence::Unasked], asking)
     }
 
-    /// What is written down and has something else in its place, which is left alone.
-    ///
-    /// # Errors
-    /// What the system answered when asked.
+    /// The recorded resources that were replaced by something else, which is left alone.
     pub fn replaced(&self, asking: Asking) -> Result<Vec<Resource>> {
         self.that_are(&[Presence::Another], asking)
     }
 
-    /// What is written down and may be what is there, though nothing tells: it stays, and the ledger with it.
-    ///
-    /// # Errors
-    /// What the system answered when asked.
+    /// The recorded resources that may be the existing ones, without proof: they stay, and the
+    /// ledger with them.
     pub fn unproven(&self) -> Result<Vec<Resource>> {
         self.that_are(&[Presence::Unproven], Asking::ThisMachine)
     }
 
-    /// [`Found::close`]s it if nothing of it is left.
-    ///
-    /// # Errors
-    /// What the system answered when asked.
+    /// [`FoundLedger::close`]s the ledger if none of its resources is left.
     pub fn close_if_done(&self, asking: Asking) -> Result<()> {
         let is_done = self.left(asking)?.is_empty() && self.unproven()?.is_empty();
         if is_done { self.close() } else { Ok(()) }
@@ -304,17 +275,15 @@ impl Found {
         Ok(those)
     }
 
-    /// The same with `change` made to what it lists, for what a ledger does not tell.
+    /// The same ledger with `change` applied to its resources, to add what a ledger does not store.
     #[must_use]
     pub fn with(mut self, change: impl FnMut(&mut Resource)) -> Found {
         self.pages.resources.iter_mut().for_each(change);
         self
     }
 
-    /// Removes the ledger itself, once nothing of it is left; others may have done so.
-    ///
-    /// # Errors
-    /// The file cannot be deleted.
+    /// Deletes the ledger, once none of its resources is left. Another process may have deleted it
+    /// already.
     pub fn close(&self) -> Result<()> {
         delete(&self.path)
     }
@@ -327,11 +296,12 @@ mod tests {
     #[test]
     fn a_run_that_goes_on_is_found_and_other_living_ledgers_are_none() {
         let directory = tempfile::tempdir().unwrap();
-        // The process that started this one lives as long as it does.
+        // The process that started this one lives as long as the test.
         let parent = identity(std::os::unix::process::parent_id()).unwrap();
         let write = |start_ticks: u64, study: &str| {
             let text = format!(
-                "{{\"pid\": {}, \"start_ticks\": {start_ticks}, \"boot_id\": \"{}\", {study}\"resources\": []}}",
+                "{{\"pid\": {}, \"start_ticks\": {start_ticks}, \"boot_id\": \"{}\", \
+                 {study}\"resources\": []}}",
                 parent.pid,
                 boot_id()
             );

@@ -1,6 +1,7 @@
-//! A mount of ours.
+//! A mount of Assay's.
 //!
-//! Guarantees: it is known by what is mounted, not by where; what others have mounted there since stays.
+//! Guarantees: a mount is identified by the mounted device, not by its mount point; mounts of
+//! others in the same place stay.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,33 +14,30 @@ use serde::{Deserialize, Serialize};
 use super::Presence;
 use super::users::{refuse, users_of};
 
-/// How long a busy mount is tried again.
+/// How long unmounting a busy mount is repeated.
 const BUSY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnMount {
-    /// Absolute path, without links, of the directory that it is mounted on.
+    /// Absolute path, without links, of the mount point.
     target: PathBuf,
-    /// Nothing in ledgers of earlier versions: then no mount is known to be ours.
+    /// `None` in ledgers of earlier versions: then no mount is taken for Assay's.
     #[serde(default)]
     of: Option<Source>,
 }
 
-/// What is mounted, as the kernel tells it (`proc(5)`, `mountinfo`).
+/// The mounted device in the kernel's terms (`proc(5)`, `mountinfo`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Source {
-    /// Absolute path, without links, of the device; a kernel's own file system has its kind here.
+    /// Absolute path, without links, of the device; for a kernel's own file system, its type.
     name: String,
-    /// The device's number as `major:minor`, which is the file system's where it has no number of its own.
+    /// The device's number as `major:minor`, or the file system's if it has no device.
     device_number: Option<String>,
 }
 
 impl OwnMount {
-    /// Of a file system on `device`, which is to be mounted on `target`.
-    ///
-    /// # Errors
-    /// One of them is not there.
+    /// A mount of the file system on `device`, to be mounted on `target`.
     pub fn of_device(device: &Path, target: &Path) -> Result<OwnMount> {
         let device = device.canonicalize().with_context(|| device.display().to_string())?;
         let stat = rustix::fs::stat(&device)?;
@@ -49,10 +47,7 @@ impl OwnMount {
         OwnMount::new(target, Source { name, device_number: is_device.then(number) })
     }
 
-    /// Of a file system of that kind which the kernel makes up, as `tracefs`.
-    ///
-    /// # Errors
-    /// The target is not there.
+    /// A mount of a file system of the kernel, such as `tracefs`.
     pub fn of_kernels(kind: &str, target: &Path) -> Result<OwnMount> {
         OwnMount::new(target, Source { name: kind.to_owned(), device_number: None })
     }
@@ -62,13 +57,13 @@ impl OwnMount {
         Ok(OwnMount { target, of: Some(of) })
     }
 
-    /// The directory that it is mounted on.
+    /// The mount point.
     #[must_use]
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Where there are several, the last one covers the others.
+    /// Of several mounts in one place, the last one covers the others.
     pub(super) fn presence(&self) -> Result<Presence> {
         let here = self.mounts_here()?;
         Ok(match here.iter().any(|mount| self.is_ours(mount)) {
@@ -93,8 +88,8 @@ impl OwnMount {
         }
     }
 
-    /// A process that was just killed lets go of its files only when its last read or write has come back, which
-    /// nobody but the kernel knows; so a busy mount is tried again for a while.
+    /// Unmounts the file system. Busy mounts are retried for a while: a process that was just
+    /// killed closes its files only when its last read or write returns.
     pub(super) fn remove(&self) -> Result<()> {
         let top = self.mounts_here()?.pop();
         ensure!(

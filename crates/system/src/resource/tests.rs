@@ -1,4 +1,5 @@
-//! Every kind against what else can be where it was made: what was there before, a link, another's, nothing.
+//! Every kind of resource against other things that can be in its place: something older, a link,
+//! something of another user's, nothing.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +14,7 @@ fn presence(resource: &Resource) -> Presence {
     resource.presence(Asking::Everyone).unwrap()
 }
 
-/// A place with a ledger, and with a directory of somebody's.
+/// A directory with a ledger, and a directory of somebody else's.
 struct World {
     _directory: tempfile::TempDir,
     root: PathBuf,
@@ -186,14 +187,14 @@ fn another_process_with_its_number_is_not_killed() {
     };
     assert_eq!(presence(&of(&theirs, 1)), Presence::Gone);
     of(&theirs, 1).remove().unwrap();
-    // Also where it was taken for ours a moment ago.
+    // Also if it was taken for Assay's a moment ago.
     let Resource::Process { pid, start_ticks } = of(&theirs, 1) else { unreachable!() };
     kill(Identity { pid, start_ticks }).unwrap();
     of(&ours, 0).remove().unwrap();
     assert!(ours.ended().unwrap().is_some() && theirs.ended().unwrap().is_none());
 }
 
-/// A device with a file system, in a world; nothing, said aloud, where none can be made.
+/// A device with a file system; `None`, with a report, if none can be made.
 fn device(world: &World) -> Option<PathBuf> {
     if !can_attach() {
         return None;
@@ -214,19 +215,19 @@ fn a_mount_is_known_by_what_is_mounted() {
     let ours = || Resource::Mount(OwnMount::of_device(&device, &target).unwrap());
     let mounted =
         || filesystem::mounts().unwrap().iter().filter(|one| one.target == target).count();
-    // Another's is there before; ours was never made.
+    // A foreign mount is there before; Assay's was never made.
     filesystem::mount_kernels("tmpfs", &target).unwrap();
     assert_eq!(presence(&ours()), Presence::Another);
     ours().remove().unwrap();
     let failed = world.ledger.make(ours(), || anyhow::bail!("no luck") as Result<()>);
     assert!(failed.is_err() && mounted() == 1, "what was there stays mounted");
-    // Ours above it: it goes, and the other stays.
+    // Assay's on top: it is removed, and the other stays.
     let mount = || Ok(filesystem::mount("ext4", &device, &target, &[])?);
     let (made, ()) = world.ledger.make(ours(), mount).unwrap();
     made.remove().unwrap();
     assert_eq!((mounted(), presence(&ours())), (1, Presence::Another));
     filesystem::unmount(&target).unwrap();
-    // Another's above ours: nothing goes.
+    // A foreign mount on top: nothing is removed.
     let (made, ()) = world.ledger.make(ours(), mount).unwrap();
     filesystem::mount_kernels("tmpfs", &target).unwrap();
     let error = format!("{:#}", made.remove().unwrap_err());
@@ -262,7 +263,8 @@ fn can_attach() -> bool {
     can
 }
 
-/// A file that can be attached, in a directory that bears our mark; nothing, said aloud, where nothing can.
+/// A file that can be attached, in a directory with Assay's mark; `None`, with a report, where loop
+/// devices do not work.
 fn image() -> Option<(tempfile::TempDir, PathBuf)> {
     if !can_attach() {
         return None;
@@ -303,7 +305,7 @@ fn a_loop_device_is_there_after_its_file_was_moved_or_deleted() {
         assert!(presence(&resource) == Presence::There, "{} is still attached", device.display());
         resource.remove().unwrap();
         assert!(presence(&resource) == Presence::Gone);
-        // Its number may be another's by now.
+        // Its inode number may belong to another file by now.
         let directory = image.parent().unwrap();
         let shown = loopdev::shown().unwrap();
         assert!(shown.iter().all(|shown| !shown.backing.starts_with(directory)), "{shown:?}");

@@ -1,4 +1,4 @@
-//! Who uses a file, directory or device, and goes on using it.
+//! Finds the processes and devices that use a file, directory or device.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,14 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use assay_ports::users::users;
 
-/// How long what is in use is looked at again: longer than a prober opens a device that has just changed, or a process
-/// that was just forked holds its parent's files.
+/// How long a use must last to count: longer than udev probes a changed device, or a forked process
+/// holds its parent's files.
 const USE_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Who uses it, and goes on using it.
-///
-/// # Errors
-/// It cannot be told.
+/// The users of `path` that remain for a while.
 pub fn lasting_users(path: &Path) -> Result<Vec<String>> {
     let deadline = Instant::now() + USE_PATIENCE;
     loop {
@@ -29,18 +26,12 @@ pub(super) fn users_of(path: &Path) -> Result<Vec<String>> {
     users(path).with_context(|| format!("cannot determine who uses {}", path.display()))
 }
 
-/// Refuses what somebody uses, and goes on using, saying who.
-///
-/// # Errors
-/// One line with every user.
+/// Fails with the list of users if `path` stays in use.
 pub fn ensure_unused(path: &Path) -> Result<()> {
     refuse(path, &lasting_users(path)?)
 }
 
-/// The same of this moment, for whoever looks again by himself.
-///
-/// # Errors
-/// One line with every user.
+/// Like [`ensure_unused`] for a single moment, for callers that repeat the check.
 pub fn ensure_unused_now(path: &Path) -> Result<()> {
     refuse(path, &users_of(path)?)
 }
