@@ -4,12 +4,12 @@ mod args;
 mod ask;
 mod audit_command;
 mod claims_command;
-mod clean;
+mod clean_command;
 mod compare_command;
 mod completions_command;
 #[cfg(test)]
 mod docs_tests;
-mod drive;
+mod drive_command;
 mod estimate_command;
 mod foreign_plan;
 mod host_command;
@@ -21,11 +21,10 @@ mod plans_command;
 mod pool_command;
 mod powercut_command;
 mod print;
-mod replay;
+mod replay_command;
 mod report_command;
 mod run_command;
 mod server_command;
-mod server_run;
 
 use std::process::ExitCode;
 
@@ -53,12 +52,12 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Load { words } => load_command::run(&words),
         Command::Host(args) => host_command::run(&args),
         Command::Server(args) => server_command::run(&args),
-        Command::Drive(args) => drive::run(&args),
+        Command::Drive(args) => drive_command::run(&args),
         Command::Models(args) => models_command::run(&args),
         Command::Pool(args) => pool_command::run(&args),
         Command::Claims(args) => claims_command::run(&args),
-        Command::Replay(args) => replay::run(&args),
-        Command::Clean(args) => clean::run(&args),
+        Command::Replay(args) => replay_command::run(&args),
+        Command::Clean(args) => clean_command::run(&args),
         Command::Completions(args) => completions_command::run(&args, &mut Arguments::command()),
     }
 }

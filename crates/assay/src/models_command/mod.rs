@@ -13,7 +13,7 @@ use clap::Args;
 
 use self::measure::{Outcome, Plan};
 use self::show::Told;
-use crate::drive::show_attached;
+use crate::drive_command::show_attached;
 use crate::print;
 use assay_base::Size;
 use assay_ports::file_id::FileId;

@@ -9,7 +9,7 @@ use assay_ports::fuse::DEFAULT_THREADS;
 use assay_serve::job::{AttachOptions, CacheMode};
 use clap::Args;
 
-use crate::drive::show_attached;
+use crate::drive_command::show_attached;
 use crate::print;
 
 /// What was typed.

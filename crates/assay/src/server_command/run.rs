@@ -27,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Shown with the help.
-pub const EXAMPLES: &str = "Examples:
+pub(super) const EXAMPLES: &str = "Examples:
   assay server run -- sh -c 'sysbench … --mysql-socket=$ASSAY_SOCKET run'
   assay server run --set innodb_buffer_pool_size=2G -- ./my-bench
   assay server run --location /mnt/disk -- ./my-bench
@@ -36,7 +36,7 @@ The command gets the socket in ASSAY_SOCKET; user root, no password, database te
 
 /// What was typed.
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub(super) struct ServerRunArgs {
     /// Server variable, e.g. innodb_doublewrite=OFF (repeatable)
     #[arg(long = "set", value_name = "NAME=VALUE")]
     settings: Vec<String>,
@@ -61,7 +61,7 @@ pub struct RunArgs {
 ///
 /// # Errors
 /// A server that does not start or ends before the command, a command that does not start.
-pub fn run(args: &RunArgs) -> Result<ExitCode> {
+pub(super) fn run(args: &ServerRunArgs) -> Result<ExitCode> {
     let (program, words) = args.command.split_first().context("no command was given")?;
     let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
@@ -102,7 +102,11 @@ fn beside(command: Command, server: &mut Server, interrupt: &Interrupt) -> Resul
     }
 }
 
-fn bring_up(args: &RunArgs, port: Option<TcpPort>, ledger: &Arc<Ledger>) -> Result<(Made, Server)> {
+fn bring_up(
+    args: &ServerRunArgs,
+    port: Option<TcpPort>,
+    ledger: &Arc<Ledger>,
+) -> Result<(Made, Server)> {
     let wanted = Wanted::named(args.server.as_ref());
     let say = |text: &str| crate::print::note(text);
     let location = args.location.canonicalize().with_context(|| {

@@ -1,13 +1,15 @@
 //! `assay server list|fetch|run`: what server programs there are, bringing one, and running one for a while.
 
+mod run;
+
 use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
+use self::run::ServerRunArgs;
 use crate::print;
-use crate::server_run::{self, RunArgs};
 use assay_lab::rig::server::{self, Binary, Flavour, Found, Origin};
 
 const LIST_EXAMPLES: &str = "Examples:
@@ -44,8 +46,8 @@ enum Action {
         make: Make,
     },
     /// Run a command with a private server, which stops afterwards.
-    #[command(after_help = server_run::EXAMPLES)]
-    Run(RunArgs),
+    #[command(after_help = run::EXAMPLES)]
+    Run(ServerRunArgs),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -62,7 +64,7 @@ pub(crate) fn run(args: &ServerArgs) -> Result<ExitCode> {
     match &args.action {
         Action::List { json } => list(*json),
         Action::Fetch { make } => fetch(*make),
-        Action::Run(args) => server_run::run(args),
+        Action::Run(args) => run::run(args),
     }
 }
 
