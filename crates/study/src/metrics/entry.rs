@@ -1,87 +1,84 @@
-//! An entry of the catalogue, and the words that entries are written in.
+//! An entry of the catalogue, and the macro that entries are written with.
 
 use super::layer::Layer;
-use super::shown::{Chart, Column, Group, Line, Shown};
+use super::shown::{Chart, Column, Group, Line};
 use super::unit::Unit;
 
-/// What stands for a device's name or a CPU's number in labels and names.
+/// Placeholder for a device's name or a CPU's number in labels and names.
 const PLACE: &str = "{}";
 
-/// No metric is a column of more groups.
+/// Most groups that show one metric as a column.
 const COLUMNS_MOST: usize = 3;
 
-/// A counter or figure: its name, unit, label and meaning, said once.
+/// A counter or figure: its name, unit, label and meaning.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Metric {
-    /// The one word for it in store and report, unit last. Of what there is one of for each CPU, with [`PLACE`]
-    /// for its number.
+    /// Name in store and report, unit last. A metric of each CPU has [`PLACE`] for the number.
     pub name: &'static str,
     pub layer: Layer,
     pub unit: Unit,
-    /// What a person reads, with [`PLACE`] for the device's name where there is one.
+    /// Label with [`PLACE`] for the device's name, if it has one.
     pub label: &'static str,
-    /// Whether it is recorded second by second.
+    /// True if it is recorded every second.
     pub is_series: bool,
-    /// How the result of a run comes about.
     pub aggregation: Aggregation,
-    /// Whether its seconds are times that somebody waited, of which the longest is what matters.
+    /// True if its seconds are waiting times, of which the longest matters.
     pub is_latency: bool,
     pub better: Option<Better>,
-    /// Under which names the server keeps it, where it is read by name.
+    /// The server's own names for it, if it is read by name.
     pub gives: Option<Gives>,
-    /// What the judge makes of it, if it judges it.
+    /// Set if the judge compares it.
     pub judged: Option<Judged>,
-    /// Where tables show it; the first that are there.
+    /// Columns of tables that show it, without gaps.
     columns: [Option<Column>; COLUMNS_MOST],
-    /// Where charts of seconds show it.
     pub line: Option<Line>,
 }
 
-/// How the result of a run comes about.
+/// Rule that makes a run's result of the series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Aggregation {
     /// The mean of the window's seconds.
     Mean,
-    /// The same, but that a second weighs as much as this series had in it: a latency's seconds weigh as many as they
-    /// had operations.
+    /// The mean of the window's seconds, weighted by another series: a latency's seconds by their
+    /// operations.
     WeightedMean { by: &'static str },
-    /// What was last seen until the window's end.
+    /// The last value before the end of the window.
     LastSeen,
-    /// By how much it grew from the last sample before the window to the first behind it.
+    /// The growth from the last sample before the window to the first after it.
     Growth,
     /// `scale × over ÷ under`, of other results.
     Quotient { over: &'static str, under: &'static str, scale: f64 },
-    /// No seconds tell it, or not as well: the load's own totals and histograms of the window, or a computation of the run.
+    /// Not from a series: from totals and histograms of the load, or computed by the run.
     Computed,
 }
 
-/// Which way a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
     Higher,
     Lower,
 }
 
-/// What the server's own counters give.
+/// A value that the server keeps itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gives {
-    /// Whether it is a counter, whose growth is recorded; else a value that is recorded as it is.
+    /// True for a counter, whose growth is recorded; false for a value that is recorded as it is.
     pub is_counter: bool,
-    /// Where to find it, best first. Each source is a sum: of status variables (`Name`), of InnoDB metrics
-    /// (`metrics.name`), of sums over files of one kind (`files.kind.column`); a leading `-` subtracts.
+    /// Sources, best first. Each is a sum of status variables (`Name`), InnoDB metrics
+    /// (`metrics.name`) and sums over the files of a kind (`files.kind.column`); a leading `-`
+    /// subtracts.
     pub sources: &'static [&'static [&'static str]],
 }
 
-/// What the judge knows of a metric that it judges.
+/// Properties of a metric that the judge compares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Judged {
-    /// What verdicts call it.
+    /// Name in verdicts.
     pub label: &'static str,
-    /// The share of transactions that a percentile leaves above it.
+    /// Share of transactions above the percentile; `None` for other metrics.
     pub tail: Option<f64>,
 }
 
-/// One that is recorded, with the mean of its seconds for a result.
+/// A metric that is recorded. Its result is the mean of the window's seconds.
 pub(super) const fn series(
     layer: Layer,
     name: &'static str,
@@ -104,7 +101,7 @@ pub(super) const fn series(
     }
 }
 
-/// One that is a result alone.
+/// A metric that has a result and no series.
 pub(super) const fn result(
     layer: Layer,
     name: &'static str,
@@ -115,7 +112,53 @@ pub(super) const fn result(
     Metric { is_series: false, aggregation: Aggregation::Computed, ..metric }
 }
 
-/// The rest of an entry, a word at a time.
+/// Makes a table of metrics of one layer. Each entry is
+/// `KIND NAME, UNIT, LABEL, WORD(…), …;`, where `KIND` is `series` or `result`, and the words are
+///
+/// - `column(GROUP PLACE HEAD SHOWN TITLE)`, or with `+ NAME` behind it for a second metric that is
+///   added: a column of a table
+/// - `line(CHART PLACE ROLE)`: a line of a chart
+/// - `counter([A B] [C])`, `gauge(…)`: the server's own value, from the sum of A and B or else C
+/// - every other method of [`Metric`] below, with its arguments
+macro_rules! metrics {
+    (@words $metric:expr) => { $metric };
+    (@words $metric:expr, column($group:ident $place:literal $head:literal $shown:ident
+        $title:literal $(+ $plus:literal)?) $($rest:tt)*) => {
+        metrics!(@words $metric.column($crate::metrics::Column {
+            group: $crate::metrics::Group::$group,
+            place: $place,
+            head: $head,
+            shown: $crate::metrics::Shown::$shown,
+            title: $title,
+            plus: [$(Some($plus),)? None][0],
+        }) $($rest)*)
+    };
+    (@words $metric:expr, line($chart:ident $place:literal $role:literal) $($rest:tt)*) => {
+        metrics!(@words
+            $metric.line($crate::metrics::Chart::$chart, $place, $role) $($rest)*)
+    };
+    (@words $metric:expr, counter($([$($source:literal)+])+) $($rest:tt)*) => {
+        metrics!(@words $metric.given(true, &[$(&[$($source),+]),+]) $($rest)*)
+    };
+    (@words $metric:expr, gauge($([$($source:literal)+])+) $($rest:tt)*) => {
+        metrics!(@words $metric.given(false, &[$(&[$($source),+]),+]) $($rest)*)
+    };
+    (@words $metric:expr, $word:ident($($argument:tt)*) $($rest:tt)*) => {
+        metrics!(@words $metric.$word($($argument)*) $($rest)*)
+    };
+    ($layer:ident: $($kind:ident $name:expr, $unit:ident, $label:expr
+        $(, $word:ident($($argument:tt)*))*;)+) => {
+        &[$(metrics!(@words $crate::metrics::entry::$kind(
+            $crate::metrics::Layer::$layer,
+            $name,
+            $crate::metrics::Unit::$unit,
+            $label,
+        ) $(, $word($($argument)*))*)),+]
+    };
+}
+pub(super) use metrics;
+
+/// The words of [`metrics!`].
 impl Metric {
     pub(super) const fn weighted_by(self, by: &'static str) -> Metric {
         Metric { aggregation: Aggregation::WeightedMean { by }, ..self }
@@ -166,18 +209,7 @@ impl Metric {
         Metric { judged: Some(Judged { label, tail }), ..self }
     }
 
-    pub(super) const fn column(
-        self,
-        group: Group,
-        place: u8,
-        head: &'static str,
-        shown: Shown,
-        title: &'static str,
-    ) -> Metric {
-        self.with_column(Column { group, place, head, shown, title, plus: None })
-    }
-
-    pub(super) const fn with_column(mut self, column: Column) -> Metric {
+    pub(super) const fn column(mut self, column: Column) -> Metric {
         let mut free = 0;
         while self.columns[free].is_some() {
             free += 1;
@@ -190,7 +222,7 @@ impl Metric {
         Metric { line: Some(Line { chart, place, role }), ..self }
     }
 
-    /// Of a family that tables and charts show some members of.
+    /// Hides the metric from tables and charts unless `is_shown`.
     pub(super) const fn shown_if(self, is_shown: bool) -> Metric {
         if is_shown {
             return self;
@@ -200,12 +232,11 @@ impl Metric {
 }
 
 impl Metric {
-    /// Where tables show it.
     pub fn columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().flatten()
     }
 
-    /// Its column among those of `group`, for tables that are known while compiling.
+    /// The metric's column in `group`.
     pub const fn column_of(&self, group: Group) -> Option<Column> {
         let mut at = 0;
         while at < COLUMNS_MOST {
@@ -217,17 +248,17 @@ impl Metric {
         None
     }
 
-    /// Its stored name where it is of a CPU of this number.
+    /// The stored name for the CPU with this number.
     pub fn name_of(&self, number: &str) -> String {
         self.name.replace(PLACE, number)
     }
 
-    /// Its label where it is of a device of this name, or of a CPU of this number.
+    /// The label for the device with this name, or the CPU with this number.
     pub fn label_of(&self, device: &str) -> String {
         self.label.replace(PLACE, device)
     }
 
-    /// Whether it is stored under this name.
+    /// Returns true if the metric is stored under `name`.
     pub(super) fn is_called(&self, name: &str) -> bool {
         let Some((before, behind)) = self.name.split_once(PLACE) else { return self.name == name };
         let number = name.strip_prefix(before).and_then(|rest| rest.strip_suffix(behind));

@@ -15,18 +15,20 @@ mod sql;
 
 use super::entry::Metric;
 
-/// Every table. What the server gives is recorded in the order in which it stands here.
+/// Every table. The server's counters are recorded in this order.
 pub(super) const TABLES: &[&[Metric]] = &[
     load::TOTALS,
     files::OPERATIONS,
     cpu::CPUS,
     disk::DISK,
     disk::BACKING,
-    disk::TAKEN,
+    disk::BY_TRANSACTION,
     process::SERVER,
     process::DAEMON,
     process::LOAD,
-    process::TAKEN,
+    process::SERVER_BY_QUERY,
+    process::DAEMON_BY_QUERY,
+    process::LOAD_BY_QUERY,
     innodb::ENGINE,
     sql::STATEMENTS,
     space::FILES,

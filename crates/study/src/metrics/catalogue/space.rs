@@ -1,60 +1,35 @@
-//! Files and file system. What there is at the window's end is what counts, not a mean: a large data directory is not
+//! Files and file system, as they are at the end of the window: a large data directory is not
 //! walked every second, and it grows.
 
-use super::super::entry::{Metric, series};
-use super::super::layer::Layer::Space;
-use super::super::shown::{Group, Shown};
-use super::super::unit::Unit::Bytes;
+use super::super::entry::{Metric, metrics};
 
-const fn bytes(name: &'static str, label: &'static str) -> Metric {
-    series(Space, name, Bytes, label).last_seen()
-}
-
-pub(super) const FILES: &[Metric] = &[
-    bytes("space_file_bytes", "file sizes").column(
-        Group::Space,
-        1,
-        "files",
-        Shown::Megabytes,
-        "total size of the data files at the end of the run",
-    ),
-    bytes("space_allocated_bytes", "allocated to files").column(
-        Group::Space,
-        2,
-        "allocated",
-        Shown::Megabytes,
-        "blocks allocated to the data files at the end of the run",
-    ),
-    bytes("space_tables_file_bytes", "file sizes, tables"),
-    bytes("space_tables_allocated_bytes", "allocated, tables"),
-    bytes("space_redo_file_bytes", "file sizes, redo"),
-    bytes("space_redo_allocated_bytes", "allocated, redo"),
-    bytes("space_undo_file_bytes", "file sizes, undo"),
-    bytes("space_undo_allocated_bytes", "allocated, undo"),
-    bytes("space_doublewrite_file_bytes", "file sizes, doublewrite"),
-    bytes("space_doublewrite_allocated_bytes", "allocated, doublewrite"),
-    bytes("space_binlog_file_bytes", "file sizes, binlog"),
-    bytes("space_binlog_allocated_bytes", "allocated, binlog"),
-    bytes("space_system_file_bytes", "file sizes, system"),
-    bytes("space_system_allocated_bytes", "allocated, system"),
-    bytes("space_other_file_bytes", "file sizes, other"),
-    bytes("space_other_allocated_bytes", "allocated, other"),
-    bytes("space_filesystem_used_bytes", "file system, used"),
-    bytes("space_filesystem_total_bytes", "file system, total"),
-    bytes("space_filesystem_room_bytes", "file system, left for the server"),
-    bytes("space_physical_bytes", "physical space")
-        .column(
-            Group::Space,
-            4,
-            "physical",
-            Shown::Megabytes,
-            "physical space of the data: on a software drive compressed records with their overhead, else the allocated blocks",
-        )
-        .column(
-            Group::Preconditioned,
-            2,
-            "of its flash",
-            Shown::Megabytes,
-            "physical space on the modelled flash, preconditioning data included",
-        ),
-];
+pub(super) const FILES: &[Metric] = metrics! { Space:
+    series "space_file_bytes", Bytes, "file sizes", last_seen(),
+        column(Space 1 "files" Megabytes "total size of the data files at the end of the run");
+    series "space_allocated_bytes", Bytes, "allocated to files", last_seen(),
+        column(Space 2 "allocated" Megabytes
+            "blocks allocated to the data files at the end of the run");
+    series "space_tables_file_bytes", Bytes, "file sizes, tables", last_seen();
+    series "space_tables_allocated_bytes", Bytes, "allocated, tables", last_seen();
+    series "space_redo_file_bytes", Bytes, "file sizes, redo", last_seen();
+    series "space_redo_allocated_bytes", Bytes, "allocated, redo", last_seen();
+    series "space_undo_file_bytes", Bytes, "file sizes, undo", last_seen();
+    series "space_undo_allocated_bytes", Bytes, "allocated, undo", last_seen();
+    series "space_doublewrite_file_bytes", Bytes, "file sizes, doublewrite", last_seen();
+    series "space_doublewrite_allocated_bytes", Bytes, "allocated, doublewrite", last_seen();
+    series "space_binlog_file_bytes", Bytes, "file sizes, binlog", last_seen();
+    series "space_binlog_allocated_bytes", Bytes, "allocated, binlog", last_seen();
+    series "space_system_file_bytes", Bytes, "file sizes, system", last_seen();
+    series "space_system_allocated_bytes", Bytes, "allocated, system", last_seen();
+    series "space_other_file_bytes", Bytes, "file sizes, other", last_seen();
+    series "space_other_allocated_bytes", Bytes, "allocated, other", last_seen();
+    series "space_filesystem_used_bytes", Bytes, "file system, used", last_seen();
+    series "space_filesystem_total_bytes", Bytes, "file system, total", last_seen();
+    series "space_filesystem_room_bytes", Bytes, "file system, left for the server", last_seen();
+    series "space_physical_bytes", Bytes, "physical space", last_seen(),
+        column(Space 4 "physical" Megabytes
+            "physical space of the data: on a software drive compressed records with their \
+            overhead, else the allocated blocks"),
+        column(Preconditioned 2 "of its flash" Megabytes
+            "physical space on the modelled flash, preconditioning data included");
+};
