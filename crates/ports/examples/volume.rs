@@ -13,6 +13,7 @@ use std::error::Error;
 use std::io::{Read, Write};
 use std::num::NonZeroU64;
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use assay_disk::Disk;
@@ -55,6 +56,12 @@ fn limits(operations: &str, mib: &str) -> Result<VolumeLimits, Box<dyn Error>> {
     Ok(VolumeLimits::only(Rate(operations), Rate(bytes), BURST))
 }
 
+fn stat(disk: &Path) -> Command {
+    let mut command = Command::new("stat");
+    command.arg(disk);
+    command
+}
+
 fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
     let directory = format!("{file}.mount");
     std::fs::create_dir(&directory)?;
@@ -62,7 +69,7 @@ fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
         mount_point: directory.clone().into(),
         name: file.into(),
         threads: DEFAULT_THREADS,
-        answers_itself: false,
+        asked_by: Some(stat),
     };
     let mount = FuseMount::serve(options, disk, Vec::new(), None)?;
     // A volume guarantees no more than its sector; the kernel may join writes as it likes.

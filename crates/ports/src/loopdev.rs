@@ -144,7 +144,7 @@ fn takes_direct_io(file: &Path, access: OFlags) -> bool {
 }
 
 /// Has what was written to a device handed to its file, by another process: the server of the file could not be killed while it
-/// waited for itself ([`crate::fuse::FuseOptions::answers_itself`]).
+/// waited for itself ([`crate::fuse::FuseOptions::asked_by`]).
 ///
 /// # Errors
 /// What `blockdev` said.

@@ -4,7 +4,8 @@
 //! attach and for `assay clean`. Nothing here prints; a server says what it says through `log`.
 //!
 //! - [`attach`] and [`attached`] start a server, for itself or for a run; [`detach`] ends one
-//! - [`process`] is the server; what it serves is a [`job`]
+//! - [`process`] is the server; what it serves is a [`job`]; [`first_answer`] shows that its mount
+//!   is served
 //! - [`registry`] knows what is served on this machine; [`look`] and [`health`] tell how it is, [`health_text`] in words
 //! - [`make`] and [`model_media`] make what is served; [`precondition`] brings it into the state of a used device
 
@@ -15,6 +16,7 @@ pub mod attached;
 mod background;
 mod changes;
 mod detach;
+pub mod first_answer;
 pub mod health;
 pub mod health_text;
 pub mod job;

@@ -25,7 +25,7 @@ use super::job::Job;
 use super::opened::Opened;
 use super::powered::Powered;
 use super::source::{Source, Survival};
-use super::{asked, health_text, log as lasting, port, writer};
+use super::{asked, first_answer, health_text, log as lasting, port, writer};
 use assay_base::text::on_one_line;
 use assay_system::daemon::answer;
 use assay_system::interrupt;
@@ -207,7 +207,7 @@ fn show(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<A
         mount_point: job.mount_point.clone(),
         name: job.media.display().to_string(),
         threads: usize::from(job.options.threads),
-        answers_itself: false,
+        asked_by: Some(first_answer::command),
     };
     let texts = vec![Source::text(Arc::clone(&source))];
     let mount = FuseMount::serve(options, opened.disk(), texts, opened.resize())?;

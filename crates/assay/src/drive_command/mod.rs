@@ -59,6 +59,12 @@ enum Action {
     Resize(resize::ResizeArgs),
     /// Print what systemd and fstab need to attach and mount a drive at boot
     Unit(unit::UnitArgs),
+    /// Asks a new mount for its first answer, in a process that its server may outlive
+    #[command(hide = true)]
+    FirstAnswer {
+        /// The disk's file in the mount
+        disk: std::path::PathBuf,
+    },
     /// The process that serves an attached drive; what it is to do comes on standard input
     #[command(hide = true)]
     Serve {
@@ -81,6 +87,10 @@ pub(crate) fn run(args: &DriveArgs) -> Result<ExitCode> {
         Action::Check(args) => check::run(args),
         Action::Resize(args) => resize::run(args),
         Action::Unit(args) => unit::run(args),
+        Action::FirstAnswer { disk } => {
+            assay_serve::first_answer::ask(disk)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Action::Serve { .. } => assay_serve::process::run(messages::become_log),
     }
 }

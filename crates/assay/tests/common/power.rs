@@ -77,7 +77,7 @@ impl Power {
             mount_point: self.directory.path().into(),
             name: "media".into(),
             threads: 4,
-            answers_itself: true,
+            asked_by: None,
         };
         let disk = Arc::new(Aligned(Arc::clone(&self.media)));
         self.mount = Some(FuseMount::serve(options, disk, vec![], None).unwrap());

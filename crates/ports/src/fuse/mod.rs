@@ -16,9 +16,9 @@ mod mounting;
 mod server;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +31,8 @@ use self::mounting::NewMount;
 pub(crate) use self::mounting::{DEVICE, HELPER};
 pub use self::mounting::{FILE_SYSTEM, abort, abort_and_unmount, unmount};
 use self::server::Server;
-use crate::program::{self, ProgramError};
+use crate::child;
+use crate::program::first_lines;
 use crate::survival::stay_out_of_write_back;
 
 /// The name of the disk's file in the mount.
@@ -50,7 +51,7 @@ const SAY_PATIENCE: Duration = Duration::from_secs(1);
 const END_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where and how a disk is served.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct FuseOptions {
     /// The directory to mount on.
     pub mount_point: PathBuf,
@@ -58,11 +59,16 @@ pub struct FuseOptions {
     pub name: String,
     /// How many threads answer the kernel, and so how many commands the disk has in flight; [`DEFAULT_THREADS`].
     pub threads: usize,
-    /// Whether this process may use its own mount. One that is killed while it waits for its own threads never ends: they are
-    /// gone at once, and the connection, which would end its waiting, goes only with the whole process. So a server that may be killed
-    /// leaves its mount to others; its lookups and opens are refused with `EDEADLK`.
-    pub answers_itself: bool,
+    /// The process that asks the mount for its first answer; `None` if this process may use its own
+    /// mount. One that is killed while it waits for its own threads never ends: they are gone at
+    /// once, and the connection, which would end its waiting, goes only with the whole process. So
+    /// a server that may be killed leaves its mount to others; its lookups and opens are refused
+    /// with `EDEADLK`.
+    pub asked_by: Option<Asker>,
 }
+
+/// Makes a command that fails if it cannot get the metadata of the file at this path.
+pub type Asker = fn(&Path) -> Command;
 
 /// A small text beside the disk.
 pub struct TextFile {
@@ -179,23 +185,29 @@ impl FuseMount {
             mounting::mount(&options.mount_point, &options.name)?;
         // From here on dropping this unmounts.
         let mount = FuseMount { mount_point, device_number, end: Arc::new(End::come()) };
-        let server = Server::new(Bytes::new(disk), texts, resize, options.answers_itself);
+        let server = Server::new(Bytes::new(disk), texts, resize, options.asked_by.is_none());
         let session = Session::from_fd(server, connection, SessionACL::Owner, config(&options));
         mount.run(session.map_err(failed)?).map_err(failed)?;
-        match mount.is_answered() {
+        match mount.is_answered(options.asked_by) {
             Ok(()) => Ok(mount),
             // Without its threads the connection ends, and they say why.
-            Err(error) if mount.ends_within(SAY_PATIENCE) => {
-                mount.wait().and(Err(failed(io::Error::other(error))))
-            }
-            Err(error) => Err(failed(io::Error::other(error))),
+            Err(error) if mount.ends_within(SAY_PATIENCE) => mount.wait().and(Err(failed(error))),
+            Err(error) => Err(failed(error)),
         }
     }
 
-    /// The first answer shows that the threads are there. Another process asks ([`FuseOptions::answers_itself`]).
-    fn is_answered(&self) -> Result<(), ProgramError> {
+    /// The first answer shows that the threads are there.
+    fn is_answered(&self, asked_by: Option<Asker>) -> io::Result<()> {
         let disk = self.disk_path();
-        program::run("stat", [OsStr::new("--terse"), disk.as_os_str()]).map(drop)
+        let Some(asker) = asked_by else { return std::fs::metadata(disk).map(drop) };
+        let output = child::output(asker(&disk))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(io::Error::other(
+                first_lines(&String::from_utf8_lossy(&output.stderr))
+                    .unwrap_or_else(|| child::describe(output.status)),
+            )),
+        }
     }
 
     fn run(&self, session: Session<Server>) -> io::Result<()> {

@@ -147,7 +147,7 @@ pub fn options(mount_point: &Path) -> FuseOptions {
         mount_point: mount_point.into(),
         name: "test, \\ disk".into(),
         threads: 4,
-        answers_itself: true,
+        asked_by: None,
     }
 }
 

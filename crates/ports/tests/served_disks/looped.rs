@@ -52,6 +52,12 @@ impl Drop for Looped {
     }
 }
 
+fn stat(disk: &Path) -> std::process::Command {
+    let mut command = std::process::Command::new("stat");
+    command.arg(disk);
+    command
+}
+
 /// One that waits for its own threads could not be killed meanwhile.
 #[test]
 fn a_server_comes_up_and_gives_its_device_back_without_asking_itself() {
@@ -59,7 +65,7 @@ fn a_server_comes_up_and_gives_its_device_back_without_asking_itself() {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
-    let options = FuseOptions { answers_itself: false, ..crate::common::options(directory.path()) };
+    let options = FuseOptions { asked_by: Some(stat), ..crate::common::options(directory.path()) };
     let disk = Arc::new(MemoryDisk::new(16 * MIB).unwrap());
     let mount = FuseMount::serve(options, disk.clone(), vec![], None).unwrap();
     let refused = fs::File::open(mount.disk_path()).unwrap_err();
