@@ -1,4 +1,5 @@
-//! Finds the commit that the program is built from. Outside git, or where git is missing, there is none, and the build goes on.
+//! Finds the commit that the program is built from. Outside git, or where git is missing, it is
+//! unknown, and the version says so.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +15,7 @@ fn main() {
     let version = env!("CARGO_PKG_VERSION");
     let version = match commit(&root) {
         Some(commit) => format!("{version} ({commit})"),
-        None => version.to_owned(),
+        None => format!("{version} (unknown commit)"),
     };
     println!("cargo:rustc-env=ASSAY_VERSION={version}");
 }

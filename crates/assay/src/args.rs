@@ -15,6 +15,7 @@ use crate::completions_command::CompletionsArgs;
 use crate::drive_command::DriveArgs;
 use crate::estimate_command::EstimateArgs;
 use crate::host_command::HostArgs;
+use crate::man_command::ManArgs;
 use crate::models_command::ModelsArgs;
 use crate::plans_command::PlansArgs;
 use crate::pool_command::PoolArgs;
@@ -137,6 +138,9 @@ pub enum Command {
     Clean(CleanArgs),
     /// Print a shell's completions
     Completions(CompletionsArgs),
+    /// Write the manual pages
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 #[cfg(test)]

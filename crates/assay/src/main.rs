@@ -14,6 +14,7 @@ mod estimate_command;
 mod foreign_plan;
 mod host_command;
 mod load_command;
+mod man_command;
 mod messages;
 mod models_command;
 mod plan_args;
@@ -58,6 +59,7 @@ fn carry_out(command: Command) -> Result<ExitCode> {
         Command::Claims(args) => claims_command::run(&args),
         Command::Replay(args) => replay_command::run(&args),
         Command::Clean(args) => clean_command::run(&args),
+        Command::Man(args) => man_command::run(&args, Arguments::command()),
         Command::Completions(args) => completions_command::run(&args, &mut Arguments::command()),
     }
 }

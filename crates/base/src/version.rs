@@ -11,7 +11,8 @@ pub fn set(built: &'static str) {
 }
 
 /// The version, e.g. `0.1.0 (1a2b3c4d)`, with `, changed` if the sources differed from that commit.
-/// The commit is missing if the program was built outside git, and in tests of single crates.
+/// `0.1.0 (unknown commit)` if the program was built outside git; without a commit in tests of
+/// single crates.
 #[must_use]
 pub fn version() -> &'static str {
     BUILT.get().copied().unwrap_or(env!("CARGO_PKG_VERSION"))
