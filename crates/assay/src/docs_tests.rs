@@ -12,7 +12,7 @@ use crate::args::{Arguments, Command};
 use crate::carry_out;
 
 /// Commands of the launcher, which clap does not know.
-const OF_LAUNCHER: [&str; 3] = ["test", "check", "bench"];
+const OF_LAUNCHER: [&str; 4] = ["test", "check", "bench", "package"];
 
 /// Printed words that are not read here, and why.
 const NOT_READ: [(&str, &str); 2] = [

@@ -16,7 +16,8 @@ pub struct PlanArgs {
     /// Directory on the disk to measure [default: the plan's, else `work` in the study]
     #[arg(long, value_name = "DIRECTORY")]
     pub location: Option<PathBuf>,
-    /// Server program, or a directory with one [default: the plan's, else the one found or downloaded]
+    /// Server program, a directory with one, or its maker's .tar.xz or .tar.gz [default: the
+    /// plan's, else the one found or downloaded]
     #[arg(long, value_name = "PATH")]
     pub server: Option<PathBuf>,
     /// Run a plan that another user owns or can write, without asking

@@ -59,7 +59,7 @@ pub fn bring(
 
 /// Clears the setuid and setgid bits of every file below `tree`: packages contain programs such as
 /// `sudo` and `passwd`.
-fn take_privileges(tree: &Path) -> Result<()> {
+pub(super) fn take_privileges(tree: &Path) -> Result<()> {
     for entry in fs::read_dir(tree)? {
         let entry = entry?;
         let metadata = entry.path().symlink_metadata()?;

@@ -43,7 +43,8 @@ pub struct PagesArgs {
     /// Copy the data directory to this new directory, put the newest copies back there, start a server on it, and check every table
     #[arg(long = "try", value_name = "DIRECTORY")]
     try_in: Option<PathBuf>,
-    /// Server for --try: the program, or a directory with one [default: the one found or downloaded]
+    /// Server for --try: the program, a directory with one, or its maker's .tar.xz or .tar.gz
+    /// [default: the one found or downloaded]
     #[arg(long, value_name = "PATH", requires = "try_in")]
     server: Option<PathBuf>,
     /// Server variable for --try, e.g. lower_case_table_names=1 (repeatable)

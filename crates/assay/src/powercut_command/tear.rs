@@ -30,7 +30,8 @@ pub struct TearArgs {
     /// Only pages of this kind (repeatable) [default: all]
     #[arg(long, value_name = "KIND")]
     page: Vec<Page>,
-    /// Server program, or a directory with one [default: the one found or downloaded]
+    /// Server program, a directory with one, or its maker's .tar.xz or .tar.gz [default: the one
+    /// found or downloaded]
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
     /// Directory for temporary data directories, some 600 MiB

@@ -17,7 +17,7 @@ use assay_base::text::time;
 use assay_lab::monitor::Monitor;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
-use assay_lab::run::check::Servers;
+use assay_lab::run::check::{PlannedServer, Servers};
 use assay_plan::{Plan, PlannedTrial, RigKind};
 use assay_ports::filesystem;
 use assay_report::words::warning::cause;
@@ -237,10 +237,16 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
 pub fn tell_servers(servers: &Servers) {
     for server in servers {
         match server {
-            Some(server) => {
+            PlannedServer::Present(server) => {
                 print::line(format_args!("server: {server} ({})", server.program.display()));
             }
-            None => print::line("server: MySQL, which the run downloads first"),
+            PlannedServer::Downloaded => {
+                print::line("server: MySQL, which the run downloads first");
+            }
+            PlannedServer::Unpacked(archive) => print::line(format_args!(
+                "server: the one in {}, which the run unpacks first",
+                archive.display()
+            )),
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct ServerArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List installed and downloaded servers.
+    /// List installed, downloaded and unpacked servers.
     #[command(after_help = LIST_EXAMPLES)]
     List {
         /// Print a JSON array.
@@ -107,6 +107,7 @@ fn word(origin: Origin) -> &'static str {
         Origin::Explicit => "named",
         Origin::Path => "installed",
         Origin::Cache => "downloaded",
+        Origin::Archive => "unpacked",
     }
 }
 

@@ -46,7 +46,8 @@ pub(super) struct ServerRunArgs {
     /// Directory for the temporary data directory
     #[arg(long, value_name = "DIRECTORY", default_value = ".")]
     location: PathBuf,
-    /// Server program, or a directory with one [default: the one found or downloaded]
+    /// Server program, a directory with one, or its maker's .tar.xz or .tar.gz [default: the one
+    /// found or downloaded]
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
     /// Also listen on this TCP port on loopback

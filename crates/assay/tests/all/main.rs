@@ -46,6 +46,7 @@ mod exposed;
 mod fileio;
 mod hostile;
 mod hosts;
+mod installed;
 mod killed;
 mod ledgers;
 mod live;

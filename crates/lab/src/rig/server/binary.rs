@@ -38,6 +38,8 @@ pub enum Origin {
     Path,
     /// In the private cache, where it was fetched to.
     Cache,
+    /// In the private cache, where its maker's archive was unpacked to.
+    Archive,
 }
 
 /// A server program that this lab can run.

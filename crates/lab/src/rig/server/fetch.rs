@@ -18,10 +18,8 @@ use assay_system::cache::{self, Shelf, Staging};
 use assay_system::{kept, private};
 
 use super::binary::{Binary, Flavour, Origin};
-use super::find;
-
-/// The kind of cache entries that servers are.
-const SHELF: &str = "servers";
+use super::layout::program_in;
+use super::shelf::{SHELF, open_shelf};
 
 /// The longest path (`PATH_MAX` of `linux/limits.h`).
 const PATH_BYTES_MAX: u64 = 4096;
@@ -74,10 +72,6 @@ pub(super) fn fetch_unless(
     }
 }
 
-fn open_shelf(progress: &dyn Fn(&str)) -> Result<Shelf> {
-    Shelf::open(SHELF, || progress("waiting for another download to finish"))
-}
-
 fn fetch_onto(shelf: &Shelf, flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
     check_tools().map_err(|missing| {
         anyhow!(
@@ -128,7 +122,7 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
 
 /// Tries the new tree's server and makes it the cache entry of its version, unless that is there and works.
 fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Binary> {
-    let program = find::program_in(tree).context("the packages hold no server program")?;
+    let program = program_in(tree).context("the packages hold no server program")?;
     let relative = program.strip_prefix(tree)?.to_path_buf();
     let target = shelf.entry(&Binary::inspect(&program, Origin::Cache)?.name());
     let in_place = target.join(relative);

@@ -1,5 +1,6 @@
 //! Finds server binaries: the one named, those installed, those in the private cache.
 
+use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,11 +8,11 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 
+use super::archive;
 use super::binary::{Binary, Flavour, Origin};
+use super::layout::{PROGRAMS, program_in};
+use super::shelf::SHELF;
 use assay_system::cache;
-
-/// What the programs are called; MySQL first, because a MariaDB installation often has both names.
-const PROGRAMS: [&str; 2] = ["mysqld", "mariadbd"];
 
 /// Where packages and makers' archives put servers besides `PATH` (Filesystem Hierarchy Standard 3.0, and the
 /// installation layouts in the manuals of MySQL and MariaDB).
@@ -24,18 +25,15 @@ const USUAL_DIRECTORIES: [&str; 6] = [
     "/opt/mysql/bin",
 ];
 
-/// Where a server lies within a directory that a user names.
-const WITHIN_DIRECTORY: [&str; 7] =
-    ["", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"];
-
 /// Which server is asked for: nothing particular, one of a make, or the one at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// Any, MySQL before MariaDB wherever they lie, and of each installed ones before fetched ones.
+    /// Any, MySQL before MariaDB wherever they lie, and of each installed ones before fetched ones,
+    /// and those before ones that were unpacked from archives.
     Any,
     /// One of that make: the words `mysql`, `percona` and `mariadb`.
     Flavour(Flavour),
-    /// The program there, or the one in the directory there: any other text.
+    /// The program there, or the one in the directory or the archive there: any other text.
     Path(PathBuf),
 }
 
@@ -80,13 +78,18 @@ pub struct Found {
     pub server: Result<Binary>,
 }
 
-/// The first usable server of those wanted, or none if one would have to be fetched.
+/// The first usable server of those wanted, or none if one would have to be fetched, or unpacked
+/// from the archive that is named.
 ///
 /// # Errors
 /// A path was named and holds no usable server.
 pub fn find(wanted: &Wanted) -> Result<Option<Binary>> {
     if let Wanted::Path(path) = wanted {
-        return Binary::inspect(&program_at(path)?, Origin::Explicit).map(Some);
+        let program = program_at(path)?;
+        return match archive::open(&program)? {
+            Some(mut archive) => archive::unpacked(&program, &mut archive),
+            None => Binary::inspect(&program, Origin::Explicit).map(Some),
+        };
     }
     let fits = |binary: &Binary| match wanted {
         Wanted::Flavour(flavour) => binary.flavour == *flavour,
@@ -109,20 +112,26 @@ pub fn downloaded(flavour: Flavour) -> Result<Option<Binary>> {
     Ok(list()?.into_iter().filter_map(|found| found.server.ok()).find(fits))
 }
 
-/// All server programs on this machine: installed ones, then those in the cache, newest first.
+/// All server programs on this machine: installed ones, then those in the cache, downloaded before
+/// unpacked, newest first.
 ///
 /// # Errors
 /// The environment names no directory for the cache.
 pub fn list() -> Result<Vec<Found>> {
     let mut found: Vec<Found> = installed().into_iter().map(|p| inspect(p, Origin::Path)).collect();
-    let mut cached: Vec<Found> = cache::entries("servers")?
+    let mut cached: Vec<Found> = cache::entries(SHELF)?
         .iter()
-        .filter_map(|directory| program_in(directory))
-        .map(|program| inspect(program, Origin::Cache))
+        .filter_map(|directory| {
+            let origin = if archive::is_entry(directory) { Origin::Archive } else { Origin::Cache };
+            Some(inspect(program_in(directory)?, origin))
+        })
         .collect();
     let rank = |found: &Found| match &found.server {
-        Ok(binary) => (0, binary.flavour, std::cmp::Reverse(binary.version)),
-        Err(_) => (1, Flavour::Mariadb, std::cmp::Reverse((0, 0, 0))),
+        Ok(binary) => {
+            let is_unpacked = binary.origin == Origin::Archive;
+            (0, is_unpacked, binary.flavour, Reverse(binary.version))
+        }
+        Err(_) => (1, true, Flavour::Mariadb, Reverse((0, 0, 0))),
     };
     cached.sort_by_key(rank);
     found.extend(cached);
@@ -153,7 +162,8 @@ fn installed() -> Vec<PathBuf> {
 fn program_at(path: &Path) -> Result<PathBuf> {
     if !path.exists() {
         bail!(
-            "no server at {}; name a mysqld or mariadbd, or a directory that holds one",
+            "no server at {}; name a mysqld or mariadbd, a directory that holds one, or its \
+             maker's .tar.xz",
             path.display()
         );
     }
@@ -164,13 +174,6 @@ fn program_at(path: &Path) -> Result<PathBuf> {
         Some(program) => Ok(program),
         None => bail!("no mysqld or mariadbd in {}; name the program itself", path.display()),
     }
-}
-
-pub(super) fn program_in(directory: &Path) -> Option<PathBuf> {
-    WITHIN_DIRECTORY
-        .iter()
-        .flat_map(|part| PROGRAMS.map(|name| directory.join(part).join(name)))
-        .find(|program| program.is_file())
 }
 
 #[cfg(test)]

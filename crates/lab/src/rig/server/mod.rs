@@ -1,20 +1,24 @@
 //! Database servers: found or downloaded, initialised, started, asked, stopped.
 //!
-//! The way of a server: `find` (an installed one) or `fetch` (a private one) gives a [`Binary`]; `template`
-//! initialises a data directory once per version and layout and clones it; `instance` runs the binary on a clone.
+//! The way of a server: `find` (an installed one), `fetch` (a private one) or `archive` (its
+//! maker's) gives a [`Binary`]; `template` initialises a data directory once per version and layout
+//! and clones it; `instance` runs the binary on a clone.
 //!
 //! Relies on `assay_ports::child` for processes that cannot outlive us, and on apt only for fetching.
 //! Guarantees: nothing outside the cache and the directories named by the caller changes; a server listens on a Unix
 //! socket in a directory of mode 0700, on TCP only when asked, with a password; programs are started
 //! with argument lists.
 
+mod archive;
 mod binary;
 mod error_log;
 mod fetch;
 mod find;
 mod instance;
+mod layout;
 mod memory;
 mod places;
+mod shelf;
 mod tcp_port;
 mod template;
 #[cfg(test)]
@@ -60,8 +64,9 @@ pub fn repaired_in(log: &Path) -> Repaired {
     error_log::repaired(&error_log::read_from(log, 0))
 }
 
-/// The server that `wanted` asks for; when none is there and none was named by path, one is fetched into the cache.
-/// `progress` gets a plain line for each step that takes time.
+/// The server that `wanted` asks for; when none is there and none was named by path, one is fetched
+/// into the cache. An archive that is named is unpacked into the cache. `progress` gets a plain
+/// line for each step that takes time.
 ///
 /// # Errors
 /// A path that holds no usable server; nothing to fetch from; no network.
@@ -74,7 +79,8 @@ pub fn find_or_fetch(wanted: &Wanted, progress: &dyn Fn(&str)) -> Result<Binary>
             bail!("Percona Server is not installed; install it, or give the path of its mysqld")
         }
         Wanted::Flavour(flavour) => *flavour,
-        Wanted::Any | Wanted::Path(_) => Flavour::Mysql,
+        Wanted::Any => Flavour::Mysql,
+        Wanted::Path(archive) => return archive::unpack(archive, progress),
     };
     fetch::fetch_unless(|| find(wanted), flavour, progress)
 }

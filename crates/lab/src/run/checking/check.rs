@@ -15,8 +15,19 @@ use crate::rig::{existing, pool, server};
 use assay_base::Size;
 use assay_plan::{Config, EndpointSpec, Plan, RigKind, Variant};
 
-/// The servers that a plan would run, each once; nothing stands for one that would have to be downloaded.
-pub type Servers = Vec<Option<server::Binary>>;
+/// The servers that a plan would run, each once.
+pub type Servers = Vec<PlannedServer>;
+
+/// A server that runs would use.
+#[derive(Debug)]
+pub enum PlannedServer {
+    /// It is on this machine.
+    Present(server::Binary),
+    /// The runs download it first.
+    Downloaded,
+    /// The runs unpack it from this archive first.
+    Unpacked(PathBuf),
+}
 
 /// Checks places, CPUs, servers, rights, devices, memory and space, and gives the servers.
 ///
@@ -104,7 +115,8 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// Servers that are named are there, and take their settings; of one that would have to be downloaded, only a run finds out.
+/// Checks that servers that are named are there, and take their settings; of one that would have to
+/// be downloaded or unpacked, only a run finds out.
 fn check_servers(plan: &Plan) -> Result<Servers> {
     let mut found: BTreeMap<Option<&PathBuf>, Option<server::Binary>> = BTreeMap::new();
     let mut asked: Vec<(Option<&PathBuf>, server::Settings)> = Vec::new();
@@ -126,7 +138,15 @@ fn check_servers(plan: &Plan) -> Result<Servers> {
             asked.push(question);
         }
     }
-    Ok(found.into_values().collect())
+    Ok(found.into_iter().map(|(path, binary)| planned(path, binary)).collect())
+}
+
+fn planned(path: Option<&PathBuf>, binary: Option<server::Binary>) -> PlannedServer {
+    match (binary, server::Wanted::named(path)) {
+        (Some(binary), _) => PlannedServer::Present(binary),
+        (None, server::Wanted::Path(archive)) => PlannedServer::Unpacked(archive),
+        (None, _) => PlannedServer::Downloaded,
+    }
 }
 
 /// Rights and devices that this process lacks for the rigs of a plan; `None` if it lacks nothing.
