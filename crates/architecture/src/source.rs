@@ -9,15 +9,19 @@ use syn::{Attribute, File, Item, UseTree};
 /// The identifiers of a path, from the left up to the first segment that is not an identifier.
 pub type Path = Vec<String>;
 
-/// All paths of a file that begin with `crate`, `super` or the name of one of `crates`.
-pub fn paths(text: &str, crates: &[String]) -> syn::Result<Vec<Path>> {
-    let mut file = syn::parse_file(text)?;
+/// Removes the items for tests.
+pub fn remove_tests(file: &mut File) {
     if file.attrs.iter().any(is_for_tests) {
-        return Ok(Vec::new());
+        file.items.clear();
     }
-    WithoutTests.visit_file_mut(&mut file);
+    WithoutTests.visit_file_mut(file);
+}
+
+/// All paths of a file that begin with `crate`, `super` or the name of one of `crates`.
+#[must_use]
+pub fn paths(file: &File, crates: &[String]) -> Vec<Path> {
     let mut found = Vec::new();
-    in_uses(&file, &mut found);
+    in_uses(file, &mut found);
     in_tokens(file.to_token_stream(), &mut found);
     let is_wanted = |path: &Path| {
         path.first().is_some_and(|first| {
@@ -25,18 +29,49 @@ pub fn paths(text: &str, crates: &[String]) -> syn::Result<Vec<Path>> {
         })
     };
     found.retain(is_wanted);
-    Ok(found)
+    found
+}
+
+/// The names that a `use` declaration brings in, each with its path. A glob brings in none.
+#[must_use]
+pub fn names(tree: &UseTree) -> Vec<(String, Path)> {
+    let mut found = Vec::new();
+    named_in_tree(tree, &mut Vec::new(), &mut found);
+    found
+}
+
+fn named_in_tree(tree: &UseTree, before: &mut Path, found: &mut Vec<(String, Path)>) {
+    let with = |last: String| before.iter().cloned().chain([last]).collect::<Path>();
+    match tree {
+        UseTree::Path(path) => {
+            before.push(path.ident.to_string());
+            named_in_tree(&path.tree, before, found);
+            before.pop();
+        }
+        UseTree::Name(name) if name.ident == "self" => {
+            found.extend(before.last().map(|last| (last.clone(), before.clone())));
+        }
+        UseTree::Name(name) => found.push((name.ident.to_string(), with(name.ident.to_string()))),
+        UseTree::Rename(name) => {
+            found.push((name.rename.to_string(), with(name.ident.to_string())));
+        }
+        UseTree::Glob(_) => {}
+        UseTree::Group(group) => {
+            group.items.iter().for_each(|tree| named_in_tree(tree, before, found));
+        }
+    }
 }
 
 /// The modules that a file declares for tests, by name, with the file if `#[path]` names one.
-pub fn test_modules(text: &str) -> syn::Result<Vec<(String, Option<String>)>> {
-    let items = syn::parse_file(text)?.items;
+#[must_use]
+pub fn test_modules(file: &File) -> Vec<(String, Option<String>)> {
+    let items = &file.items;
     let is_for_tests = |item: &&Item| attributes(item).iter().any(is_for_tests);
     let name = |item: &Item| match item {
         Item::Mod(module) => Some((module.ident.to_string(), named_file(&module.attrs))),
         _ => None,
     };
-    Ok(items.iter().filter(is_for_tests).filter_map(name).collect())
+    items.iter().filter(is_for_tests).filter_map(name).collect()
 }
 
 /// The value of `#[path = "…"]`.
@@ -162,15 +197,15 @@ fn in_tokens(tokens: TokenStream, found: &mut Vec<Path>) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{paths, reexports, test_modules};
+    use super::{paths, reexports, remove_tests, test_modules};
 
     fn found(text: &str) -> Vec<String> {
-        let mut all: Vec<String> = paths(text, &["other".into()])
-            .unwrap_or_default()
-            .into_iter()
-            .map(|path| path.join("::"))
-            .collect();
+        let mut file = syn::parse_file(text).unwrap();
+        remove_tests(&mut file);
+        let mut all: Vec<String> =
+            paths(&file, &["other".into()]).into_iter().map(|path| path.join("::")).collect();
         all.sort();
         all.dedup();
         all
@@ -206,7 +241,7 @@ mod tests {
     fn modules_for_tests_are_known() {
         let text = "mod a;\n#[cfg(test)]\nmod b;\n#[cfg(test)]\n#[path = \"c.rs\"]\npub mod c;";
         let all = [("b".to_owned(), None), ("c".to_owned(), Some("c.rs".to_owned()))];
-        assert_eq!(test_modules(text).unwrap_or_default(), all);
+        assert_eq!(test_modules(&syn::parse_file(text).unwrap()), all);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use cargo_metadata::camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand, Package};
 
 use crate::graph::Graph;
+use crate::methods::{Methods, Source};
 use crate::source;
 
 /// Names of root files, which are not modules.
@@ -50,48 +51,75 @@ pub fn modules(metadata: &Metadata) -> Result<Vec<(String, Graph)>> {
 }
 
 fn modules_of(package: &Package, directory: &Utf8Path) -> Result<Graph> {
+    let own_name = package.name.replace('-', "_");
+    graph_of(&own_name, &files(directory)?)
+}
+
+/// The top modules of a crate with arrows for the paths that they name and the methods that they
+/// call.
+pub fn graph_of(own_name: &str, files: &[Text]) -> Result<Graph> {
     // Names that the root re-exports.
     let mut handed_on = HashMap::new();
-    for root in ROOTS.iter().map(|root| directory.join(root)).filter(|root| root.is_file()) {
-        handed_on.extend(source::reexports(&fs::read_to_string(&root)?)?);
+    for root in files.iter().filter(|file| ROOTS.contains(&file.place.as_str())) {
+        handed_on.extend(source::reexports(&root.text)?);
     }
-    let own_name = package.name.replace('-', "_");
-    let files = files(directory)?;
-    let tests = test_modules(&files)?;
-    let is_test = |module: &[String]| tests.iter().any(|test| module.starts_with(test));
+    let mut sources = sources(files)?;
+    let methods = Methods::new(&sources, own_name);
     let mut graph = Graph::default();
-    for file in files.iter().filter(|file| !is_test(&file.module)) {
-        let Some(top) = file.module.first() else { continue };
-        graph.add(top);
-        let paths = source::paths(&file.text, std::slice::from_ref(&own_name));
-        for path in paths.with_context(|| file.place.clone())? {
-            if let Some(used) = top_of(&path, &file.module, &handed_on) {
-                graph.add_use(top, &used, &file.place);
+    for source in &mut sources {
+        let Some(top) = source.module.first().cloned() else { continue };
+        graph.add(&top);
+        for path in source::paths(&source.file, &[own_name.to_owned()]) {
+            if let Some(used) = top_of(&path, &source.module, &handed_on) {
+                graph.add_use(&top, &used, &source.place);
+            }
+        }
+        for call in methods.calls(source) {
+            // The root file is no module.
+            if let Some(called) = call.to.first() {
+                graph.add_use(&top, called, &format!("{}: {}", source.place, call.method));
             }
         }
     }
     Ok(graph)
 }
 
-struct Source {
-    place: String,
-    module: Vec<String>,
-    text: String,
+/// A source file below `src` as text.
+pub struct Text {
+    /// Path below `src`.
+    pub place: String,
+    pub text: String,
+}
+
+/// The sources without tests, and without modules that are declared for tests.
+fn sources(files: &[Text]) -> Result<Vec<Source>> {
+    let mut all = Vec::new();
+    for text in files {
+        let file = syn::parse_file(&text.text).with_context(|| text.place.clone())?;
+        let module = module_path(&text.place);
+        all.push(Source { place: text.place.clone(), module, file });
+    }
+    let tests = test_modules(&all);
+    all.retain(|source| !tests.iter().any(|test| source.module.starts_with(test)));
+    all.iter_mut().for_each(|source| source::remove_tests(&mut source.file));
+    Ok(all)
 }
 
 /// The modules that are declared for tests.
-fn test_modules(files: &[Source]) -> Result<Vec<Vec<String>>> {
+fn test_modules(sources: &[Source]) -> Vec<Vec<String>> {
     let mut all = Vec::new();
-    for file in files {
-        for (name, path) in source::test_modules(&file.text).with_context(|| file.place.clone())? {
+    for source in sources {
+        for (name, path) in source::test_modules(&source.file) {
             all.push(match path {
                 // The path is relative to the declaring file.
-                Some(path) => module_path(Utf8Path::new(&file.place).with_file_name(path).as_str()),
-                None => [&file.module[..], &[name]].concat(),
+                Some(path) => {
+                    module_path(Utf8Path::new(&source.place).with_file_name(path).as_str())
+                }
+                None => [&source.module[..], &[name]].concat(),
             });
         }
     }
-    Ok(all)
+    all
 }
 
 /// The module of a file below `src`; empty for a root file.
@@ -133,12 +161,12 @@ fn by_name(name: &str, handed_on: &HashMap<String, Vec<String>>) -> Option<Strin
     }
 }
 
-fn files(directory: &Utf8Path) -> Result<Vec<Source>> {
+fn files(directory: &Utf8Path) -> Result<Vec<Text>> {
     let mut all = Vec::new();
     for path in rust_files(directory)? {
         let place = path.strip_prefix(directory)?.to_string();
         let text = fs::read_to_string(&path)?;
-        all.push(Source { module: module_path(&place), place, text });
+        all.push(Text { place, text });
     }
     Ok(all)
 }

@@ -1,16 +1,19 @@
-//! The software drive: a disk made of a codec, a log, a map and garbage collection over another disk, its media.
+//! The software drive: a disk made of a codec, a log, a map and garbage collection over another
+//! disk, its media.
 //!
-//! Invariants: no threads, no clock, no files and no randomness of its own; whatever it needs of these is handed
-//! in, so that one seed repeats every failure.
+//! Invariants: no threads, no clock, no files and no randomness of its own. The caller passes them
+//! in, so one seed repeats every failure.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod codec;
 mod core;
+mod drive;
 mod format;
 mod host;
 mod inspect;
 mod opening;
+mod options;
 mod reading;
 mod rules;
 mod shell;
@@ -28,13 +31,14 @@ pub use codec::{
     UnknownCodec, is_zero, looks_incompressible, stand_in,
 };
 pub use core::victims::Policy;
+pub use drive::Drive;
 pub use format::LOGICAL_PER_CAPACITY;
 pub use inspect::check::{Check, Damage};
 pub use inspect::repair::{Loss, Lost, Repair, Unreadable};
 pub use opening::create::{DriveError, Format};
 pub use opening::superblocks::begins_drive;
+pub use options::{Cache, DriveOptions, Emulation, StoredSizes};
 #[cfg(interleaved)]
 pub use rules::{RULES, Rule, break_rule};
-pub use shell::drive::{Cache, Drive, DriveOptions, Emulation, StoredSizes};
 pub use status::{Counts, GivenUp, Recovery, State, Status};
 pub use upkeep::maintain::Rest;

@@ -1,50 +1,51 @@
-//! The rules that the drive's safety rests on, by name, so that a test can break one and see that it is noticed.
+//! The rules on which the drive's safety rests, by name. A test breaks one and checks that another
+//! test notices.
 //!
-//! In a drive for use they cannot be broken: the question is answered when it is compiled.
+//! In a drive for use, the rules are constants and cannot be broken.
 
 /// A rule of order or of room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(interleaved), allow(dead_code))]
 pub enum Rule {
-    /// What emptied a segment is on stable media before the segment is given back.
+    /// A segment is given back only when the writes that emptied it are on stable media.
     DurableBeforeRelease,
     /// A segment that replay would need is not given back before a checkpoint.
     CheckpointBeforeRelease,
-    /// A reader keeps its segments from being used again.
+    /// A segment with a reader is not filled again.
     PinBeforeRead,
     /// Media are flushed between the two superblocks.
     FlushBetweenSuperblocks,
-    /// Of the two superblocks, the one that the drive was opened with is written last.
+    /// The superblock with which the drive was opened is written last.
     WorseSuperblockFirst,
-    /// The root, and all before it, is on stable media before a superblock names it.
+    /// A superblock names a root only when the root and everything before it is on stable media.
     DurableBeforeNamed,
-    /// What a checkpoint replaces is dead only when both superblocks name it.
+    /// Nodes and roots that a checkpoint replaces die only when both superblocks name the new root.
     NamedBeforeDead,
     /// Each opening that writes takes sequence numbers that were never used.
     IncarnationJumps,
-    /// Nobody takes a segment that a checkpoint may need.
+    /// Segments that a checkpoint may need are given to nobody else.
     BudgetBeforeSegment,
     /// A new leaf is admitted only if a checkpoint of it fits.
     BudgetBeforeLeaf,
     /// A leaf that is being stored stays in memory.
     StoredBeforeEvicted,
-    /// A chunk that nothing proves to have been durable counts only if all of it is there.
+    /// A chunk that is not proved to have been durable counts only if all of it is there.
     WholeOrTorn,
-    /// A moved record takes effect only where the host has not written meanwhile.
+    /// A moved record takes effect only if the host has not written in between.
     MoveGivesWay,
-    /// A flush syncs only when what it is for was written.
+    /// A flush syncs the media only when its chunks are written.
     WrittenBeforeSync,
-    /// A drive is called closed only when nothing was written behind its last checkpoint.
+    /// A drive is marked as closed only if nothing was written behind its last checkpoint.
     CloseLooksBack,
-    /// What is empty is given back before the first checkpoint after opening.
+    /// Empty segments are given back before the first checkpoint after opening.
     FreedAtOpening,
     /// A group is placed in one chunk.
     GroupInOneChunk,
-    /// A checkpoint cleans as many segments of the map's stream as it must.
+    /// A checkpoint cleans as many segments of the map's stream as the next one needs.
     CleanEnough,
 }
 
-/// Whether a rule holds: always, but where a test breaks it.
+/// Whether a rule holds; always true in a drive for use.
 #[cfg(not(interleaved))]
 pub(crate) const fn holds(_rule: Rule) -> bool {
     true
@@ -61,13 +62,13 @@ pub(crate) fn holds(rule: Rule) -> bool {
     BROKEN.get() != Some(rule)
 }
 
-/// Lets the drives of this thread break a rule.
+/// Breaks a rule for the drives of this thread, or none.
 #[cfg(interleaved)]
 pub fn break_rule(rule: Option<Rule>) {
     BROKEN.set(rule);
 }
 
-/// Every rule.
+/// All rules.
 #[cfg(interleaved)]
 pub const RULES: [Rule; 18] = [
     Rule::DurableBeforeRelease,

@@ -1,35 +1,37 @@
-//! What the drive has done and how it is: counters, and the health log that `status` shows.
+//! Counters of the drive's work, and the state that `status` shows.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::format::Stream;
 
-/// Number of classes of [`Status::commands_by_size`].
+/// Number of size classes in [`Counts::commands_by_size`].
 pub const SIZE_CLASSES: usize = 8;
 
-/// Upper bounds of the size classes of host writes, in blocks; the last has none.
+/// Upper bounds of the size classes of host writes, in blocks; the last class has none.
 const SIZE_CLASS_BLOCKS: [u64; SIZE_CLASSES - 1] = [1, 2, 4, 8, 16, 32, 64];
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {
-        /// Counts over the drive's life, as far as checkpoints have stored them: a crash loses what was counted since the last.
+        /// Counts over the drive's life. Checkpoints store them: a crash loses the counts since the
+        /// last one.
         #[derive(Debug, Default)]
         pub(crate) struct Counters {
             $($(#[$doc])* pub(crate) $name: AtomicU64,)+
-            /// Host writes by size, see [`SIZE_CLASS_BLOCKS`].
+            /// Host writes by size class, see [`SIZE_CLASS_BLOCKS`].
             pub(crate) commands_by_size: [AtomicU64; SIZE_CLASSES],
-            /// Openings after a crash; stored last, for drives that were made before it was counted.
+            /// Openings after a crash. Stored last, because older drives do not have it.
             pub(crate) crashes: AtomicU64,
         }
 
-        /// Counts over the drive's life, but for what was counted between a checkpoint and a crash.
+        /// Counts over the drive's life, without those between a checkpoint and a crash.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
         pub struct Counts {
             $($(#[$doc])* pub $name: u64,)+
-            /// Host writes of at most 1, 2, 4, 8, 16, 32, 64 blocks and of more; each up to 64 blocks is atomic.
+            /// Host writes of at most 1, 2, 4, 8, 16, 32, 64 blocks, and of more. Up to 64 blocks
+            /// are atomic.
             pub commands_by_size: [u64; SIZE_CLASSES],
-            /// Openings after a crash, each of which lost what was counted since the last checkpoint before it.
+            /// Openings after a crash; each lost the counts since the last checkpoint.
             pub crashes: u64,
         }
 
@@ -65,47 +67,47 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Bytes that the host read.
+    /// Bytes read by the host.
     read_bytes_host,
-    /// Bytes that were read from media.
+    /// Bytes read from media.
     read_bytes_media,
     /// Reads of media.
     reads_media,
-    /// Bytes that the host wrote, zeroes included.
+    /// Bytes written by the host, including zeroes.
     write_bytes_host,
-    /// Of these, blocks of zeroes, which are stored as nothing, in bytes.
+    /// Bytes of `write_bytes_host` in blocks of zeroes, which take no space on media.
     write_bytes_zero,
-    /// Of these, stored as they came, because they did not compress, in bytes.
+    /// Bytes of `write_bytes_host` that were stored raw because they did not compress.
     write_bytes_raw,
-    /// Bytes that the host discarded or asked to be zeroes.
+    /// Bytes that the host discarded or zeroed.
     discard_bytes_host,
-    /// Compressed records of host writes on media, in bytes.
+    /// Bytes of records of host writes on media, compressed.
     write_bytes_payload,
-    /// Headers, tables, padding and footers around them, in bytes.
+    /// Bytes of headers, tables, padding and footers around these records.
     write_bytes_table,
-    /// What collection wrote, tables included, in bytes.
+    /// Bytes written by collection, including tables.
     write_bytes_gc,
-    /// What checkpoints wrote: nodes, roots, superblocks, in bytes.
+    /// Bytes written by checkpoints: nodes, roots and superblocks.
     write_bytes_checkpoint,
     /// Writes to media.
     writes_media,
-    /// Flushes and forced writes that the host asked for.
+    /// Flushes and force-unit-access writes by the host.
     flushes,
-    /// Flushes that went to media.
+    /// Flushes of the media.
     flushes_media,
-    /// Segments that were collected.
+    /// Segments collected.
     gc_segments,
-    /// Host writes that had to wait for collection.
+    /// Host writes that waited for collection.
     gc_stalls,
     /// Checkpoints.
     checkpoints,
-    /// Host writes that were refused because no space was left.
+    /// Host writes refused for lack of space.
     refused_writes,
-    /// Records that did not have their checksum when they were read.
+    /// Records read with a wrong checksum.
     damaged_records,
-    /// What the log wrote, in bytes: the clock of the segments' ages.
+    /// Bytes written by the log: the clock for the ages of segments.
     log_bytes,
-    /// Parts of the map that were damaged and made whole from their parity.
+    /// Parts of the map that were damaged and restored from their parity.
     restored_records,
 }
 
@@ -135,7 +137,7 @@ impl Counters {
 }
 
 impl Counts {
-    /// Everything that was written to media, in bytes.
+    /// Bytes written to media in all.
     #[must_use]
     pub fn write_bytes_media(&self) -> u64 {
         self.write_bytes_payload
@@ -144,7 +146,8 @@ impl Counts {
             + self.write_bytes_checkpoint
     }
 
-    /// Bytes written to media for each byte that the host wrote; none before the first.
+    /// Bytes written to media for each byte written by the host; `None` before the first host
+    /// write.
     #[must_use]
     pub fn write_amplification(&self) -> Option<f64> {
         let host = self.write_bytes_host;
@@ -152,26 +155,28 @@ impl Counts {
     }
 }
 
-/// How the drive is.
+/// The state of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     /// Everything works.
     Healthy,
-    /// Little physical space is left: below 10 % of what can be used.
+    /// Less than 10 % of the usable space is free.
     LowSpace,
-    /// Physical space is out: from the first write that was refused until the least of those refused would be taken,
-    /// or when not even a block that does not compress would be. Reading, discarding and overwriting go on.
+    /// No space is left: a write was refused, and the smallest refused write would still be, or
+    /// there is not even room for one incompressible block. Reading, discarding and overwriting go
+    /// on.
     Full,
-    /// Something is wrong, see [`Status::problems`], or damage was found at any time; what is not damaged works.
+    /// Something is wrong, see [`Status::problems`], or damage was found at some time. Undamaged
+    /// data can be used.
     Damaged,
-    /// Damage to the log was found when it was opened: reading only.
+    /// Opening found damage to the log: the drive is read-only.
     ReadOnly,
-    /// A failure of the media stopped it.
+    /// A failure of the media stopped the drive.
     Stopped,
 }
 
 impl State {
-    /// The word that `status` prints.
+    /// The name of the state, as `status` prints it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -188,82 +193,83 @@ impl State {
 /// A part of the log that a repair gave up.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GivenUp {
-    /// The first chunk that could not be read.
+    /// Sequence number of the first chunk that could not be read.
     pub seq: u64,
-    /// Chunks behind it that could be, and are not applied.
+    /// Readable chunks behind it, which are not applied.
     pub chunks: u64,
-    /// Byte ranges that these were for: they hold what was written there before. What the first one was for is not known.
+    /// Byte ranges that these chunks wrote; they hold the data from before. The ranges of the first
+    /// chunk are not known.
     pub ranges: Vec<Range<u64>>,
 }
 
-/// What recovery found when the drive was opened.
+/// Findings of the recovery when the drive was opened.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recovery {
     /// Whether the drive had been closed properly.
     pub clean: bool,
-    /// Chunks and entries that were replayed.
+    /// Chunks replayed.
     pub chunks: u64,
-    /// Entries that were replayed.
+    /// Entries replayed.
     pub entries: u64,
-    /// Sealed chunks behind the end of the log that a power cut left unfinished, as far as they were seen.
+    /// Chunks found behind the end of the log, which a power cut left unfinished.
     pub torn_chunks: u64,
-    /// Whether the map was built anew from the segments, because no checkpoint could be read.
+    /// Whether the map was rebuilt from the segments because no checkpoint could be read.
     pub rebuilt: bool,
-    /// Part of the log that was on stable media, cannot be read, and was given up.
+    /// A part of the log that was on stable media, could not be read, and was given up.
     pub given_up: Option<GivenUp>,
-    /// Byte ranges that may hold what they did at some earlier time: the part of the map that knew is lost.
+    /// Byte ranges that may hold old data, because a part of the map is lost.
     pub doubtful: Vec<Range<u64>>,
-    /// What was found wrong.
+    /// Problems found.
     pub problems: Vec<String>,
-    /// What was found wrong with a superblock, and whether it has been rewritten. A damaged one is among the problems of the
-    /// status, and not here, until the first write rewrites it; one that a power cut has torn is no problem, and is rewritten
-    /// when the drive is opened for writing.
+    /// Problems found in a superblock, and whether it has been rewritten. A damaged superblock is
+    /// listed in [`Status::problems`] until the first write rewrites it. One that a power cut has
+    /// torn is no problem; opening the drive for writing rewrites it.
     pub mended: Vec<String>,
 }
 
-/// How the drive is, as its health log tells.
+/// The state of a drive with its health log and counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
-    /// State and, unless it is healthy, why.
+    /// The state; see `problems` for its reason.
     pub state: State,
-    /// What is wrong, a line each.
+    /// Problems, one a line.
     pub problems: Vec<String>,
-    /// Bytes of media.
+    /// Size of the media, in bytes.
     pub capacity_bytes: u64,
-    /// Bytes of data that do not compress which an empty drive takes.
+    /// Bytes of incompressible data that an empty drive takes.
     pub usable_bytes: u64,
-    /// Bytes of such data for which there is room now; what compresses takes less.
+    /// Bytes of incompressible data for which there is room now.
     pub free_bytes: u64,
-    /// Size of the disk that the host sees, in bytes.
+    /// Size that the host sees, in bytes.
     pub logical_bytes: u64,
-    /// Bytes of it that are written and not zero.
+    /// Bytes of the logical size that are written and not zero.
     pub logical_bytes_used: u64,
-    /// Live records with their headers and tables, and the map, in bytes.
+    /// Bytes of live records with their headers and tables, and of the map.
     pub media_bytes_used: u64,
-    /// Codec, by name.
+    /// Name of the codec.
     pub codec: &'static str,
-    /// Blocks that are compressed together: 1 or 4.
+    /// Blocks that are compressed together, 1 or 4.
     pub unit_blocks: u64,
-    /// Versions of the dictionary so far; zero without one.
+    /// Versions of the dictionary so far; zero if there is none.
     pub dictionary_versions: u64,
-    /// Bytes of a segment.
+    /// Size of a segment, in bytes.
     pub segment_bytes: u64,
-    /// Segments in all.
+    /// Number of segments.
     pub segments: u64,
-    /// Segments that hold nothing.
+    /// Number of free segments.
     pub segments_free: u64,
-    /// Segments that were taken out of use.
+    /// Number of segments out of use.
     pub segments_damaged: u64,
-    /// Memory that the map takes, in bytes.
+    /// Memory of the map, in bytes.
     pub map_bytes: u64,
-    /// What recovery found when it was opened.
+    /// Findings of the recovery when the drive was opened.
     pub recovery: Recovery,
-    /// Counts over its life.
+    /// Counts over the drive's life.
     pub counts: Counts,
 }
 
 impl Status {
-    /// Logical bytes for each byte of media that is used; none while nothing is.
+    /// Logical bytes for each used byte of media; `None` if nothing is used.
     #[must_use]
     pub fn compression_ratio(&self) -> Option<f64> {
         let used = self.media_bytes_used;
@@ -271,7 +277,7 @@ impl Status {
             .then(|| self.logical_bytes_used as f64 / used as f64)
     }
 
-    /// Times that the media was written in full.
+    /// Number of times that the media was written in full.
     #[must_use]
     pub fn media_cycles(&self) -> f64 {
         self.counts.write_bytes_media() as f64 / self.capacity_bytes as f64
@@ -291,7 +297,7 @@ mod tests {
         let words = counters.words();
         assert_eq!(Counters::from_words(&words).counts(), counters.counts());
         assert_eq!(counters.counts().commands_by_size[6..], [1, 1]);
-        // Drives that were made before crashes were counted.
+        // A drive from before crashes were counted.
         let before = Counters::from_words(&words[..words.len() - 1]).counts();
         assert_eq!((before.commands_by_size[6..].to_vec(), before.crashes), (vec![1, 1], 0));
         assert_eq!(Counters::from_words(&words[..2]).counts().write_bytes_host, 0);

@@ -1,5 +1,6 @@
-//! Locks, condition variables and counters that threads share: the standard library's, or those of a scheduler that
-//! decides at each of them who goes on, so that one seed repeats every interleaving.
+//! Locks, condition variables and atomics that threads share: those of the standard library, or
+//! those of a scheduler that chooses at each of them which thread goes on, so that one seed repeats
+//! every interleaving.
 
 #[cfg(interleaved)]
 pub(crate) use shuttle::sync::{
@@ -12,8 +13,8 @@ pub(crate) use std::sync::{
     atomic::{AtomicBool, AtomicU32},
 };
 
-/// What a lock guards, also after a panic elsewhere: for what is whole between any two statements. Log and map are not:
-/// there a panic stops the drive.
+/// The value behind a lock, also after a panic. Only for values that are whole between any two
+/// statements. The log and the map are not: a panic there stops the drive.
 pub(crate) fn whole<T>(held: Result<T, std::sync::PoisonError<T>>) -> T {
     held.unwrap_or_else(std::sync::PoisonError::into_inner)
 }

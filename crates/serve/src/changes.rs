@@ -59,14 +59,14 @@ impl Said {
 
     fn lines(&mut self, status: &Status, now: Instant) -> Vec<(Level, String)> {
         let mut lines = Vec::new();
-        if status.state != self.state && self.may_say(now) {
+        if status.state != self.state && self.take_line(now) {
             let level = if status.state == State::Healthy { Level::Info } else { Level::Warn };
             let (state, before) = (status.state.name(), self.state.name());
             lines.push((level, format!("{state}, was {before}: {}", health_text::room(status))));
             self.state = status.state;
         }
         for problem in &status.problems {
-            if !self.problems.contains(problem) && self.may_say(now) {
+            if !self.problems.contains(problem) && self.take_line(now) {
                 lines.push((Level::Warn, format!("problem: {problem}")));
                 self.problems.push(problem.clone());
             }
@@ -74,7 +74,8 @@ impl Said {
         lines
     }
 
-    fn may_say(&mut self, now: Instant) -> bool {
+    /// Takes one of the lines that may be logged now; returns false if there is none.
+    fn take_line(&mut self, now: Instant) -> bool {
         while self.lines_left < LINES_AT_ONCE && now.duration_since(self.since) >= LINE_EVERY {
             self.lines_left += 1;
             self.since += LINE_EVERY;

@@ -1,11 +1,7 @@
-//! Power cuts: what each found, as values, and how they are stored.
+//! Power cuts: the findings of each, as values.
 
-use anyhow::{Context, Result};
 pub use assay_models::power::{Moment, PageName, Survival, TornPage};
-use rusqlite::params;
 use serde::{Deserialize, Serialize};
-
-use super::Store;
 
 /// One power cut under load, and what came up again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -246,33 +242,5 @@ impl PowerCut {
     #[must_use]
     pub fn is_survived(&self) -> bool {
         self.losses.is_empty()
-    }
-}
-
-impl Store {
-    /// Stores a power cut; one of the same number is replaced.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
-    pub fn write_power_cut(&self, cut: &PowerCut) -> Result<()> {
-        let text = serde_json::to_string(cut)?;
-        self.execute(
-            "INSERT OR REPLACE INTO power_cuts (config, number, survived, cut_json) VALUES (?1, ?2, ?3, ?4)",
-            params![cut.config, cut.number, cut.is_survived(), text],
-        )
-        .map(drop)
-    }
-
-    /// All power cuts, by configuration and number.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
-    pub fn power_cuts(&self) -> Result<Vec<PowerCut>> {
-        self.allow();
-        let texts = self.column("SELECT cut_json FROM power_cuts ORDER BY config, number", [])?;
-        let parse = |text: String| {
-            serde_json::from_str(&text).context("a power cut in the study cannot be understood")
-        };
-        texts.into_iter().map(parse).collect()
     }
 }

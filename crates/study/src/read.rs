@@ -13,17 +13,20 @@ use super::limits::{
     SECONDS_MAX, SERIES_MAX, THREADS_MAX,
 };
 use super::phases::Phase;
+use super::power_cut::PowerCut;
 use super::records::{
     Config, Discarded, Histogram, Note, Series, State, Study, Timed, Trial, TrialKey, Workload,
 };
 use super::servers::OfServer;
 use super::warning::{Stored, Warning};
-use super::write::BY_KEY;
 use super::{SecondLatencies, Store};
 use crate::metrics::Window;
 
 /// The least that any question may read, in bytes; more than that follows from the file's length.
 const ALLOWANCE_BYTES: u64 = 256 << 10;
+
+/// The condition that selects one run by its key.
+pub(super) const BY_KEY: &str = "config = ?1 AND workload = ?2 AND threads = ?3 AND repeat = ?4";
 
 impl Store {
     /// The whole study but for series, histograms and variables, which are read by run.
@@ -530,6 +533,19 @@ impl Store {
         let is_within = read_all().map_err(|error| self.cannot("read", error))?;
         self.check(is_within, || "its file holds rows that repeat themselves".to_owned())?;
         Ok(all)
+    }
+
+    /// All power cuts, by configuration and number.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn power_cuts(&self) -> Result<Vec<PowerCut>> {
+        self.allow();
+        let texts = self.column("SELECT cut_json FROM power_cuts ORDER BY config, number", [])?;
+        let parse = |text: String| {
+            serde_json::from_str(&text).context("a power cut in the study cannot be understood")
+        };
+        texts.into_iter().map(parse).collect()
     }
 
     /// Begins a question: what it reads is bounded by what the file can hold, twice for rows that are joined. Pages of a

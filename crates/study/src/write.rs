@@ -13,7 +13,9 @@ use super::calibration::Calibration;
 use super::judging::Judging;
 use super::paper::Paper;
 use super::phases::Phase;
+use super::power_cut::PowerCut;
 use super::prices::Prices;
+use super::read::BY_KEY;
 use super::records::{Config, Histogram, Note, Series, State, Study, Trial, TrialKey, Workload};
 use super::seconds::SecondLatencies;
 use super::servers::OfServer;
@@ -312,9 +314,20 @@ impl Store {
         self.execute("INSERT OR IGNORE INTO notes (kind) VALUES (?1)", [note.word()])?;
         Ok(())
     }
-}
 
-pub(super) const BY_KEY: &str = "config = ?1 AND workload = ?2 AND threads = ?3 AND repeat = ?4";
+    /// Stores a power cut; one of the same number is replaced.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn write_power_cut(&self, cut: &PowerCut) -> Result<()> {
+        let text = serde_json::to_string(cut)?;
+        self.execute(
+            "INSERT OR REPLACE INTO power_cuts (config, number, survived, cut_json) VALUES (?1, ?2, ?3, ?4)",
+            params![cut.config, cut.number, cut.is_survived(), text],
+        )
+        .map(drop)
+    }
+}
 
 /// Removes all that an earlier attempt at a run left behind.
 fn forget_run(transaction: &Transaction<'_>, id: i64) -> Result<()> {

@@ -5,3 +5,4 @@
 mod circles;
 mod guarantees;
 mod map;
+mod methods;

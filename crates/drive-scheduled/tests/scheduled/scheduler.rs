@@ -35,7 +35,7 @@ impl Paced {
     }
 
     /// Lets the thread rest now and then.
-    fn may_rest(&mut self, current: TaskId) {
+    fn rest_sometimes(&mut self, current: TaskId) {
         if self.rests_one_in > 0 && self.random.below(self.rests_one_in) == 0 {
             let longest = 1 << self.random.below(LONGEST_REST + 1);
             self.resting.push((current, self.decisions + longest));
@@ -65,7 +65,7 @@ impl Scheduler for Paced {
         self.decisions += 1;
         let now = self.decisions;
         self.resting.retain(|(_, until)| *until > now);
-        current.into_iter().for_each(|current| self.may_rest(current));
+        current.into_iter().for_each(|current| self.rest_sometimes(current));
         let awake = |task: &&&Task| self.is_awake(task.id());
         // Where all that could go on rest, one of them is woken.
         let number = match runnable.iter().filter(awake).count() as u64 {

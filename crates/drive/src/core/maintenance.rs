@@ -26,7 +26,7 @@ pub(crate) struct Maintenance {
     /// What the log had come to when maintenance last looked.
     pub(crate) seen_seq: u64,
     pub(crate) seen_open: bool,
-    pub(crate) trainer: Trainer,
+    pub(crate) training: Training,
 }
 
 impl Maintenance {
@@ -42,7 +42,7 @@ impl Maintenance {
             host_seq: 0,
             seen_seq: 0,
             seen_open: false,
-            trainer: Trainer::default(),
+            training: Training::default(),
         }
     }
 }
@@ -68,7 +68,7 @@ const FIRST_AFTER_BYTES: u64 = 16 << 20;
 
 /// When the next dictionary is tried.
 #[derive(Debug)]
-pub(crate) struct Trainer {
+pub(crate) struct Training {
     pub(crate) after_bytes: u64,
     /// Trained, and on its way to media with the next checkpoint; nothing uses it before that is complete.
     pub(crate) next: Option<Dictionary>,
@@ -76,13 +76,13 @@ pub(crate) struct Trainer {
     pub(crate) stored: Option<(Location, Dictionary)>,
 }
 
-impl Default for Trainer {
-    fn default() -> Trainer {
-        Trainer { after_bytes: FIRST_AFTER_BYTES, next: None, stored: None }
+impl Default for Training {
+    fn default() -> Training {
+        Training { after_bytes: FIRST_AFTER_BYTES, next: None, stored: None }
     }
 }
 
-impl Trainer {
+impl Training {
     /// Version and place of the dictionary that the checkpoint in hand has stored.
     pub(crate) fn stored(&self) -> Option<(u8, Location)> {
         self.stored.as_ref().map(|(place, dictionary)| (dictionary.version(), *place))

@@ -51,8 +51,8 @@ impl Nodes {
         }
     }
 
-    /// The leaves and directories that there are beside `fewer`.
-    pub(crate) fn beside(self, fewer: Nodes) -> Nodes {
+    /// The leaves and directories that `fewer` does not have.
+    pub(crate) fn without(self, fewer: Nodes) -> Nodes {
         Nodes {
             leaves: self.leaves.saturating_sub(fewer.leaves),
             directories: self.directories.saturating_sub(fewer.directories),

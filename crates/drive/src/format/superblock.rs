@@ -6,8 +6,8 @@
 use thiserror::Error;
 
 use super::{
-    LOGICAL_BYTES_MAX, LOGICAL_PER_CAPACITY, Location, Reader, SEGMENT_BYTES_MAX,
-    SEGMENT_BYTES_MIN, SEGMENTS_MAX, SEGMENTS_START,
+    LOGICAL_BYTES_MAX, LOGICAL_PER_CAPACITY, Location, RECORD_HEADER_BYTES, Reader,
+    SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX, SEGMENTS_START,
 };
 use crate::codec::Codec;
 use assay_disk::BLOCK_BYTES;
@@ -290,6 +290,14 @@ impl Identity {
     /// First byte of a segment on media.
     pub(crate) fn segment_start(&self, segment: u32) -> u64 {
         SEGMENTS_START + u64::from(segment) * u64::from(self.segment_bytes)
+    }
+
+    /// Whether a record can lie at `place`, or it is nowhere.
+    pub(crate) fn can_hold(&self, place: Location) -> bool {
+        place.is_none()
+            || (place.segment() < self.segments
+                && place.offset() + place.length() <= self.segment_bytes
+                && place.length() as usize > RECORD_HEADER_BYTES)
     }
 
     /// Where the two superblocks lie.

@@ -4,6 +4,6 @@
 //! gave up.
 
 pub(crate) mod check;
-mod health;
 pub(crate) mod repair;
+mod status;
 mod verify;

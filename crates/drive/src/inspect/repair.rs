@@ -14,13 +14,13 @@ use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 use crate::core::apply::put;
 use crate::core::nodes::{NODE_ENTRIES, directory_of};
 use crate::core::space::State;
+use crate::drive::Drive;
 use crate::format::{GROUP_BLOCKS, Location, NodeId, Stream};
 use crate::inspect::check::Check;
 use crate::opening::create::DriveError;
-use crate::shell::commit::media_failure;
-use crate::shell::drive::{Drive, DriveOptions};
+use crate::options::DriveOptions;
+use crate::shell::media::Media;
 use crate::status::Recovery;
-use crate::sync::whole;
 
 /// What becomes of blocks that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -122,71 +122,88 @@ impl Drive {
         let options = DriveOptions { read_only: false, ..options };
         let drive = Drive::open_for_use(media, options, true)?;
         drive.writable()?;
-        drive.begin_incarnation()?;
-        let mut repair = Repair::default();
-        repair.enter_opening(drive.recovery.clone());
-        drive.repair_all(unreadable, progress, &mut repair)?;
+        drive.upkeep.begin_incarnation()?;
+        let mut repairer = Repairer {
+            drive: &drive,
+            unreadable,
+            suspects: Suspects::new(),
+            left: HashSet::new(),
+            repair: Repair::default(),
+        };
+        repairer.repair.enter_opening(drive.recovery.clone());
+        repairer.repair_all(progress)?;
+        let mut repair = repairer.repair;
         drive.close()?;
         repair.check = drive.check(&mut |_, _| {})?;
         repair.lost.sort_unstable_by_key(|lost| (lost.range.start, lost.range.end));
         Ok(repair)
     }
+}
 
-    fn repair_all(
-        &self,
-        unreadable: Unreadable,
-        progress: &mut dyn FnMut(u64, u64),
-        repair: &mut Repair,
-    ) -> Result<()> {
-        let suspects = self.suspects()?;
-        self.maintenance().to_empty = suspects.keys().copied().collect();
-        let mut left = HashSet::new();
-        let leaves = self.blocks().div_ceil(NODE_ENTRIES);
+/// Repairs the parts of a drive one after the other.
+struct Repairer<'a> {
+    drive: &'a Drive,
+    unreadable: Unreadable,
+    suspects: Suspects,
+    /// Segments that could not be emptied for want of room.
+    left: HashSet<u32>,
+    repair: Repair,
+}
+
+impl Repairer<'_> {
+    fn repair_all(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        self.suspects = self.find_suspects()?;
+        self.drive.upkeep.begin_emptying(self.suspects.keys().copied().collect());
+        let leaves = self.drive.shell.map.blocks().div_ceil(NODE_ENTRIES);
         let mut number = 0;
         while number < leaves {
             progress(number, leaves);
-            number = self.repair_leaf(number, unreadable, &suspects, &mut left, repair)?;
+            number = self.repair_leaf(number)?;
         }
-        for number in suspects.keys() {
-            let is_of_map = self.log()?.space.get(*number).stream == Some(Stream::Map);
+        for number in self.suspects.keys() {
+            let is_of_map =
+                self.drive.shell.log.lock()?.space.get(*number).stream == Some(Stream::Map);
             if is_of_map {
-                self.touch_nodes_in(*number)?;
+                self.drive.shell.map.touch_nodes_in(*number)?;
             }
         }
-        {
-            let mut maintenance = self.maintenance();
-            self.checkpoint(&mut maintenance)?;
-            maintenance.to_empty.clear();
-            maintenance.collecting = None;
-        }
-        repair.segments_left = left.len() as u64;
-        for (number, suspect) in suspects.iter().filter(|(number, _)| !left.contains(number)) {
-            self.settle_suspect(*number, *suspect, repair)?;
+        self.drive.upkeep.finish_emptying()?;
+        self.repair.segments_left = self.left.len() as u64;
+        let mut suspects = std::mem::take(&mut self.suspects);
+        suspects.retain(|number, _| !self.left.contains(number));
+        for (number, suspect) in suspects {
+            self.settle_suspect(number, suspect)?;
         }
         // It is whole again, and what is not was told.
-        self.counters.damaged_records.store(0, Ordering::Relaxed);
-        whole(self.problems.lock()).clear();
+        self.drive.shell.media.counters.damaged_records.store(0, Ordering::Relaxed);
+        self.drive.shell.media.health.forget_problems();
         Ok(())
     }
 
     /// Segments in which anything but a record is bad.
-    fn suspects(&self) -> Result<Suspects> {
+    fn find_suspects(&self) -> Result<Suspects> {
         let used: Vec<_> = {
-            let log = self.log()?;
+            let log = self.drive.shell.log.lock()?;
             let used = log.space.iter().filter(|(_, segment)| segment.state != State::Free);
             used.map(|(number, segment)| (number, segment.state, segment.opened_seq)).collect()
         };
         let mut suspects = Suspects::new();
         for (number, state, opened_seq) in used {
-            let walked = self.walk_chunks(number, opened_seq, 0, 0..u64::MAX)?;
+            let walked =
+                self.drive.shell.segments.walk_chunks(number, opened_seq, 0, 0..u64::MAX)?;
             let is_open = state == State::Open;
-            let has_footer = is_open || self.read_footer(number, opened_seq)?.is_some();
+            let has_footer =
+                is_open || self.drive.shell.segments.read_footer(number, opened_seq)?.is_some();
             let must_be_tested = walked.is_unreadable || state == State::Damaged;
             if must_be_tested || !has_footer || !walked.holes.is_empty() {
                 if is_open {
-                    self.log()?.leave_segment(number, &self.chunks, &self.counters);
+                    self.drive.shell.log.lock()?.leave_segment(
+                        number,
+                        &self.drive.shell.log.chunks,
+                        &self.drive.shell.media.counters,
+                    );
                 }
-                let mut log = self.log()?;
+                let mut log = self.drive.shell.log.lock()?;
                 let segment = log.space.get(number);
                 let is_of_map = segment.stream == Some(Stream::Map);
                 if must_be_tested && !is_of_map && segment.state == State::Sealed {
@@ -196,77 +213,63 @@ impl Drive {
                 suspects.insert(number, Suspect { opened_seq, must_be_tested });
             }
         }
-        self.write_sealed()?;
+        self.drive.shell.log.write_sealed()?;
         Ok(suspects)
     }
 
     /// Repairs what a leaf of the map leads to; gives the next leaf to look at.
-    fn repair_leaf(
-        &self,
-        number: u64,
-        unreadable: Unreadable,
-        suspects: &Suspects,
-        left: &mut HashSet<u32>,
-        repair: &mut Repair,
-    ) -> Result<u64> {
-        let end = self.blocks().min((number + 1) * NODE_ENTRIES);
+    fn repair_leaf(&mut self, number: u64) -> Result<u64> {
+        let end = self.drive.shell.map.blocks().min((number + 1) * NODE_ENTRIES);
         let blocks = number * NODE_ENTRIES..end;
-        let restored = || self.counters.restored_records.load(Ordering::Relaxed);
+        let restored = || self.drive.shell.media.counters.restored_records.load(Ordering::Relaxed);
         let before = restored();
-        self.load_nodes_to_change(blocks.clone())?;
+        self.drive.shell.map.load_to_change(blocks.clone())?;
         if restored() > before {
-            repair.nodes_restored += restored() - before;
-            self.touch_node(NodeId::Directory(directory_of(number)))?;
-            self.touch_node(NodeId::Leaf(number))?;
+            self.repair.nodes_restored += restored() - before;
+            self.drive.shell.map.touch_node(NodeId::Directory(directory_of(number)))?;
+            self.drive.shell.map.touch_node(NodeId::Leaf(number))?;
         }
-        if self.map()?.is_hole(blocks.clone()) {
-            return self.next_leaf_behind_hole(number);
+        if self.drive.shell.map.read()?.is_hole(blocks.clone()) {
+            return self.drive.shell.map.next_leaf_behind_hole(number);
         }
         for first in blocks.clone().step_by(GROUP_BLOCKS as usize) {
             let group = first..(first + GROUP_BLOCKS).min(blocks.end);
-            self.repair_group(group, unreadable, suspects, left, repair)?;
+            self.repair_group(group)?;
         }
         Ok(number + 1)
     }
 
     /// Gives up what cannot be read of these blocks, and moves what lies in a suspect.
-    fn repair_group(
-        &self,
-        group: Range<u64>,
-        unreadable: Unreadable,
-        suspects: &Suspects,
-        left: &mut HashSet<u32>,
-        repair: &mut Repair,
-    ) -> Result<()> {
+    fn repair_group(&mut self, group: Range<u64>) -> Result<()> {
         let mut move_out = Vec::new();
-        let is_whole = self.reads_well(group.clone())?;
+        let is_whole = self.drive.reader.reads_well(group.clone())?;
         for block in group {
-            self.load_nodes_to_change(block..block + 1)?;
-            let Ok(place) = self.map()?.get(block) else { continue };
+            self.drive.shell.map.load_to_change(block..block + 1)?;
+            let Ok(place) = self.drive.shell.map.read()?.get(block) else { continue };
             if place.is_none() {
                 continue;
             }
-            let can_be_read = is_whole || self.reads_well(block..block + 1)?;
+            let can_be_read = is_whole || self.drive.reader.reads_well(block..block + 1)?;
             if can_be_read {
-                if suspects.contains_key(&place.segment()) {
+                if self.suspects.contains_key(&place.segment()) {
                     move_out.push((block, place.segment()));
                 }
                 continue;
             }
             let is_mapped = place.is_record();
             let loss = if is_mapped { Loss::Unreadable } else { Loss::Unmapped };
-            repair.lose(block..block + 1, loss);
-            match unreadable {
-                Unreadable::Discarded => self.discard_blocks(block, 1)?,
+            self.repair.lose(block..block + 1, loss);
+            match self.unreadable {
+                Unreadable::Discarded => self.drive.writer.discard_blocks(block, 1)?,
                 Unreadable::Kept => self.lose_block(block)?,
             }
         }
         for run in move_out.chunk_by(|one, next| one.0 + 1 == next.0) {
             let mut data = vec![0; run.len() * BLOCK_BYTES as usize];
-            self.read_blocks(run[0].0, &mut data)?;
-            match self.write_blocks(run[0].0, &data) {
-                Ok(()) => repair.blocks_moved += run.len() as u64,
-                Err(DiskError::Full) => left.extend(run.iter().map(|(_, segment)| *segment)),
+            self.drive.reader.read_blocks(run[0].0, &mut data)?;
+            match self.drive.writer.write_blocks(run[0].0, &data) {
+                Ok(()) => self.repair.blocks_moved += run.len() as u64,
+                Err(DiskError::Full) => self.left.extend(run.iter().map(|(_, segment)| *segment)),
                 Err(other) => return Err(other),
             }
         }
@@ -276,9 +279,9 @@ impl Drive {
     /// Gives a block up: it cannot be read before it is written or discarded. It is so on media with the next checkpoint.
     fn lose_block(&self, block: u64) -> Result<()> {
         loop {
-            self.load_nodes_to_change(block..block + 1)?;
-            let mut log = self.log()?;
-            let mut map = self.map_mut()?;
+            self.drive.shell.map.load_to_change(block..block + 1)?;
+            let mut log = self.drive.shell.log.lock()?;
+            let mut map = self.drive.shell.map.write()?;
             map.note_loss();
             if put(&mut map, &mut log.space, block, Location::LOST).is_ok() {
                 return Ok(());
@@ -287,9 +290,9 @@ impl Drive {
     }
 
     /// What becomes of a segment to which nothing leads any more.
-    fn settle_suspect(&self, number: u32, suspect: Suspect, repair: &mut Repair) -> Result<()> {
+    fn settle_suspect(&mut self, number: u32, suspect: Suspect) -> Result<()> {
         {
-            let mut log = self.log()?;
+            let mut log = self.drive.shell.log.lock()?;
             let segment = log.space.get(number);
             // Else it was given back meanwhile, and is filled anew.
             if segment.opened_seq != suspect.opened_seq || segment.state == State::Open {
@@ -302,57 +305,54 @@ impl Drive {
             // Nobody takes it while it is tested.
             log.space.quarantine(number);
         }
-        if self.holds(number)? {
-            self.log()?.space.release(number);
-            repair.segments_returned += 1;
+        if holds(&self.drive.shell.media, number)? {
+            self.drive.shell.log.lock()?.space.release(number);
+            self.repair.segments_returned += 1;
         } else {
-            repair.segments_retired += 1;
+            self.repair.segments_retired += 1;
         }
         Ok(())
     }
+}
 
-    /// Whether a segment holds what is written to it. It ends with zeroes, as one that was never used.
-    fn holds(&self, number: u32) -> Result<bool> {
-        let start = self.identity.segment_start(number);
-        for pattern in [0xA5, 0x5A, 0] {
-            if !self.holds_pattern(start, pattern)? {
-                return Ok(false);
-            }
+/// Whether a segment holds what is written to it. It ends with zeroes, as one that was never used.
+fn holds(media: &Media, number: u32) -> Result<bool> {
+    let start = media.identity.segment_start(number);
+    for pattern in [0xA5, 0x5A, 0] {
+        if !holds_pattern(media, start, pattern)? {
+            return Ok(false);
         }
-        Ok(true)
     }
+    Ok(true)
+}
 
-    fn holds_pattern(&self, start: u64, pattern: u8) -> Result<bool> {
-        let length = self.identity.segment_bytes as usize;
-        let mut written = BlockBuffer::zeroed(length.min(TEST_BYTES));
-        written.as_mut().fill(pattern);
-        let mut read = BlockBuffer::zeroed(length.min(TEST_BYTES));
-        // The last is shorter where the segment is no multiple of it: what lies behind is another's.
-        let places = || {
-            let offsets = (0..length).step_by(TEST_BYTES);
-            offsets.map(|offset| (start + offset as u64, (length - offset).min(TEST_BYTES)))
-        };
-        for (place, bytes) in places() {
-            match self.media.write(place, &written.as_ref()[..bytes], false) {
-                Ok(()) => {}
-                Err(DiskError::Io(_)) => return Ok(false),
-                Err(other) => {
-                    let failure = media_failure(&other);
-                    return Err(self.stop(format!("a write to the media failed: {failure}")));
-                }
-            }
+fn holds_pattern(media: &Media, start: u64, pattern: u8) -> Result<bool> {
+    let length = media.identity.segment_bytes as usize;
+    let mut written = BlockBuffer::zeroed(length.min(TEST_BYTES));
+    written.as_mut().fill(pattern);
+    let mut read = BlockBuffer::zeroed(length.min(TEST_BYTES));
+    // The last is shorter where the segment is no multiple of it: what lies behind is another's.
+    let places = || {
+        let offsets = (0..length).step_by(TEST_BYTES);
+        offsets.map(|offset| (start + offset as u64, (length - offset).min(TEST_BYTES)))
+    };
+    for (place, bytes) in places() {
+        match media.disk().write(place, &written.as_ref()[..bytes], false) {
+            Ok(()) => {}
+            Err(DiskError::Io(_)) => return Ok(false),
+            Err(other) => return Err(media.stop_writing(&other)),
         }
-        self.sync_media()?;
-        for (place, bytes) in places() {
-            let read = &mut read.as_mut()[..bytes];
-            match self.media.read(place, read) {
-                Ok(()) if *read == written.as_ref()[..bytes] => {}
-                Ok(()) | Err(DiskError::Io(_)) => return Ok(false),
-                Err(other) => return Err(other),
-            }
-        }
-        Ok(true)
     }
+    media.sync()?;
+    for (place, bytes) in places() {
+        let read = &mut read.as_mut()[..bytes];
+        match media.disk().read(place, read) {
+            Ok(()) if *read == written.as_ref()[..bytes] => {}
+            Ok(()) | Err(DiskError::Io(_)) => return Ok(false),
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(true)
 }
 
 /// Bytes that are written at once to a segment that is tested.
@@ -379,14 +379,14 @@ mod tests {
         };
         Drive::format(media.clone(), &format).unwrap();
         let drive = Drive::open(media.clone(), DriveOptions::default()).unwrap();
-        let start = |segment| drive.identity.segment_start(segment);
+        let start = |segment| drive.shell.media.identity.segment_start(segment);
         let mut mark = BlockBuffer::zeroed(BLOCK_BYTES as usize);
         mark.as_mut().fill(7);
         let neighbours = [start(20) - BLOCK_BYTES, start(21)];
         for place in neighbours {
             media.write(place, mark.as_ref(), false).unwrap();
         }
-        assert!(drive.holds(20).unwrap());
+        assert!(holds(&drive.shell.media, 20).unwrap());
         for place in neighbours {
             let mut read = BlockBuffer::zeroed(BLOCK_BYTES as usize);
             media.read(place, read.as_mut()).unwrap();

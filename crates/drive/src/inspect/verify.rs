@@ -4,13 +4,14 @@
 //! asks for it block by block and says what is wrong.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::core::apply::is_wanted;
 use crate::core::nodes::{NODE_ENTRIES, leaf_of};
 use crate::core::space::State;
 use crate::core::tables::{SegmentRecord, records_of};
 use crate::format::{Op, UNIT_BLOCKS};
-use crate::shell::drive::Drive;
+use crate::shell::parts::Shell;
 use crate::shell::span::{part_of, span, together};
 use crate::shell::worker::Worker;
 use crate::upkeep::collect::REACH;
@@ -39,15 +40,29 @@ impl Verified {
     }
 }
 
-impl Drive {
-    /// Reads what lives in each segment; `progress` is told how many of how many segments are done.
-    ///
-    /// # Errors
-    /// Those of the media; damage only leaves blocks out.
-    pub(crate) fn verify_segments(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Verified> {
-        let mut verified = Verified::default();
+/// Reads every live record and notes the blocks that are whole.
+struct Verifier<'a> {
+    shell: &'a Shell,
+    verified: Verified,
+}
+
+/// Reads what lives in each segment; calls `progress` with the number of segments that are done and of all.
+///
+/// # Errors
+/// Those of the media; damage only leaves blocks out.
+pub(crate) fn verify_segments(
+    shell: &Shell,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Verified> {
+    let mut verifier = Verifier { shell, verified: Verified::default() };
+    verifier.verify_segments(progress)?;
+    Ok(verifier.verified)
+}
+
+impl Verifier<'_> {
+    fn verify_segments(&mut self, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
         let used: Vec<_> = {
-            let log = self.log()?;
+            let log = self.shell.log.lock()?;
             let used = log
                 .space
                 .iter()
@@ -57,20 +72,20 @@ impl Drive {
         let all = used.len() as u64;
         for (done, (segment, opened_seq)) in (0..).zip(used) {
             progress(done, all);
-            self.verify_segment(segment, opened_seq, &mut verified)?;
+            self.verify_segment(segment, opened_seq)?;
         }
         progress(all, all);
-        Ok(verified)
+        Ok(())
     }
 
-    fn verify_segment(&self, segment: u32, opened_seq: u64, verified: &mut Verified) -> Result<()> {
-        let chunks = match self.read_footer(segment, opened_seq)? {
+    fn verify_segment(&mut self, segment: u32, opened_seq: u64) -> Result<()> {
+        let chunks = match self.shell.segments.read_footer(segment, opened_seq)? {
             Some(footer) => footer.chunks(),
-            None => self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.all(),
+            None => self.shell.segments.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.all(),
         };
         let mut live = Vec::new();
         for record in chunks.iter().flat_map(|chunk| records_of(segment, chunk)) {
-            if self.is_live(&record, verified)? {
+            if self.is_live(&record)? {
                 live.push(record);
             }
         }
@@ -79,23 +94,25 @@ impl Drive {
         while !rest.is_empty() {
             let (run, behind) =
                 rest.split_at(together(rest.iter().map(|record| record.place), REACH));
-            self.workers.with(|worker| self.verify_run(run, worker, verified))?;
+            let workers = Arc::clone(&self.shell.workers);
+            workers.with(|worker| self.verify_run(run, worker))?;
             rest = behind;
         }
         Ok(())
     }
 
     /// Whether any block is in the record; not where its part of the map cannot be read.
-    fn is_live(&self, record: &SegmentRecord, verified: &mut Verified) -> Result<bool> {
+    fn is_live(&mut self, record: &SegmentRecord) -> Result<bool> {
         let leaf = leaf_of(record.entry.key);
         let is_data = !matches!(record.entry.op, Op::Zero | Op::Node { .. } | Op::Dictionary);
-        let is_possible = !record.place.is_none() && self.is_possible(record.place);
-        if !is_data || !is_possible || verified.unreadable.contains(&leaf) {
+        let is_possible =
+            !record.place.is_none() && self.shell.media.identity.can_hold(record.place);
+        if !is_data || !is_possible || self.verified.unreadable.contains(&leaf) {
             return Ok(false);
         }
         match self.is_mapped(record) {
             Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => {
-                verified.unreadable.insert(leaf);
+                self.verified.unreadable.insert(leaf);
                 Ok(false)
             }
             lives => lives,
@@ -107,24 +124,21 @@ impl Drive {
         let unit = record.entry.op.is_unit();
         let blocks = if unit { UNIT_BLOCKS } else { 1 };
         loop {
-            self.load_nodes(record.entry.key..record.entry.key + blocks)?;
-            if let Ok(lives) = is_wanted(&*self.map()?, record.entry.key, record.place, unit) {
+            self.shell.map.load(record.entry.key..record.entry.key + blocks)?;
+            if let Ok(lives) =
+                is_wanted(&*self.shell.map.read()?, record.entry.key, record.place, unit)
+            {
                 return Ok(lives);
             }
         }
     }
 
     /// Reads records that lie together in one go and decodes them.
-    fn verify_run(
-        &self,
-        run: &[SegmentRecord],
-        worker: &mut Worker,
-        verified: &mut Verified,
-    ) -> Result<()> {
+    fn verify_run(&mut self, run: &[SegmentRecord], worker: &mut Worker) -> Result<()> {
         let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(()) };
         let Worker { media, coder, unit, .. } = worker;
         let span = span(front.place, back.place);
-        let bytes = match self.read_span(front.place.segment(), &span, media) {
+        let bytes = match self.shell.media.read_span(front.place.segment(), &span, media) {
             Ok(bytes) => bytes,
             // Each of them is asked for by itself later.
             Err(DiskError::Io(_)) => return Ok(()),
@@ -136,12 +150,12 @@ impl Drive {
             unit.resize((blocks * BLOCK_BYTES) as usize, 0);
             let stored = part_of(bytes, span.start, place);
             let key = record.entry.op.context_key(first);
-            if self.decode_record(stored, place, key, unit, coder).is_err() {
+            if self.shell.records.decode(stored, place, key, unit, coder).is_err() {
                 continue;
             }
-            let map = self.map()?;
+            let map = self.shell.map.read()?;
             let is_in_it = |index: &u64| map.get(first + index) == Ok(place.at_index(*index));
-            (0..blocks).filter(is_in_it).for_each(|index| verified.add(first + index));
+            (0..blocks).filter(is_in_it).for_each(|index| self.verified.add(first + index));
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! Making a drive on media: an empty log and a first checkpoint.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use thiserror::Error;
 
@@ -10,11 +9,15 @@ use crate::core::budget::Budget;
 use crate::core::map::Map;
 use crate::core::nodes::slots_for;
 use crate::core::space::{Space, incompressible_blocks, most_live_bytes};
+use crate::drive::Drive;
 use crate::format::{
-    Cursor, Identity, LOGICAL_PER_CAPACITY, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN, SEGMENTS_MAX,
-    SEGMENTS_START, STREAMS, Stream, Superblock,
+    Cursor, Identity, LOGICAL_PER_CAPACITY, OtherSuperblock, SEGMENT_BYTES_MAX, SEGMENT_BYTES_MIN,
+    SEGMENTS_MAX, SEGMENTS_START, STREAMS, Stream, Superblock,
 };
-use crate::shell::drive::{Drive, DriveOptions, Parts};
+use crate::options::DriveOptions;
+use crate::shell::bad_places::Unreadable;
+use crate::shell::parts::{Parts, Shell};
+use crate::shell::superblocks::Chosen;
 use crate::status::{Counters, Recovery};
 use assay_disk::Bytes;
 use assay_disk::{BLOCK_BYTES, Disk, DiskError};
@@ -145,20 +148,19 @@ impl Drive {
             root: Vec::new(),
         };
         let parts = Parts {
-            superblock,
+            chosen: Chosen { superblock, which: 1, other: OtherSuperblock::Whole },
             map: Map::new(identity.logical_bytes / BLOCK_BYTES),
             space,
             cursors,
             next_seq: FIRST_SEQ,
             counters: Counters::default(),
-            dictionaries: Vec::new(),
             next_dictionary: 1,
-            recovery: Recovery { clean: true, ..Recovery::default() },
-            read_only: None,
+            unreadable: Unreadable::default(),
         };
-        let drive = Drive::assemble(media, DriveOptions::default(), parts);
-        drive.is_begun.store(true, Ordering::Release);
-        Ok(drive.close()?)
+        let options = DriveOptions::default();
+        let shell = Shell::assemble(media, &options, parts);
+        shell.log.set_begun(true);
+        Ok(Drive::new(shell, options, Recovery::default(), None).close()?)
     }
 }
 

@@ -2,82 +2,70 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use crate::core::space::{Space, State};
 use crate::format::{Location, Root};
-use crate::shell::drive::Drive;
+use crate::shell::parts::Shell;
 use crate::shell::worker::Worker;
-use crate::sync::whole;
 use assay_disk::Result;
 
 /// Where each dictionary lies, by version.
-pub(crate) type Dictionaries = HashMap<u64, Location>;
+pub(crate) type Places = HashMap<u64, Location>;
 
 /// All copies of each that tables tell of, with the number of its chunk.
 pub(crate) type Copies = HashMap<u64, Vec<(u64, Location)>>;
 
-impl Drive {
-    /// The copy of each dictionary that can be read: the one that a root tells of, or else the newest. The last one that collection
-    /// made may be torn. Where none can be read the first choice counts, and is told when it is loaded.
-    pub(crate) fn choose_dictionaries(
-        &self,
-        root: Option<&Root>,
-        mut copies: Copies,
-    ) -> Result<Dictionaries> {
-        copies
-            .values_mut()
-            .for_each(|places| places.sort_unstable_by_key(|(seq, _)| Reverse(*seq)));
-        for (version, place) in root.map_or(&[][..], |root| &root.body.dictionaries) {
-            if self.is_possible(*place) && place.is_record() {
-                copies.entry(u64::from(*version)).or_default().insert(0, (0, *place));
-            }
+/// The copy of each dictionary that can be read: the one that a root tells of, or else the newest. The last one that collection
+/// made may be torn. Where none can be read the first choice counts, and is told when it is loaded.
+pub(crate) fn choose(shell: &Shell, root: Option<&Root>, mut copies: Copies) -> Result<Places> {
+    copies.values_mut().for_each(|places| places.sort_unstable_by_key(|(seq, _)| Reverse(*seq)));
+    for (version, place) in root.map_or(&[][..], |root| &root.body.dictionaries) {
+        if shell.media.identity.can_hold(*place) && place.is_record() {
+            copies.entry(u64::from(*version)).or_default().insert(0, (0, *place));
         }
-        let mut chosen = Dictionaries::new();
-        for (version, places) in copies {
-            for (_, place) in places {
-                let is_whole = |worker: &mut Worker| {
-                    self.read_dictionary(version as u8, place, worker).map(|read| read.is_some())
-                };
-                chosen.entry(version).or_insert(place);
-                if self.workers.with(is_whole)? {
-                    chosen.insert(version, place);
-                    break;
-                }
-            }
-        }
-        Ok(chosen)
     }
+    let mut chosen = Places::new();
+    for (version, places) in copies {
+        for (_, place) in places {
+            let is_whole = |worker: &mut Worker| {
+                shell
+                    .records
+                    .read_dictionary(version as u8, place, worker)
+                    .map(|read| read.is_some())
+            };
+            chosen.entry(version).or_insert(place);
+            if shell.workers.with(is_whole)? {
+                chosen.insert(version, place);
+                break;
+            }
+        }
+    }
+    Ok(chosen)
+}
 
-    /// Counts dictionaries as live before anything is given back.
-    pub(crate) fn keep_dictionaries(
-        &self,
-        root: Option<&Root>,
-        dictionaries: &Dictionaries,
-        space: &mut Space,
-    ) {
-        for place in dictionaries.values() {
-            if space.get(place.segment()).state == State::Free {
-                space.quarantine(place.segment());
-            }
-            space.add(*place);
+/// Counts dictionaries as live before anything is given back.
+pub(crate) fn keep(shell: &Shell, root: Option<&Root>, dictionaries: &Places, space: &mut Space) {
+    for place in dictionaries.values() {
+        if space.get(place.segment()).state == State::Free {
+            space.quarantine(place.segment());
         }
-        let version = root.map_or(1, |root| root.body.next_dictionary);
-        self.next_dictionary.store(version, Ordering::Relaxed);
+        space.add(*place);
     }
+    let version = root.map_or(1, |root| root.body.next_dictionary);
+    shell.records.dictionaries.set_next_version(version);
+}
 
-    /// Reads one and keeps it in memory; where it is damaged, that is told.
-    pub(crate) fn load_dictionary(&self, version: u8, place: Location) -> Result<()> {
-        let read = self.workers.with(|worker| self.read_dictionary(version, place, worker))?;
-        let Some(dictionary) = read else {
-            self.report(format!("dictionary {version} is damaged; records that need it are lost"));
-            return Ok(());
-        };
-        let mut dictionaries = whole(self.dictionaries.write());
-        dictionaries.retain(|(number, _, _)| *number != version);
-        dictionaries.push((version, place, Arc::new(dictionary)));
-        dictionaries.sort_by_key(|(number, _, _)| *number);
-        Ok(())
-    }
+/// Reads one and keeps it in memory; where it is damaged, that is told.
+pub(crate) fn load(shell: &Shell, version: u8, place: Location) -> Result<()> {
+    let read =
+        shell.workers.with(|worker| shell.records.read_dictionary(version, place, worker))?;
+    let Some(dictionary) = read else {
+        shell
+            .media
+            .health
+            .report(format!("dictionary {version} is damaged; records that need it are lost"));
+        return Ok(());
+    };
+    shell.records.dictionaries.insert(place, dictionary);
+    Ok(())
 }

@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use crate::core::tables::SegmentChunk;
 use crate::format::{CHUNK_HEADER_BYTES, ChunkHeader, Cursor, Stream};
-use crate::shell::drive::Drive;
+use crate::opening::preload::preload;
+use crate::shell::parts::Shell;
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, Result};
 
@@ -37,11 +38,11 @@ struct PathSegment {
 
 impl PathSegment {
     /// Its chunks, from where the path begins in it.
-    fn chunks(&self, drive: &Drive) -> Result<Vec<SegmentChunk>> {
+    fn chunks(&self, shell: &Shell) -> Result<Vec<SegmentChunk>> {
         if let Some(chunks) = &self.walked {
             return Ok(chunks.clone());
         }
-        let footer = drive.read_footer(self.segment, self.opened_seq)?;
+        let footer = shell.segments.read_footer(self.segment, self.opened_seq)?;
         let chunks = footer.map_or_else(Vec::new, |footer| footer.chunks());
         Ok(chunks.into_iter().filter(|chunk| chunk.offset >= self.offset).collect())
     }
@@ -82,6 +83,26 @@ pub(crate) struct Openings {
 }
 
 impl Openings {
+    /// Segments that were opened with one of `seqs`.
+    pub(crate) fn find(shell: &Shell, seqs: Range<u64>) -> Result<Openings> {
+        let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+        let mut openings = Openings { seqs, all: Vec::new(), durable_seq: 0 };
+        for segment in 0..shell.media.identity.segments {
+            shell
+                .media
+                .read_tolerant(shell.media.identity.segment_start(segment), block.as_mut())?;
+            let head = ChunkHeader::decode(&block.as_ref()[..CHUNK_HEADER_BYTES]);
+            let opened_seq = head.map(|(header, _)| header.opened_seq);
+            let opened_seq = opened_seq.filter(|seq| openings.seqs.contains(seq));
+            let Some(opened_seq) = opened_seq else { continue };
+            if let Some(header) = shell.segments.front_chunk(segment, opened_seq)? {
+                openings.all.push((header.stream, opened_seq, segment));
+                openings.durable_seq = openings.durable_seq.max(header.durable_seq);
+            }
+        }
+        Ok(openings)
+    }
+
     /// The first segment that a stream opened after `seq`.
     fn first_after(&self, stream: Stream, seq: u64) -> Option<Next> {
         let later = self.all.iter().filter(|(of, opened, _)| *of == stream && *opened > seq);
@@ -90,10 +111,10 @@ impl Openings {
     }
 }
 
-impl Drive {
+impl Path {
     /// Everything that a stream may hold behind `cursor`.
     pub(crate) fn follow(
-        &self,
+        shell: &Shell,
         stream: Stream,
         cursor: &Cursor,
         openings: &Openings,
@@ -106,10 +127,10 @@ impl Drive {
             durable_seq: 0,
         };
         let (mut segment, mut offset) = (cursor.segment, cursor.offset);
-        let mut opened_seq = self.log()?.space.get(segment).opened_seq;
+        let mut opened_seq = shell.log.lock()?.space.get(segment).opened_seq;
         loop {
             let start = PathSegment { segment, opened_seq, offset, walked: None, next: None };
-            let part = self.follow_segment(start, &mut path, openings)?;
+            let part = path.follow_segment(shell, start, openings)?;
             let next = part.next;
             path.segments.push(part);
             let Some(next) = next else { break };
@@ -121,59 +142,41 @@ impl Drive {
 
     /// What a segment holds, by its footer or by its chunks, and where the stream goes on.
     fn follow_segment(
-        &self,
+        &mut self,
+        shell: &Shell,
         part: PathSegment,
-        path: &mut Path,
         openings: &Openings,
     ) -> Result<PathSegment> {
         let PathSegment { segment, opened_seq, offset, .. } = part;
-        let footer = self.read_footer(segment, opened_seq)?.map(|footer| footer.header);
+        let footer = shell.segments.read_footer(segment, opened_seq)?.map(|footer| footer.header);
         let footer = footer.filter(|footer| {
-            openings.seqs.contains(&footer.seq) && footer.next_segment < self.identity.segments
+            openings.seqs.contains(&footer.seq)
+                && footer.next_segment < shell.media.identity.segments
         });
         if let Some(footer) = footer {
-            path.durable_seq = path.durable_seq.max(footer.durable_seq);
+            self.durable_seq = self.durable_seq.max(footer.durable_seq);
             let next = Next { seq: footer.seq, segment: footer.next_segment, is_lost: false };
             return Ok(PathSegment { next: Some(next), ..part });
         }
-        let walked = self.walk_chunks(segment, opened_seq, offset, openings.seqs.clone())?;
-        path.durable_seq = path.durable_seq.max(walked.durable_seq);
+        let walked =
+            shell.segments.walk_chunks(segment, opened_seq, offset, openings.seqs.clone())?;
+        self.durable_seq = self.durable_seq.max(walked.durable_seq);
         // Also those behind a gap: the chunk that belongs there may be told of elsewhere.
         let all = walked.all();
         let last_seq = all.last().map_or(opened_seq, |chunk| chunk.seq);
-        let next = openings.first_after(path.stream, last_seq);
+        let next = openings.first_after(self.stream, last_seq);
         Ok(PathSegment { walked: Some(all), next, ..part })
     }
 
-    /// Segments that were opened with one of `seqs`.
-    pub(crate) fn openings(&self, seqs: Range<u64>) -> Result<Openings> {
-        let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
-        let mut openings = Openings { seqs, all: Vec::new(), durable_seq: 0 };
-        for segment in 0..self.identity.segments {
-            self.read_tolerant(self.identity.segment_start(segment), block.as_mut())?;
-            let head = ChunkHeader::decode(&block.as_ref()[..CHUNK_HEADER_BYTES]);
-            let opened_seq = head.map(|(header, _)| header.opened_seq);
-            let opened_seq = opened_seq.filter(|seq| openings.seqs.contains(seq));
-            let Some(opened_seq) = opened_seq else { continue };
-            if let Some(header) = self.front_chunk(segment, opened_seq)? {
-                openings.all.push((header.stream, opened_seq, segment));
-                openings.durable_seq = openings.durable_seq.max(header.durable_seq);
-            }
-        }
-        Ok(openings)
-    }
-}
-
-impl Path {
     /// The chunk or footer with this sequence number, if the stream has come to it.
-    pub(crate) fn take(&mut self, drive: &Drive, seq: u64) -> Result<Option<Step>> {
-        self.fill(drive)?;
+    pub(crate) fn take(&mut self, shell: &Shell, seq: u64) -> Result<Option<Step>> {
+        self.fill(shell)?;
         let is_next = self.queue.front().is_some_and(|step| step.seq() == seq);
         Ok(if is_next { self.queue.pop_front() } else { None })
     }
 
     /// The chunk that the stream has next, with its segment and by which number that was opened.
-    pub(crate) fn next_chunk(&self, drive: &Drive) -> Result<Option<(u32, u64, SegmentChunk)>> {
+    pub(crate) fn next_chunk(&self, shell: &Shell) -> Result<Option<(u32, u64, SegmentChunk)>> {
         let queued = self.queue.iter().find_map(|step| match step {
             Step::Chunk { segment, chunk, .. } => Some((*segment, self.opened_seq, chunk.clone())),
             Step::Footer { .. } => None,
@@ -182,17 +185,17 @@ impl Path {
             return Ok(queued);
         }
         let Some(part) = self.segments.last() else { return Ok(None) };
-        let first = part.chunks(drive)?.into_iter().next();
+        let first = part.chunks(shell)?.into_iter().next();
         Ok(first.map(|chunk| (part.segment, part.opened_seq, chunk)))
     }
 
     /// Reads the next segment's tables when the queue is empty, and what of the map they are for.
-    fn fill(&mut self, drive: &Drive) -> Result<()> {
+    fn fill(&mut self, shell: &Shell) -> Result<()> {
         while self.queue.is_empty() {
             let Some(part) = self.segments.pop() else { return Ok(()) };
             let (stream, segment) = (self.stream, part.segment);
-            let chunks = part.chunks(drive)?;
-            drive.preload(chunks.iter().map(|chunk| &chunk.words[..]))?;
+            let chunks = part.chunks(shell)?;
+            preload(shell, chunks.iter().map(|chunk| &chunk.words[..]))?;
             self.opened_seq = part.opened_seq;
             let step = |chunk| Step::Chunk { stream, segment, chunk };
             self.queue.extend(chunks.into_iter().map(step));
@@ -204,10 +207,10 @@ impl Path {
     }
 
     /// Every chunk that is left from `seq` on.
-    pub(crate) fn chunks_from(&mut self, drive: &Drive, seq: u64) -> Result<Vec<SegmentChunk>> {
+    pub(crate) fn chunks_from(&mut self, shell: &Shell, seq: u64) -> Result<Vec<SegmentChunk>> {
         let mut chunks = Vec::new();
         loop {
-            self.fill(drive)?;
+            self.fill(shell)?;
             match self.queue.pop_front() {
                 None => return Ok(chunks),
                 Some(Step::Chunk { chunk, .. }) if chunk.seq >= seq => chunks.push(chunk),

@@ -4,9 +4,11 @@
 //! completed flush. A torn tail is cut off, damage is told, the two are never confused; one bad place, of whichever structure, does
 //! not keep a drive from opening. Nothing is written before the host first writes, but by a repair.
 
+mod attempt;
 pub(crate) mod create;
 mod dictionaries;
 mod follow;
+mod losses;
 mod preload;
 mod rebuild;
 mod reconcile;

@@ -13,16 +13,22 @@ use crate::core::map::Map;
 use crate::core::nodes::Nodes as NodeCounts;
 use crate::core::space::{Space, State, Urgency};
 use crate::core::tables::{SegmentChunk, records_of};
+use crate::drive::Drive;
 use crate::format::{
-    Cursor, Identity, NodeId, Op, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS, Words,
+    Cursor, Identity, NodeId, Op, OtherSuperblock, Root, STREAMS, SegmentRow, Stream, UNIT_BLOCKS,
+    Words,
 };
+use crate::opening::attempt::Opening;
 use crate::opening::create::DriveError;
-use crate::opening::dictionaries::{Copies, Dictionaries};
-use crate::opening::reconcile::{Nodes, Rebuilt, Versions, joined, newest, tell_blind};
-use crate::opening::recover::{given_up, lost_chunk};
-use crate::opening::scan::Found;
-use crate::shell::bad_places::{Unreadable, drive_lives};
-use crate::shell::drive::{Drive, OPENED_READ_ONLY, Parts};
+use crate::opening::dictionaries::{self, Copies, Places};
+use crate::opening::losses::{given_up, joined, lost_chunk};
+use crate::opening::reconcile::{Nodes, Rebuilt, Versions, newest, tell_blind};
+use crate::opening::scan::{Found, log_end, scan};
+use crate::options::OPENED_READ_ONLY;
+use crate::shell::bad_places::Unreadable;
+use crate::shell::media::check_superblocks;
+use crate::shell::parts::{Parts, Shell};
+use crate::shell::superblocks::Chosen;
 use crate::status::{Counters, Recovery};
 use assay_disk::{BLOCK_BYTES, Result};
 
@@ -32,16 +38,16 @@ const RANGES_TOLD: usize = 50;
 /// Why a drive is read-only when neither chunks nor nodes tell of some of its records.
 const LOST_RECORDS: &str = "the log is damaged: chunks from before the checkpoint cannot be read, nor can the map that knew what they held";
 
-impl Drive {
+impl Opening {
     /// The drive as its segments tell it; `why` goes to the health log. `root` is the checkpoint's, if it could be read.
     pub(crate) fn rebuild(self, why: &str, root: Option<&Root>) -> Result<Drive, DriveError> {
-        let found = self.scan(root)?;
+        let found = scan(&self.shell, root)?;
         self.note_openings(&found, root);
-        let end = self.log_end(&found)?;
+        let end = log_end(&self.shell, &found)?;
         let (mut rebuilt, nodes, copies) = self.enter_tables(&found, root, end.seq);
-        let dictionaries = self.choose_dictionaries(root, copies)?;
-        self.keep_dictionaries(root, &dictionaries, &mut rebuilt.space);
-        let blind = self.reconcile(nodes, root, &mut rebuilt)?;
+        let dictionaries = dictionaries::choose(&self.shell, root, copies)?;
+        dictionaries::keep(&self.shell, root, &dictionaries, &mut rebuilt.space);
+        let blind = rebuilt.reconcile_all(&self.shell, nodes, root)?;
         let mut recovery = self.recovery.clone();
         recovery.rebuilt = true;
         recovery.chunks = found.iter().map(|segment| segment.chunks.len() as u64).sum();
@@ -65,15 +71,15 @@ impl Drive {
             }
             damage = None;
         }
-        self.log_stop_seq.store(end.seq, Ordering::Release);
+        self.shell.superblocks.log_stop_seq.store(end.seq, Ordering::Release);
         let Rebuilt { map, mut space, .. } = rebuilt;
-        release_empty(&found, &mut space, map.nodes(), &self.unreadable);
+        release_empty(&found, &mut space, map.nodes(), self.shell.segments.unreadable());
         self.reopen_rebuilt(map, space, recovery, counters, dictionaries, damage)
     }
 
     /// Whether chunks up to the checkpoint are missing that the map's nodes knew of.
     fn has_lost_records(&self, found: &[Found]) -> bool {
-        let checkpoint_seq = self.superblock().checkpoint_seq;
+        let checkpoint_seq = self.shell.superblocks.lock().checkpoint_seq;
         found.iter().any(|segment| segment.has_lost_records(checkpoint_seq))
     }
 
@@ -85,11 +91,11 @@ impl Drive {
         mut blind: Vec<Range<u64>>,
     ) -> (Vec<Range<u64>>, Vec<String>) {
         let (root_seq, root) = {
-            let superblock = self.superblock();
+            let superblock = self.shell.superblocks.lock();
             (superblock.root_seqs.0, superblock.root.first().copied().unwrap_or_default())
         };
         let is_any_lost = found.iter().any(|segment| segment.has_lost_nodes(root_seq, root));
-        let blocks = self.identity.logical_bytes / BLOCK_BYTES;
+        let blocks = self.shell.media.identity.logical_bytes / BLOCK_BYTES;
         if is_any_lost && !has_root {
             blind.push(0..blocks);
         }
@@ -103,10 +109,10 @@ impl Drive {
     fn note_openings(&self, found: &[Found], root: Option<&Root>) {
         let rows = root.map_or(&[][..], |root| &root.body.segments);
         for (number, row) in (0..).zip(rows) {
-            self.chunks.opened(number, row.opened_seq);
+            self.shell.log.chunks.opened(number, row.opened_seq);
         }
         for segment in found {
-            self.chunks.opened(segment.number, segment.opened_seq);
+            self.shell.log.chunks.opened(segment.number, segment.opened_seq);
         }
     }
 
@@ -117,8 +123,8 @@ impl Drive {
         root: Option<&Root>,
         end_seq: u64,
     ) -> (Rebuilt, Nodes, Copies) {
-        let identity = self.identity;
-        let superblock = self.superblock().clone();
+        let identity = self.shell.media.identity;
+        let superblock = self.shell.superblocks.lock().clone();
         let checkpoint_seq = superblock.checkpoint_seq;
         let blocks = identity.logical_bytes / BLOCK_BYTES;
         let mut rebuilt = Rebuilt {
@@ -132,7 +138,7 @@ impl Drive {
             for record in records_of(segment, chunk) {
                 let (key, place) = (record.entry.key, record.place);
                 let is_aligned = !place.is_unit() || key.is_multiple_of(UNIT_BLOCKS);
-                if !self.is_possible(place) || !is_aligned {
+                if !self.shell.media.identity.can_hold(place) || !is_aligned {
                     continue;
                 }
                 match record.entry.op {
@@ -161,13 +167,13 @@ impl Drive {
         mut space: Space,
         mut recovery: Recovery,
         counters: Counters,
-        dictionaries: Dictionaries,
+        dictionaries: Places,
         damage: Option<String>,
     ) -> Result<Drive, DriveError> {
         let opened = || self.options.read_only.then(|| OPENED_READ_ONLY.into());
         let mut read_only = damage.or_else(opened);
-        let superblock = self.superblock().clone();
-        let first_seq = superblock.unused_seq;
+        let chosen = Chosen { other: OtherSuperblock::Whole, ..self.shell.superblocks.chosen() };
+        let first_seq = chosen.superblock.unused_seq;
         let mut cursors = <[Cursor; STREAMS]>::default();
         for (opened_seq, stream) in (first_seq..).zip(Stream::ALL) {
             match space.open(Stream::Map, opened_seq, Urgency::MakesRoom) {
@@ -188,33 +194,33 @@ impl Drive {
         recovery.clean = false;
         let mut places: Vec<_> = dictionaries.into_iter().collect();
         places.sort_unstable_by_key(|(version, _)| *version);
-        let known = self.next_dictionary.load(Ordering::Relaxed);
+        let known = self.shell.records.dictionaries.next_version();
         let parts = Parts {
-            superblock,
+            chosen,
             map,
             space,
             cursors,
             next_seq: first_seq + STREAMS as u64,
             counters,
-            dictionaries: Vec::new(),
             next_dictionary: places.last().map_or(1, |(version, _)| version + 1).max(known),
-            recovery,
-            read_only: read_only.clone(),
+            unreadable: self.shell.segments.unreadable().clone(),
         };
-        let mut drive = Drive::assemble(Arc::clone(&self.media), self.options.clone(), parts);
-        drive.unreadable = self.unreadable.clone();
-        drive.superblock_in_use = self.superblock_in_use;
-        let stop_seq = self.log_stop_seq.load(Ordering::Acquire);
-        drive.log_stop_seq.store(stop_seq, Ordering::Release);
+        let shell = Shell::assemble(Arc::clone(self.shell.media.disk()), &self.options, parts);
+        let stop_seq = self.shell.superblocks.log_stop_seq.load(Ordering::Acquire);
+        shell.superblocks.log_stop_seq.store(stop_seq, Ordering::Release);
         for (version, place) in places {
-            drive.load_dictionary(version as u8, place)?;
+            dictionaries::load(&shell, version as u8, place)?;
         }
-        if read_only.is_none() {
-            drive_lives(&*drive.media, &drive.superblock())?;
-            drive.superblock().root.clear();
-            drive.reserve_seqs(false)?;
-            drive.is_begun.store(true, Ordering::Release);
-            drive.checkpoint(&mut drive.maintenance())?;
+        let may_write = read_only.is_none();
+        if may_write {
+            check_superblocks(&**shell.media.disk(), shell.media.identity.media_bytes)?;
+            shell.superblocks.lock().root.clear();
+            shell.superblocks.reserve_seqs(false)?;
+            shell.log.set_begun(true);
+        }
+        let drive = Opening { shell, recovery, ..self }.finish(read_only);
+        if may_write {
+            drive.upkeep.checkpoint()?;
         }
         Ok(drive)
     }

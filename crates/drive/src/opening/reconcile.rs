@@ -12,7 +12,7 @@ use crate::core::map::Map;
 use crate::core::nodes::{NODE_ENTRIES, Node};
 use crate::core::space::{Space, State};
 use crate::format::{Entry, Location, NodeId, Op, Root, UNIT_BLOCKS};
-use crate::shell::drive::Drive;
+use crate::shell::parts::Shell;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 /// When a block got what it holds: the chunk that first held it, and the chunk that holds it now.
@@ -147,28 +147,21 @@ impl Rebuilt {
         }
     }
 
-    fn clear(&mut self, block: u64) {
-        let zero = Entry { op: Op::Zero, key: block, length: 1, last: true };
-        let _ = apply(&mut self.map, &mut self.space, &zero, Location::NONE);
-    }
-}
-
-impl Drive {
     /// Brings the map to what its nodes say; `nodes` are those that the segments tell of. Gives the blocks whose
     /// newest node cannot be read.
-    pub(crate) fn reconcile(
-        &self,
+    pub(crate) fn reconcile_all(
+        &mut self,
+        shell: &Shell,
         mut nodes: Nodes,
         root: Option<&Root>,
-        rebuilt: &mut Rebuilt,
     ) -> Result<Vec<Range<u64>>> {
         let mut blind = Vec::new();
         if let Some(root) = root {
-            self.enter_directories(root, &mut nodes);
+            enter_directories(root, &mut nodes);
         }
         for (number, (complete_seq, place)) in directories(&nodes) {
-            let Some(words) = self.try_node(NodeId::Directory(number), place)? else {
-                blind.push(blocks_of(NodeId::Directory(number), rebuilt.blocks));
+            let Some(words) = try_node(shell, NodeId::Directory(number), place)? else {
+                blind.push(blocks_of(NodeId::Directory(number), self.blocks));
                 continue;
             };
             for (leaf, word) in (number * NODE_ENTRIES..).zip(&words[..]) {
@@ -178,40 +171,45 @@ impl Drive {
                 } else if nodes.get(&NodeId::Leaf(leaf)).is_none_or(|(seq, _)| *seq <= complete_seq)
                 {
                     nodes.remove(&NodeId::Leaf(leaf));
-                    rebuilt.clear_leaf(leaf, complete_seq);
+                    self.clear_leaf(leaf, complete_seq);
                 }
             }
         }
         for (leaf, (complete_seq, place)) in leaves(&nodes) {
             if place == Location::LOST {
-                rebuilt.lose_leaf(leaf, complete_seq);
+                self.lose_leaf(leaf, complete_seq);
                 continue;
             }
-            match self.try_node(NodeId::Leaf(leaf), place)? {
-                Some(words) => rebuilt.reconcile(leaf, &words, complete_seq),
-                None => blind.push(blocks_of(NodeId::Leaf(leaf), rebuilt.blocks)),
+            match try_node(shell, NodeId::Leaf(leaf), place)? {
+                Some(words) => self.reconcile(leaf, &words, complete_seq),
+                None => blind.push(blocks_of(NodeId::Leaf(leaf), self.blocks)),
             }
         }
         blind.retain(|blocks| !blocks.is_empty());
         Ok(blind)
     }
 
-    /// The directories that a root names, which tell what there was as of its checkpoint.
-    fn enter_directories(&self, root: &Root, nodes: &mut Nodes) {
-        for (number, place) in (0..).zip(&root.body.directories) {
-            if !place.is_none() {
-                newest(nodes, NodeId::Directory(number), root.body.checkpoint_seq, *place);
-            }
+    fn clear(&mut self, block: u64) {
+        let zero = Entry { op: Op::Zero, key: block, length: 1, last: true };
+        let _ = apply(&mut self.map, &mut self.space, &zero, Location::NONE);
+    }
+}
+
+/// The directories that a root names, which tell what there was as of its checkpoint.
+fn enter_directories(root: &Root, nodes: &mut Nodes) {
+    for (number, place) in (0..).zip(&root.body.directories) {
+        if !place.is_none() {
+            newest(nodes, NodeId::Directory(number), root.body.checkpoint_seq, *place);
         }
     }
+}
 
-    /// A node, if it can be read.
-    fn try_node(&self, id: NodeId, place: Location) -> Result<Option<Box<Node>>> {
-        match self.workers.with(|worker| self.read_node(id, place, worker)) {
-            Ok(words) => Ok(Some(words)),
-            Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => Ok(None),
-            Err(other) => Err(other),
-        }
+/// A node, if it can be read.
+fn try_node(shell: &Shell, id: NodeId, place: Location) -> Result<Option<Box<Node>>> {
+    match shell.workers.with(|worker| shell.map.read_node(id, place, worker)) {
+        Ok(words) => Ok(Some(words)),
+        Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => Ok(None),
+        Err(other) => Err(other),
     }
 }
 
@@ -222,19 +220,6 @@ fn blocks_of(id: NodeId, blocks: u64) -> Range<u64> {
         NodeId::Directory(number) => (number, NODE_ENTRIES * NODE_ENTRIES),
     };
     (number * each).min(blocks)..((number + 1) * each).min(blocks)
-}
-
-/// Ranges in order, neighbours together.
-pub(crate) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_unstable_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => joined.push(range),
-        }
-    }
-    joined
 }
 
 /// What is told of blocks whose node is lost; `was` says what the node alone knew of.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::core::tables::{Hole, SegmentChunk, chunks_of};
 use crate::format::{ChunkHeader, Location, Root, Stream};
-use crate::shell::drive::Drive;
+use crate::shell::parts::Shell;
 use assay_disk::Result;
 
 /// One segment as its own bytes tell it.
@@ -44,91 +44,88 @@ enum Known<'a> {
     LostFooter,
 }
 
-impl Drive {
-    /// Every segment that holds anything, without what crashes cut off. A root repeats the tables of those that were open.
-    pub(crate) fn scan(&self, root: Option<&Root>) -> Result<Vec<Found>> {
-        let superblock = self.superblock().clone();
-        let mut found = Vec::new();
-        for number in 0..self.identity.segments {
-            found.extend(self.scan_segment(number)?);
-        }
-        for segment in &mut found {
-            segment.chunks.retain(|chunk| !superblock.is_cut(chunk.seq));
-            segment.holes.retain(|hole| !superblock.is_cut(hole.after));
-        }
-        if let Some(root) = root {
-            complete(&mut found, root);
-        }
-        Ok(found)
+/// Every segment that holds anything, without what crashes cut off. A root repeats the tables of those that were open.
+pub(crate) fn scan(shell: &Shell, root: Option<&Root>) -> Result<Vec<Found>> {
+    let superblock = shell.superblocks.lock().clone();
+    let mut found = Vec::new();
+    for number in 0..shell.media.identity.segments {
+        found.extend(scan_segment(shell, number)?);
     }
-
-    fn scan_segment(&self, number: u32) -> Result<Option<Found>> {
-        let head = self.first_header(number)?;
-        let footer = self.any_footer(number)?;
-        // A footer of an earlier filling, or one that a crash cut off, may still lie behind what the segment was
-        // filled with since.
-        let footer = footer.filter(|footer| {
-            head.is_none_or(|(_, opened_seq)| footer.header.opened_seq == opened_seq)
-                && !self.superblock().is_cut(footer.header.seq)
-                && !self.is_behind_root(number, &footer.header)
-        });
-        if let Some(footer) = footer {
-            return Ok(Some(Found {
-                number,
-                stream: footer.header.stream,
-                opened_seq: footer.header.opened_seq,
-                sealed_seq: footer.header.seq,
-                chunks: footer.chunks(),
-                footer: Some((footer.header.seq, footer.header.durable_seq)),
-                holes: Vec::new(),
-            }));
-        }
-        let Some((stream, opened_seq)) = head else { return Ok(None) };
-        let walked = self.walk_chunks(number, opened_seq, 0, 0..u64::MAX)?;
-        let holes = walked.holes.clone();
-        let chunks = walked.all();
-        let sealed_seq = chunks.last().map_or(opened_seq, |chunk| chunk.seq);
-        Ok(Some(Found { number, stream, opened_seq, sealed_seq, chunks, footer: None, holes }))
+    for segment in &mut found {
+        segment.chunks.retain(|chunk| !superblock.is_cut(chunk.seq));
+        segment.holes.retain(|hole| !superblock.is_cut(hole.after));
     }
-
-    /// Whether a footer of the map's stream is older than the root that ends in its segment: then a checkpoint wrote it that was
-    /// cut short, and the next one went on in its place.
-    fn is_behind_root(&self, number: u32, footer: &ChunkHeader) -> bool {
-        let superblock = self.superblock();
-        footer.stream == Stream::Map
-            && superblock.root.last().is_some_and(|part| part.segment() == number)
-            && footer.seq <= superblock.root_seqs.1
+    if let Some(root) = root {
+        complete(&mut found, root);
     }
+    Ok(found)
+}
 
-    /// Where the log behind the checkpoint ends.
-    pub(crate) fn log_end(&self, found: &[Found]) -> Result<LogEnd> {
-        let superblock = self.superblock().clone();
-        let log = superblock.checkpoint_seq.saturating_add(1)..superblock.log_end_seq;
-        let known = known(found, &log);
-        // The superblock names its root only when all before that is on stable media.
-        let proven = superblock.checkpoint_seq;
-        let durable_seq =
-            found.iter().map(|segment| segment.durable_seq(&log)).fold(proven, u64::max);
-        let mut seq = log.start;
-        while log.contains(&seq) {
-            let is_durable = seq <= durable_seq;
-            let is_there = match known.get(&seq) {
-                Some(Known::Footer) => true,
-                Some(Known::LostFooter) => is_durable,
-                Some(Known::Chunk(segment, chunk)) => {
-                    is_durable || self.is_whole(*segment, chunk)?
-                }
-                None => false,
-            };
-            if !is_there {
-                break;
+fn scan_segment(shell: &Shell, number: u32) -> Result<Option<Found>> {
+    let head = shell.segments.first_header(number)?;
+    let footer = shell.segments.any_footer(number)?;
+    // A footer of an earlier filling, or one that a crash cut off, may still lie behind what the segment was
+    // filled with since.
+    let footer = footer.filter(|footer| {
+        head.is_none_or(|(_, opened_seq)| footer.header.opened_seq == opened_seq)
+            && !shell.superblocks.lock().is_cut(footer.header.seq)
+            && !is_behind_root(shell, number, &footer.header)
+    });
+    if let Some(footer) = footer {
+        return Ok(Some(Found {
+            number,
+            stream: footer.header.stream,
+            opened_seq: footer.header.opened_seq,
+            sealed_seq: footer.header.seq,
+            chunks: footer.chunks(),
+            footer: Some((footer.header.seq, footer.header.durable_seq)),
+            holes: Vec::new(),
+        }));
+    }
+    let Some((stream, opened_seq)) = head else { return Ok(None) };
+    let walked = shell.segments.walk_chunks(number, opened_seq, 0, 0..u64::MAX)?;
+    let holes = walked.holes.clone();
+    let chunks = walked.all();
+    let sealed_seq = chunks.last().map_or(opened_seq, |chunk| chunk.seq);
+    Ok(Some(Found { number, stream, opened_seq, sealed_seq, chunks, footer: None, holes }))
+}
+
+/// Whether a footer of the map's stream is older than the root that ends in its segment: then a checkpoint wrote it that was
+/// cut short, and the next one went on in its place.
+fn is_behind_root(shell: &Shell, number: u32, footer: &ChunkHeader) -> bool {
+    let superblock = shell.superblocks.lock();
+    footer.stream == Stream::Map
+        && superblock.root.last().is_some_and(|part| part.segment() == number)
+        && footer.seq <= superblock.root_seqs.1
+}
+
+/// Where the log behind the checkpoint ends.
+pub(crate) fn log_end(shell: &Shell, found: &[Found]) -> Result<LogEnd> {
+    let superblock = shell.superblocks.lock().clone();
+    let log = superblock.checkpoint_seq.saturating_add(1)..superblock.log_end_seq;
+    let known = known(found, &log);
+    // The superblock names its root only when all before that is on stable media.
+    let proven = superblock.checkpoint_seq;
+    let durable_seq = found.iter().map(|segment| segment.durable_seq(&log)).fold(proven, u64::max);
+    let mut seq = log.start;
+    while log.contains(&seq) {
+        let is_durable = seq <= durable_seq;
+        let is_there = match known.get(&seq) {
+            Some(Known::Footer) => true,
+            Some(Known::LostFooter) => is_durable,
+            Some(Known::Chunk(segment, chunk)) => {
+                is_durable || shell.records.is_chunk_whole(*segment, chunk)?
             }
-            seq += 1;
+            None => false,
+        };
+        if !is_there {
+            break;
         }
-        let behind = known.range(seq..).filter(|(_, what)| matches!(what, Known::Chunk(..)));
-        let behind = behind.count() as u64;
-        Ok(LogEnd { seq, is_damage: seq <= durable_seq, behind })
+        seq += 1;
     }
+    let behind = known.range(seq..).filter(|(_, what)| matches!(what, Known::Chunk(..)));
+    let behind = behind.count() as u64;
+    Ok(LogEnd { seq, is_damage: seq <= durable_seq, behind })
 }
 
 impl Found {

@@ -4,12 +4,9 @@
 //! the drive is opened for writing, the chosen one is not touched, and a power cut meanwhile finds that one whole. A
 //! damaged one stays until both are written again, which the first write to the drive does: the other one first.
 
-use std::sync::atomic::Ordering;
-
 use crate::format::{ChunkHeader, Identity, OtherSuperblock, Superblock, SuperblockError};
 use crate::opening::create::DriveError;
-use crate::shell::drive::Drive;
-use crate::status::Counters;
+use crate::shell::superblocks::Chosen;
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, Disk, DiskError};
 
@@ -75,15 +72,6 @@ fn is_alone(media: &dyn Disk, identity: &Identity) -> bool {
             || ChunkHeader::decode(block.as_ref())
                 .is_none_or(|(header, _)| header.drive_id == identity.drive_id)
     })
-}
-
-/// The superblock that a drive is opened with.
-#[derive(Debug)]
-pub(crate) struct Chosen {
-    pub(crate) superblock: Superblock,
-    /// 0 for the first, 1 for the second.
-    pub(crate) which: usize,
-    pub(crate) other: OtherSuperblock,
 }
 
 /// One superblock as it was read.
@@ -167,32 +155,6 @@ fn choose(first: Found, second: Found) -> Result<Chosen, DriveError> {
         _ => {
             let failed = second.failure.or(first.failure);
             Err(failed.map_or(DriveError::Damaged, |error| DriveError::Disk(DiskError::Io(error))))
-        }
-    }
-}
-
-impl Drive {
-    /// Writes the superblock that a power cut has torn, or left older, as the one that was chosen. Where the media refuse
-    /// that, the first write to the drive tries again.
-    pub(crate) fn mend_torn_superblock(&self) {
-        if !self.other_superblock.is_of_power_cut()
-            || self.superblocks_written.load(Ordering::Acquire)
-        {
-            return;
-        }
-        let superblock = self.superblock();
-        let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
-        superblock.encode(block.as_mut());
-        let other = 1 - self.superblock_in_use;
-        let place = Identity::superblock_places(self.identity.media_bytes)[other];
-        match self.media.write(place, block.as_ref(), true) {
-            Ok(()) => {
-                Counters::add(&self.counters.write_bytes_checkpoint, BLOCK_BYTES);
-                Counters::add(&self.counters.writes_media, 1);
-                self.superblocks_written.store(true, Ordering::Release);
-            }
-            Err(DiskError::Full) => {}
-            Err(error) => self.report(format!("a torn superblock cannot be rewritten: {error}")),
         }
     }
 }

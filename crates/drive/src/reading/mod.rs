@@ -1,6 +1,8 @@
 //! Host reads.
 //!
-//! A read gives what its blocks held at one moment, or an error that names the block: never other data. Its segments are pinned
-//! meanwhile, so that nothing is written in their place; nodes of the map that it needs are loaded, and nothing is changed.
+//! A read returns the contents of its blocks at one moment, or an error that names a block: never
+//! other data. Its segments are pinned meanwhile, so that they are not filled again. It may load
+//! nodes of the map, and changes nothing.
 
-mod read;
+pub(crate) mod read;
+mod readahead;

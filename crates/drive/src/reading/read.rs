@@ -1,41 +1,84 @@
-//! Host reads: ask the map once for the whole range, then fetch what lies together together.
+//! Host reads: one look-up in the map for the whole range, then one read of media for all records
+//! that lie close together.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::codec::Coder;
 use crate::core::map::Missing;
 use crate::format::{Location, Op, UNIT_BLOCKS};
+use crate::reading::readahead::ReadAhead;
 use crate::rules::{Rule, holds};
-use crate::shell::commit::chain;
-use crate::shell::drive::Drive;
+use crate::shell::log::SharedLog;
+use crate::shell::map::SharedMap;
+use crate::shell::media::{Media, chain};
+use crate::shell::parts::Shell;
+use crate::shell::pins::Pins;
+use crate::shell::records::Records;
+use crate::shell::segments::Segments;
 use crate::shell::span::{Reach, part_of, span, together};
-use crate::shell::worker::Worker;
+use crate::shell::worker::{Worker, Workers};
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
-/// How far one read of media for the host goes.
+/// Limits of one read of media for the host.
 const REACH: Reach = Reach { gap_bytes: 8 << 10, bytes_max: 512 << 10 };
 
-impl Drive {
+/// Reads blocks for the host.
+pub(crate) struct Reader {
+    media: Arc<Media>,
+    log: Arc<SharedLog>,
+    pins: Arc<Pins>,
+    segments: Arc<Segments>,
+    records: Arc<Records>,
+    map: Arc<SharedMap>,
+    workers: Arc<Workers>,
+    read_ahead: ReadAhead,
+}
+
+impl Reader {
+    pub(crate) fn new(shell: &Shell, read_ahead_bytes: u32) -> Reader {
+        Reader {
+            media: Arc::clone(&shell.media),
+            log: Arc::clone(&shell.log),
+            pins: Arc::clone(&shell.pins),
+            segments: Arc::clone(&shell.segments),
+            records: Arc::clone(&shell.records),
+            map: Arc::clone(&shell.map),
+            workers: Arc::clone(&shell.workers),
+            read_ahead: ReadAhead::new(read_ahead_bytes),
+        }
+    }
+
     /// Reads up to 64 blocks as they were at one moment.
     pub(crate) fn read_blocks(&self, first: u64, data: &mut [u8]) -> Result<()> {
         let blocks = first..first + data.len() as u64 / BLOCK_BYTES;
         self.workers.with(|worker| {
             self.locate(blocks, worker)?;
-            // A read that panics must not keep its segments for ever.
-            let pins = Pins { drive: self, places: std::mem::take(&mut worker.pinned) };
+            // The places live in a guard, because a panic must not leave segments pinned.
+            let pins = Pinned { pins: &self.pins, places: std::mem::take(&mut worker.pinned) };
             let result = self.fetch_all(first, data, worker);
             worker.pinned = pins.release();
             result
         })
     }
 
-    /// Where each block lies, at one moment; the segments are pinned.
+    /// Whether these blocks can be read.
+    pub(crate) fn reads_well(&self, blocks: Range<u64>) -> Result<bool> {
+        let mut data = vec![0; ((blocks.end - blocks.start) * BLOCK_BYTES) as usize];
+        match self.read_blocks(blocks.start, &mut data) {
+            Ok(()) => Ok(true),
+            Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Looks up the places of all blocks at one moment and pins their segments.
     fn locate(&self, blocks: Range<u64>, worker: &mut Worker) -> Result<()> {
         let mut has_loaded = false;
         loop {
             let missing = {
-                let map = self.map()?;
+                let map = self.map.read()?;
                 worker.places.clear();
                 let mut missing = map.missing(blocks.clone());
                 if missing.is_none() {
@@ -53,24 +96,25 @@ impl Drive {
                 missing
             };
             if let Some(Missing(node)) = missing {
-                // Nodes of one command stay together; what others have asked for makes way for them.
+                // The nodes of one command stay together: those of earlier commands are dropped
+                // first.
                 if !has_loaded {
-                    self.evict_map()?;
+                    self.map.evict()?;
                     has_loaded = true;
                 }
-                self.load_node(node)?;
+                self.map.load_node(node)?;
             }
         }
     }
 
-    /// Pins each segment that the worker's places lie in, once.
+    /// Pins each segment in which the worker's places lie, once.
     fn pin_all(&self, worker: &mut Worker) {
         worker.pinned.clear();
         for place in worker.places.iter().filter(|place| place.is_record()) {
             if worker.pinned.last().is_none_or(|last| last.segment() != place.segment())
                 && holds(Rule::PinBeforeRead)
             {
-                self.pin(*place);
+                self.pins.pin(*place);
                 worker.pinned.push(*place);
             }
         }
@@ -87,6 +131,7 @@ impl Drive {
                 out.fill(0);
             } else if place == Location::LOST {
                 return Err(self
+                    .records
                     .damaged(block * BLOCK_BYTES, "it is lost until it is written or discarded"));
             } else if !self.copy_from_memory(place, block, out, worker)? {
                 worker.fetch.push((place, block));
@@ -104,7 +149,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Decodes a block from a chunk that is still in memory; false if it is not.
+    /// Decodes a block from a chunk in memory; returns false if the chunk is not there.
     fn copy_from_memory(
         &self,
         place: Location,
@@ -112,15 +157,15 @@ impl Drive {
         out: &mut [u8],
         worker: &mut Worker,
     ) -> Result<bool> {
-        let Some(chunk) = self.chunks.find(place) else { return Ok(false) };
+        let Some(chunk) = self.log.chunks.find(place) else { return Ok(false) };
         let bytes = chunk.bytes();
         let record = part_of(bytes.as_ref(), chunk.offset, place);
         self.decode_block(record, place, block, out, &mut worker.coder, &mut worker.unit)
-            .map_err(|what| self.damaged(block * BLOCK_BYTES, &what))?;
+            .map_err(|what| self.records.damaged(block * BLOCK_BYTES, &what))?;
         Ok(true)
     }
 
-    /// Reads records that lie together in one go and decodes them.
+    /// Reads records that lie close together in one go, and decodes them.
     fn fetch_run(
         &self,
         run: Range<usize>,
@@ -143,16 +188,18 @@ impl Drive {
         {
             return Ok(());
         }
-        let ahead = self.read_ahead.end(&place, self.identity.segment_bytes).and_then(|end| {
-            let longer = start..end;
-            let read =
-                |buffer: &mut BlockBuffer| self.read_span(segment, &longer, buffer).map(drop);
-            // What lies behind may be unreadable, and nobody asked for it.
-            self.read_ahead.fill(segment, &longer, read).ok()
-        });
+        let ahead =
+            self.read_ahead.end(&place, self.media.identity.segment_bytes).and_then(|end| {
+                let longer = start..end;
+                let read = |buffer: &mut BlockBuffer| {
+                    self.media.read_span(segment, &longer, buffer).map(drop)
+                };
+                // Nobody asked for the bytes behind the records, so an error there does not count.
+                self.read_ahead.fill(segment, &longer, read).ok()
+            });
         let decoded = match ahead {
             Some(window) => decode(window.bytes(&place)),
-            None => match self.read_span(segment, &place, media) {
+            None => match self.media.read_span(segment, &place, media) {
                 Ok(bytes) => decode(bytes),
                 Err(DiskError::Io(_)) => {
                     let fetch = fetch.to_vec();
@@ -161,11 +208,11 @@ impl Drive {
                 Err(other) => return Err(other),
             },
         };
-        decoded.map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))
+        decoded.map_err(|(block, what)| self.records.damaged(block * BLOCK_BYTES, &what))
     }
 
-    /// Reads records one by one, where one place among them cannot be read: perhaps none of them lies there, or it can be
-    /// read the next time.
+    /// Reads records one by one after a joint read has failed: the bad place may lie between them,
+    /// or the next read may succeed.
     fn fetch_apart(
         &self,
         fetch: &[(Location, u64)],
@@ -176,23 +223,25 @@ impl Drive {
         for one in fetch {
             let place = span(one.0, one.0);
             let Worker { media, coder, unit, .. } = worker;
-            let bytes = self.read_span_stubbornly(one.0.segment(), &place, media);
+            let bytes = self.media.read_span_stubbornly(one.0.segment(), &place, media);
             let bytes = bytes.inspect_err(|error| {
                 if matches!(error, DiskError::Io(_)) {
-                    self.note_unreadable(one.0.segment());
+                    self.segments.note_unreadable(one.0.segment());
                 }
                 let (offset, error) = (one.1 * BLOCK_BYTES, chain(error));
-                self.report(format!("the data at byte {offset} cannot be read: {error}"));
+                self.media
+                    .health
+                    .report(format!("the data at byte {offset} cannot be read: {error}"));
             })?;
             let one = std::slice::from_ref(one);
             self.decode_run(bytes, place.start, one, first, data, coder, unit)
-                .map_err(|(block, what)| self.damaged(block * BLOCK_BYTES, &what))?;
+                .map_err(|(block, what)| self.records.damaged(block * BLOCK_BYTES, &what))?;
         }
         Ok(())
     }
 
-    /// Decodes records that lie in `bytes`, which begin at the offset `start` of their segment; else says which block
-    /// is damaged, and how.
+    /// Decodes records from `bytes`, which begin at the offset `start` of their segment. Fails with
+    /// the number of the damaged block and the reason.
     #[expect(clippy::too_many_arguments, reason = "one worker's parts, borrowed apart")]
     fn decode_run(
         &self,
@@ -219,7 +268,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Decodes the block of a record that lies at `place`; a unit is left whole in `unit`.
+    /// Decodes the block of a record; leaves a unit whole in `unit`.
     fn decode_block(
         &self,
         record: &[u8],
@@ -232,34 +281,35 @@ impl Drive {
         if place.is_unit() {
             unit.resize((UNIT_BLOCKS * BLOCK_BYTES) as usize, 0);
             let first = block - place.index().min(block);
-            self.decode_record(record, place, Op::Unit.context_key(first), unit, coder)
+            self.records
+                .decode(record, place, Op::Unit.context_key(first), unit, coder)
                 .map(|()| copy_of_unit(unit, place, out))
         } else {
-            self.decode_record(record, place, Op::Data.context_key(block), out, coder)
+            self.records.decode(record, place, Op::Data.context_key(block), out, coder)
         }
     }
 }
 
-/// The readers of segments, until they are let go.
-struct Pins<'a> {
-    drive: &'a Drive,
+/// Places whose segments are pinned until this is dropped.
+struct Pinned<'a> {
+    pins: &'a Pins,
     places: Vec<Location>,
 }
 
-impl Pins<'_> {
-    /// Lets go, and gives the memory back.
+impl Pinned<'_> {
+    /// Unpins the segments and returns the list's memory.
     fn release(mut self) -> Vec<Location> {
         self.let_go();
         std::mem::take(&mut self.places)
     }
 
     fn let_go(&mut self) {
-        self.places.iter().for_each(|place| self.drive.unpin(*place));
+        self.places.iter().for_each(|place| self.pins.unpin(*place));
         self.places.clear();
     }
 }
 
-impl Drop for Pins<'_> {
+impl Drop for Pinned<'_> {
     fn drop(&mut self) {
         self.let_go();
     }

@@ -1,38 +1,57 @@
-//! Records: read from memory or media, checked against their place and key, decoded with the dictionary that they name.
+//! Records: read from memory or media, checked against their place and key, and decoded with their
+//! dictionary.
 //!
-//! What is given back is what was written there, or an error: the checksum covers the stored bytes, the dictionary's
-//! contents, the place, the key and when the segment was opened.
+//! A read returns the written bytes or an error: the checksum covers the stored bytes, the contents
+//! of the dictionary, the place, the key and the number by which the segment was opened.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use assay_disk::{DiskError, Result};
+use assay_disk::{BLOCK_BYTES, BlockBuffer, DiskError, Result};
 
 use crate::codec::{Coder, Dictionary, Encoding};
-use crate::format::{Location, Op, RECORD_HEADER_BYTES, RecordContext, plain_checksum};
-use crate::shell::drive::Drive;
+use crate::core::tables::{SegmentChunk, chunks_of, records_of};
+use crate::format::{Location, Op, RECORD_HEADER_BYTES, RecordContext, Stream, plain_checksum};
+use crate::shell::dictionaries::Dictionaries;
+use crate::shell::log::SharedLog;
+use crate::shell::media::Media;
+use crate::shell::segments::Segments;
 use crate::shell::span::{part_of, span};
 use crate::shell::worker::Worker;
 use crate::status::Counters;
-use crate::sync::whole;
 
-/// What is wrong with a record.
+/// Bytes of a block, as an index.
+const BLOCK: usize = BLOCK_BYTES as usize;
+
+/// The message for a wrong checksum.
 const WRONG_CHECKSUM: &str = "its checksum does not fit";
 
-impl Drive {
+/// Reads and checks the records of a drive.
+pub(crate) struct Records {
+    media: Arc<Media>,
+    log: Arc<SharedLog>,
+    segments: Arc<Segments>,
+    pub(crate) dictionaries: Dictionaries,
+}
+
+impl Records {
+    pub(crate) fn new(
+        media: Arc<Media>,
+        log: Arc<SharedLog>,
+        segments: Arc<Segments>,
+        dictionaries: Dictionaries,
+    ) -> Records {
+        Records { media, log, segments, dictionaries }
+    }
+
     pub(crate) fn damaged(&self, offset: u64, what: &str) -> DiskError {
-        Counters::add(&self.counters.damaged_records, 1);
-        self.report(format!("the data at byte {offset} is damaged: {what}"));
+        Counters::add(&self.media.counters.damaged_records, 1);
+        self.media.health.report(format!("the data at byte {offset} is damaged: {what}"));
         DiskError::Corrupt { offset, what: what.into() }
     }
 
-    pub(crate) fn read_media(&self, offset: u64, bytes: &mut [u8]) -> Result<()> {
-        Counters::add(&self.counters.reads_media, 1);
-        Counters::add(&self.counters.read_bytes_media, bytes.len() as u64);
-        self.media.read(offset, bytes)
-    }
-
     /// Checks a record against its place and its key, and decodes it.
-    pub(crate) fn decode_record(
+    pub(crate) fn decode(
         &self,
         record: &[u8],
         place: Location,
@@ -40,14 +59,14 @@ impl Drive {
         out: &mut [u8],
         coder: &mut Coder,
     ) -> std::result::Result<(), String> {
-        let (codec_id, payload) = self.check_record(record, place, key)?;
+        let (codec_id, payload) = self.check(record, place, key)?;
         coder
-            .decode(codec_id, payload, &|version| self.dictionary(version), out)
+            .decode(codec_id, payload, &|version| self.dictionaries.get(version), out)
             .map_err(|error| error.to_string())
     }
 
-    /// Checks a record against its place and its key; gives codec id and payload.
-    pub(crate) fn check_record<'a>(
+    /// Checks a record against its place and key; returns codec id and payload.
+    pub(crate) fn check<'a>(
         &self,
         record: &'a [u8],
         place: Location,
@@ -60,8 +79,8 @@ impl Drive {
         };
         let [codec_id, checksum @ ..] = *header;
         let context = RecordContext {
-            drive_id: self.identity.drive_id,
-            segment_opened_seq: self.chunks.opened_seq(place.segment()),
+            drive_id: self.media.identity.drive_id,
+            segment_opened_seq: self.log.chunks.opened_seq(place.segment()),
             location: place,
             key,
         };
@@ -78,86 +97,143 @@ impl Drive {
         }
     }
 
-    /// Whether a record needs a dictionary that is not there.
+    /// Whether a record needs a dictionary that is not in memory.
     pub(crate) fn needs_lost_dictionary(&self, record: &[u8]) -> bool {
         let payload = record.get(RECORD_HEADER_BYTES..).unwrap_or_default();
-        self.identity.dictionary
+        self.media.identity.dictionary
             && record.first() == Some(&Encoding::ZstdDictionary.id())
             && self.dictionary_of(Encoding::ZstdDictionary.id(), payload).is_none()
     }
 
-    /// The dictionary that a record needs, if it needs one and that is there.
+    /// The dictionary that a record needs, if it needs one and it is in memory.
     pub(crate) fn dictionary_of(&self, codec_id: u8, payload: &[u8]) -> Option<Arc<Dictionary>> {
         let needs_one = codec_id == Encoding::ZstdDictionary.id();
-        payload.first().filter(|_| needs_one).and_then(|version| self.dictionary(*version))
+        payload.first().filter(|_| needs_one).and_then(|version| self.dictionaries.get(*version))
     }
 
-    /// Reads and decodes one record, from memory or media; the error's offset is where it lies on media.
-    pub(crate) fn read_record(
+    /// Reads and decodes one record, from memory or media. The offset of the error is that of the
+    /// record on media.
+    pub(crate) fn read(
         &self,
         place: Location,
         key: u64,
         out: &mut [u8],
         worker: &mut Worker,
     ) -> Result<()> {
-        let start = self.identity.segment_start(place.segment()) + u64::from(place.offset());
+        let start = self.media.identity.segment_start(place.segment()) + u64::from(place.offset());
         let corrupt = |what| DiskError::Corrupt { offset: start, what };
-        if let Some(chunk) = self.chunks.find(place) {
+        if let Some(chunk) = self.log.chunks.find(place) {
             let bytes = chunk.bytes();
             let record = part_of(bytes.as_ref(), chunk.offset, place);
-            return self.decode_record(record, place, key, out, &mut worker.coder).map_err(corrupt);
+            return self.decode(record, place, key, out, &mut worker.coder).map_err(corrupt);
         }
         let span = span(place, place);
-        let bytes = self.read_span(place.segment(), &span, &mut worker.media)?;
+        let bytes = self.media.read_span(place.segment(), &span, &mut worker.media)?;
         let record = part_of(bytes, span.start, place);
-        self.decode_record(record, place, key, out, &mut worker.coder).map_err(corrupt)
+        self.decode(record, place, key, out, &mut worker.coder).map_err(corrupt)
     }
 
-    /// Whether a record could lie there.
-    pub(crate) fn is_possible(&self, place: Location) -> bool {
-        place.is_none()
-            || (place.segment() < self.identity.segments
-                && place.offset() + place.length() <= self.identity.segment_bytes
-                && place.length() as usize > RECORD_HEADER_BYTES)
+    /// A record of the map's stream, restored from the rest of its chunk if necessary; `None` if
+    /// more than one block of the chunk is bad.
+    pub(crate) fn restored(&self, place: Location, key: u64) -> Result<Option<Vec<u8>>> {
+        let Some(around) = self.chunk_around(place)? else { return Ok(None) };
+        let mut chunk = self.segments.read_chunk(place.segment(), around.clone())?;
+        let first = (place.offset() - around.start) as usize;
+        let record = first..first + place.length() as usize;
+        let fits = |bytes: &[u8]| {
+            bytes.get(record.clone()).is_some_and(|stored| self.check(stored, place, key).is_ok())
+        };
+        if fits(&chunk.bytes) {
+            // The bytes on media are right: they were damaged in memory or on the way.
+            return Ok(Some(chunk.bytes[record].to_vec()));
+        }
+        let blocks = record.start / BLOCK..record.end.div_ceil(BLOCK);
+        let restored = chunk.restore(blocks, fits);
+        if restored.is_some() {
+            Counters::add(&self.media.counters.restored_records, 1);
+            let at = self.media.identity.segment_start(place.segment()) + u64::from(place.offset());
+            self.media.health.report(format!(
+                "a part of the map at byte {at} of the media was damaged and restored from its parity"
+            ));
+        }
+        Ok(restored.map(|bytes| bytes[record].to_vec()))
     }
 
-    /// The dictionary that new records use.
-    pub(crate) fn dictionary_in_use(&self) -> Option<Arc<Dictionary>> {
-        let dictionaries = whole(self.dictionaries.read());
-        dictionaries.last().map(|(_, _, dictionary)| Arc::clone(dictionary))
+    /// The bounds of the chunk of the map's stream in which a record lies.
+    fn chunk_around(&self, place: Location) -> Result<Option<Range<u32>>> {
+        let (segment, offset) = (place.segment(), place.offset());
+        let (opened_seq, open) = {
+            let log = self.log.lock()?;
+            let cursor = log.cursor(Stream::Map);
+            let is_open = cursor.segment == segment;
+            (log.space.get(segment).opened_seq, is_open.then_some(cursor))
+        };
+        let chunks: Vec<SegmentChunk> = match open {
+            Some(cursor) => chunks_of(Stream::Map, &cursor.words, cursor.offset)
+                .into_iter()
+                .map(|chunk| SegmentChunk { bytes: chunk.bytes, ..chunk })
+                .collect(),
+            None => match self.segments.read_footer(segment, opened_seq)? {
+                Some(footer) => footer.chunks(),
+                None => self.segments.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?.all(),
+            },
+        };
+        // Without a footer, the chunk that is missing between two others may be the one with the
+        // bad block.
+        let mut start = 0;
+        for chunk in chunks {
+            if offset < chunk.offset {
+                return Ok(Some(start..chunk.offset));
+            }
+            if offset < chunk.offset + chunk.bytes {
+                return Ok(Some(chunk.offset..chunk.offset + chunk.bytes));
+            }
+            start = chunk.offset + chunk.bytes;
+        }
+        Ok(None)
     }
 
-    /// A dictionary by its version.
-    pub(crate) fn dictionary(&self, version: u8) -> Option<Arc<Dictionary>> {
-        let dictionaries = whole(self.dictionaries.read());
-        let found = dictionaries.iter().find(|(number, _, _)| *number == version);
-        found.map(|(_, _, dictionary)| Arc::clone(dictionary))
+    /// Whether every record of a chunk has its checksum. A record whose dictionary is lost can
+    /// neither be checked nor read, so it says nothing about the others.
+    pub(crate) fn is_chunk_whole(&self, segment: u32, chunk: &SegmentChunk) -> Result<bool> {
+        let mut buffer = BlockBuffer::default();
+        let bytes = buffer.first(chunk.bytes as usize);
+        self.media.read_tolerant(
+            self.media.identity.segment_start(segment) + u64::from(chunk.offset),
+            bytes,
+        )?;
+        Ok(records_of(segment, chunk).iter().filter(|record| !record.place.is_none()).all(
+            |record| {
+                let start = (record.place.offset() - chunk.offset) as usize;
+                let stored = bytes.get(start..start + record.place.length() as usize);
+                let key = record.entry.op.context_key(record.entry.key);
+                stored.is_some_and(|stored| {
+                    self.needs_lost_dictionary(stored)
+                        || self.check(stored, record.place, key).is_ok()
+                })
+            },
+        ))
     }
 
-    pub(crate) fn dictionary_places(&self) -> Vec<(u8, Location)> {
-        let dictionaries = whole(self.dictionaries.read());
-        dictionaries.iter().map(|(version, place, _)| (*version, *place)).collect()
-    }
-
-    /// Reads a dictionary's record; none if it is damaged.
+    /// Reads a dictionary's record; `None` if it is damaged.
     pub(crate) fn read_dictionary(
         &self,
         version: u8,
         place: Location,
         worker: &mut Worker,
     ) -> Result<Option<Dictionary>> {
-        if !self.is_possible(place) || place.is_none() {
+        if !self.media.identity.can_hold(place) || place.is_none() {
             return Ok(None);
         }
         let bytes = (place.length() as usize).saturating_sub(crate::format::RECORD_HEADER_BYTES);
         let mut data = vec![0; bytes];
         let key = Op::Dictionary.context_key(u64::from(version));
-        match self.read_record(place, key, &mut data, worker) {
+        match self.read(place, key, &mut data, worker) {
             Ok(()) => Ok(Dictionary::from_bytes(version, &data).ok()),
             Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => {
-                let restored = self.restored_record(place, key)?;
+                let restored = self.restored(place, key)?;
                 let payload = restored.as_deref().and_then(|record| {
-                    self.check_record(record, place, key).ok().map(|(_, payload)| payload)
+                    self.check(record, place, key).ok().map(|(_, payload)| payload)
                 });
                 Ok(payload.and_then(|payload| Dictionary::from_bytes(version, payload).ok()))
             }

@@ -3,20 +3,18 @@
 use std::ops::Range;
 
 use crate::format::Location;
-use crate::shell::drive::Drive;
-use assay_disk::BlockBuffer;
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
+use assay_disk::BLOCK_BYTES;
 
-/// How far one read of media goes.
+/// Limits of one read of media.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reach {
-    /// Bytes between two records for which one read goes on rather than two.
+    /// Largest gap between two records that are read together, in bytes.
     pub(crate) gap_bytes: u32,
     /// Longest read, in bytes.
     pub(crate) bytes_max: u32,
 }
 
-/// How many of these records, in order of place, are read together.
+/// Number of records, in order of place, that are read together.
 pub(crate) fn together(mut places: impl Iterator<Item = Location>, reach: Reach) -> usize {
     let Some(front) = places.next() else { return 0 };
     let mut before = front;
@@ -37,43 +35,8 @@ pub(crate) fn span(front: Location, back: Location) -> Range<u32> {
     front.offset() / block_bytes * block_bytes..end
 }
 
-impl Drive {
-    /// Reads a span of a segment.
-    ///
-    /// # Errors
-    /// Those of the media.
-    pub(crate) fn read_span<'buffer>(
-        &self,
-        segment: u32,
-        span: &Range<u32>,
-        buffer: &'buffer mut BlockBuffer,
-    ) -> Result<&'buffer [u8]> {
-        let bytes = buffer.first(span.len());
-        self.read_media(self.identity.segment_start(segment) + u64::from(span.start), bytes)?;
-        Ok(bytes)
-    }
-
-    /// The same, asked for once more where it cannot be read: a disk may fail once.
-    ///
-    /// # Errors
-    /// Those of the media.
-    pub(crate) fn read_span_stubbornly<'buffer>(
-        &self,
-        segment: u32,
-        span: &Range<u32>,
-        buffer: &'buffer mut BlockBuffer,
-    ) -> Result<&'buffer [u8]> {
-        let bytes = buffer.first(span.len());
-        let start = self.identity.segment_start(segment) + u64::from(span.start);
-        match self.read_media(start, bytes) {
-            Err(DiskError::Io(_)) => self.read_media(start, bytes)?,
-            read => read?,
-        }
-        Ok(bytes)
-    }
-}
-
-/// A record's bytes in what was read from `start` on; too few where a damaged location points behind the end.
+/// A record's bytes in a read that began at `start`; too few if a damaged location points behind
+/// its end.
 pub(crate) fn part_of(bytes: &[u8], start: u32, place: Location) -> &[u8] {
     let first = (place.offset() - start) as usize;
     let end = (first + place.length() as usize).min(bytes.len());

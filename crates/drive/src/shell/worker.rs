@@ -1,4 +1,4 @@
-//! What one host command needs to work with, used again by the next: codec contexts and scratch memory.
+//! Codec contexts and scratch memory of a host command, reused by the next one.
 
 use crate::codec::{Codec, Coder};
 use crate::core::group::Group;
@@ -11,7 +11,7 @@ pub(crate) struct Worker {
     pub(crate) coder: Coder,
     pub(crate) group: Group,
     pub(crate) places: Vec<Location>,
-    /// One place in each segment that is kept from being used again meanwhile.
+    /// One place in each pinned segment.
     pub(crate) pinned: Vec<Location>,
     /// Records to fetch from media: location and block.
     pub(crate) fetch: Vec<(Location, u64)>,
@@ -19,7 +19,7 @@ pub(crate) struct Worker {
     pub(crate) unit: Vec<u8>,
 }
 
-/// Workers that are at rest.
+/// Idle workers.
 pub(crate) struct Workers {
     codec: Codec,
     resting: Mutex<Vec<Worker>>,
@@ -30,7 +30,7 @@ impl Workers {
         Workers { codec, resting: Mutex::default() }
     }
 
-    /// Lends a worker for the time of `work`.
+    /// Lends a worker to `work`.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Worker) -> T) -> T {
         let rested = whole(self.resting.lock()).pop();
         let mut worker = rested.unwrap_or_else(|| Worker::new(self.codec));

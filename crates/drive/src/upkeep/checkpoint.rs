@@ -1,90 +1,117 @@
 //! Checkpoints: the map made durable, so that recovery need not go further back.
 //!
-//! Under the locks, for a moment: everything open is sealed, and the leaves that changed, the segments' rows and the
-//! streams' positions are taken as they are. The host goes on; a leaf that it changes meanwhile is copied first. Then
-//! the leaves are written to the map's stream, what still lives in those of its segments that are given back (see
-//! `clean`), the directories that name them, and the root. When all that is on stable media, the superblock is made to
-//! name the root: first one copy, then the other. Only then is what the new nodes replace counted as dead.
+//! For a moment, under the locks, everything open is sealed, and a snapshot is taken of the changed
+//! leaves, the segments' rows and the streams' positions. The host goes on; it copies a leaf of the
+//! snapshot before it changes it. Then the map's stream gets the leaves, the live nodes of those of
+//! its segments that are given back (see `clean`), the directories that name them, and the root.
+//! When all of this is on stable media, the superblocks are made to name the root, one after the
+//! other. Only then do the replaced nodes count as dead.
 //!
 //! It always fits: [`crate::core::budget`] keeps as many segments free as it takes at most.
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
-use assay_disk::{BLOCK_BYTES, DiskError, Result};
+use assay_disk::Result;
 
 use crate::core::budget::END_WORDS_BESIDE;
-use crate::core::group::Group;
-use crate::core::log::Log;
+use crate::core::log::{Log, root_weight};
 use crate::core::maintenance::Maintenance;
 use crate::core::nodes::Node;
-use crate::core::space::Urgency;
 use crate::format::{
-    Cursor, Identity, Location, MAX_ROOT_PARTS, NodeId, Op, RootBody, RootEnd, SegmentRow, Stream,
-    Superblock, part_words,
+    Cursor, Location, MAX_ROOT_PARTS, NodeId, Op, RootBody, RootEnd, SegmentRow, Stream, part_words,
 };
 use crate::rules::{Rule, holds};
-use crate::shell::drive::Drive;
-use crate::shell::worker::Worker;
+use crate::shell::log::SharedLog;
+use crate::shell::map::SharedMap;
+use crate::shell::media::Media;
+use crate::shell::parts::Shell;
+use crate::shell::records::Records;
+use crate::shell::segments::Segments;
+use crate::shell::superblocks::{INCARNATION_SEQS, Superblocks};
+use crate::shell::worker::{Worker, Workers};
 use crate::status::Counters;
+use crate::upkeep::release::Releaser;
 
 /// Nodes that are encoded before any of them is appended.
 const NODES_PER_GROUP: usize = 32;
 
-/// Sequence numbers that one incarnation may use before a superblock must say so.
-const INCARNATION_SEQS: u64 = 1 << 36;
-
-/// A root that was queued.
+/// A queued root.
 struct WrittenRoot {
     parts: Vec<Location>,
     seqs: (u64, u64),
 }
 
-/// What the checkpoint found when it began.
+/// The state at the beginning of a checkpoint.
 struct Snapshot {
     seq: u64,
-    /// Words of the log's tables up to there.
+    /// Replay cost of the log up to `seq`, in blocks.
     replay_blocks: u64,
     leaves: Vec<DirtyLeaf>,
     body: RootBody,
-    /// Leaves that were dropped before it began.
+    /// Leaves that were dropped before.
     dropped: u64,
-    /// Nodes that were given up before it began.
+    /// Nodes and blocks that were given up before.
     losses: u64,
 }
 
-/// A leaf that changed since the last checkpoint, as it was when this one began, with its number.
+/// Number and contents of a leaf that changed since the last checkpoint.
 type DirtyLeaf = (u64, Arc<Node>);
 
-/// Live bytes and records of places, by segment.
+/// Live bytes and records by segment.
 type Weights = HashMap<u32, (u64, u64)>;
 
-impl Drive {
+/// Makes checkpoints.
+pub(crate) struct Checkpointer {
+    pub(super) media: Arc<Media>,
+    pub(super) log: Arc<SharedLog>,
+    pub(super) superblocks: Arc<Superblocks>,
+    pub(super) segments: Arc<Segments>,
+    pub(super) records: Arc<Records>,
+    pub(super) map: Arc<SharedMap>,
+    pub(super) workers: Arc<Workers>,
+    releaser: Arc<Releaser>,
+}
+
+impl Checkpointer {
+    pub(crate) fn new(shell: &Shell, releaser: &Arc<Releaser>) -> Checkpointer {
+        Checkpointer {
+            media: Arc::clone(&shell.media),
+            log: Arc::clone(&shell.log),
+            superblocks: Arc::clone(&shell.superblocks),
+            segments: Arc::clone(&shell.segments),
+            records: Arc::clone(&shell.records),
+            map: Arc::clone(&shell.map),
+            workers: Arc::clone(&shell.workers),
+            releaser: Arc::clone(releaser),
+        }
+    }
+
     /// Makes the map durable.
     pub(crate) fn checkpoint(&self, maintenance: &mut Maintenance) -> Result<()> {
-        Counters::add(&self.counters.checkpoints, 1);
+        Counters::add(&self.media.counters.checkpoints, 1);
         let mut snapshot = self.snapshot()?;
-        self.write_sealed()?;
+        self.log.write_sealed()?;
         let leaves = std::mem::take(&mut snapshot.leaves);
         let (mut superseded, emptied) = self.write_leaves(leaves, snapshot.seq)?;
         let given_back = self.clean_map(&mut superseded)?;
-        // Also what cleaning gave up: its segment may be used again when the next checkpoint comes.
+        // Includes nodes that cleaning gave up: their segment may be filled again before the next
+        // checkpoint.
         superseded.extend(self.lost_places()?);
         superseded.extend(self.write_directories(snapshot.seq)?);
         superseded.extend(self.move_dictionaries_out_of(&maintenance.to_empty)?);
         self.write_new_dictionary(maintenance)?;
-        snapshot.body.dictionaries = self.dictionary_places();
-        snapshot.body.dictionaries.extend(maintenance.trainer.stored());
+        snapshot.body.dictionaries = self.records.dictionaries.places();
+        snapshot.body.dictionaries.extend(maintenance.training.stored());
         let (root, log_bytes) = self.write_root(snapshot.body, &superseded)?;
         if holds(Rule::DurableBeforeNamed) {
-            self.make_durable(true)?;
+            self.log.make_durable(true)?;
         }
         if !holds(Rule::NamedBeforeDead) {
-            let mut log = self.log()?;
+            let mut log = self.log.lock()?;
             superseded.drain(..).for_each(|place| log.space.remove(place));
             drop(log);
-            self.release_empty(maintenance)?;
+            self.releaser.release_empty(maintenance)?;
         }
         let parts = root.parts.clone();
         let old_root = self.name_root(snapshot.seq, root)?;
@@ -93,33 +120,36 @@ impl Drive {
             superseded.iter().for_each(|place| log.space.remove(*place));
             old_root.iter().for_each(|part| log.space.remove(root_weight(*part)));
             parts.iter().for_each(|part| log.space.add(root_weight(*part)));
-            // What was read of them is durable elsewhere, and nothing leads there any more.
+            // The copies of its nodes are durable elsewhere, and nothing leads to the originals any
+            // more.
             given_back.iter().for_each(|number| log.space.settle(*number));
         })?;
-        self.map_mut()?.forget_lost_places(&given_back);
+        self.map.write()?.forget_lost_places(&given_back);
         maintenance.checkpoint_replay_blocks = snapshot.replay_blocks;
-        self.map_mut()?.losses_told(snapshot.losses);
+        self.map.write()?.losses_told(snapshot.losses);
         self.use_new_dictionary(maintenance);
         self.give_back(maintenance)
     }
 
-    /// Where nodes lie that were given up since this was last asked.
+    /// Takes the places of the nodes that were given up.
     fn lost_places(&self) -> Result<Vec<Location>> {
-        Ok(self.map_mut()?.take_lost_places())
+        Ok(self.map.write()?.take_lost_places())
     }
 
-    /// Gives back what the checkpoint emptied, and with that ends it: only now is there room for the next one. What a reader
-    /// holds of that is waited for where the next one needs it.
+    /// Gives back the segments that the checkpoint emptied, and ends it: only now is there room for
+    /// the next one. Waits for readers of these segments if the next one needs them.
     fn give_back(&self, maintenance: &Maintenance) -> Result<()> {
-        self.release_empty(maintenance)?;
-        while !self.log()?.space.has_room_for_checkpoint() && self.wait_for_readers(maintenance)? {
-            self.release_empty(maintenance)?;
+        self.releaser.release_empty(maintenance)?;
+        while !self.log.lock()?.space.has_room_for_checkpoint()
+            && self.releaser.wait_for_readers(maintenance)?
+        {
+            self.releaser.release_empty(maintenance)?;
         }
-        self.log()?.space.note_checkpoint(false);
+        self.log.lock()?.space.note_checkpoint(false);
         Ok(())
     }
 
-    /// Enters a checkpoint that both superblocks name into the books.
+    /// Accounts for a checkpoint that both superblocks name.
     fn complete(
         &self,
         seq: u64,
@@ -128,20 +158,20 @@ impl Drive {
         maintenance: &mut Maintenance,
         book: impl FnOnce(&mut Log),
     ) -> Result<()> {
-        let mut log = self.log()?;
+        let mut log = self.log.lock()?;
         book(&mut log);
         maintenance.checkpoint_seq = seq;
         maintenance.checkpoint_log_bytes = log_bytes;
-        let mut map = self.map_mut()?;
+        let mut map = self.map.write()?;
         map.forget_dropped(dropped);
         log.space.note_nodes(map.nodes());
         Ok(())
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
-        let mut log = self.log()?;
-        let mut map = self.map_mut()?;
-        Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.counters));
+        let mut log = self.log.lock()?;
+        let mut map = self.map.write()?;
+        Stream::ALL.into_iter().for_each(|stream| log.seal(stream, &self.media.counters));
         log.begin_checkpoint();
         let (seq, dropped) = (log.next_seq - 1, map.dropped_leaves());
         let replay_blocks = log.replay_blocks;
@@ -152,19 +182,20 @@ impl Drive {
             checkpoint_seq: seq,
             mapped_blocks: map.mapped_blocks(),
             leaves: map.nodes().leaves.saturating_sub(dropped + empty),
-            next_dictionary: self.next_dictionary.load(Ordering::Relaxed),
+            next_dictionary: self.records.dictionaries.next_version(),
             cursors: [Stream::Host, Stream::Cold, Stream::Frozen].map(|stream| log.cursor(stream)),
             segments: log.space.rows(),
             directories: Vec::new(),
             dictionaries: Vec::new(),
-            counters: self.counters.words(),
+            counters: self.media.counters.words(),
         };
         Ok(Snapshot { seq, replay_blocks, leaves, body, dropped, losses })
     }
 
-    /// Writes the changed leaves and drops those that hold nothing; gives the places of those that they replace, and how
-    /// many were dropped. What the host has copied since is let go as soon as it is written: a checkpoint while everything is
-    /// overwritten at random must not end with the map in memory twice.
+    /// Writes the changed leaves and drops empty ones. Returns the places of the replaced leaves,
+    /// and the number of dropped ones. Each leaf that the host has copied since is freed as soon as
+    /// it is written: a checkpoint during random overwrites must not end with the map in memory
+    /// twice.
     fn write_leaves(&self, leaves: Vec<DirtyLeaf>, seq: u64) -> Result<(Vec<Location>, u64)> {
         let (mut superseded, mut emptied) = (Vec::new(), 0);
         let mut leaves = leaves.into_iter();
@@ -177,7 +208,7 @@ impl Drive {
             let nodes: Vec<_> =
                 filled.map(|(number, leaf)| (NodeId::Leaf(*number), &**leaf)).collect();
             let places = self.append_nodes(&nodes, seq)?;
-            let mut map = self.map_mut()?;
+            let mut map = self.map.write()?;
             let mut places = nodes.iter().map(|(node, _)| *node).zip(places).peekable();
             for (number, _) in &leaves {
                 let node = NodeId::Leaf(*number);
@@ -192,7 +223,7 @@ impl Drive {
     }
 
     fn write_directories(&self, seq: u64) -> Result<Vec<Location>> {
-        let dirty = self.map()?.dirty_directories();
+        let dirty = self.map.read()?.dirty_directories();
         let mut superseded = Vec::new();
         for directories in dirty.chunks(NODES_PER_GROUP) {
             let nodes: Vec<_> = directories
@@ -201,8 +232,8 @@ impl Drive {
                 .collect();
             let places = self.append_nodes(&nodes, seq)?;
             // The log's lock keeps directories in memory while a host write uses them.
-            let _log = self.log()?;
-            let mut map = self.map_mut()?;
+            let _log = self.log.lock()?;
+            let mut map = self.map.write()?;
             for ((number, _), place) in directories.iter().zip(places) {
                 superseded.push(map.set_stored(NodeId::Directory(*number), place));
                 map.release_if_empty(*number);
@@ -212,7 +243,7 @@ impl Drive {
         Ok(superseded)
     }
 
-    /// Appends nodes to the map's stream and counts them as live; gives their places.
+    /// Appends nodes to the map's stream and counts them as live; returns their places.
     fn append_nodes(&self, nodes: &[(NodeId, &Node)], complete_seq: u64) -> Result<Vec<Location>> {
         self.workers.with(|worker| {
             worker.group.clear();
@@ -222,41 +253,18 @@ impl Drive {
                 group.push(op, node.word(), |out| coder.encode_node(words, out));
             }
             let mut places = Vec::with_capacity(nodes.len());
-            self.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;
+            self.log.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;
             Ok(places)
         })
     }
 
-    /// Appends each record of a group by itself, so that a chunk is filled as far as the next one allows.
-    pub(crate) fn append_to_map_stream(
-        &self,
-        group: &Group,
-        scratch: &mut Vec<Location>,
-        places: &mut Vec<Location>,
-    ) -> Result<()> {
-        {
-            let mut log = self.log()?;
-            for (index, record) in group.records.iter().enumerate() {
-                let (payload, words) = (record.length as usize, record.words());
-                let urgency = Urgency::Ordinary;
-                log.make_room(Stream::Map, payload, words, urgency, &self.chunks, &self.counters)
-                    .map_err(|_| self.no_room())?;
-                log.place(Stream::Map, group, |each| each == index, scratch);
-                let place = scratch.get(index).copied().unwrap_or_default();
-                log.space.add(place);
-                places.push(place);
-            }
-        }
-        self.keep_pace()
-    }
-
-    /// Queues the root's chunks; gives them and what the log had come to.
+    /// Queues the root's chunks; returns them and the bytes of log so far.
     fn write_root(
         &self,
         mut body: RootBody,
         superseded: &[Location],
     ) -> Result<(WrittenRoot, u64)> {
-        body.directories = self.map()?.stored_directories();
+        body.directories = self.map.read()?.stored_directories();
         let weights = self.weights_replaced(superseded);
         for (number, weight) in &weights {
             if let Some(row) = body.segments.get_mut(*number as usize) {
@@ -264,30 +272,33 @@ impl Drive {
             }
         }
         let words = body.encode();
-        let mut log = self.log()?;
-        log.seal(Stream::Map, &self.counters);
+        let mut log = self.log.lock()?;
+        log.seal(Stream::Map, &self.media.counters);
         let mut root = Vec::new();
         let first_seq = log.next_map_seq();
-        for part in words.chunks(part_words(self.identity.segment_bytes)) {
-            log.make_root_room(part.len(), &self.chunks, &self.counters)
-                .map_err(|_| self.no_room())?;
-            root.push(log.append_root(part, &self.counters));
+        for part in words.chunks(part_words(self.media.identity.segment_bytes)) {
+            log.make_root_room(part.len(), &self.log.chunks, &self.media.counters)
+                .map_err(|_| self.log.stop_without_room())?;
+            root.push(log.append_root(part, &self.media.counters));
         }
-        // The end may take as much as the map's stream did, and a footer of its own.
+        // The end may list as many segments as the map's stream took, and has a footer's words of
+        // its own.
         let most = END_WORDS_BESIDE as usize + log.map_words_at_most();
-        log.make_root_room(most, &self.chunks, &self.counters).map_err(|_| self.no_room())?;
+        log.make_root_room(most, &self.log.chunks, &self.media.counters)
+            .map_err(|_| self.log.stop_without_room())?;
         let end = root_end(&log, &weights);
-        root.push(log.append_root(&end.encode(), &self.counters));
+        root.push(log.append_root(&end.encode(), &self.media.counters));
         if root.len() > MAX_ROOT_PARTS {
-            return Err(self.no_room());
+            return Err(self.log.stop_without_room());
         }
         let seqs = (first_seq, log.next_map_seq() - 1);
         Ok((WrittenRoot { parts: root, seqs }, log.log_bytes))
     }
 
-    /// What dies with this checkpoint, by segment: the nodes that were replaced and the former root.
+    /// The bytes and records that die with this checkpoint, by segment: the replaced nodes and the
+    /// former root.
     fn weights_replaced(&self, superseded: &[Location]) -> Weights {
-        let old_root = self.superblock().root.clone();
+        let old_root = self.superblocks.lock().root.clone();
         let roots = old_root.iter().map(|part| root_weight(*part));
         let mut weights = Weights::new();
         for place in superseded.iter().copied().chain(roots) {
@@ -298,134 +309,19 @@ impl Drive {
         weights
     }
 
-    /// Leaves that count as stored are not: the drive must not go on. The budget is there so that this never happens.
-    fn no_room(&self) -> DiskError {
-        self.stop("no segment was left for a checkpoint".into())
-    }
-
-    /// Makes both superblocks name the root; gives the former root.
+    /// Makes both superblocks name the root; returns the places of the former root.
     fn name_root(&self, seq: u64, root: WrittenRoot) -> Result<Vec<Location>> {
-        let next_seq = self.log()?.next_seq;
-        let mut superblock = self.superblock();
-        let mut new = superblock.clone();
-        new.identity.logical_bytes = self.logical_bytes.load(Ordering::Acquire);
-        new.checkpoint_seq = seq;
-        new.unused_seq = new.unused_seq.max(next_seq + INCARNATION_SEQS);
-        new.log_end_seq = new.unused_seq;
-        new.clean = false;
-        new.root_seqs = root.seqs;
-        let old_root = std::mem::replace(&mut new.root, root.parts);
-        self.write_superblocks(&mut new)?;
-        *superblock = new;
-        Ok(old_root)
-    }
-
-    /// Writes both copies, one after the other: a power cut leaves one of them whole. The one that the drive was opened with comes
-    /// last, for the other may be torn already.
-    fn write_superblocks(&self, superblock: &mut Superblock) -> Result<()> {
-        superblock.generation += 1;
-        let mut block = assay_disk::BlockBuffer::zeroed(BLOCK_BYTES as usize);
-        superblock.encode(block.as_mut());
-        let mut places = Identity::superblock_places(self.identity.media_bytes);
-        if self.superblock_in_use == 0 && holds(Rule::WorseSuperblockFirst) {
-            places.reverse();
-        }
-        for place in places {
-            if let Err(error) = self.media.write(place, block.as_ref(), false) {
-                let error = crate::shell::commit::media_failure(&error);
-                return Err(self.stop(format!("writing the superblock failed: {error}")));
-            }
-            if holds(Rule::FlushBetweenSuperblocks) {
-                self.sync_media()?;
-            }
-            Counters::add(&self.counters.write_bytes_checkpoint, BLOCK_BYTES);
-            Counters::add(&self.counters.writes_media, 1);
-        }
-        self.superblocks_written.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    /// Whether this incarnation may write.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.is_begun.load(Ordering::Acquire)
-    }
-
-    /// Before the first chunk since the drive was opened: takes sequence numbers that were never used, so that
-    /// nothing which an earlier incarnation left behind can pass for part of the log.
-    pub(crate) fn begin_incarnation(&self) -> Result<()> {
-        if self.has_begun() {
-            return Ok(());
-        }
-        let _maintenance = self.maintenance();
-        if self.has_begun() {
-            return Ok(());
-        }
-        let first = self.reserve_seqs(true)?;
-        self.log()?.resume(first);
-        self.is_begun.store(true, Ordering::Release);
-        Ok(())
-    }
-
-    /// Reserves sequence numbers in both superblocks; with `after_checkpoint` the log goes on with the first of them.
-    pub(crate) fn reserve_seqs(&self, after_checkpoint: bool) -> Result<u64> {
-        let mut superblock = self.superblock();
-        let mut new = superblock.clone();
-        let first = match holds(Rule::IncarnationJumps) {
-            true => new.unused_seq,
-            false => self.log_stop_seq.load(Ordering::Acquire),
-        };
-        new.unused_seq = first + INCARNATION_SEQS;
-        if !new.clean {
-            new.cut(self.log_stop_seq.load(Ordering::Acquire), first);
-        }
-        new.clean = false;
-        if after_checkpoint {
-            new.checkpoint_seq = first - 1;
+        let next_seq = self.log.lock()?.next_seq;
+        self.superblocks.change(|new| {
+            new.identity.logical_bytes = self.map.logical_bytes();
+            new.checkpoint_seq = seq;
+            new.unused_seq = new.unused_seq.max(next_seq + INCARNATION_SEQS);
             new.log_end_seq = new.unused_seq;
-        }
-        self.write_superblocks(&mut new)?;
-        *superblock = new;
-        Ok(first)
+            new.clean = false;
+            new.root_seqs = root.seqs;
+            std::mem::replace(&mut new.root, root.parts)
+        })
     }
-
-    /// Writes everything out and marks the drive as properly closed. A command that comes meanwhile, or later, opens
-    /// it again.
-    ///
-    /// # Errors
-    /// Those of the media.
-    pub fn close(&self) -> Result<()> {
-        self.running()?;
-        let mut maintenance = self.maintenance();
-        if self.read_only.is_some() || !self.has_begun() {
-            return Ok(());
-        }
-        self.checkpoint(&mut maintenance)?;
-        {
-            let log = self.log()?;
-            if !log.ends_with(maintenance.checkpoint_seq) && holds(Rule::CloseLooksBack) {
-                // The host wrote meanwhile, behind the checkpoint: the log goes on, and the drive is not closed.
-                return Ok(());
-            }
-            self.is_begun.store(false, Ordering::Release);
-        }
-        // From here on nothing is written before both superblocks have taken back what is said now.
-        self.name_clean()
-    }
-
-    /// Says in both superblocks that nothing lies behind the checkpoint.
-    fn name_clean(&self) -> Result<()> {
-        let mut superblock = self.superblock();
-        let mut new = superblock.clone();
-        new.clean = true;
-        self.write_superblocks(&mut new)?;
-        *superblock = new;
-        Ok(())
-    }
-}
-
-/// A part of the root as a live record: it keeps its segment from being used again.
-pub(crate) fn root_weight(part: Location) -> Location {
-    Location::new(part.segment(), part.offset(), 1, false)
 }
 
 fn subtract(row: &mut SegmentRow, (bytes, records): (u64, u64)) {
@@ -437,14 +333,15 @@ fn is_empty(leaf: &Node) -> bool {
     leaf.iter().all(|&word| word == 0)
 }
 
-/// What the root's end says, its own chunk included.
+/// The end of the root, which accounts for its own chunk.
 fn root_end(log: &Log, weights: &Weights) -> RootEnd {
     let mut segments = log.checkpoint_segments();
     for (number, row) in &mut segments {
         subtract(row, weights.get(number).copied().unwrap_or_default());
     }
     let mut end = RootEnd { map: Cursor::default(), segments };
-    // The cursor's length does not depend on its values, so the chunk's length is known before its end is.
+    // The length of the cursor does not depend on its values, so the length of the chunk is known
+    // before its end is.
     end.map = log.cursor_behind_root(0);
     end.map = log.cursor_behind_root(end.encode().len());
     end

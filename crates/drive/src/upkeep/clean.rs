@@ -1,36 +1,36 @@
-//! Giving segments of the map's stream back, as a part of a checkpoint: leaves that still live in them are copied as they are,
-//! directories are written with those that changed.
+//! Giving segments of the map's stream back, as a part of a checkpoint: live leaves are copied
+//! unchanged, directories are written together with the changed ones.
 //!
-//! Nodes that a checkpoint replaces die one by one, all over the segments of the map's stream. A checkpoint leaves enough
-//! segments free for the next one, so it copies what is left in those with least, until that holds: at worst everything,
-//! and then the map lies in as few segments as it can. It never writes a node twice, so it takes no more than the budget
-//! has for it: a directory changes with the first of its leaves that moves, so a copy of it would not be the last.
+//! Nodes that checkpoints replace die one by one, in all segments of the map's stream. A checkpoint
+//! must leave enough segments free for the next one. So it copies the live nodes of the emptiest
+//! segments until that holds; at worst it copies all of them, and then the map lies in as few
+//! segments as possible. It never writes a node twice, so it stays within its budget: a directory
+//! changes with the first of its leaves that moves, so a copy of it would not be the last.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use assay_disk::{DiskError, Result};
 
-use crate::core::map::{Missing, Rescue};
-use crate::core::nodes::NODE_ENTRIES;
+use crate::core::map::Rescue;
 use crate::core::tables::SegmentRecord;
 use crate::format::{Entry, Location, NodeId, Op};
 use crate::rules::{Rule, holds};
-use crate::shell::drive::Drive;
 use crate::shell::span::{Reach, part_of, span, together};
 use crate::shell::worker::Worker;
+use crate::upkeep::checkpoint::Checkpointer;
 
-/// How far one read of nodes goes.
+/// Limits of one read of nodes.
 const REACH: Reach = Reach { gap_bytes: 64 << 10, bytes_max: 1 << 20 };
 
-/// Free segments that a checkpoint leaves beyond those that the next one needs, where it can: room for the host and for
-/// collection to go on.
+/// Free segments that a checkpoint leaves, if it can, in addition to those for the next one: room
+/// for the host and for collection.
 const FREE_WANTED: u64 = 8;
 
-impl Drive {
-    /// Copies what lives in the segments that are to be given back. Adds what was copied to `superseded`; gives the
-    /// segments in which nothing is left.
-    pub(crate) fn clean_map(&self, superseded: &mut Vec<Location>) -> Result<Vec<u32>> {
+impl Checkpointer {
+    /// Copies the live nodes of the segments that are to be given back. Adds their former places to
+    /// `superseded`; returns the segments without live nodes.
+    pub(super) fn clean_map(&self, superseded: &mut Vec<Location>) -> Result<Vec<u32>> {
         let mut given_back = Vec::new();
         for number in self.segments_to_clean(superseded)? {
             if self.copy_nodes(number, superseded)? {
@@ -40,15 +40,16 @@ impl Drive {
         Ok(given_back)
     }
 
-    /// Segments of the map's stream with least in them, as many as it takes to leave enough segments free.
+    /// The emptiest segments of the map's stream, as many as it takes to leave enough segments
+    /// free.
     fn segments_to_clean(&self, superseded: &[Location]) -> Result<Vec<u32>> {
         if !holds(Rule::CleanEnough) {
             return Ok(Vec::new());
         }
         let dying = by_segment(superseded);
-        let mut log = self.log()?;
+        let mut log = self.log.lock()?;
         let (nodes, dirty) = {
-            let map = self.map()?;
+            let map = self.map.read()?;
             (map.nodes(), map.dirty_directory_count())
         };
         log.space.note_nodes(nodes);
@@ -68,7 +69,7 @@ impl Drive {
         let all = space.free_segments() as u64 + space.map_segments();
         let target = whole.max(all.saturating_sub(whole + FREE_WANTED));
         let mut expected = space.map_segments() + space.segments_for(dirty as u64);
-        // Directories that change with leaves that move.
+        // Directories that change because a leaf moves.
         let clean = nodes.directories.saturating_sub(dirty as u64);
         let written = |moved: u64| space.node_segments(moved + moved.min(clean));
         let (mut moved, mut chosen) = (0, Vec::new());
@@ -85,17 +86,17 @@ impl Drive {
         Ok(chosen)
     }
 
-    /// Moves what lives in a segment out of it, with this checkpoint; false if some of it may not be known.
+    /// Moves the live nodes out of a segment; returns false if some of them may be unknown.
     fn copy_nodes(&self, number: u32, superseded: &mut Vec<Location>) -> Result<bool> {
-        let opened_seq = self.log()?.space.get(number).opened_seq;
-        let tables = self.segment_tables(number, opened_seq)?;
+        let opened_seq = self.log.lock()?.space.get(number).opened_seq;
+        let tables = self.segments.tables(number, opened_seq)?;
         let mut live = Vec::new();
         for record in tables.records(number) {
             match record.entry.op {
                 Op::Node { .. } if self.is_stored_at(&record)? => {
                     match NodeId::from_word(record.entry.key) {
                         NodeId::Leaf(leaf) => live.push((leaf, record)),
-                        directory => self.touch_node(directory)?,
+                        directory => self.map.touch_node(directory)?,
                     }
                 }
                 Op::Dictionary => superseded.extend(self.move_dictionary(&record)?),
@@ -112,59 +113,17 @@ impl Drive {
             is_all &= self.workers.with(|worker| self.copy_run(&live[run], worker, superseded))?;
         }
         if !tables.is_complete {
-            self.touch_nodes_in(number)?;
+            self.map.touch_nodes_in(number)?;
         }
         Ok(tables.is_complete && is_all)
     }
 
-    /// Has the nodes that still lie in a segment, as the map tells, written anew by the next checkpoint: not all of the
-    /// segment's own tables can be read.
-    pub(crate) fn touch_nodes_in(&self, number: u32) -> Result<()> {
-        let directories = self.map()?.stored_directories();
-        for (directory, place) in (0..).zip(directories).filter(|(_, place)| place.is_record()) {
-            if place.segment() == number {
-                self.touch_node(NodeId::Directory(directory))?;
-            }
-            for leaf in directory * NODE_ENTRIES..(directory + 1) * NODE_ENTRIES {
-                let place = self.place_of(NodeId::Leaf(leaf))?;
-                if place.is_record() && place.segment() == number {
-                    self.touch_node(NodeId::Leaf(leaf))?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Has a node written anew by the next checkpoint, a directory by that in progress if there is one, or gives it up.
-    pub(crate) fn touch_node(&self, node: NodeId) -> Result<()> {
-        loop {
-            self.load_or_lose(node)?;
-            // The log's lock keeps what was loaded in memory.
-            let _log = self.log()?;
-            let mut map = self.map_mut()?;
-            if map.touch(node) || !map.stored(node).is_ok_and(Location::is_record) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Whether the map's newest version of a node is this record.
+    /// Whether the newest version of a node is this record.
     fn is_stored_at(&self, record: &SegmentRecord) -> Result<bool> {
-        Ok(self.place_of(NodeId::from_word(record.entry.key))? == record.place)
+        Ok(self.map.place_of(NodeId::from_word(record.entry.key))? == record.place)
     }
 
-    /// Where the newest version of a node lies.
-    fn place_of(&self, node: NodeId) -> Result<Location> {
-        loop {
-            let stored = self.map()?.stored(node);
-            match stored {
-                Ok(place) => return Ok(place),
-                Err(Missing(directory)) => self.load_or_lose(directory)?,
-            }
-        }
-    }
-
-    /// Copies leaves that lie together; false if one stays that the next checkpoint writes.
+    /// Copies leaves that lie close together; returns false if one is left to the next checkpoint.
     fn copy_run(
         &self,
         run: &[(u64, SegmentRecord)],
@@ -176,10 +135,10 @@ impl Drive {
         };
         let place: Range<u32> = span(front.place, back.place);
         let mut media = std::mem::take(&mut worker.media);
-        let bytes = match self.read_span(front.place.segment(), &place, &mut media) {
+        let bytes = match self.media.read_span(front.place.segment(), &place, &mut media) {
             Ok(bytes) => bytes,
             Err(DiskError::Io(_)) => {
-                self.media_lives()?;
+                self.media.check_alive()?;
                 &[]
             }
             Err(other) => return Err(other),
@@ -191,12 +150,12 @@ impl Drive {
             let key = record.entry.op.context_key(record.entry.key);
             let stored = part_of(bytes, place.start, record.place);
             let restored;
-            let checked = match self.check_record(stored, record.place, key) {
+            let checked = match self.records.check(stored, record.place, key) {
                 Ok(checked) => Ok(checked),
                 Err(what) => {
-                    restored = self.restored_record(record.place, key)?;
+                    restored = self.records.restored(record.place, key)?;
                     match &restored {
-                        Some(stored) => self.check_record(stored, record.place, key),
+                        Some(stored) => self.records.check(stored, record.place, key),
                         None => Err(what),
                     }
                 }
@@ -210,10 +169,10 @@ impl Drive {
                     copied.push((*leaf, record.place));
                 }
                 Err(what) => {
-                    let rescue = self.map()?.rescue(*leaf);
+                    let rescue = self.map.read()?.rescue(*leaf);
                     match rescue {
                         Rescue::Kept(words) => {
-                            // In memory it is what it is on media.
+                            // The leaf in memory is the same as on media.
                             let Entry { op, key, .. } = record.entry;
                             let Worker { coder, group, .. } = &mut *worker;
                             group.push(op, key, |out| coder.encode_node(&words, out));
@@ -221,7 +180,7 @@ impl Drive {
                         }
                         Rescue::Later => is_all = false,
                         Rescue::Gone => {
-                            self.lose_node(NodeId::Leaf(*leaf), record.place, &what)?;
+                            self.map.lose_node(NodeId::Leaf(*leaf), record.place, &what)?;
                         }
                     }
                 }
@@ -229,12 +188,13 @@ impl Drive {
         }
         worker.media = media;
         let mut places = Vec::with_capacity(copied.len());
-        self.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;
+        self.log.append_to_map_stream(&worker.group, &mut worker.places, &mut places)?;
         self.enter_copies(&copied, &places, superseded)?;
         Ok(is_all)
     }
 
-    /// Makes the copies of leaves, with where each lay, their newest versions, but of those that were given up meanwhile.
+    /// Makes the copies the newest versions of their leaves, except those that were given up
+    /// meanwhile. `copied` has the former places.
     fn enter_copies(
         &self,
         copied: &[(u64, Location)],
@@ -245,20 +205,21 @@ impl Drive {
         loop {
             next += self.try_enter_copies(&copied[next..], &places[next..], superseded)?;
             let Some((leaf, _)) = copied.get(next) else { return Ok(()) };
-            // Its directory was dropped from memory meanwhile.
-            self.place_of(NodeId::Leaf(*leaf))?;
+            // The directory was dropped from memory meanwhile.
+            self.map.place_of(NodeId::Leaf(*leaf))?;
         }
     }
 
-    /// The same until one needs a directory that is not loaded; gives how many are done.
+    /// Like [`Checkpointer::enter_copies`] until a directory is not in memory; returns the number
+    /// of leaves done.
     fn try_enter_copies(
         &self,
         copied: &[(u64, Location)],
         places: &[Location],
         superseded: &mut Vec<Location>,
     ) -> Result<usize> {
-        let mut log = self.log()?;
-        let mut map = self.map_mut()?;
+        let mut log = self.log.lock()?;
+        let mut map = self.map.write()?;
         for (done, ((leaf, former), place)) in copied.iter().zip(places).enumerate() {
             match map.stored(NodeId::Leaf(*leaf)) {
                 Ok(stored) if stored == *former => superseded.push(map.move_leaf(*leaf, *place)),
@@ -270,7 +231,7 @@ impl Drive {
     }
 }
 
-/// How many of these places lie in each segment.
+/// Number of places in each segment.
 fn by_segment(places: &[Location]) -> HashMap<u32, u64> {
     let mut counts = HashMap::new();
     places.iter().for_each(|place| *counts.entry(place.segment()).or_default() += 1);

@@ -1,14 +1,15 @@
-//! Collection: moving what lives out of a segment that is mostly dead.
+//! Collection: moves live records out of a segment that is mostly dead.
 //!
-//! Which segment that is, `core::victims` says. Its
-//! footer says what lies in it; the map says what of it still lives. Records move as they are, without being decoded;
-//! only the live blocks of a 16 KiB unit are encoded anew, if that is smaller. Segments of the map's stream are not
+//! `core::victims` chooses the segment, its footer lists the records, and the map shows which of
+//! them live. Records move as they are, without being decoded; only a unit with dead blocks is
+//! encoded anew, block by block, if that is smaller. Segments of the map's stream are not
 //! collected: checkpoints clean them.
 //!
-//! What cannot be read stays where it is, and costs nothing else: the rest moves, and the segment is set aside until what
-//! stays is overwritten or discarded.
+//! A record that cannot be read stays. The others move, and the segment is set aside until that
+//! record is overwritten or discarded.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::core::apply::{apply, is_wanted};
 use crate::core::group::{Group, Record};
@@ -16,28 +17,53 @@ use crate::core::maintenance::{Collecting, Maintenance};
 use crate::core::space::Urgency;
 use crate::core::tables::SegmentRecord;
 use crate::format::{Location, MAX_WORDS_PER_ENTRY, Op, Stream, UNIT_BLOCKS};
-use crate::shell::drive::Drive;
+use crate::shell::log::SharedLog;
+use crate::shell::map::SharedMap;
+use crate::shell::media::Media;
+use crate::shell::parts::Shell;
+use crate::shell::records::Records;
+use crate::shell::segments::Segments;
 use crate::shell::span::{Reach, part_of, span, together};
-use crate::shell::worker::Worker;
+use crate::shell::worker::{Worker, Workers};
 use crate::status::Counters;
+use crate::upkeep::checkpoint::Checkpointer;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
-/// Bytes that one group of moves may take.
+/// Bytes of one group of moves.
 const MOVE_BYTES: usize = 256 << 10;
 
-/// How far one read of a segment goes, of which most is wanted.
+/// Limits of one read of a segment. Most of the bytes are live.
 pub(crate) const REACH: Reach = Reach { gap_bytes: 64 << 10, bytes_max: 1 << 20 };
 
-impl Drive {
-    /// Begins to move everything that lives in a segment elsewhere.
-    pub(crate) fn begin_collecting(
-        &self,
-        victim: u32,
-        maintenance: &mut Maintenance,
-    ) -> Result<()> {
-        Counters::add(&self.counters.gc_segments, 1);
-        let opened_seq = self.log()?.space.get(victim).opened_seq;
-        let tables = self.segment_tables(victim, opened_seq)?;
+/// Moves live records out of segments.
+pub(crate) struct Collector {
+    media: Arc<Media>,
+    log: Arc<SharedLog>,
+    segments: Arc<Segments>,
+    records: Arc<Records>,
+    map: Arc<SharedMap>,
+    workers: Arc<Workers>,
+    checkpointer: Arc<Checkpointer>,
+}
+
+impl Collector {
+    pub(crate) fn new(shell: &Shell, checkpointer: &Arc<Checkpointer>) -> Collector {
+        Collector {
+            media: Arc::clone(&shell.media),
+            log: Arc::clone(&shell.log),
+            segments: Arc::clone(&shell.segments),
+            records: Arc::clone(&shell.records),
+            map: Arc::clone(&shell.map),
+            workers: Arc::clone(&shell.workers),
+            checkpointer: Arc::clone(checkpointer),
+        }
+    }
+
+    /// Begins to move all live records out of a segment.
+    pub(crate) fn begin(&self, victim: u32, maintenance: &mut Maintenance) -> Result<()> {
+        Counters::add(&self.media.counters.gc_segments, 1);
+        let opened_seq = self.log.lock()?.space.get(victim).opened_seq;
+        let tables = self.segments.tables(victim, opened_seq)?;
         let mut collecting = Collecting {
             victim,
             live: Vec::new(),
@@ -48,20 +74,21 @@ impl Drive {
         };
         for record in tables.records(victim) {
             let is_data = !matches!(record.entry.op, Op::Node { .. } | Op::Dictionary | Op::Zero);
-            if is_data && self.is_possible(record.place) && self.lives(&record)? {
+            if is_data && self.media.identity.can_hold(record.place) && self.lives(&record)? {
                 collecting.live.push(record);
             }
         }
-        // As they were written, unless a footer lies.
+        // In order of place, even if a damaged footer lists them differently.
         collecting.live.sort_by_key(|record| record.place.offset());
-        self.go_on_collecting(collecting, maintenance)
+        self.go_on(collecting, maintenance)
     }
 
-    /// Moves the next run of records; keeps what is left for the next time.
+    /// Moves the next run of records, and keeps the rest for the next step.
     ///
     /// # Errors
-    /// [`DiskError::Full`], with nothing lost, when there is no segment to move them to; those of the media.
-    pub(crate) fn go_on_collecting(
+    /// [`DiskError::Full`], with nothing lost, if there is no segment to move them to; those of the
+    /// media.
+    pub(crate) fn go_on(
         &self,
         mut collecting: Collecting,
         maintenance: &mut Maintenance,
@@ -83,23 +110,23 @@ impl Drive {
             maintenance.collecting = Some(collecting);
             return Ok(());
         }
-        self.end_collecting(victim, &collecting, maintenance)
+        self.end(victim, &collecting, maintenance)
     }
 
-    /// What becomes of a segment out of which everything was moved that could be.
-    fn end_collecting(
+    /// Settles a segment out of which everything was moved that could be.
+    fn end(
         &self,
         victim: u32,
         collecting: &Collecting,
         maintenance: &mut Maintenance,
     ) -> Result<()> {
-        // Of what was lost meanwhile nothing was moved, see `gain_segment`.
-        if self.map()?.has_untold_losses() {
-            self.checkpoint(maintenance)?;
+        // Records under a node that was lost meanwhile did not move, see `gain_segment`.
+        if self.map.read()?.has_untold_losses() {
+            self.checkpointer.checkpoint(maintenance)?;
         }
-        let mut log = self.log()?;
+        let mut log = self.log.lock()?;
         if collecting.is_unreadable {
-            // What the media does not give back now, it would not give back of what is written there next either.
+            // A place that cannot be read now would not return new data either.
             log.space.quarantine(victim);
         } else if collecting.is_damaged || !collecting.is_complete {
             let segment = log.space.get(victim);
@@ -107,36 +134,38 @@ impl Drive {
                 maintenance.victims.set_aside(victim, segment.opened_seq);
             }
         } else {
-            // The map knows of nothing here: what is still counted was lost with a part of the map.
+            // The map leads to no record here: those that still count were lost with a part of the
+            // map.
             log.space.settle(victim);
         }
         Ok(())
     }
 
-    /// Whether any block is still in the record; gives up a part of the map that cannot be read.
+    /// Whether any block is still in the record. Gives up a part of the map that cannot be read.
     fn lives(&self, record: &SegmentRecord) -> Result<bool> {
         let unit = record.entry.op.is_unit();
         let blocks = if unit { UNIT_BLOCKS } else { 1 };
         loop {
-            self.load_nodes_to_change(record.entry.key..record.entry.key + blocks)?;
-            if let Ok(lives) = is_wanted(&*self.map()?, record.entry.key, record.place, unit) {
+            self.map.load_to_change(record.entry.key..record.entry.key + blocks)?;
+            if let Ok(lives) = is_wanted(&*self.map.read()?, record.entry.key, record.place, unit) {
                 return Ok(lives);
             }
         }
     }
 
-    /// Reads records that lie together and appends them to the stream of what was moved; says what stays.
+    /// Reads records that lie close together and appends them to the stream of moved data; returns
+    /// the state of those that stay.
     fn move_run(&self, run: &[SegmentRecord], worker: &mut Worker) -> Result<Moved> {
         let (Some(front), Some(back)) = (run.first(), run.last()) else {
             return Ok(Moved::default());
         };
         let place = span(front.place, back.place);
         let mut media = std::mem::take(&mut worker.media);
-        let read = self.read_span(front.place.segment(), &place, &mut media);
+        let read = self.media.read_span(front.place.segment(), &place, &mut media);
         let moved = match read {
             Ok(bytes) => self.move_read(run, bytes, place.start, worker),
             Err(DiskError::Io(_)) if run.len() > 1 => {
-                // One place may be bad: each record by itself.
+                // One place may be bad: read each record by itself.
                 run.iter().try_fold(Moved::default(), |moved, record| {
                     Ok(moved.and(self.move_run(std::slice::from_ref(record), worker)?))
                 })
@@ -148,16 +177,16 @@ impl Drive {
         moved
     }
 
-    /// Asks once more for a record that could not be read; then it stays.
+    /// Tries once more to move a record that could not be read; if that fails, it stays.
     fn move_unreadable(
         &self,
         record: &SegmentRecord,
         place: &Range<u32>,
         worker: &mut Worker,
     ) -> Result<Moved> {
-        self.media_lives()?;
+        self.media.check_alive()?;
         let mut media = assay_disk::BlockBuffer::default();
-        match self.read_span(record.place.segment(), place, &mut media) {
+        match self.media.read_span(record.place.segment(), place, &mut media) {
             Ok(bytes) => self.move_read(std::slice::from_ref(record), bytes, place.start, worker),
             Err(DiskError::Io(error)) => {
                 self.note_damage(record, &error.to_string());
@@ -179,7 +208,7 @@ impl Drive {
         for record in run {
             let stored = part_of(bytes, start, record.place);
             let key = record.entry.op.context_key(record.entry.key);
-            match self.check_record(stored, record.place, key) {
+            match self.records.check(stored, record.place, key) {
                 Ok((codec_id, payload)) => self.push_move(record, codec_id, payload, worker)?,
                 Err(what) => {
                     self.note_damage(record, &what);
@@ -197,8 +226,8 @@ impl Drive {
 
     fn note_damage(&self, record: &SegmentRecord, what: &str) {
         let offset = record.entry.key * BLOCK_BYTES;
-        self.report(format!("the data at byte {offset} is damaged: {what}"));
-        Counters::add(&self.counters.damaged_records, 1);
+        self.media.health.report(format!("the data at byte {offset} is damaged: {what}"));
+        Counters::add(&self.media.counters.damaged_records, 1);
     }
 
     fn push_move(
@@ -217,7 +246,7 @@ impl Drive {
         } else {
             Op::Move { from, origin_seq }
         };
-        let dictionary = self.dictionary_of(codec_id, payload);
+        let dictionary = self.records.dictionary_of(codec_id, payload);
         worker.group.push_with(dictionary.as_deref(), op, record.entry.key, |out| {
             out.extend_from_slice(payload);
             codec_id
@@ -225,13 +254,13 @@ impl Drive {
         Ok(())
     }
 
-    /// Which blocks of a unit are still in this record.
+    /// The blocks of a unit that are still in this record.
     fn living_blocks(&self, record: &SegmentRecord) -> Result<[bool; UNIT_BLOCKS as usize]> {
         let blocks = record.entry.key..record.entry.key + UNIT_BLOCKS;
         loop {
-            self.load_nodes_to_change(blocks.clone())?;
-            let map = self.map()?;
-            // It may have been dropped from memory meanwhile, and then nothing is known of it.
+            self.map.load_to_change(blocks.clone())?;
+            let map = self.map.read()?;
+            // If a node was dropped from memory meanwhile, nothing is known of it.
             if map.missing(blocks.clone()).is_none() {
                 return Ok(std::array::from_fn(|index| {
                     let index = index as u64;
@@ -241,7 +270,8 @@ impl Drive {
         }
     }
 
-    /// Encodes the live blocks of a unit one by one; false, and nothing done, if the whole unit is as small.
+    /// Encodes the live blocks of a unit one by one. Does nothing and returns false if the whole
+    /// unit is as small.
     fn push_split_unit(
         &self,
         record: &SegmentRecord,
@@ -256,7 +286,12 @@ impl Drive {
         }
         let Worker { coder, group, unit, .. } = worker;
         unit.resize((UNIT_BLOCKS * BLOCK_BYTES) as usize, 0);
-        let decoded = coder.decode(codec_id, payload, &|version| self.dictionary(version), unit);
+        let decoded = coder.decode(
+            codec_id,
+            payload,
+            &|version| self.records.dictionaries.get(version),
+            unit,
+        );
         if decoded.is_err() {
             return Ok(false);
         }
@@ -275,8 +310,8 @@ impl Drive {
         Ok(is_smaller)
     }
 
-    /// Appends the worker's moves, without those that the host has overtaken. They need not stay together: where
-    /// a segment ends, it is filled to the brim.
+    /// Appends the worker's moves, except those that the host has overtaken. They need not stay
+    /// together: the end of a segment is filled completely.
     fn append_moves(&self, worker: &mut Worker) -> Result<()> {
         let Worker { group, places, .. } = worker;
         let mut next = 0;
@@ -288,14 +323,14 @@ impl Drive {
                     Outcome::Split => end = next + (end - next) / 2,
                     Outcome::Missing => {
                         for record in &group.records[next..end] {
-                            self.load_nodes_to_change(record.key..record.key + record.blocks())?;
+                            self.map.load_to_change(record.key..record.key + record.blocks())?;
                         }
                     }
                 }
             }
             next = end;
         }
-        self.write_sealed()
+        self.log.write_sealed()
     }
 
     fn try_append_moves(
@@ -304,14 +339,14 @@ impl Drive {
         range: Range<usize>,
         places: &mut Vec<Location>,
     ) -> Result<Outcome> {
-        let mut log = self.log()?;
+        let mut log = self.log.lock()?;
         let victim = group.records.get(range.start).map(|record| from_of(record).segment());
         let stream = victim.and_then(|victim| log.space.get(victim).stream);
         let stream = stream.map_or(Stream::Cold, Stream::when_moved);
         let mut wanted = vec![false; group.records.len()];
         let (mut payload, mut words) = (0, 0);
         {
-            let map = self.map()?;
+            let map = self.map.read()?;
             log.space.note_nodes(map.nodes());
             for index in range.clone() {
                 let record = &group.records[index];
@@ -326,27 +361,28 @@ impl Drive {
             }
         }
         if words == 0 {
-            // The host has overtaken them all: a chunk need not be opened for nothing.
+            // The host has overtaken all of them: no chunk need be opened.
             return Ok(Outcome::Done);
         }
         if range.len() > 1 && !log.fits_segment(stream, payload, words) {
             return Ok(Outcome::Split);
         }
         let urgency = Urgency::Ordinary;
-        log.make_room(stream, payload, words, urgency, &self.chunks, &self.counters)
+        log.make_room(stream, payload, words, urgency, &self.log.chunks, &self.media.counters)
             .map_err(|_| DiskError::Full)?;
         log.place(stream, group, |index| wanted[index], places);
-        let mut map = self.map_mut()?;
+        let mut map = self.map.write()?;
         let moved = group.records.iter().zip(places.iter()).zip(&wanted);
         for ((record, place), _) in moved.filter(|(_, wanted)| **wanted) {
-            apply(&mut map, &mut log.space, &record.entry(false), *place)
-                .map_err(|_| self.stop("the map lost a node while it was locked".into()))?;
+            apply(&mut map, &mut log.space, &record.entry(false), *place).map_err(|_| {
+                self.media.health.stop("the map lost a node while it was locked".into())
+            })?;
         }
         Ok(Outcome::Done)
     }
 }
 
-/// What stays of a run of records.
+/// Records of a run that stay.
 #[derive(Debug, Clone, Copy, Default)]
 struct Moved {
     is_damaged: bool,
@@ -362,7 +398,7 @@ impl Moved {
     }
 }
 
-/// What came of moves.
+/// The result of appending moves.
 enum Outcome {
     Done,
     /// A node must be loaded first.

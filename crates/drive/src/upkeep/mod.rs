@@ -1,12 +1,14 @@
-//! What is done in the background, one piece at a time, under one lock.
+//! Background work, one piece at a time, under one lock.
 //!
-//! Whatever it moves or stores, the host's data stay what they are: a move gives way to what the host wrote meanwhile, a segment
-//! is given back only when what emptied it is on stable media, and a checkpoint counts only when both superblocks name it. Room
-//! for a checkpoint is always there, see `core::budget`; what cannot be read is set aside and costs nothing else.
+//! The host's data never change: a move gives way to a concurrent host write, a segment is given
+//! back only when the writes that emptied it are on stable media, and a checkpoint counts only when
+//! both superblocks name it. There is always room for a checkpoint, see `core::budget`. Places that
+//! cannot be read are set aside and cost nothing else.
 
 pub(crate) mod checkpoint;
 mod clean;
 pub(crate) mod collect;
+mod dictionaries;
 pub(crate) mod maintain;
-mod resize;
-pub(crate) mod trainer;
+mod release;
+mod trainer;

@@ -1,9 +1,10 @@
 //! Host writes and discards.
 //!
-//! A command of up to 256 KiB is there whole or not at all, whatever happens. It is accepted only where there is room for it, for
-//! the map that grows with it and for the checkpoint of that; what is accepted reaches media, what is refused changes nothing.
-//! A drive without units never refuses data that take no more room than what they replace; one with units writes the rest of
-//! the unit anew for it.
+//! A command of up to 256 KiB is atomic. It is accepted only if there is room for its data, for the
+//! growth of the map, and for the next checkpoint. An accepted command reaches the media; a refused
+//! one changes nothing. A drive without units never refuses data that take no more room than those
+//! that they replace; a drive with units rewrites the rest of the unit for that.
 
-pub(crate) mod units;
-mod write;
+mod resize;
+mod units;
+pub(crate) mod write;

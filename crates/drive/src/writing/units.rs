@@ -1,8 +1,8 @@
 //! A full drive that compresses 16 KiB together, overwritten in part: the whole units are written anew.
 //!
-//! What is overwritten of a unit leaves the rest of it where it was, and so takes room before any is given back. Where there is
-//! none, what lies beside the new data is read and written with them: then all of the old unit dies. That is one group, there
-//! whole or not at all; what others write beside it meanwhile is noticed, and it is done again.
+//! A write to a part of a unit leaves the old unit alive, so it takes room before any is given back. If there is no room, the
+//! neighbours in the unit are read and written with the new data: then all of the old unit dies. Both are one group, there
+//! whole or not at all. If another thread writes a neighbour meanwhile, it is done again.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use assay_disk::{BLOCK_BYTES, DiskError, Result};
 use crate::core::map::Map;
 use crate::core::space::Space;
 use crate::format::{Location, UNIT_BLOCKS};
-use crate::shell::drive::Drive;
+use crate::writing::write::Writer;
 
-/// Where blocks beside a write lay when they were read. A place that was used again counts as another: its segment was opened
-/// by another number.
+/// The neighbours of a write in its units: block, place when it was read, and the number by which that segment was opened. A
+/// place that was used again has another number.
 #[derive(Debug, Default)]
-pub(crate) struct Beside(Vec<(u64, Location, u64)>);
+pub(crate) struct Neighbours(Vec<(u64, Location, u64)>);
 
-impl Beside {
-    /// Whether they lie where they did.
-    pub(crate) fn is_unmoved(&self, map: &Map, space: &Space) -> bool {
+impl Neighbours {
+    /// Whether all of them lie where they did.
+    pub(crate) fn are_unmoved(&self, map: &Map, space: &Space) -> bool {
         self.0.iter().all(|(block, place, opened_seq)| {
             map.get(*block) == Ok(*place) && opened_seq_of(space, *place) == *opened_seq
         })
@@ -31,52 +31,52 @@ fn opened_seq_of(space: &Space, place: Location) -> u64 {
     if place.is_record() { space.get(place.segment()).opened_seq } else { 0 }
 }
 
-impl Drive {
-    /// Writes blocks with what else is in their units.
+impl Writer {
+    /// Writes blocks together with their neighbours.
     ///
     /// # Errors
-    /// [`DiskError::Full`] where that helps nothing, or what lies beside cannot be read.
+    /// [`DiskError::Full`] if they have no neighbours, or these cannot be read.
     pub(crate) fn write_whole_units(&self, first: u64, data: &[u8]) -> Result<()> {
         let end = first + data.len() as u64 / BLOCK_BYTES;
         let start = first / UNIT_BLOCKS * UNIT_BLOCKS;
-        let behind = end.next_multiple_of(UNIT_BLOCKS).min(self.blocks());
+        let behind = end.next_multiple_of(UNIT_BLOCKS).min(self.map.blocks());
         if (start, behind) == (first, end) {
             return Err(DiskError::Full);
         }
         loop {
-            let beside = self.places_of([start..first, end..behind])?;
+            let neighbours = self.neighbours_of([start..first, end..behind])?;
             let mut whole = vec![0; ((behind - start) * BLOCK_BYTES) as usize];
             let (front, rest) = whole.split_at_mut(((first - start) * BLOCK_BYTES) as usize);
             let (middle, back) = rest.split_at_mut(data.len());
             middle.copy_from_slice(data);
             for (block, part) in [(start, front), (end, back)] {
-                self.read_beside(block, part)?;
+                self.read_neighbours(block, part)?;
             }
-            if self.write_group(start, &whole, Some(&beside))? {
+            if self.write_group(start, &whole, Some(&neighbours))? {
                 return Ok(());
             }
         }
     }
 
-    fn read_beside(&self, block: u64, data: &mut [u8]) -> Result<()> {
-        match self.read_blocks(block, data) {
+    fn read_neighbours(&self, block: u64, data: &mut [u8]) -> Result<()> {
+        match self.reader.read_blocks(block, data) {
             Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => Err(DiskError::Full),
             read => read,
         }
     }
 
-    fn places_of(&self, ranges: [Range<u64>; 2]) -> Result<Beside> {
-        let mut beside = Beside::default();
+    fn neighbours_of(&self, ranges: [Range<u64>; 2]) -> Result<Neighbours> {
+        let mut neighbours = Neighbours::default();
         for block in ranges.into_iter().flatten() {
             loop {
-                self.load_nodes_to_change(block..block + 1)?;
-                let log = self.log()?;
-                if let Ok(place) = self.map()?.get(block) {
-                    beside.0.push((block, place, opened_seq_of(&log.space, place)));
+                self.map.load_to_change(block..block + 1)?;
+                let log = self.log.lock()?;
+                if let Ok(place) = self.map.read()?.get(block) {
+                    neighbours.0.push((block, place, opened_seq_of(&log.space, place)));
                     break;
                 }
             }
         }
-        Ok(beside)
+        Ok(neighbours)
     }
 }

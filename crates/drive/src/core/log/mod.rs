@@ -18,6 +18,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use self::root::MapTrail;
+pub(crate) use self::root::root_weight;
 pub(crate) use self::tail::{Limits, Tail};
 use crate::core::chunks::{ChunkBuffer, Chunks};
 use crate::core::group::Group;
@@ -375,7 +376,7 @@ impl Log {
     }
 
     /// A chunk was written.
-    pub(crate) fn written(&mut self, seq: u64) {
+    pub(crate) fn note_written(&mut self, seq: u64) {
         self.unwritten.remove(&seq);
     }
 
@@ -393,7 +394,7 @@ impl Log {
     }
 
     /// Everything up to here is on stable media.
-    pub(crate) fn is_durable_to(&mut self, reached: Reached) {
+    pub(crate) fn note_durable(&mut self, reached: Reached) {
         self.durable_seq = self.durable_seq.max(reached.log);
         self.durable_map_seq = self.durable_map_seq.max(reached.map);
     }
@@ -434,19 +435,26 @@ mod tests {
     #[test]
     fn an_empty_chunk_at_the_end_of_a_segment_makes_way() {
         let drive = small_drive(Codec::None);
-        let mut log = drive.log().unwrap();
+        let mut log = drive.shell.log.lock().unwrap();
         let segment = log.tail(Stream::Cold).segment;
         log.tails[Stream::Cold as usize].offset = (512 << 10) - 3 * BLOCK_BYTES as u32;
-        log.make_room(Stream::Cold, 0, 0, Urgency::Ordinary, &drive.chunks, &drive.counters)
-            .unwrap();
+        log.make_room(
+            Stream::Cold,
+            0,
+            0,
+            Urgency::Ordinary,
+            &drive.shell.log.chunks,
+            &drive.shell.media.counters,
+        )
+        .unwrap();
         assert!(log.tail(Stream::Cold).chunk.is_some() && !log.has_open(Stream::Cold));
         log.make_room(
             Stream::Cold,
             64 << 10,
             16,
             Urgency::Ordinary,
-            &drive.chunks,
-            &drive.counters,
+            &drive.shell.log.chunks,
+            &drive.shell.media.counters,
         )
         .unwrap();
         assert_ne!(log.tail(Stream::Cold).segment, segment);
@@ -457,12 +465,20 @@ mod tests {
     #[test]
     fn no_table_is_longer_than_the_next_chunk_has_room_for() {
         let drive = small_drive(Codec::Lz4);
-        let mut log = drive.log().unwrap();
+        let mut log = drive.shell.log.lock().unwrap();
         let most = table_words_most(512 << 10);
         for stream in [Stream::Host, Stream::Cold] {
             assert!(log.fits_segment(stream, 30_000, most));
             assert!(!log.fits_segment(stream, 30_000, most + 1));
-            log.make_room(stream, 0, 0, Urgency::Ordinary, &drive.chunks, &drive.counters).unwrap();
+            log.make_room(
+                stream,
+                0,
+                0,
+                Urgency::Ordinary,
+                &drive.shell.log.chunks,
+                &drive.shell.media.counters,
+            )
+            .unwrap();
             assert!(log.fits_segment(stream, 30_000, most));
             assert!(!log.fits_segment(stream, 30_000, most + 1));
         }

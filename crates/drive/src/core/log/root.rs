@@ -92,3 +92,8 @@ impl Log {
         6 * (self.map_trail.segments.len() + 1) + self.tail(Stream::Map).words.len()
     }
 }
+
+/// A part of the root as a live record: it keeps its segment from being used again.
+pub(crate) fn root_weight(part: Location) -> Location {
+    Location::new(part.segment(), part.offset(), 1, false)
+}

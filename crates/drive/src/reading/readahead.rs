@@ -1,11 +1,12 @@
-//! What was read of media behind the records that were asked for, kept for a while.
+//! A cache of the bytes that were read from media behind the requested records.
 //!
-//! A volume that is paid by the operation takes as much for 4 KiB as for 256 KiB, and a scan asks next for what was
-//! written next, which in a log lies behind. Where reads of media are made longer, later reads look here first.
+//! A volume that is billed by the operation charges as much for 4 KiB as for 256 KiB, and a scan
+//! next reads the data that was written next, which in a log lies behind. So reads of media are
+//! made longer, and later reads look here first.
 //!
-//! Guarantees nothing: what lies here may be older than what lies on media by now, where a place was written since, or
-//! its segment used again. Whoever decodes it sees that by each record's checksum, which covers its place, its key and
-//! when its segment was opened, and then reads media.
+//! Guarantees nothing: a place may have been written since, or its segment filled again. The
+//! checksum of a record covers its place, its key and the number by which its segment was opened;
+//! if it does not fit, the caller reads media.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,18 +16,18 @@ use crate::sync::{Mutex, MutexGuard, whole};
 
 use assay_disk::BlockBuffer;
 
-/// Windows that are kept: several for each of as many threads as commonly read at once.
+/// Windows that are kept: several for each of the threads that commonly read concurrently.
 const WINDOWS: usize = 64;
 
-/// Reads of media that are made longer, and what they returned.
+/// Makes reads of media longer, and keeps their results.
 #[derive(Debug)]
 pub(crate) struct ReadAhead {
     bytes: u32,
-    /// The newest last.
+    /// The newest is the last.
     windows: Mutex<VecDeque<Arc<Window>>>,
 }
 
-/// Bytes of a segment as they were when they were read.
+/// Bytes of a segment at the time of the read.
 #[derive(Debug)]
 pub(crate) struct Window {
     segment: u32,
@@ -35,18 +36,19 @@ pub(crate) struct Window {
 }
 
 impl ReadAhead {
-    /// Makes reads at least `bytes` long; zero: leaves them as they are and keeps nothing.
+    /// Makes reads at least `bytes` long. Zero leaves them unchanged and keeps nothing.
     pub(crate) fn new(bytes: u32) -> ReadAhead {
         ReadAhead { bytes, windows: Mutex::default() }
     }
 
-    /// Where a read of `place` in a segment of `segment_bytes` ends; nothing where it is not made longer.
+    /// The end of the longer read for `place` in a segment of `segment_bytes`; `None` if the read
+    /// is not made longer.
     pub(crate) fn end(&self, place: &Range<u32>, segment_bytes: u32) -> Option<u32> {
         let end = place.start.saturating_add(self.bytes).min(segment_bytes);
         (end > place.end).then_some(end)
     }
 
-    /// What holds all of `place`, the newest there is.
+    /// The newest window that holds all of `place`.
     pub(crate) fn find(&self, segment: u32, place: &Range<u32>) -> Option<Arc<Window>> {
         if self.bytes == 0 {
             return None;
@@ -55,7 +57,7 @@ impl ReadAhead {
         windows.iter().rev().find(|window| window.holds(segment, place)).cloned()
     }
 
-    /// Reads `place` of a segment with `read` and keeps it.
+    /// Reads `place` of a segment with `read` and keeps the result.
     ///
     /// # Errors
     /// Those of `read`.
@@ -72,7 +74,7 @@ impl ReadAhead {
         Ok(window)
     }
 
-    /// The memory of the oldest window, if there are enough and nobody looks at it.
+    /// Reuses the memory of the oldest window, if there are enough windows and no thread reads it.
     fn oldest_buffer(&self) -> BlockBuffer {
         let mut windows = self.windows();
         let oldest = if windows.len() < WINDOWS { None } else { windows.pop_front() };
@@ -89,7 +91,7 @@ impl Window {
         self.segment == segment && self.place.start <= place.start && place.end <= self.place.end
     }
 
-    /// The bytes of a place that it holds.
+    /// The bytes of a place inside the window.
     pub(crate) fn bytes(&self, place: &Range<u32>) -> &[u8] {
         let range =
             (place.start - self.place.start) as usize..(place.end - self.place.start) as usize;

@@ -1,68 +1,68 @@
-//! Changing the logical size: nothing that is written is given up, and a map for the new size always fits its checkpoints.
+//! Changing the logical size: no written data is given up, and a map of the new size always fits
+//! its checkpoints.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
-use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
+use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
 use crate::core::budget::Budget;
 use crate::core::nodes::{NODE_ENTRIES, slots_for};
 use crate::format::{Identity, Location};
-use crate::shell::drive::Drive;
+use crate::writing::write::Writer;
 
-impl Drive {
+impl Writer {
     /// Changes the logical size.
     ///
     /// # Errors
-    /// [`DiskError::OutOfRange`] when blocks beyond the new end are in use, or the size cannot be; [`DiskError::Full`] when
-    /// there is no room for what the larger map takes. Nothing has changed then.
-    pub fn resize(&self, logical_bytes: u64) -> Result<()> {
-        self.writable()?;
-        let former = self.size();
+    /// [`DiskError::OutOfRange`] if blocks beyond the new end are in use, or the drive cannot have
+    /// this size; [`DiskError::Full`] if there is no room for the larger map. The drive is
+    /// unchanged then.
+    pub(crate) fn resize(&self, logical_bytes: u64) -> Result<()> {
+        let former = self.map.logical_bytes();
         let grows = logical_bytes > former;
-        let resized = Identity { logical_bytes, ..self.identity };
+        let resized = Identity { logical_bytes, ..self.media.identity };
         let may_grow = || {
-            logical_bytes <= self.identity.logical_bytes_most()
+            logical_bytes <= self.media.identity.logical_bytes_most()
                 && Budget::new(&resized).has_nameable_root(slots_for(logical_bytes / BLOCK_BYTES))
         };
         let possible = resized.is_possible() && logical_bytes > 0 && (!grows || may_grow());
         if !possible || !(grows || self.is_free_beyond(logical_bytes)?) {
             return Err(DiskError::OutOfRange { offset: logical_bytes, length: 0, size: former });
         }
-        self.begin_incarnation()?;
+        self.upkeep.begin_incarnation()?;
         {
-            let mut log = self.log()?;
-            let mut map = self.map_mut()?;
+            let mut log = self.log.lock()?;
+            let mut map = self.map.write()?;
             let blocks = logical_bytes.max(former) / BLOCK_BYTES;
             if grows && !log.space.admits_map(map.nodes_for(blocks)) {
                 return Err(DiskError::Full);
             }
             map.resize(blocks);
             log.space.note_nodes(map.nodes());
-            self.logical_bytes.store(logical_bytes, Ordering::Release);
+            self.map.set_logical_bytes(logical_bytes);
         }
         self.forget_lost_behind(former / BLOCK_BYTES)?;
-        self.checkpoint(&mut self.maintenance())
+        self.upkeep.checkpoint()
     }
 
-    /// A node that was lost at the drive's former end speaks for blocks behind it, too: they were never written.
+    /// Discards the blocks behind the former end whose node was lost: they were never written.
     fn forget_lost_behind(&self, former_blocks: u64) -> Result<()> {
         let directory = NODE_ENTRIES * NODE_ENTRIES;
-        let end = (former_blocks.div_ceil(directory) * directory).min(self.blocks());
+        let end = (former_blocks.div_ceil(directory) * directory).min(self.map.blocks());
         self.discard_blocks(former_blocks, end.saturating_sub(former_blocks))
     }
 
-    /// Whether nothing is written from `logical_bytes` on.
+    /// Whether no block from `logical_bytes` on is mapped.
     fn is_free_beyond(&self, logical_bytes: u64) -> Result<bool> {
         Ok(self.highest_block()?.is_none_or(|block| (block + 1) * BLOCK_BYTES <= logical_bytes))
     }
 
-    /// The last block that is mapped.
+    /// The last mapped block.
     fn highest_block(&self) -> Result<Option<u64>> {
-        let blocks = self.blocks();
+        let blocks = self.map.blocks();
         let directories = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES);
         for number in (0..directories).rev() {
-            if self.map()?.has_directory(number)
+            if self.map.read()?.has_directory(number)
                 && let Some(block) = self.highest_block_in(number, blocks)?
             {
                 return Ok(Some(block));
@@ -71,13 +71,13 @@ impl Drive {
         Ok(None)
     }
 
-    /// The last block of a directory that is mapped, of a drive that has so many.
+    /// The last mapped block of a directory, on a drive of `blocks` blocks.
     fn highest_block_in(&self, directory: u64, blocks: u64) -> Result<Option<u64>> {
         let leaf = NODE_ENTRIES;
         let leaves = directory * NODE_ENTRIES..(directory + 1) * NODE_ENTRIES;
         for number in (leaves.start..leaves.end.min(blocks.div_ceil(leaf))).rev() {
             let range = number * leaf..((number + 1) * leaf).min(blocks);
-            if self.map()?.is_hole(range.clone()) {
+            if self.map.read()?.is_hole(range.clone()) {
                 continue;
             }
             if let Some(block) = self.highest_block_of(range)? {
@@ -87,19 +87,19 @@ impl Drive {
         Ok(None)
     }
 
-    /// The last block of a leaf that is mapped. What cannot be read, or was lost, may hold something until it is written or
-    /// discarded.
+    /// The last mapped block of a leaf. A leaf that cannot be read, or was lost, may hold data
+    /// until it is written or discarded.
     fn highest_block_of(&self, leaf: Range<u64>) -> Result<Option<u64>> {
         loop {
-            match self.load_nodes(leaf.clone()) {
+            match self.map.load(leaf.clone()) {
                 Err(DiskError::Corrupt { .. } | DiskError::Io(_)) => {
-                    self.media_lives()?;
+                    self.media.check_alive()?;
                     return Ok(leaf.last());
                 }
                 loaded => loaded?,
             }
-            let map = self.map()?;
-            // Else it was dropped again, for the memory it takes.
+            let map = self.map.read()?;
+            // Otherwise it was dropped again for lack of memory.
             if map.missing(leaf.clone()).is_none() {
                 return Ok(leaf.rev().find(|block| map.get(*block) != Ok(Location::NONE)));
             }

@@ -1,40 +1,100 @@
-//! What lies in a sealed segment, as its footer tells, or its chunks where the footer is damaged.
+//! The contents of segments: read from the footer, or from the chunks if the footer is damaged.
+
+use std::ops::Range;
+use std::sync::Arc;
 
 use crate::core::tables::{Footer, Hole, SegmentChunk, SegmentTables, Walked};
 use crate::format::{
     CHUNK_HEADER_BYTES, ChunkHeader, ChunkKind, Location, RepeatedChunk, Stream, whole_blocks,
 };
-use crate::shell::drive::Drive;
-use assay_disk::{BLOCK_BYTES, Result};
+use crate::shell::bad_places::{ReadChunk, Unreadable};
+use crate::shell::log::SharedLog;
+use crate::shell::media::Media;
+use assay_disk::{BLOCK_BYTES, BlockBuffer, Result};
 
-impl Drive {
-    /// Everything that a sealed segment's footer tells, or its chunks where the footer is damaged.
+/// Bytes of a block, as an index.
+const BLOCK: usize = BLOCK_BYTES as usize;
+
+/// The segments on media.
+pub(crate) struct Segments {
+    media: Arc<Media>,
+    log: Arc<SharedLog>,
+    unreadable: Unreadable,
+}
+
+impl Segments {
+    pub(crate) fn new(media: Arc<Media>, log: Arc<SharedLog>, unreadable: Unreadable) -> Segments {
+        Segments { media, log, unreadable }
+    }
+
+    /// Segments with a bad place, to be passed on when the drive is put together anew.
+    pub(crate) fn unreadable(&self) -> &Unreadable {
+        &self.unreadable
+    }
+
+    /// Reads a chunk, block by block if the whole cannot be read.
+    pub(crate) fn read_chunk(&self, segment: u32, place: Range<u32>) -> Result<ReadChunk> {
+        let start = self.media.identity.segment_start(segment) + u64::from(place.start);
+        let mut buffer = BlockBuffer::default();
+        let length = (place.end - place.start) as usize;
+        let mut unreadable = Vec::new();
+        let whole = buffer.first(length);
+        if !self.media.try_read(start, whole)? {
+            for (number, block) in whole.chunks_mut(BLOCK).enumerate() {
+                let at = start + (number * BLOCK) as u64;
+                if !self.media.try_read(at, block)? && !self.media.try_read(at, block)? {
+                    block.fill(0);
+                    unreadable.push(number);
+                }
+            }
+        }
+        if !unreadable.is_empty() {
+            self.note_unreadable(segment);
+        }
+        Ok(ReadChunk { bytes: whole.to_vec(), unreadable })
+    }
+
+    /// Notes that a segment has a place that cannot be read: data written there later might not
+    /// come back either.
+    pub(crate) fn note_unreadable(&self, segment: u32) {
+        self.unreadable.note(segment, self.log.chunks.opened_seq(segment));
+    }
+
+    /// Whether a place of a segment could not be read since the segment was opened.
+    pub(crate) fn is_unreadable(&self, segment: u32) -> bool {
+        self.unreadable.has(segment, self.log.chunks.opened_seq(segment))
+    }
+
+    /// The tables of a sealed segment, from its footer, or from its chunks if the footer is
+    /// damaged.
     ///
     /// # Errors
-    /// Those that stop the drive: what cannot be read is a result.
-    pub(crate) fn segment_tables(&self, segment: u32, opened_seq: u64) -> Result<SegmentTables> {
+    /// Those that stop the drive; unreadable places are a result.
+    pub(crate) fn tables(&self, segment: u32, opened_seq: u64) -> Result<SegmentTables> {
         if let Some(footer) = self.read_footer(segment, opened_seq)? {
             let chunks = footer.chunks();
             return Ok(SegmentTables { chunks, is_complete: true, is_unreadable: false });
         }
-        self.report(format!("the footer of segment {segment} is damaged; its chunks serve"));
+        self.media
+            .health
+            .report(format!("the footer of segment {segment} is damaged; its chunks serve"));
         let walked = self.walk_chunks(segment, opened_seq, 0, 0..u64::MAX)?;
         let is_unreadable = walked.is_unreadable;
-        // Whether there was one more chunk, only the footer knew.
+        // Only the footer knew whether there was one more chunk.
         Ok(SegmentTables { chunks: walked.all(), is_complete: false, is_unreadable })
     }
 
-    /// A segment's footer, if there is one for this filling of it. It may still be in memory.
+    /// The footer of a segment, if it belongs to this filling. The segment may still be open.
     pub(crate) fn read_footer(&self, segment: u32, opened_seq: u64) -> Result<Option<Footer>> {
         Ok(self.any_footer(segment)?.filter(|footer| footer.header.opened_seq == opened_seq))
     }
 
-    /// A segment's footer, of whichever filling.
+    /// The footer of a segment, of any filling.
     pub(crate) fn any_footer(&self, segment: u32) -> Result<Option<Footer>> {
-        let segment_bytes = u64::from(self.identity.segment_bytes);
-        let start = self.identity.segment_start(segment);
-        let mut bytes = assay_disk::BlockBuffer::zeroed(BLOCK_BYTES as usize);
-        if self.read_tolerant(start + segment_bytes - BLOCK_BYTES, bytes.as_mut())? {
+        let segment_bytes = u64::from(self.media.identity.segment_bytes);
+        let start = self.media.identity.segment_start(segment);
+        let mut bytes = BlockBuffer::zeroed(BLOCK_BYTES as usize);
+        if self.media.read_tolerant(start + segment_bytes - BLOCK_BYTES, bytes.as_mut())? {
             self.note_unreadable(segment);
         }
         let tail = &bytes.as_ref()[BLOCK_BYTES as usize - CHUNK_HEADER_BYTES..];
@@ -47,7 +107,7 @@ impl Drive {
             return Ok(None);
         }
         let bytes = bytes.first(length as usize);
-        if self.read_tolerant(start + segment_bytes - length, bytes)? {
+        if self.media.read_tolerant(start + segment_bytes - length, bytes)? {
             self.note_unreadable(segment);
         }
         let (table, rest) = bytes.split_at(8 * header.table_words as usize);
@@ -56,14 +116,14 @@ impl Drive {
             .then(|| Footer { header, words: words_of(table) }))
     }
 
-    /// The stream of the first chunk of a segment that can be read, and by which number the segment was opened.
-    /// A segment that begins with zeroes was never used.
+    /// The stream of the first readable chunk of a segment, and the number by which the segment was
+    /// opened. A segment that begins with zeroes was never used.
     pub(crate) fn first_header(&self, segment: u32) -> Result<Option<(Stream, u64)>> {
         let mut window = Window::new(self, segment);
         if crate::codec::is_zero(window.bytes(0, BLOCK_BYTES as usize)?) {
             return Ok(None);
         }
-        for at in (0..self.identity.segment_bytes).step_by(BLOCK_BYTES as usize) {
+        for at in (0..self.media.identity.segment_bytes).step_by(BLOCK_BYTES as usize) {
             let head = ChunkHeader::decode(window.bytes(at, CHUNK_HEADER_BYTES)?);
             let Some((header, _)) = head else { continue };
             let opened_seq = header.opened_seq;
@@ -75,27 +135,27 @@ impl Drive {
     }
 
     fn is_of(&self, header: &ChunkHeader, segment: u32, opened_seq: u64) -> bool {
-        header.drive_id == self.identity.drive_id
+        header.drive_id == self.media.identity.drive_id
             && header.segment == segment
             && header.opened_seq == opened_seq
             && header.seq > opened_seq
     }
 
-    /// Follows the chunks of a segment from `offset` whose numbers are among `seqs`.
+    /// Follows the chunks of a segment from `offset` whose sequence numbers are in `seqs`.
     pub(crate) fn walk_chunks(
         &self,
         segment: u32,
         opened_seq: u64,
         offset: u32,
-        seqs: std::ops::Range<u64>,
+        seqs: Range<u64>,
     ) -> Result<Walked> {
         let mut walked = Walked::default();
         let mut window = Window::new(self, segment);
         let mut at = offset;
         let mut is_broken = false;
-        // Where the next chunk should begin, and what lies before that.
+        // The offset at which the next chunk should begin, and the number of the chunk before it.
         let (mut expected, mut before) = (offset, opened_seq);
-        while at < self.identity.segment_bytes {
+        while at < self.media.identity.segment_bytes {
             let found = self.chunk_at(&mut window, segment, opened_seq, at)?;
             let last = walked.behind.last().or(walked.chunks.last());
             let least = last.map_or(seqs.start, |chunk| chunk.seq + 1);
@@ -141,7 +201,7 @@ impl Drive {
         Ok(chunk.map(|(header, _, _)| header))
     }
 
-    /// What the chunk that lies here repeats, if it is whole and has this number.
+    /// The chunk that a chunk repeats, if the latter is whole and has the expected number.
     pub(crate) fn repeated_by(
         &self,
         segment: u32,
@@ -169,7 +229,7 @@ impl Drive {
         let belongs = header.kind != ChunkKind::Footer
             && self.is_of(&header, segment, opened_seq)
             && header.offset == at
-            && u64::from(at) + length <= u64::from(self.identity.segment_bytes)
+            && u64::from(at) + length <= u64::from(self.media.identity.segment_bytes)
             && length <= u64::from(crate::format::CHUNK_BYTES_MAX);
         if !belongs {
             return Ok(None);
@@ -181,18 +241,18 @@ impl Drive {
             return Ok(None);
         }
         let (own, repeat) = table.split_at(8 * header.table_words as usize);
-        // A root's table is no table of records.
+        // The table of a root lists no records.
         let words = if header.kind == ChunkKind::Root { Vec::new() } else { words_of(own) };
         Ok(Some((header, words, words_of(repeat))))
     }
 
-    /// The words of a root's chunk at `place`, whose length is in blocks, and its header.
+    /// The header and words of a root's chunk at `place`, whose length is in blocks.
     pub(crate) fn root_chunk(&self, place: Location) -> Result<Option<(ChunkHeader, Vec<u64>)>> {
         let (segment, at) = (place.segment(), place.offset());
         let bytes = u64::from(place.length()) * BLOCK_BYTES;
-        let is_inside = segment < self.identity.segments
+        let is_inside = segment < self.media.identity.segments
             && (BLOCK_BYTES..=u64::from(crate::format::CHUNK_BYTES_MAX)).contains(&bytes)
-            && u64::from(at) + bytes <= u64::from(self.identity.segment_bytes);
+            && u64::from(at) + bytes <= u64::from(self.media.identity.segment_bytes);
         if !is_inside {
             return Ok(None);
         }
@@ -208,7 +268,7 @@ impl Drive {
     fn decode_root(&self, bytes: &[u8], segment: u32, at: u32) -> Option<(ChunkHeader, Vec<u64>)> {
         let (header, checksum) = ChunkHeader::decode(bytes)?;
         let belongs = header.kind == ChunkKind::Root
-            && header.drive_id == self.identity.drive_id
+            && header.drive_id == self.media.identity.drive_id
             && (header.segment, header.offset) == (segment, at)
             && header.payload_bytes == 0
             && header.repeat_words == 0
@@ -219,14 +279,14 @@ impl Drive {
     }
 }
 
-impl Drive {
-    /// The chunk of the map's stream that lay in this gap, if one bad block is all that hides it.
+impl Segments {
+    /// The chunk of the map's stream in a gap, if a single bad block hides it.
     fn restored_chunk(
         &self,
         segment: u32,
         opened_seq: u64,
-        gap: std::ops::Range<u32>,
-        seqs: std::ops::Range<u64>,
+        gap: Range<u32>,
+        seqs: Range<u64>,
     ) -> Result<Option<SegmentChunk>> {
         if gap.end - gap.start > crate::format::CHUNK_BYTES_MAX {
             return Ok(None);
@@ -258,45 +318,45 @@ impl Drive {
     }
 }
 
-/// A chunk's header, its own table and what it repeats.
+/// A chunk's header, its own table, and the repeated table.
 type FoundChunk = (ChunkHeader, Vec<u64>, Vec<u64>);
 
-/// A part of a segment in memory, read ahead as it is walked through.
+/// A part of a segment in memory, read ahead of the walk.
 struct Window<'a> {
-    drive: &'a Drive,
+    segments: &'a Segments,
     segment: u32,
     start: u32,
     length: u32,
-    /// Whether the media could not be read somewhere.
+    /// Whether a place of the media could not be read.
     is_unreadable: bool,
-    buffer: assay_disk::BlockBuffer,
+    buffer: BlockBuffer,
 }
 
 impl<'a> Window<'a> {
     const BYTES: u32 = 2 << 20;
 
-    fn new(drive: &'a Drive, segment: u32) -> Window<'a> {
+    fn new(segments: &'a Segments, segment: u32) -> Window<'a> {
         Window {
-            drive,
+            segments,
             segment,
             start: 0,
             length: 0,
             is_unreadable: false,
-            buffer: assay_disk::BlockBuffer::default(),
+            buffer: BlockBuffer::default(),
         }
     }
 
-    /// `length` bytes from `at`, both inside the segment; `at` on a block.
+    /// The `length` bytes from `at`, which is a multiple of a block; both lie inside the segment.
     fn bytes(&mut self, at: u32, length: usize) -> Result<&[u8]> {
         let inside = at >= self.start && at + length as u32 <= self.start + self.length;
         if !inside {
-            let segment_bytes = self.drive.identity.segment_bytes;
+            let segment_bytes = self.segments.media.identity.segment_bytes;
             self.length =
                 Window::BYTES.max(whole_blocks(length as u64) as u32).min(segment_bytes - at);
             self.start = at;
-            let media = self.drive.identity.segment_start(self.segment) + u64::from(at);
+            let media = self.segments.media.identity.segment_start(self.segment) + u64::from(at);
             let buffer = self.buffer.first(self.length as usize);
-            self.is_unreadable |= self.drive.read_tolerant(media, buffer)?;
+            self.is_unreadable |= self.segments.media.read_tolerant(media, buffer)?;
         }
         let from = (at - self.start) as usize;
         Ok(&self.buffer.as_ref()[from..from + length])
