@@ -1,4 +1,4 @@
-//! One worker's compressors and decompressors, made when first needed and used again.
+//! The compressors and decompressors of one worker, created when first needed and reused.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use lz4_flex::block::{self, CompressTable};
 use super::zstandard::{Decoder, Encoder};
 use super::{Codec, CodecError, Dictionary, Encoding, looks_incompressible, packed, simulated};
 
-/// libdeflate's level: as dense on blocks of rows as the higher ones, at twice their speed.
+/// Level of libdeflate: as dense as higher levels on blocks of rows, and twice as fast.
 const DEFLATE_LEVEL: i32 = 1;
 
-/// Turns data into what is stored and back. For one thread at a time; it holds up to about 1.5 MiB.
+/// Encodes and decodes data. Used by one thread at a time; takes up to about 1.5 MiB.
 pub struct Coder {
     codec: Codec,
     lz4: Option<Box<CompressTable>>,
@@ -23,7 +23,7 @@ pub struct Coder {
 }
 
 impl Coder {
-    /// A coder that stores with `codec` and reads everything.
+    /// A coder that encodes with `codec` and decodes everything.
     #[must_use]
     pub fn new(codec: Codec) -> Coder {
         Coder {
@@ -37,7 +37,7 @@ impl Coder {
         }
     }
 
-    /// What it stores with.
+    /// The codec with which it encodes.
     #[must_use]
     pub fn codec(&self) -> Codec {
         self.codec
@@ -45,9 +45,9 @@ impl Coder {
 
     /// Appends the stored form of `data` to `out` and returns its codec id (see [`Encoding`]).
     ///
-    /// Data are stored as they are when they look incompressible or would not shrink to 15/16. `dictionary` matters to
-    /// zstd alone; preparing one that is not the last one used costs about as much as ten blocks. Room in
-    /// `out` for twice the data keeps this from allocating.
+    /// Data are stored raw if they look incompressible or would not shrink to 15/16. Only zstd uses
+    /// `dictionary`; preparing one other than the last costs about as much as ten blocks. If `out`
+    /// has capacity for twice the data, this does not allocate.
     pub fn encode(
         &mut self,
         data: &[u8],
@@ -77,8 +77,8 @@ impl Coder {
         encoding.id()
     }
 
-    /// Appends the stored form of a node of the map: packed, or as it is where that is hardly longer or everything is stored
-    /// as it is. Gives its codec id.
+    /// Appends the stored form of a map node and returns its codec id: packed, or raw if packing
+    /// saves little or the codec is none.
     pub(crate) fn encode_node(&self, words: &[u64; packed::NODE_WORDS], out: &mut Vec<u8>) -> u8 {
         if self.codec == Codec::None {
             out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
@@ -87,7 +87,8 @@ impl Coder {
         packed::encode(words, out).id()
     }
 
-    /// Puts a shorter form behind what is in `out`, and leaves bytes after it; `None` when there is none.
+    /// Puts a shorter form behind the bytes in `out`, and leaves surplus bytes after it; `None` if
+    /// there is none.
     fn shrink(
         &mut self,
         data: &[u8],
@@ -131,12 +132,13 @@ impl Coder {
             .ok()
     }
 
-    /// Fills `data` from bytes that [`Coder::encode`] has made, no more and no fewer of them.
+    /// Fills `data` from bytes that [`Coder::encode`] has made from data of this length.
     ///
-    /// `dictionaries` finds a dictionary by its version. After an error `data` hold anything.
+    /// `dictionaries` finds a dictionary by its version. After an error, the contents of `data` are
+    /// unspecified.
     ///
     /// # Errors
-    /// [`CodecError`], for whatever bytes no coder has made of data of this length.
+    /// [`CodecError`] for bytes that no coder has made from data of this length.
     pub fn decode(
         &mut self,
         codec_id: u8,
@@ -172,7 +174,8 @@ impl Coder {
     }
 }
 
-/// The longest stored form that is kept: 15/16 of the data, below which reading it costs more than it saves.
+/// The longest stored form that is kept, 15/16 of the data: below it, reading costs more than it
+/// saves.
 fn limit(data_bytes: usize) -> usize {
     data_bytes - data_bytes.div_ceil(16)
 }

@@ -1,6 +1,8 @@
-//! Dictionaries for zstd: what blocks of one database have in common, learnt once and kept on the drive.
+//! Dictionaries for zstd: the common parts of a database's blocks, learnt once and stored on the
+//! drive.
 //!
-//! A dictionary never changes; a better one gets the next version, and records name the version they need.
+//! A dictionary never changes; a better one gets the next version, and records name the version
+//! that they need.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,26 +11,29 @@ use zstd::zstd_safe::{self, DDict};
 
 use super::{Codec, CodecError, Coder};
 
-/// Size in bytes to which a dictionary is trained unless something else is asked for.
+/// Default size of a trained dictionary, in bytes.
 pub const DICTIONARY_BYTES: usize = 16 * 1024;
 
 /// A zstd dictionary (RFC 8878, section 5) with its version on the drive, prepared for decoding.
 ///
-/// A [`Coder`](super::Coder) prepares it for encoding with its own settings when it is first given it.
+/// A [`Coder`](super::Coder) prepares it for encoding, with its own settings, when it first gets
+/// it.
 pub struct Dictionary {
     version: u8,
     bytes: Arc<[u8]>,
-    /// CRC-32C of these.
+    /// CRC-32C of the bytes.
     checksum: u32,
     decoder: DDict<'static>,
 }
 
 impl Dictionary {
-    /// Learns from samples, best a thousand units as they will be written, in at most `max_bytes`.
+    /// Trains a dictionary of at most `max_bytes` from samples, best from a thousand units as they
+    /// will be written.
     ///
-    /// Every eighth sample is kept back for a trial. `None` when it does not show units at least 2 % smaller, or when
-    /// there is too little to learn from: rows of random digits have nothing in common, and a dictionary harms them.
-    /// A thousand samples of 4 KiB take a third of a second: a matter for the background.
+    /// Every eighth sample is reserved for a trial. Returns `None` if that does not show units at
+    /// least 2 % smaller, or if there are too few samples: rows of random digits have nothing in
+    /// common, and a dictionary harms them. A thousand samples of 4 KiB take a third of a second,
+    /// so this belongs in the background.
     ///
     /// # Errors
     /// [`CodecError::BadDictionary`] for version 0.
@@ -57,10 +62,10 @@ impl Dictionary {
         Ok(gains.then_some(dictionary))
     }
 
-    /// A dictionary as it was stored.
+    /// A dictionary from its stored bytes.
     ///
     /// # Errors
-    /// [`CodecError::BadDictionary`] for bytes that are none, and for version 0.
+    /// [`CodecError::BadDictionary`] for bytes that are no dictionary, and for version 0.
     pub fn from_bytes(version: u8, bytes: &[u8]) -> Result<Dictionary, CodecError> {
         let decoder = is_dictionary(bytes).then(|| DDict::try_create(bytes)).flatten();
         match decoder {
@@ -74,19 +79,20 @@ impl Dictionary {
         }
     }
 
-    /// Its version on the drive, 1 to 255.
+    /// The version on the drive, 1 to 255.
     #[must_use]
     pub fn version(&self) -> u8 {
         self.version
     }
 
-    /// What is to be stored.
+    /// The bytes to be stored.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What tells it from any other: records that need it have this in their checksums.
+    /// The CRC-32C that identifies the dictionary: the checksums of records that need it include
+    /// it.
     #[must_use]
     pub fn checksum(&self) -> u32 {
         self.checksum
@@ -113,7 +119,8 @@ fn stored_bytes<'a>(
     stored.len()
 }
 
-/// zstd takes bytes without a dictionary's header as plain history; ours always have one.
+/// Checks for a dictionary's header: zstd accepts bytes without one as plain history, but ours
+/// always have it.
 fn is_dictionary(bytes: &[u8]) -> bool {
     zstd_safe::get_dict_id_from_dict(bytes).is_some()
 }

@@ -1,7 +1,7 @@
-//! How blocks are made smaller on their way to the media, and whole again on their way back.
+//! Compression of blocks for the media.
 //!
-//! A [`Coder`] is what one worker keeps: the compressors' state, made once and used again. What it stores says by
-//! one byte how it is stored ([`Encoding`]), so records written under one [`Codec`] stay readable under any other.
+//! A [`Coder`] holds the compressors' state of one worker. Each stored record names its
+//! [`Encoding`] in one byte, so records written under one [`Codec`] can be read under any other.
 
 mod coder;
 mod dictionary;
@@ -22,31 +22,31 @@ pub use dictionary::{DICTIONARY_BYTES, Dictionary};
 pub use probe::{is_zero, looks_incompressible};
 pub use simulated::stand_in;
 
-/// What a stored unit costs beside its payload, in bytes: 5 of header in the log, 16 in the tables.
+/// Overhead of a stored unit in bytes: 5 for the header in the log, 16 for the tables.
 pub const RECORD_OVERHEAD_BYTES: u64 = 21;
 
-/// What a drive compresses with. The numbers are stored on media and never change.
+/// The codec for new data. The numbers are stored on media and never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Codec {
-    /// Store as it is.
+    /// No compression.
     None = 0,
-    /// LZ4 block format: finds repeats only.
+    /// LZ4 block format: matches without entropy coding.
     Lz4 = 1,
-    /// Raw DEFLATE (RFC 1951), as gzip hardware makes it.
+    /// Raw DEFLATE (RFC 1951), as produced by gzip hardware.
     Deflate = 2,
     /// Zstandard (RFC 8878), level 1.
     Zstd = 3,
-    /// Stand-ins for blocks whose stored size alone is known, see [`stand_in`]; in memory only, and not among
-    /// [`Codec::ALL`].
+    /// Stand-ins for blocks of which only the stored size is known, see [`stand_in`]. In memory
+    /// only, and not in [`Codec::ALL`].
     Simulated = 15,
 }
 
 impl Codec {
-    /// Every codec for data, in the order of their numbers.
+    /// All codecs for data, in the order of their numbers.
     pub const ALL: [Codec; 4] = [Codec::None, Codec::Lz4, Codec::Deflate, Codec::Zstd];
 
-    /// Every name, for messages and help.
+    /// All names, for messages and help.
     pub const NAMES: &str = "none, lz4, deflate, zstd";
 
     /// The number that is stored on media.
@@ -55,13 +55,13 @@ impl Codec {
         self as u8
     }
 
-    /// The codec of a number from the media.
+    /// The codec with this number.
     #[must_use]
     pub fn from_id(id: u8) -> Option<Codec> {
         Codec::ALL.into_iter().chain([Codec::Simulated]).find(|codec| codec.id() == id)
     }
 
-    /// The name that people use.
+    /// The name, as in options and status.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ impl fmt::Display for Codec {
     }
 }
 
-/// A name that is no codec's.
+/// A name that belongs to no codec.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("no codec is called `{0}`; use one of {names}", names = Codec::NAMES)]
 pub struct UnknownCodec(String);
@@ -96,11 +96,12 @@ impl FromStr for Codec {
     }
 }
 
-/// How one record is stored: its codec id, the low four bits of a byte on media. The numbers never change.
+/// The encoding of a record: its codec id, the low four bits of a byte on media. The numbers never
+/// change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Encoding {
-    /// The data itself.
+    /// The data, unchanged.
     Raw = 0,
     /// One LZ4 block without a size.
     Lz4 = 1,
@@ -108,9 +109,10 @@ pub enum Encoding {
     Deflate = 2,
     /// One zstd frame without its magic number, content size and checksum.
     Zstd = 3,
-    /// The version of a dictionary (1 to 255), then a frame as in `Zstd` that needs this dictionary.
+    /// The version of a dictionary (1 to 255), then a frame as in `Zstd` that needs this
+    /// dictionary.
     ZstdDictionary = 4,
-    /// A node of the map, its words' fields above the least ones.
+    /// A node of the map: the fields of its words as differences from the least ones.
     Packed = 5,
     /// The beginning of a stand-in; never on media.
     Simulated = 15,
@@ -133,24 +135,24 @@ impl Encoding {
     }
 }
 
-/// Why stored bytes do not become data again, or a dictionary is none.
+/// The reason for which stored bytes cannot be decoded, or are no dictionary.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CodecError {
     /// A codec id that no version of the drive has written so far.
     #[error("codec id {0} is unknown: the record is damaged or a newer version wrote it")]
     UnknownEncoding(u8),
-    /// The record needs a dictionary that is not at hand.
+    /// The record needs a dictionary that is not available.
     #[error("dictionary {0} is missing, without which the record cannot be read")]
     MissingDictionary(u8),
-    /// The stored bytes are not what a coder has made of data of this length.
+    /// The bytes are not the encoding of data of this length.
     #[error("the stored {encoding:?} bytes do not become {length} bytes of data")]
     Malformed {
-        /// How they should be stored.
+        /// Expected encoding.
         encoding: Encoding,
-        /// Bytes wanted.
+        /// Expected length of the data, in bytes.
         length: usize,
     },
-    /// What should be a dictionary is none, or has version 0.
+    /// The bytes are no dictionary, or the version is 0.
     #[error("dictionary {0} is damaged")]
     BadDictionary(u8),
     /// A compressor's state could not be allocated.

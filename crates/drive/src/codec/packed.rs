@@ -1,10 +1,11 @@
 //! Nodes of the map, packed: 512 words of which each is a place on media, or zero.
 //!
-//! A node is written with every checkpoint in which one of its blocks changed, so packing it must be cheap: a general codec took ten
-//! times as long for no fewer bytes. A word has four fields (see `format::location`), and those of one node lie close together:
-//! of each field the least value is kept once, and of each word only how far it is above that, in as many bits as the widest needs
-//! (frame of reference). Where records lie side by side in the order of the words, it is the distance from the end of the word
-//! before that is kept in place of the offset.
+//! A node is written with every checkpoint in which one of its blocks changed, so packing it must
+//! be cheap: a general codec took ten times as long for no fewer bytes. A word has four fields (see
+//! `format::location`), and those of one node lie close together: of each field the least value is
+//! kept once, and of each word only how far it is above that, in as many bits as the widest needs
+//! (frame of reference). Where records lie side by side in the order of the words, it is the
+//! distance from the end of the word before that is kept in place of the offset.
 //!
 //! | bytes | packed node |
 //! |---|---|
@@ -33,15 +34,15 @@ const NODE_BYTES: usize = NODE_WORDS * 8;
 const HEAD_BYTES: usize = 1 + FIELDS * 5;
 const BITMAP_BYTES: usize = NODE_WORDS / 8;
 
-/// The longest that is kept, 15/16 of the node as it is.
+/// The longest packed form that is kept, 15/16 of the raw node.
 const LIMIT_BYTES: usize = NODE_BYTES - NODE_BYTES / 16;
 
-/// Distances are kept above zero: an offset may lie this far before the end of the word before.
+/// Distances are stored above zero: an offset may lie this far before the end of the previous word.
 const DISTANCE_ZERO: u32 = 1 << 27;
 
 type Fields = [u32; FIELDS];
 
-/// Appends a node to `out`, packed or, where that is hardly shorter, as it is.
+/// Appends a node to `out`, packed, or raw if packing saves little.
 pub(super) fn encode(words: &[u64; NODE_WORDS], out: &mut Vec<u8>) -> Encoding {
     if pack(words, out).is_some() {
         return Encoding::Packed;
@@ -50,7 +51,8 @@ pub(super) fn encode(words: &[u64; NODE_WORDS], out: &mut Vec<u8>) -> Encoding {
     Encoding::Raw
 }
 
-/// Fills `data` with the node that [`encode`] packed; gives its bytes, or nothing where no node was.
+/// Fills `data` with a node that [`encode`] has packed and returns the number of its bytes; `None`
+/// for other bytes.
 pub(super) fn decode(stored: &[u8], data: &mut [u8]) -> Option<usize> {
     let (&flags, rest) = stored.split_first()?;
     let (head, mut rest) = rest.split_at_checked(FIELDS * 5)?;
@@ -67,7 +69,7 @@ pub(super) fn decode(stored: &[u8], data: &mut [u8]) -> Option<usize> {
     if rest.len() != frame.bytes(filled) {
         return None;
     }
-    // So that each word's bits can be read as the low ones of sixteen bytes.
+    // Padding: the bits of each word are read from the low bits of sixteen bytes.
     let mut bits = [0; NODE_BYTES + 16];
     bits.get_mut(..rest.len())?.copy_from_slice(rest);
     let mut before = Fields::default();
@@ -84,7 +86,7 @@ pub(super) fn decode(stored: &[u8], data: &mut [u8]) -> Option<usize> {
     Some(NODE_BYTES)
 }
 
-/// Appends the packed form; nothing, and no byte, where it would be too long.
+/// Appends the packed form; appends nothing and returns `None` if it would be too long.
 fn pack(words: &[u64; NODE_WORDS], out: &mut Vec<u8>) -> Option<()> {
     let mut bitmap = [0_u8; BITMAP_BYTES];
     let mut filled = [Fields::default(); NODE_WORDS];
@@ -113,7 +115,7 @@ fn pack(words: &[u64; NODE_WORDS], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// What the words of a node have in common.
+/// The least value and the width of each field in the words of a node.
 struct Frame {
     least: Fields,
     bits: [u32; FIELDS],
@@ -121,7 +123,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// The narrower one of that with offsets and that with distances.
+    /// The narrower of the frames with offsets and with distances.
     fn of(filled: &[Fields]) -> Frame {
         let (mut least, mut most) = ([u32::MAX; FIELDS], Fields::default());
         let (mut nearest, mut farthest) = (u32::MAX, 0);
@@ -168,17 +170,17 @@ impl Frame {
         }
     }
 
-    /// Bits of a word.
+    /// Bits of a packed word.
     fn width(&self) -> u32 {
         self.bits.iter().sum()
     }
 
-    /// Bytes of so many words.
+    /// Bytes of `words` packed words.
     fn bytes(&self, words: usize) -> usize {
         (words * self.width() as usize).div_ceil(8)
     }
 
-    /// Appends the words, and a few bytes more.
+    /// Appends the packed words and a few bytes of padding.
     fn pack_all(&self, filled: &[Fields], out: &mut Vec<u8>) {
         let (mut open, mut held) = (0_u128, 0);
         let mut before = Fields::default();
@@ -204,7 +206,7 @@ impl Frame {
         })
     }
 
-    /// The word behind `before`; nothing where a field is larger than it can be.
+    /// The word behind `before`; `None` if a field is larger than it can be.
     fn unpack(&self, mut packed: u64, before: Fields) -> Option<Fields> {
         let mut word = Fields::default();
         for ((field, bits), least) in word.iter_mut().zip(self.bits).zip(self.least) {
@@ -285,7 +287,7 @@ mod tests {
         let mut one = [0; NODE_WORDS];
         one[100] = u64::MAX;
         assert_eq!(packed(&one).len(), HEAD_BYTES + BITMAP_BYTES);
-        // Side by side, of lengths that differ by less than 16.
+        // Adjacent records of lengths that differ by less than 16.
         let mut offset = 4096;
         let side_by_side = std::array::from_fn(|index| {
             let length = 2000 + index as u64 % 16;

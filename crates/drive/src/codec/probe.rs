@@ -1,27 +1,30 @@
-//! What a block shows before any compressor touches it: that it is all zeroes, or not worth compressing.
+//! Quick tests of a block before compression: whether it is all zeroes, or not worth compressing.
 
-/// Bytes looked at per block: enough for an entropy within 0.05 bits, few enough for about a microsecond.
+/// Bytes sampled from a block: enough for an entropy within 0.05 bits, few enough to take about a
+/// microsecond.
 const SAMPLE_BYTES: usize = 1024;
 
-/// Bytes looked at side by side, so that fields of 2, 4, 8 and 16 bytes are seen whole.
+/// Bytes of one run of the sample, so that fields of 2, 4, 8 and 16 bytes are seen whole.
 const RUN_BYTES: usize = 16;
 
 const RUNS: usize = SAMPLE_BYTES / RUN_BYTES;
 
-/// Counts that are kept side by side.
+/// Number of separate tables of counts.
 const COUNTS_APART: usize = 4;
 
-/// Above this order-0 entropy, in quarters of a bit per byte, compressing cannot gain much: bytes as evenly spread as
-/// at 7.75 bits gain 3 % by coding single bytes, and 7 % when they are random ones and a run of zeroes.
+/// Order-0 entropy, in quarters of a bit per byte, above which compression cannot gain much: bytes
+/// with 7.75 bits gain 3 % by coding single bytes, and 7 % if they are random bytes and a run of
+/// zeroes.
 const INCOMPRESSIBLE_QUARTER_BITS: u64 = 31;
 
 /// Fixed point: one bit of entropy is `1 << FRACTION`.
 const FRACTION: u32 = 16;
 
-/// Half of log2(e): each byte value that occurs adds this much, divided by the sample's size, to the entropy.
+/// Half of log2(e): each byte value that occurs adds this, divided by the sample's size, to the
+/// entropy.
 const BIAS_PER_VALUE: u64 = 47_274;
 
-/// n × log2(n) in fixed point for every count that a sample can hold.
+/// The value of n × log2(n) in fixed point, for every count that a sample can hold.
 static COUNT_LOG: [u32; SAMPLE_BYTES + 1] = count_log_table();
 
 /// Whether every byte is zero.
@@ -32,13 +35,13 @@ pub fn is_zero(block: &[u8]) -> bool {
         && rest.iter().all(|&byte| byte == 0)
 }
 
-/// Whether a block's bytes are so evenly spread that compressing it is not worth the time, as those of encrypted or
-/// already compressed data are.
+/// Whether a block's bytes are so evenly spread that compression is not worth its time, as in
+/// encrypted or already compressed data.
 ///
-/// The measure is the order-0 entropy of a sample of 1 KiB, with the correction of Miller and Madow (1955) for a
-/// sample's entropy being too low by (values seen − 1) ÷ (2 × sample × ln 2). Repeats are not looked for: rows of
-/// digits have none and still halve, which is why no trial with a match finder would do. The price is that random
-/// bytes that occur twice in a block are missed.
+/// The measure is the order-0 entropy of a sample of 1 KiB, with the correction of Miller and Madow
+/// (1955) for the bias of a sample's entropy, (values seen − 1) ÷ (2 × sample × ln 2). It does not
+/// look for repeats: rows of digits have none and still halve, so a trial with a match finder would
+/// not do. The price is that it misses random bytes that occur twice in a block.
 #[must_use]
 pub fn looks_incompressible(block: &[u8]) -> bool {
     if block.len() < SAMPLE_BYTES {
@@ -53,10 +56,11 @@ pub fn looks_incompressible(block: &[u8]) -> bool {
     entropy * 4 > (INCOMPRESSIBLE_QUARTER_BITS * sample) << FRACTION
 }
 
-/// How often each byte value occurs in runs spread over the block. The place of the run moves from cell to cell,
-/// so that a pattern as long as a cell does not hide.
+/// Counts the byte values in runs spread over the block. The place of the run varies from cell to
+/// cell, so that a pattern as long as a cell cannot hide.
 fn sample_counts(block: &[u8]) -> [u16; 256] {
-    // Neighbours are counted apart: where they are equal, each count would have to wait for the one before.
+    // Neighbouring bytes use separate tables: otherwise each count of an equal byte would wait for
+    // the one before.
     let mut counts = [[0; 256]; COUNTS_APART];
     let cell = block.len() / RUNS;
     for (index, bytes) in block.chunks_exact(cell).take(RUNS).enumerate() {
@@ -82,7 +86,8 @@ const fn count_log_table() -> [u32; SAMPLE_BYTES + 1] {
     table
 }
 
-/// log2 in fixed point, bit by bit: squaring a number in [1, 2) doubles its logarithm.
+/// The binary logarithm in fixed point, bit by bit: squaring a number in [1, 2) doubles its
+/// logarithm.
 const fn log2(number: u32) -> u32 {
     let whole = number.ilog2();
     let mut mantissa = ((number as u64) << 31) >> whole;

@@ -1,7 +1,8 @@
-//! Blocks of which only the stored size is known: what stands in for data where a recorded trace is replayed.
+//! Stand-ins for blocks of which only the stored size is known, for the replay of recorded traces.
 //!
-//! A stand-in says in its first bytes how much it takes when it is stored. To the log, the map and the collector it is like
-//! any other block; encoding it is a copy. It lives in memory only: no drive on media has this codec.
+//! The first bytes of a stand-in hold its stored size. The log, the map and collection treat it
+//! like any other block; encoding it is a copy. It lives in memory only: no drive on media has this
+//! codec.
 
 /// Marks a stand-in.
 const MAGIC: [u8; 8] = *b"standin\0";
@@ -9,7 +10,8 @@ const MAGIC: [u8; 8] = *b"standin\0";
 /// Least stored bytes: mark, size and number.
 const LEAST: usize = 24;
 
-/// Makes `data` a stand-in that takes `stored_bytes`, but no less than 24; `number` tells it from others.
+/// Makes `data` a stand-in that takes `stored_bytes`, but at least 24; `number` distinguishes it
+/// from others.
 pub fn stand_in(stored_bytes: usize, number: u64, data: &mut [u8]) {
     let stored_bytes = stored_bytes.clamp(LEAST, data.len()) as u64;
     data.fill(0);
@@ -18,7 +20,7 @@ pub fn stand_in(stored_bytes: usize, number: u64, data: &mut [u8]) {
     data[16..24].copy_from_slice(&number.to_le_bytes());
 }
 
-/// Appends what is stored for a stand-in; false, and nothing done, for any other data.
+/// Appends the stored form of a stand-in; does nothing and returns false for other data.
 pub(super) fn encode(data: &[u8], out: &mut Vec<u8>) -> bool {
     let Some(stored_bytes) = stored_bytes(data) else { return false };
     out.extend_from_slice(&data[..stored_bytes]);
@@ -32,7 +34,7 @@ fn stored_bytes(data: &[u8]) -> Option<usize> {
     (*magic == MAGIC && (LEAST..data.len()).contains(&stored_bytes)).then_some(stored_bytes)
 }
 
-/// Fills `data` from what was stored; `None` if that is no stand-in of this size.
+/// Fills `data` from the stored form; `None` if it is no stand-in of this size.
 pub(super) fn decode(stored: &[u8], data: &mut [u8]) -> Option<usize> {
     data.get_mut(..stored.len())?.copy_from_slice(stored);
     data[stored.len()..].fill(0);

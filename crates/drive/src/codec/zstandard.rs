@@ -1,8 +1,9 @@
-//! zstd as the drive uses it: fast levels, frames without what the record says already.
+//! zstd as the drive uses it: fast levels, and frames without the fields that the record repeats.
 //!
-//! Nothing of a level is set otherwise. On 4 KiB of sysbench's pages level 1 makes 2.11 : 1 in 15 µs; levels 2 to 6
-//! make 2.06 : 1 in 18 to 54 µs (their shorter matches cost more than the digits they replace), two hash tables
-//! (strategy dfast) 2.12 in 19 µs, a minimum match of 6 gains 2 µs for 0.5 %, and 1.5 % of ratio on English text.
+//! The parameters are those of the level. On 4 KiB of sysbench's pages level 1 reaches 2.11 : 1 in
+//! 15 µs; levels 2 to 6 reach 2.06 : 1 in 18 to 54 µs (their shorter matches cost more than the
+//! digits they replace); two hash tables (strategy dfast) reach 2.12 in 19 µs; a minimum match of 6
+//! saves 2 µs for 0.5 %, and 1.5 % of ratio on English text.
 
 use std::sync::Arc;
 
@@ -12,25 +13,25 @@ use zstd::zstd_safe::{
 
 use super::dictionary::Dictionary;
 
-/// As dense as any on blocks of rows, and the fastest that codes literals.
+/// As dense as any level on blocks of rows, and the fastest that codes literals.
 const LEVEL: i32 = 1;
 
-/// With a dictionary: English columns 2.09 : 1 in place of level 1's 2.01, for 2 µs a block.
+/// With a dictionary: 2.09 : 1 on English columns, instead of level 1's 2.01, for 2 µs a block.
 const LEVEL_WITH_DICTIONARY: i32 = 2;
 
-/// Compresses units: all of them without a dictionary, or all of them with one.
+/// Compresses units, all without a dictionary or all with one.
 pub struct Encoder {
     context: CCtx<'static>,
     dictionary: Option<Arc<[u8]>>,
 }
 
 impl Encoder {
-    /// For units without a dictionary; `None` when there is no memory for it.
+    /// An encoder without a dictionary; `None` if memory is short.
     pub fn plain() -> Option<Encoder> {
         Encoder::with_level(LEVEL)
     }
 
-    /// For units with a dictionary; `None` when there is no memory for it.
+    /// An encoder with a dictionary; `None` if memory is short.
     pub fn for_dictionaries() -> Option<Encoder> {
         Encoder::with_level(LEVEL_WITH_DICTIONARY)
     }
@@ -51,17 +52,17 @@ impl Encoder {
         Some(Encoder { context, dictionary: None })
     }
 
-    /// Fills `stored` from its start; the bytes used, or `None` when it is too small.
+    /// Fills `stored` from its start and returns the bytes used; `None` if it is too small.
     pub fn encode(&mut self, data: &[u8], stored: &mut [u8]) -> Option<usize> {
         let used = self.context.compress2(stored, data).ok();
         if used.is_none() {
-            // A frame left in the middle would keep the context from taking another dictionary.
+            // An unfinished frame would keep the context from accepting another dictionary.
             self.context.reset(ResetDirective::SessionOnly).ok()?;
         }
         used
     }
 
-    /// As `encode`; a dictionary that is not the last one used is prepared first.
+    /// Like `encode`, with a dictionary, which is prepared first if it is not the last one used.
     pub fn encode_with(
         &mut self,
         dictionary: &Dictionary,
@@ -84,19 +85,19 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// `None` when there is no memory for it.
+    /// A decoder; `None` if memory is short.
     pub fn new() -> Option<Decoder> {
         let mut context = DCtx::try_create()?;
         context.set_parameter(DParameter::Format(FrameFormat::Magicless)).ok()?;
         Some(Decoder { context })
     }
 
-    /// Fills `data` from its start; the bytes filled.
+    /// Fills `data` from its start and returns the bytes filled.
     pub fn decode(&mut self, stored: &[u8], data: &mut [u8]) -> SafeResult {
         self.context.decompress(data, stored)
     }
 
-    /// As `decode`, for a unit that was stored with `dictionary`.
+    /// Like `decode`, for a unit that was stored with `dictionary`.
     pub fn decode_with(
         &mut self,
         dictionary: &Dictionary,

@@ -1,16 +1,18 @@
-//! Chunks: what the log writes at once, and the footer that repeats a full segment's tables.
+//! Chunks: the unit in which the log is written, and the footer that repeats the tables of a full
+//! segment.
 //!
 //! ```text
-//! chunk:   header (72 B) | payload | table | the table of the chunk before | zeroes up to a whole block | parity
+//! chunk:   header (72 B) | payload | table | table of the previous chunk | zeroes to a whole block | parity
 //! footer:  tables of all chunks | zeroes | header, in the last 72 B of the segment
 //! ```
 //!
-//! Chunks and footers of the log have numbers from one count without gaps, those of the map's stream from another. A
-//! chunk stands or falls as a whole: its checksum covers header and tables, the records carry their own.
+//! Chunks and footers of the log are numbered by one count without gaps, those of the map's stream
+//! by another. A chunk is valid as a whole or not at all: its checksum covers header and tables,
+//! and the records have their own.
 //!
-//! One bad block costs no table: the next chunk of the log, in whichever stream, repeats what the chunk before it held,
-//! and the footer does once the segment is full. In the map's stream a last block, the exclusive-or of the others, brings
-//! back any one of them.
+//! One bad block costs no table: the next chunk of the log, in whichever stream, repeats the table
+//! of the previous one, and so does the footer once the segment is full. In the map's stream a last
+//! block, the exclusive-or of the others, restores any one of them.
 
 use super::{Reader, whole_blocks};
 use assay_disk::BLOCK_BYTES;
@@ -18,23 +20,24 @@ use assay_disk::BLOCK_BYTES;
 /// Bytes of a chunk's header.
 pub(crate) const CHUNK_HEADER_BYTES: usize = 72;
 
-/// Sequence numbers from here on count the map's stream, those below it the log.
+/// The lowest sequence number of the map's stream; lower numbers are the log's.
 pub(crate) const MAP_SEQS: u64 = 1 << 63;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"aChk");
 const VERSION: u8 = 2;
 
-/// Who appends: what is written together dies together.
+/// The source of data: data that are written together die together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Stream {
-    /// What the host writes.
+    /// Host writes.
     #[default]
     Host = 0,
-    /// What collection moves for the first time.
+    /// Data that collection moves for the first time.
     Cold = 1,
-    /// What it moves again: what has lived through two collections will live long.
+    /// Data that collection moves again: they have lived through two collections and will live
+    /// long.
     Frozen = 2,
-    /// Nodes of the map and roots.
+    /// Nodes of the map, and roots.
     Map = 3,
 }
 
@@ -45,7 +48,7 @@ impl Stream {
     pub(crate) const ALL: [Stream; STREAMS] =
         [Stream::Host, Stream::Cold, Stream::Frozen, Stream::Map];
 
-    /// Where collection moves what lives in a segment of this stream.
+    /// The stream to which collection moves the live records of this one.
     pub(crate) fn when_moved(self) -> Stream {
         if self == Stream::Host { Stream::Cold } else { Stream::Frozen }
     }
@@ -55,7 +58,7 @@ impl Stream {
     }
 }
 
-/// What a chunk is.
+/// The kind of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ChunkKind {
     /// Records and their table.
@@ -73,7 +76,7 @@ pub(crate) struct ChunkHeader {
     pub(crate) stream: Stream,
     pub(crate) drive_id: u64,
     pub(crate) segment: u32,
-    /// First byte in the segment; of a footer, where its table begins.
+    /// First byte in the segment; in a footer, the first byte of its table.
     pub(crate) offset: u32,
     /// Sequence number by which the segment was opened.
     pub(crate) opened_seq: u64,
@@ -82,14 +85,14 @@ pub(crate) struct ChunkHeader {
     pub(crate) durable_seq: u64,
     pub(crate) payload_bytes: u32,
     pub(crate) table_words: u32,
-    /// Words that repeat the chunk before: its number, its place, its table.
+    /// Words that repeat the previous chunk: its number, place and table.
     pub(crate) repeat_words: u32,
-    /// Where the stream goes on; only a footer knows.
+    /// The segment in which the stream goes on; only in a footer.
     pub(crate) next_segment: u32,
 }
 
 impl ChunkHeader {
-    /// `next_segment` of what is not a footer.
+    /// `next_segment` of chunks other than footers.
     pub(crate) const NO_SEGMENT: u32 = u32::MAX;
 
     /// Bytes of the whole chunk on media.
@@ -123,7 +126,8 @@ impl ChunkHeader {
         out[..CHUNK_HEADER_BYTES].copy_from_slice(&bytes);
     }
 
-    /// The header, if these bytes are one, and the checksum that it claims for itself and its table.
+    /// Decodes a header and the checksum that it claims for itself and its table; `None` for other
+    /// bytes.
     pub(crate) fn decode(bytes: &[u8]) -> Option<(ChunkHeader, u32)> {
         let mut reader = Reader(bytes.get(..CHUNK_HEADER_BYTES)?);
         if reader.u32()? != MAGIC || reader.u8()? != VERSION {
@@ -155,20 +159,20 @@ impl ChunkHeader {
         Some((header, reader.u32()?))
     }
 
-    /// Whether header and table are what was written; `bytes` begins with the header.
+    /// Whether header and table have the `checksum`; `bytes` begins with the header.
     pub(crate) fn fits(bytes: &[u8], table: &[u8], checksum: u32) -> bool {
         let Some(header) = bytes.get(..CHUNK_HEADER_BYTES - 4) else { return false };
         crc32c::crc32c_append(crc32c::crc32c(header), table) == checksum
     }
 }
 
-/// Bytes on media of a chunk with so much payload and so many words.
+/// Bytes on media of a chunk with this payload and this number of words.
 pub(crate) fn chunk_bytes(stream: Stream, payload: usize, words: usize) -> u64 {
     let parity = if stream == Stream::Map { BLOCK_BYTES } else { 0 };
     whole_blocks((CHUNK_HEADER_BYTES + payload + 8 * words) as u64) + parity
 }
 
-/// The exclusive-or of whole blocks: what a chunk of the map's stream ends with.
+/// The exclusive-or of whole blocks, with which a chunk of the map's stream ends.
 pub(crate) fn parity_of(blocks: &[u8], parity: &mut [u8]) {
     parity.fill(0);
     for block in blocks.chunks_exact(BLOCK_BYTES as usize) {
@@ -176,7 +180,7 @@ pub(crate) fn parity_of(blocks: &[u8], parity: &mut [u8]) {
     }
 }
 
-/// What a footer says of one chunk, before that chunk's table words: two words.
+/// A footer's description of one chunk: two words before the chunk's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FooterChunk {
     pub(crate) seq: u64,
@@ -192,7 +196,7 @@ impl FooterChunk {
         words.extend([self.seq, u64::from(self.offset) << 32 | u64::from(self.table_words)]);
     }
 
-    /// The chunks of a footer with their tables; ends early where the words make no sense.
+    /// Splits a footer's words into chunks with their tables; stops early at invalid words.
     pub(crate) fn split(mut words: &[u64]) -> Vec<(FooterChunk, &[u64])> {
         let mut chunks = Vec::new();
         while let [seq, place, rest @ ..] = words {
@@ -208,23 +212,24 @@ impl FooterChunk {
     }
 }
 
-/// What a chunk repeats of the one before it in the log.
+/// The previous chunk of the log, as a chunk repeats it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RepeatedChunk {
     pub(crate) seq: u64,
     pub(crate) segment: u32,
     pub(crate) offset: u32,
-    /// Bytes on media.
+    /// Bytes of the chunk on media.
     pub(crate) bytes: u32,
     pub(crate) words: Vec<u64>,
 }
 
 impl RepeatedChunk {
-    /// Words beside the table: number and place.
+    /// Words in addition to the table: number and place.
     pub(crate) const WORDS: usize = 2;
 
-    /// The words that repeat it. The second has the segment in bits 0–19, the offset in blocks in 20–33, the chunk's length
-    /// in blocks in 34–43 and that of its table in words in 44–63.
+    /// Encodes the chunk's number, a word for its place, and its table. The second word has the
+    /// segment in bits 0–19, the offset in blocks in 20–33, the chunk's length in blocks in 34–43
+    /// and the length of its table in words in 44–63.
     pub(crate) fn encode(&self) -> Vec<u64> {
         let blocks = |bytes: u32| u64::from(bytes) / BLOCK_BYTES;
         let place = u64::from(self.segment)
@@ -237,7 +242,7 @@ impl RepeatedChunk {
         words
     }
 
-    /// What these words repeat, if anything.
+    /// Decodes a repeated chunk; `None` for other words.
     pub(crate) fn decode(words: &[u64]) -> Option<RepeatedChunk> {
         let [seq, place, table @ ..] = words else { return None };
         let bytes = |blocks: u64| (blocks * BLOCK_BYTES) as u32;

@@ -1,6 +1,6 @@
-//! Entries of a chunk's table: what each record is, and what happened without one.
+//! Entries of a chunk's table: one for each record, and for changes without a record.
 //!
-//! An entry is one to three words of 64 bits. The first:
+//! An entry has one to three words of 64 bits. The first:
 //!
 //! | bits | field |
 //! |---|---|
@@ -10,13 +10,14 @@
 //! | 58 | last of its group |
 //! | 59–63 | zero |
 //!
-//! A moved record has two more words: where it lay, so that replay drops the move when the host had written in
-//! between, and the sequence number of the chunk that first held it, so that a rebuild without any map finds the
-//! newest. A node has one more: the sequence number up to which it is complete.
+//! A moved record has two more words: its former place, so that replay drops the move if the host
+//! had written in between, and the sequence number of the chunk that first held it, so that a
+//! rebuild without any map finds the newest version. A node has one more: the sequence number up to
+//! which it is complete.
 
 use super::Location;
 
-/// What an entry says.
+/// The operation of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
     /// A block.
@@ -48,7 +49,8 @@ impl Op {
         }
     }
 
-    /// What a record's checksum knows of its key: blocks, nodes and dictionaries never pass for each other.
+    /// The record's key as its checksum covers it: blocks, nodes and dictionaries never pass for
+    /// each other.
     pub(crate) const fn context_key(self, key: u64) -> u64 {
         match self {
             Op::Node { .. } => key | 1 << 62,
@@ -74,14 +76,14 @@ pub(crate) struct Entry {
     pub(crate) op: Op,
     /// Block address, node or dictionary version.
     pub(crate) key: u64,
-    /// Stored bytes; for `Zero` blocks.
+    /// Stored bytes; for `Zero` the number of blocks.
     pub(crate) length: u32,
-    /// Whether the group ends here.
+    /// Whether this is the last entry of its group.
     pub(crate) last: bool,
 }
 
 impl Entry {
-    /// Bytes of payload that belong to the entry.
+    /// Bytes of the entry's payload.
     pub(crate) const fn payload_bytes(&self) -> u32 {
         if matches!(self.op, Op::Zero) { 0 } else { self.length }
     }
@@ -102,7 +104,7 @@ impl Entry {
     }
 }
 
-/// The entries of a table, in order; ends early, with `None`, where a word makes no sense.
+/// Iterates over the entries of a table; ends early at an invalid word.
 pub(crate) struct Words<'a> {
     words: &'a [u64],
 }
@@ -112,7 +114,7 @@ impl<'a> Words<'a> {
         Words { words }
     }
 
-    /// Whether everything was understood: true after the iteration ended at the end.
+    /// Whether the iteration ended at the end of the table.
     #[cfg(test)]
     pub(crate) fn is_exhausted(&self) -> bool {
         self.words.is_empty()

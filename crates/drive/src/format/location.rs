@@ -1,6 +1,7 @@
-//! Where a record lies: one word, also what the map holds for each block.
+//! The place of a record in one word; the map holds one for each block.
 
-/// Place and length of a record, packed into 64 bits; zero means that there is none, segment 2²⁰ − 1 that it is lost.
+/// Place and length of a record, packed into 64 bits. Zero means no record, segment 2²⁰ − 1 a lost
+/// one.
 ///
 /// | bits | field |
 /// |---|---|
@@ -16,7 +17,8 @@ impl Location {
     /// No record: the block reads as zeroes.
     pub(crate) const NONE: Location = Location(0);
 
-    /// The block was lost with its part of the map: nobody knows where its record lies. No drive has such a segment.
+    /// The block was lost with its part of the map, and the place of its record is unknown. No
+    /// drive has this segment.
     pub(crate) const LOST: Location = Location(0xF_FFFF);
 
     pub(crate) const fn new(segment: u32, offset: u32, length: u32, unit: bool) -> Location {
@@ -57,17 +59,17 @@ impl Location {
         self.0 >> 63 == 1
     }
 
-    /// Which block of the unit; zero where the record is one block.
+    /// Number of the block in its unit; zero if the record is one block.
     pub(crate) const fn index(self) -> u64 {
         self.0 >> 61 & 3
     }
 
-    /// The same record, seen from its block `index`.
+    /// The same record as the place of its block `index`.
     pub(crate) const fn at_index(self, index: u64) -> Location {
         Location(self.0 & !(3 << 61) | index << 61)
     }
 
-    /// The whole record, whichever block it was asked for.
+    /// The place of the whole record.
     pub(crate) const fn record(self) -> Location {
         self.at_index(0)
     }

@@ -1,24 +1,25 @@
-//! A record's checksum: CRC-32C of its bytes, bound to where it lies and whose it is.
+//! A record's checksum: CRC-32C of its bytes, bound to its place and its key.
 //!
-//! The sum over the bytes is made where they are compressed, in parallel. What binds it to the place is known only
-//! when the place is, under the log's lock, and costs a few multiplications there: a record found at another
-//! place, under another address, in another filling of its segment or on another drive does not fit.
+//! The sum over the bytes is computed where they are compressed, in parallel. The place is only
+//! known under the log's lock; binding the sum to it costs a few multiplications there. A record at
+//! another place, under another address, in another filling of its segment or on another drive does
+//! not match.
 
 use super::Location;
 
-/// Whose record it is and where it lies.
+/// Identity and place of a record.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordContext {
     pub(crate) drive_id: u64,
-    /// Sequence number by which the segment was opened: another for each filling.
+    /// Sequence number by which the segment was opened, a new one for each filling.
     pub(crate) segment_opened_seq: u64,
     pub(crate) location: Location,
-    /// Block, node or dictionary, as [`super::Op::context_key`] gives it.
+    /// Block, node or dictionary, from [`super::Op::context_key`].
     pub(crate) key: u64,
 }
 
 impl RecordContext {
-    /// What is stored: the plain sum, changed by everything that the record depends on.
+    /// The stored checksum: the plain sum, changed by everything on which the record depends.
     pub(crate) fn bind(self, plain: u32) -> u32 {
         let place = mix(self.drive_id ^ mix(self.segment_opened_seq));
         let mixed =
@@ -27,18 +28,19 @@ impl RecordContext {
     }
 }
 
-/// Sets keys apart from locations.
+/// Separates keys from locations.
 const SALT: u64 = 0x6173_7361_7964_7276;
 
-/// The finaliser of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+/// The finaliser of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
+/// generators", 2014).
 const fn mix(word: u64) -> u64 {
     let word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     word ^ word >> 31
 }
 
-/// CRC-32C over a record's codec id and payload, and over the checksum of the dictionary that it needs, if it needs one:
-/// with another it does not fit.
+/// CRC-32C over a record's codec id and payload, and over the checksum of the dictionary that it
+/// needs, so that it does not match with another.
 pub(crate) fn plain_checksum(codec_id: u8, payload: &[u8], dictionary: Option<u32>) -> u32 {
     let sum = crc32c::crc32c_append(crc32c::crc32c(&[codec_id]), payload);
     dictionary.map_or(sum, |dictionary| crc32c::crc32c_append(sum, &dictionary.to_le_bytes()))

@@ -1,7 +1,7 @@
-//! Every structure on media, and nothing else: what a byte means, what is refused.
+//! Every structure on media: the meaning of each byte, and what is refused.
 //!
-//! All numbers are little-endian. Decoding trusts nothing: any bytes give a value or `None`, never a panic.
-//! `docs/on-media.md` describes the same structures for a reader without this code.
+//! All numbers are little-endian. Decoding trusts nothing: any bytes give a value or `None`, never
+//! a panic. `docs/on-media.md` describes the same structures for readers without this code.
 
 mod chunk;
 mod entry;
@@ -30,13 +30,13 @@ pub(crate) use superblock::{
 
 use assay_disk::BLOCK_BYTES;
 
-/// Bytes in front of a record's payload: codec id and checksum.
+/// Bytes before a record's payload: codec id and checksum.
 pub(crate) const RECORD_HEADER_BYTES: usize = 5;
 
-/// Blocks that one 16 KiB unit holds.
+/// Blocks of one 16 KiB unit.
 pub(crate) const UNIT_BLOCKS: u64 = 4;
 
-/// Largest host write that is one group, in blocks: 256 KiB.
+/// Blocks of the largest host write that is one group: 256 KiB.
 pub(crate) const GROUP_BLOCKS: u64 = 64;
 
 /// First byte of the first segment; the superblock lies before it.
@@ -45,10 +45,10 @@ pub(crate) const SEGMENTS_START: u64 = 1 << 20;
 /// Largest chunk, in bytes.
 pub(crate) const CHUNK_BYTES_MAX: u32 = 1 << 20;
 
-/// Smallest segment: a 256 KiB group of incompressible blocks and its tables fit.
+/// Smallest segment, in bytes: it holds a 256 KiB group of incompressible blocks with its tables.
 pub(crate) const SEGMENT_BYTES_MIN: u32 = 512 << 10;
 
-/// Largest segment that a [`Location`] can address.
+/// Largest segment that a [`Location`] can address, in bytes.
 pub(crate) const SEGMENT_BYTES_MAX: u32 = 64 << 20;
 
 /// Most segments that a [`Location`] can address.
@@ -60,12 +60,12 @@ pub(crate) const LOGICAL_BYTES_MAX: u64 = (1 << 39) * BLOCK_BYTES;
 /// Most logical bytes for each byte of capacity.
 pub const LOGICAL_PER_CAPACITY: u64 = 1 << 16;
 
-/// Rounds up to whole blocks.
+/// Rounds up to whole blocks, in bytes.
 pub(crate) const fn whole_blocks(bytes: u64) -> u64 {
     bytes.next_multiple_of(BLOCK_BYTES)
 }
 
-/// Takes little-endian numbers off the front of bytes that may be too short.
+/// Reads little-endian numbers from the front of bytes that may be too short.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl Reader<'_> {
@@ -87,7 +87,8 @@ impl Reader<'_> {
         Some(u64::from_le_bytes(*first))
     }
 
-    /// A count of things of at least `bytes_each` bytes: never more than what follows can hold.
+    /// Reads a count of items of at least `bytes_each` bytes; `None` if the rest could not hold
+    /// them.
     pub(crate) fn count(&mut self, bytes_each: usize) -> Option<usize> {
         let count = usize::try_from(self.u64()?).ok()?;
         (count <= self.0.len() / bytes_each).then_some(count)

@@ -1,29 +1,31 @@
 //! The root of a checkpoint: everything that is not in the map's nodes.
 //!
-//! Where the directories lie, what each segment holds, how far each stream had come, the tables of the segments
-//! that were still open, and the counters of the drive's life. A sequence of 64-bit words, cut into chunks.
+//! It holds the places of the directories, a row for each segment, the end of each stream, the
+//! tables of the segments that were open, and the counters of the drive's life, as 64-bit words
+//! that are cut into chunks.
 
 use super::{Location, STREAMS, Stream};
 
-/// One segment's row: five words.
+/// The row of one segment: five words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SegmentRow {
     /// Sequence number by which it was opened; zero if it never was.
     pub(crate) opened_seq: u64,
-    /// Sequence number of its footer; zero while it has none.
+    /// Sequence number of its footer; zero if it has none.
     pub(crate) sealed_seq: u64,
     pub(crate) live_bytes: u32,
     pub(crate) live_records: u32,
-    /// The stream that fills or filled it; none where it is free.
+    /// The stream that fills or filled it; `None` if it is free.
     pub(crate) stream: Option<Stream>,
     pub(crate) open: bool,
-    /// Holds records that could not be read; never used again.
+    /// Holds records that could not be read; never filled again.
     pub(crate) damaged: bool,
-    /// What the log had written in the drive's life when the segment was sealed, in bytes: its age.
+    /// Bytes that the log had written in the drive's life when the segment was sealed: the origin
+    /// of its age.
     pub(crate) sealed_at_bytes: u64,
 }
 
-/// How far a stream had come: where its next chunk goes.
+/// The end of a stream: the place of its next chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Cursor {
     pub(crate) segment: u32,
@@ -34,40 +36,43 @@ pub(crate) struct Cursor {
 
 /// A checkpoint's root, in the order of its words.
 ///
-/// What writing the root itself changes comes last and is made when the root's last chunk has its place.
+/// The end accounts for writing the root itself, so it is made when the root's last chunk has its
+/// place.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Root {
     pub(crate) body: RootBody,
     pub(crate) end: RootEnd,
 }
 
-/// Everything as of the checkpoint's sequence number.
+/// The state at the checkpoint's sequence number.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RootBody {
     /// Equals the superblock's.
     pub(crate) checkpoint_seq: u64,
-    /// Blocks that are mapped.
+    /// Number of mapped blocks.
     pub(crate) mapped_blocks: u64,
-    /// Leaves of the map that exist.
+    /// Number of leaves of the map.
     pub(crate) leaves: u64,
-    /// Version that no dictionary ever had.
+    /// A version that no dictionary ever had.
     pub(crate) next_dictionary: u64,
-    /// Of every stream but the map's, in their order.
+    /// Of every stream except the map's, in their order.
     pub(crate) cursors: [Cursor; STREAMS - 1],
     pub(crate) segments: Vec<SegmentRow>,
-    /// Where each directory lies; by number.
+    /// Place of each directory, by number.
     pub(crate) directories: Vec<Location>,
-    /// Version and place.
+    /// Version and place of each dictionary.
     pub(crate) dictionaries: Vec<(u8, Location)>,
-    /// In the order of the counters' declaration; missing ones are zero, surplus ones ignored.
+    /// In the order of the counters' declaration; missing ones are zero, surplus ones are ignored.
     pub(crate) counters: Vec<u64>,
 }
 
-/// Where the map's stream stands behind the root, and what it took on the way.
+/// The end of the map's stream behind the root, and the segments that it took since the checkpoint
+/// began.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RootEnd {
     pub(crate) map: Cursor,
-    /// Segments that the map's stream filled or opened since the checkpoint began: these rows count.
+    /// Segments that the map's stream filled or opened since the checkpoint began: these rows
+    /// replace those of the body.
     pub(crate) segments: Vec<(u32, SegmentRow)>,
 }
 
@@ -171,7 +176,7 @@ fn push_all<T, const N: usize>(words: &mut Vec<u64>, all: &[T], each: impl Fn(&T
     words.extend(all.iter().flat_map(each));
 }
 
-/// Takes fixed groups of words off the front.
+/// Reads groups of words from the front.
 struct Taker<'a>(&'a [u64]);
 
 impl Taker<'_> {

@@ -1,7 +1,8 @@
-//! The superblock: which drive this is, and where its newest checkpoint lies.
+//! The superblock: the drive's identity, and the place of its newest checkpoint.
 //!
-//! Two copies, in the first and in the last block of the media, written one after the other with a flush between:
-//! whatever a power cut does to one, the other holds. The one with the higher generation counts.
+//! There are two copies, in the first and in the last block of the media, written one after the
+//! other with a flush in between, so a power cut damages one at most. The copy with the higher
+//! generation counts.
 
 use thiserror::Error;
 
@@ -13,10 +14,11 @@ use crate::codec::Codec;
 use assay_disk::BLOCK_BYTES;
 
 const MAGIC: [u8; 8] = *b"ASSAYDRV";
-/// The newest format: 2 with segments of any size. Version 2 tests a segment in pieces of 512 KiB, and so would write behind
-/// the end of one that is no multiple of them.
+/// The newest format: format 2 with segments of any size. Version 2 tests a segment in pieces of
+/// 512 KiB, and would write behind the end of a segment whose size is not a multiple of that.
 pub(crate) const FORMAT: u32 = 3;
-/// The oldest format that this version reads, and still writes where segments are powers of two.
+/// The oldest format that this version reads. It still writes it if the segment size is a power of
+/// two.
 const FORMAT_OF_POWERS: u32 = 2;
 const BYTES: usize = BLOCK_BYTES as usize;
 const CHECKSUM_AT: usize = BYTES - 4;
@@ -24,22 +26,22 @@ const CHECKSUM_AT: usize = BYTES - 4;
 /// Bytes that any disk writes whole.
 const SECTOR_BYTES: usize = 512;
 
-/// How many generations a torn superblock can be away from the whole one: one is being written, and the former one may
-/// have been torn before.
+/// Most generations between a torn superblock and the whole one: one is being written, and the
+/// previous one may have been torn before.
 const TORN_GENERATIONS: u64 = 2;
 
-/// Most chunks that a root may take.
+/// Most chunks of a root.
 pub(crate) const MAX_ROOT_PARTS: usize = 240;
 
-/// Most cuts that are remembered; the oldest goes first.
+/// Most cuts that are stored; the oldest is dropped first.
 const MAX_CUTS: usize = 96;
 
-/// Why a block is no superblock.
+/// The reason for which a block is no superblock.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub(crate) enum SuperblockError {
     #[error("no superblock")]
     Absent,
-    /// With where the drive ends, in bytes, as far as what is left of it tells.
+    /// `media_bytes`: the end of the drive, if the rest of the block tells it.
     #[error("damaged superblock")]
     Damaged { media_bytes: Option<u64> },
     #[error("format {0}")]
@@ -49,9 +51,9 @@ pub(crate) enum SuperblockError {
 /// The state of the superblock that was not chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OtherSuperblock {
-    /// As good as the chosen one, or what a power cut between two writes of the chosen one's kind leaves.
+    /// As good as the chosen one, or left by a power cut between two writes.
     Whole,
-    /// A power cut came after it and before the one that was chosen was rewritten.
+    /// A power cut came between the writes of the two.
     Older,
     /// A power cut came while it was written.
     Torn,
@@ -62,12 +64,12 @@ pub(crate) enum OtherSuperblock {
 }
 
 impl OtherSuperblock {
-    /// Whether a power cut explains it.
+    /// Whether a power cut explains the state.
     pub(crate) fn is_of_power_cut(self) -> bool {
         matches!(self, OtherSuperblock::Older | OtherSuperblock::Torn)
     }
 
-    /// A line about it, where `chosen` is 0 for the first superblock and 1 for the second.
+    /// A line for the health log; `chosen` is 0 for the first superblock and 1 for the second.
     pub(crate) fn told(self, chosen: usize) -> Option<String> {
         let (one, used) = if chosen == 0 { ("second", "first") } else { ("first", "second") };
         let found = match self {
@@ -81,7 +83,7 @@ impl OtherSuperblock {
     }
 }
 
-/// What never changes in a drive's life, except its logical size.
+/// The properties of a drive that never change, except its logical size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub(crate) drive_id: u64,
@@ -89,9 +91,9 @@ pub(crate) struct Identity {
     pub(crate) segment_bytes: u32,
     pub(crate) segments: u32,
     pub(crate) codec: Codec,
-    /// Whether aligned 16 KiB are compressed as one.
+    /// Compresses aligned 16 KiB as one.
     pub(crate) units: bool,
-    /// Whether dictionaries are trained.
+    /// Trains dictionaries.
     pub(crate) dictionary: bool,
     pub(crate) logical_bytes: u64,
 }
@@ -100,23 +102,24 @@ pub(crate) struct Identity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Superblock {
     pub(crate) identity: Identity,
-    /// Counts superblocks.
+    /// Number of the superblock in the drive's life.
     pub(crate) generation: u64,
     /// The checkpoint holds everything up to this sequence number; the log goes on with the next.
     pub(crate) checkpoint_seq: u64,
-    /// The log behind the checkpoint ends before this number. Chunks with higher ones are what recoveries began that
-    /// never came to their own checkpoint.
+    /// The log behind the checkpoint ends before this number. Chunks with higher ones are from
+    /// recoveries that never reached a checkpoint of their own.
     pub(crate) log_end_seq: u64,
     /// No sequence number from here on was ever used.
     pub(crate) unused_seq: u64,
     /// Whether the drive was closed after the checkpoint.
     pub(crate) clean: bool,
-    /// Sequence numbers, from the first of each pair to before the second, that crashes have cut off: chunks that may
-    /// lie somewhere and never were part of the log.
+    /// Ranges of sequence numbers, first and next, that crashes have cut off. Their chunks may lie
+    /// somewhere on media, and are not part of the log.
     pub(crate) cuts: Vec<(u64, u64)>,
-    /// First and last number of the root's chunks, of the map's count.
+    /// First and last number of the root's chunks, in the count of the map's stream.
     pub(crate) root_seqs: (u64, u64),
-    /// Chunks of the root, in order, their lengths in blocks; none before the first checkpoint.
+    /// Chunks of the root, in order, with their lengths in blocks; empty before the first
+    /// checkpoint.
     pub(crate) root: Vec<Location>,
 }
 
@@ -170,7 +173,7 @@ impl Superblock {
         }
     }
 
-    /// Remembers that what came from `first` to before `next` was cut off.
+    /// Adds a cut from `first` to before `next`.
     pub(crate) fn cut(&mut self, first: u64, next: u64) {
         if self.cuts.len() == MAX_CUTS {
             self.cuts.remove(0);
@@ -183,15 +186,15 @@ impl Superblock {
         self.cuts.iter().any(|(first, next)| (*first..*next).contains(&seq))
     }
 
-    /// Whether a node that is complete up to this number is of what was cut off. The checkpoint that an opening makes is
-    /// complete up to the number before its first, which is none of a chunk's.
+    /// Whether a node that is complete up to this number belongs to a part that was cut off. The
+    /// checkpoint of an opening is complete up to the number before its first, which no chunk has.
     pub(crate) fn cuts_node(&self, seq: u64) -> bool {
         self.cuts.iter().any(|(first, next)| *first <= seq && seq + 1 < *next)
     }
 
-    /// Whether `block`, whose checksum is wrong, can be what a power cut left of a superblock that was written before or
-    /// after this one. Sectors are written whole, in any order, so the first one is that of some superblock of this drive:
-    /// of this very generation, or of one near it.
+    /// Whether `block`, whose checksum is wrong, can be what a power cut left of a superblock that
+    /// was written before or after this one. Sectors are written whole, in any order, so the first
+    /// one is that of some superblock of this drive: of this very generation, or of one near it.
     pub(crate) fn may_be_torn_as(&self, block: &[u8]) -> bool {
         let mut reader = Reader(block);
         let (Some(_), Some(format)) = (reader.u64(), reader.u32()) else { return false };
@@ -213,7 +216,7 @@ impl Superblock {
         }
     }
 
-    /// Where a drive ends by what a damaged superblock begins with.
+    /// The end of a drive according to the beginning of a damaged superblock.
     fn told_end(mut reader: Reader<'_>) -> Option<u64> {
         let (_magic, format, _drive_id) = (reader.u64()?, reader.u32()?, reader.u64()?);
         let end = reader.u64()?;
@@ -268,7 +271,7 @@ impl Identity {
         if self.segment_bytes.is_power_of_two() { FORMAT_OF_POWERS } else { FORMAT }
     }
 
-    /// Whether the numbers fit each other and the format.
+    /// Whether the numbers are consistent and within the format's limits.
     pub(crate) fn is_possible(&self) -> bool {
         let data = u64::from(self.segments) * u64::from(self.segment_bytes);
         let end = SEGMENTS_START + data + BLOCK_BYTES;
@@ -281,8 +284,8 @@ impl Identity {
             && self.media_bytes.is_multiple_of(BLOCK_BYTES)
     }
 
-    /// Most logical bytes that a drive of this capacity is made for: a root of a checkpoint has a word for each GiB, and
-    /// with this bound two of them take a thousandth of the media.
+    /// Most logical bytes for a drive of this capacity. A root has a word for each GiB; with this
+    /// limit, two roots take a thousandth of the media.
     pub(crate) fn logical_bytes_most(&self) -> u64 {
         self.media_bytes.saturating_mul(LOGICAL_PER_CAPACITY).min(LOGICAL_BYTES_MAX)
     }
@@ -292,7 +295,7 @@ impl Identity {
         SEGMENTS_START + u64::from(segment) * u64::from(self.segment_bytes)
     }
 
-    /// Whether a record can lie at `place`, or it is nowhere.
+    /// Whether a record can lie at `place`; true for no record.
     pub(crate) fn can_hold(&self, place: Location) -> bool {
         place.is_none()
             || (place.segment() < self.segments
@@ -300,7 +303,7 @@ impl Identity {
                 && place.length() as usize > RECORD_HEADER_BYTES)
     }
 
-    /// Where the two superblocks lie.
+    /// The offsets of the two superblocks.
     pub(crate) fn superblock_places(media_bytes: u64) -> [u64; 2] {
         [0, (media_bytes / BLOCK_BYTES * BLOCK_BYTES).saturating_sub(BLOCK_BYTES)]
     }
@@ -341,7 +344,8 @@ mod tests {
         assert_eq!(Superblock::decode(&block), Ok(superblock()));
     }
 
-    /// A version that knows only format 2 must refuse what it would damage, and go on reading everything else.
+    /// A version that knows only format 2 must refuse drives that it would damage, and read all
+    /// others.
     #[test]
     fn only_segments_with_room_for_tables_need_the_newer_format() {
         let mut block = [0; BYTES];
@@ -363,7 +367,7 @@ mod tests {
         block[100] ^= 1;
         let damaged = SuperblockError::Damaged { media_bytes: Some(64 << 20) };
         assert_eq!(Superblock::decode(&block), Err(damaged));
-        // That much of an end is none.
+        // A corrupt size is not an end.
         block[20] ^= 1;
         let damaged = SuperblockError::Damaged { media_bytes: None };
         assert_eq!(Superblock::decode(&block), Err(damaged));
@@ -374,8 +378,8 @@ mod tests {
         assert_eq!(Superblock::decode(&block), Err(SuperblockError::Other(9)));
     }
 
-    /// One sector of each of two superblocks that follow each other, in every mixture, is torn; a flipped bit is damage
-    /// wherever the sector of this generation shows it.
+    /// Every mixture of the sectors of two consecutive superblocks is torn; a flipped bit is damage
+    /// wherever a sector of this generation shows it.
     #[test]
     fn what_a_power_cut_leaves_is_told_from_damage() {
         let mut next = superblock();

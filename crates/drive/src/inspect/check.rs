@@ -1,8 +1,8 @@
-//! Checking: everything is read and verified, and the books are balanced.
+//! Checking: everything is read and verified, and the segments' accounts are compared with the map.
 //!
-//! What the segments hold is read and decoded segment by segment; each mapped block that was not whole there, or was not
-//! found, is asked for by itself. Each sealed segment's footer is read, and what the segments' rows count as live is
-//! compared with what the map says. The host must rest meanwhile.
+//! The live records are read and decoded segment by segment. A mapped block that was damaged or not
+//! found there is read by itself. The footer of each sealed segment is read, and the live bytes in
+//! the segments' rows are compared with the map. The host must be idle meanwhile.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,30 +15,31 @@ use crate::format::{GROUP_BLOCKS, Location, NodeId, UNIT_BLOCKS};
 use crate::inspect::verify::{Verified, verify_segments};
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
-/// Something that is damaged.
+/// A damaged part of the drive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// First byte that the host cannot read, in the drive's logical addresses; none where no data is lost.
+    /// First byte that the host cannot read, as a logical address; `None` if no data is lost.
     pub offset: Option<u64>,
-    /// Bytes from there on that it cannot read; of a damaged part of the map what that part is for, written or not.
+    /// Number of bytes that the host cannot read; for a damaged part of the map, all bytes that it
+    /// covers, written or not.
     pub bytes: u64,
-    /// What is wrong.
+    /// A description for the drive's owner.
     pub what: String,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Check {
-    /// Blocks that were read and are whole.
+    /// Blocks that are whole.
     pub blocks: u64,
-    /// Sealed segments with anything live whose footer was read and is whole.
+    /// Sealed segments with live records whose footer is whole.
     pub segments: u64,
-    /// Everything that is not as it should be; what lies side by side and is wrong in the same way is one.
+    /// Damages. Adjacent ones with the same description are joined.
     pub damages: Vec<Damage>,
 }
 
 impl Check {
-    /// Enters blocks that cannot be read.
+    /// Adds blocks that cannot be read.
     fn lost(&mut self, blocks: Range<u64>, what: String) {
         let offset = blocks.start * BLOCK_BYTES;
         let bytes = (blocks.end - blocks.start) * BLOCK_BYTES;
@@ -52,7 +53,7 @@ impl Check {
         }
     }
 
-    /// Enters what is wrong though no data is lost.
+    /// Adds a damage that loses no data.
     fn wrong(&mut self, what: String) {
         self.damages.push(Damage { offset: None, bytes: 0, what });
     }
@@ -70,7 +71,8 @@ struct Checker<'a> {
 }
 
 impl Drive {
-    /// Reads and verifies everything; calls `progress` with the number of segments that are done and of all.
+    /// Reads and verifies everything; calls `progress` with the number of segments that are done
+    /// and of all.
     ///
     /// # Errors
     /// Those of the media; damage is a result.
@@ -91,7 +93,7 @@ impl Checker<'_> {
             number = self.check_leaf(number)?;
         }
         self.check_segments()?;
-        // Where blocks are lost the books cannot balance.
+        // If blocks are lost, the accounts cannot balance.
         if self.check.damages.iter().all(|damage| damage.offset.is_none()) {
             self.enter_nodes()?;
             self.compare()?;
@@ -99,7 +101,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Checks the blocks of a leaf; gives the next leaf to look at.
+    /// Checks the blocks of a leaf and returns the next leaf to check.
     fn check_leaf(&mut self, number: u64) -> Result<u64> {
         let end = self.drive.shell.map.blocks().min((number + 1) * NODE_ENTRIES);
         let blocks = number * NODE_ENTRIES..end;
@@ -131,13 +133,13 @@ impl Checker<'_> {
         Ok(number + 1)
     }
 
-    /// Behind a damaged directory if it is that which is damaged.
+    /// The next leaf; the first one behind the directory if the directory is damaged.
     fn next_readable_leaf(&self, number: u64) -> Result<u64> {
         let leaf = self.drive.shell.map.read()?.stored(NodeId::Leaf(number));
         Ok(if leaf.is_err() { (directory_of(number) + 1) * NODE_ENTRIES } else { number + 1 })
     }
 
-    /// Asks for each of these blocks by itself and enters what is wrong.
+    /// Reads each block by itself and adds damages.
     fn check_blocks(&mut self, blocks: &[u64]) -> Result<()> {
         for block in blocks {
             match self.drive.reader.read_blocks(*block, &mut [0; BLOCK_BYTES as usize]) {
@@ -150,7 +152,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Those of these blocks that hold anything.
+    /// The mapped ones of these blocks.
     fn mapped(&self, blocks: Range<u64>) -> Result<Vec<u64>> {
         let map = self.drive.shell.map.read()?;
         Ok(blocks.filter(|block| map.get(*block).is_ok_and(|at| !at.is_none())).collect())
@@ -172,7 +174,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Enters what lives beside the blocks: nodes, roots and dictionaries.
+    /// Enters the live records other than data: nodes, roots and dictionaries.
     fn enter_nodes(&mut self) -> Result<()> {
         let directories = self.drive.shell.map.read()?.stored_directories();
         for (number, place) in (0..).zip(directories) {

@@ -1,7 +1,7 @@
-//! How a drive is, whether all of it can be read, and making it whole again.
+//! The state of a drive, its check, and its repair.
 //!
-//! A check writes nothing and names every block that cannot be read. A repair loses nothing that could be read, and says what it
-//! gave up.
+//! A check writes nothing and names every block that cannot be read. A repair loses nothing that
+//! could be read, and names everything that it gave up.
 
 pub(crate) mod check;
 pub(crate) mod repair;

@@ -1,8 +1,9 @@
-//! Repair: a drive made whole again, without what cannot be read.
+//! Repair: makes a drive whole again, without the parts that cannot be read.
 //!
-//! Both superblocks are written anew, and parts of the map that only their parity could restore. What can be read moves out
-//! of segments with bad places; those that hold again what is written to them are returned to use. What cannot be read is
-//! given up, and so is a part of the log whose chunks are gone. The host must rest meanwhile.
+//! Both superblocks are rewritten, and the parts of the map that only their parity could restore.
+//! Readable data move out of segments with bad places, and segments that pass a write test are
+//! returned to use. Data that cannot be read are given up, and so is a part of the log whose chunks
+//! are gone. The host must be idle meanwhile.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -22,56 +23,58 @@ use crate::options::DriveOptions;
 use crate::shell::media::Media;
 use crate::status::Recovery;
 
-/// What becomes of blocks that cannot be read.
+/// The treatment of blocks that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unreadable {
-    /// They stay unreadable until they are written or discarded: nobody takes anything else for their data.
+    /// Stay unreadable until they are written or discarded, so that nothing else passes for their
+    /// data.
     #[default]
     Kept,
-    /// They are discarded, and read as zeroes.
+    /// Are discarded, and read as zeroes.
     Discarded,
 }
 
-/// Why data is lost.
+/// The reason for which data are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Loss {
-    /// The record cannot be read, or not decoded.
+    /// The record cannot be read or decoded.
     Unreadable,
-    /// The part of the map that knew where it lies cannot be read. It need not have been written at all.
+    /// The part of the map with its place cannot be read. The block may never have been written.
     Unmapped,
-    /// It was written with a part of the log that is given up: what it held before is there.
+    /// It was written in a part of the log that is given up: the data from before are there.
     Reverted,
-    /// It may hold what it did before: the part of the map that knew is lost.
+    /// It may hold old data: a part of the map is lost.
     Doubtful,
 }
 
-/// A range of bytes of the host's that is lost.
+/// A range of the host's bytes that is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
-    /// Bytes of the drive as its host sees it.
+    /// Logical bytes of the drive.
     pub range: Range<u64>,
-    /// Why.
+    /// The reason.
     pub loss: Loss,
 }
 
-/// What a repair found and did.
+/// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Repair {
-    /// What was found when the drive was opened; also whether a part of the log was given up.
+    /// Findings when the drive was opened, including a part of the log that was given up.
     pub recovery: Recovery,
-    /// Parts of the map that were made whole from their parity, and are written anew.
+    /// Parts of the map that were restored from their parity, and rewritten.
     pub nodes_restored: u64,
-    /// Blocks that were moved out of segments with something bad in them.
+    /// Blocks that were moved out of segments with bad places.
     pub blocks_moved: u64,
-    /// Segments that were out of use, or could not be read, and hold again what is written to them.
+    /// Segments that were out of use or could not be read, passed the write test, and are in use
+    /// again.
     pub segments_returned: u64,
-    /// Segments that do not, and are out of use.
+    /// Segments that failed the write test, and are out of use.
     pub segments_retired: u64,
-    /// Segments with something bad in them out of which not all could be moved, for want of room.
+    /// Segments with bad places that could not be emptied for lack of room.
     pub segments_left: u64,
-    /// What is lost, in order; what lies side by side and is lost for the same reason is one.
+    /// Lost ranges, in order. Adjacent ones with the same reason are joined.
     pub lost: Vec<Lost>,
-    /// What a check found afterwards.
+    /// Result of a check after the repair.
     pub check: Check,
 }
 
@@ -86,7 +89,7 @@ impl Repair {
         }
     }
 
-    /// What opening gave up.
+    /// Adds the losses of opening the drive.
     fn enter_opening(&mut self, recovery: Recovery) {
         let reverted = recovery.given_up.iter().flat_map(|given_up| given_up.ranges.clone());
         let reverted = reverted.map(|range| Lost { range, loss: Loss::Reverted });
@@ -101,18 +104,19 @@ impl Repair {
 #[derive(Debug, Clone, Copy)]
 struct Suspect {
     opened_seq: u64,
-    /// Whether it may not hold what is written to it.
+    /// Whether the segment may not return data that are written to it.
     must_be_tested: bool,
 }
 
 type Suspects = HashMap<u32, Suspect>;
 
 impl Drive {
-    /// Repairs the drive that `media` holds and closes it; `progress` is told how much of how much is done.
+    /// Repairs the drive on `media` and closes it; calls `progress` with the work done and the
+    /// whole work.
     ///
     /// # Errors
-    /// [`DriveError`], as when it is opened; [`DiskError::ReadOnly`] where there is no room to write what must be; those of
-    /// the media.
+    /// [`DriveError`], as when it is opened; [`DiskError::ReadOnly`] if there is no room to write;
+    /// those of the media.
     pub fn repair(
         media: Arc<dyn Disk>,
         options: DriveOptions,
@@ -145,7 +149,7 @@ struct Repairer<'a> {
     drive: &'a Drive,
     unreadable: Unreadable,
     suspects: Suspects,
-    /// Segments that could not be emptied for want of room.
+    /// Segments that could not be emptied for lack of room.
     left: HashSet<u32>,
     repair: Repair,
 }
@@ -174,13 +178,13 @@ impl Repairer<'_> {
         for (number, suspect) in suspects {
             self.settle_suspect(number, suspect)?;
         }
-        // It is whole again, and what is not was told.
+        // The drive is whole again, and the losses are reported.
         self.drive.shell.media.counters.damaged_records.store(0, Ordering::Relaxed);
         self.drive.shell.media.health.forget_problems();
         Ok(())
     }
 
-    /// Segments in which anything but a record is bad.
+    /// Segments with damage outside records.
     fn find_suspects(&self) -> Result<Suspects> {
         let used: Vec<_> = {
             let log = self.drive.shell.log.lock()?;
@@ -207,7 +211,7 @@ impl Repairer<'_> {
                 let segment = log.space.get(number);
                 let is_of_map = segment.stream == Some(Stream::Map);
                 if must_be_tested && !is_of_map && segment.state == State::Sealed {
-                    // Nobody fills it again before it is tested.
+                    // Keeps the segment from being filled before its test.
                     log.space.quarantine(number);
                 }
                 suspects.insert(number, Suspect { opened_seq, must_be_tested });
@@ -217,7 +221,7 @@ impl Repairer<'_> {
         Ok(suspects)
     }
 
-    /// Repairs what a leaf of the map leads to; gives the next leaf to look at.
+    /// Repairs the blocks of a leaf and returns the next leaf to repair.
     fn repair_leaf(&mut self, number: u64) -> Result<u64> {
         let end = self.drive.shell.map.blocks().min((number + 1) * NODE_ENTRIES);
         let blocks = number * NODE_ENTRIES..end;
@@ -239,7 +243,7 @@ impl Repairer<'_> {
         Ok(number + 1)
     }
 
-    /// Gives up what cannot be read of these blocks, and moves what lies in a suspect.
+    /// Gives up blocks that cannot be read, and moves those in a suspect segment.
     fn repair_group(&mut self, group: Range<u64>) -> Result<()> {
         let mut move_out = Vec::new();
         let is_whole = self.drive.reader.reads_well(group.clone())?;
@@ -276,7 +280,8 @@ impl Repairer<'_> {
         Ok(())
     }
 
-    /// Gives a block up: it cannot be read before it is written or discarded. It is so on media with the next checkpoint.
+    /// Gives a block up: it cannot be read before it is written or discarded. The next checkpoint
+    /// stores that.
     fn lose_block(&self, block: u64) -> Result<()> {
         loop {
             self.drive.shell.map.load_to_change(block..block + 1)?;
@@ -289,12 +294,12 @@ impl Repairer<'_> {
         }
     }
 
-    /// What becomes of a segment to which nothing leads any more.
+    /// Returns a segment without live records to use, after a test if necessary.
     fn settle_suspect(&mut self, number: u32, suspect: Suspect) -> Result<()> {
         {
             let mut log = self.drive.shell.log.lock()?;
             let segment = log.space.get(number);
-            // Else it was given back meanwhile, and is filled anew.
+            // Otherwise it was given back meanwhile, and is filled anew.
             if segment.opened_seq != suspect.opened_seq || segment.state == State::Open {
                 return Ok(());
             }
@@ -302,7 +307,7 @@ impl Repairer<'_> {
             if !suspect.must_be_tested {
                 return Ok(());
             }
-            // Nobody takes it while it is tested.
+            // Keeps the segment from being filled during its test.
             log.space.quarantine(number);
         }
         if holds(&self.drive.shell.media, number)? {
@@ -315,7 +320,8 @@ impl Repairer<'_> {
     }
 }
 
-/// Whether a segment holds what is written to it. It ends with zeroes, as one that was never used.
+/// Whether a segment returns data that are written to it. It is left with zeroes, like one that was
+/// never used.
 fn holds(media: &Media, number: u32) -> Result<bool> {
     let start = media.identity.segment_start(number);
     for pattern in [0xA5, 0x5A, 0] {
@@ -331,7 +337,8 @@ fn holds_pattern(media: &Media, start: u64, pattern: u8) -> Result<bool> {
     let mut written = BlockBuffer::zeroed(length.min(TEST_BYTES));
     written.as_mut().fill(pattern);
     let mut read = BlockBuffer::zeroed(length.min(TEST_BYTES));
-    // The last is shorter where the segment is no multiple of it: what lies behind is another's.
+    // The last piece is shorter if the segment is no multiple of it; the bytes behind it belong to
+    // the next segment.
     let places = || {
         let offsets = (0..length).step_by(TEST_BYTES);
         offsets.map(|offset| (start + offset as u64, (length - offset).min(TEST_BYTES)))
@@ -355,7 +362,7 @@ fn holds_pattern(media: &Media, start: u64, pattern: u8) -> Result<bool> {
     Ok(true)
 }
 
-/// Bytes that are written at once to a segment that is tested.
+/// Bytes of one write to a segment under test.
 const TEST_BYTES: usize = 512 << 10;
 
 #[cfg(test)]

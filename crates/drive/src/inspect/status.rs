@@ -1,4 +1,4 @@
-//! The health log: how the drive is, in one look.
+//! The state of a drive with its health log.
 
 use std::sync::atomic::Ordering;
 
@@ -10,11 +10,11 @@ use crate::options::OPENED_READ_ONLY;
 use crate::status::{State, Status};
 use assay_disk::{BLOCK_BYTES, Disk};
 
-/// One part in so many of what can be used is little, once no more is free.
+/// Divisor of the usable space below which free space counts as low.
 const LOW_SPACE_SHARE: u64 = 10;
 
 impl Drive {
-    /// How the drive is. Also tells of a drive that has stopped.
+    /// The state of the drive, also if it has stopped.
     #[must_use]
     pub fn status(&self) -> Status {
         let mut recovery = self.recovery.clone();
@@ -31,7 +31,7 @@ impl Drive {
         problems.extend(self.shell.media.health.problems());
         let has_problems = !problems.is_empty();
         problems.extend(self.shell.media.health.stop_reason().cloned());
-        // The log before the map, as everywhere.
+        // Lock order: the log before the map.
         let log = self.shell.log.lock_unchecked();
         let space = &log.space;
         let (mapped_blocks, map_bytes, kept_bytes, least_bytes) = {
@@ -87,7 +87,8 @@ impl Drive {
         }
     }
 
-    /// Whether it takes no writes because of what was found, not because it was asked not to.
+    /// Whether the drive takes no writes because of damage, and not because it was opened
+    /// read-only.
     fn must_not_write(&self) -> bool {
         self.read_only.as_ref().is_some_and(|reason| reason != OPENED_READ_ONLY)
     }

@@ -1,7 +1,7 @@
-//! Verifying segment by segment: everything that lives in one is read in large pieces, in the order in which it lies.
+//! Verification of segments: the live records of each are read in large pieces, in order of place.
 //!
-//! What is found whole is remembered, a bit for each block. What is not, for whatever reason, is left to the check, which
-//! asks for it block by block and says what is wrong.
+//! Blocks that are whole are noted, a bit for each. All others, for whatever reason, are left to
+//! the check, which reads them one by one and describes the damage.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use crate::shell::worker::Worker;
 use crate::upkeep::collect::REACH;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
-/// Blocks that were read and are whole.
+/// Blocks that are whole.
 #[derive(Debug, Default)]
 pub(crate) struct Verified {
-    /// A bit for each, by leaf of the map.
+    /// A bit for each block, by leaf of the map.
     leaves: HashMap<u64, [u64; (NODE_ENTRIES / 64) as usize]>,
-    /// Leaves that cannot be read: asked for once, not for each of their blocks.
+    /// Leaves that cannot be read, so that each is tried only once.
     unreadable: HashSet<u64>,
 }
 
@@ -46,7 +46,8 @@ struct Verifier<'a> {
     verified: Verified,
 }
 
-/// Reads what lives in each segment; calls `progress` with the number of segments that are done and of all.
+/// Reads the live records of each segment; calls `progress` with the number of segments that are
+/// done and of all.
 ///
 /// # Errors
 /// Those of the media; damage only leaves blocks out.
@@ -101,7 +102,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Whether any block is in the record; not where its part of the map cannot be read.
+    /// Whether any block is in the record; false if its part of the map cannot be read.
     fn is_live(&mut self, record: &SegmentRecord) -> Result<bool> {
         let leaf = leaf_of(record.entry.key);
         let is_data = !matches!(record.entry.op, Op::Zero | Op::Node { .. } | Op::Dictionary);
@@ -133,14 +134,14 @@ impl Verifier<'_> {
         }
     }
 
-    /// Reads records that lie together in one go and decodes them.
+    /// Reads records that lie close together in one go, and decodes them.
     fn verify_run(&mut self, run: &[SegmentRecord], worker: &mut Worker) -> Result<()> {
         let (Some(front), Some(back)) = (run.first(), run.last()) else { return Ok(()) };
         let Worker { media, coder, unit, .. } = worker;
         let span = span(front.place, back.place);
         let bytes = match self.shell.media.read_span(front.place.segment(), &span, media) {
             Ok(bytes) => bytes,
-            // Each of them is asked for by itself later.
+            // The check reads each of them by itself later.
             Err(DiskError::Io(_)) => return Ok(()),
             Err(other) => return Err(other),
         };

@@ -19,7 +19,8 @@ pub(crate) struct Opening {
     pub(crate) shell: Shell,
     pub(crate) options: DriveOptions,
     pub(crate) recovery: Recovery,
-    /// Whether the missing part of a damaged log is given up, in place of opening for reading only.
+    /// Whether the missing part of a damaged log is given up, instead of opening the drive
+    /// read-only.
     pub(crate) gives_up_log: bool,
 }
 
@@ -49,7 +50,7 @@ impl Opening {
         Opening { shell, options: options.clone(), recovery, gives_up_log }
     }
 
-    /// The drive as it was found; takes no writes if there is a reason for `read_only`.
+    /// Finishes the attempt; with a reason for `read_only`, the drive takes no writes.
     pub(crate) fn finish(self, read_only: Option<String>) -> Drive {
         Drive::new(self.shell, self.options, self.recovery, read_only)
     }

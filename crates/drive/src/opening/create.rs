@@ -1,4 +1,4 @@
-//! Making a drive on media: an empty log and a first checkpoint.
+//! Creating a drive on media: an empty log and a first checkpoint.
 
 use std::sync::Arc;
 
@@ -25,46 +25,48 @@ use assay_disk::{BLOCK_BYTES, Disk, DiskError};
 /// Fewest segments with which collection always finds room to work.
 const SEGMENTS_MIN: u64 = 24;
 
-/// Segments that a drive gets where its size allows: many enough that those kept free do not count.
+/// Number of segments of a drive whose size allows it: enough that the free ones do not matter.
 const SEGMENTS_WANTED: u64 = 2048;
 
 /// Segment size of a large drive, in bytes.
 const SEGMENT_BYTES_DEFAULT: u64 = 32 << 20;
 
-/// One part in so many more than a power of two leaves room for what tells of the data: as many writes of 256 KiB fit a
-/// segment as the power of two has. Without it the last does not fit, in a segment of 1 MiB a quarter of it.
+/// Divisor of the power of two that is added to a segment for its tables, so that the segment holds
+/// as many writes of 256 KiB as the power of two. Otherwise the last write would not fit, a quarter
+/// of a segment of 1 MiB.
 const TABLES_PART: u64 = 32;
 
-/// In segments of this size and larger ones, in bytes, that is less than the thirty-second part anyway.
+/// Segment size from which on tables take less than that share, in bytes.
 const SEGMENT_BYTES_ROOMY: u64 = 8 << 20;
 
 /// Sequence numbers below this open the first segments.
 const FIRST_SEQ: u64 = 16;
 
-/// What a new drive is to be.
+/// The properties of a new drive.
 #[derive(Debug, Clone)]
 pub struct Format {
-    /// Tells this drive from any other that ever lay on the media: draw it at random.
+    /// Distinguishes this drive from any other that ever lay on the media; a random number.
     pub drive_id: u64,
-    /// Size that the host sees, in bytes, a multiple of 4 096; may be more than the media holds.
+    /// Size that the host sees, in bytes: a multiple of 4096, possibly more than the media holds.
     pub logical_bytes: u64,
-    /// What host writes are compressed with.
+    /// Codec of host writes.
     pub codec: Codec,
     /// Compresses aligned 16 KiB as one.
     pub units: bool,
-    /// Trains dictionaries from what is written; for zstd only.
+    /// Trains dictionaries from the host's data; for zstd only.
     pub dictionary: bool,
-    /// Bytes of a segment, a power of two or 33/32 of one; none: by the size of the media.
+    /// Size of a segment in bytes, a power of two or 33/32 of one; `None`: chosen by the size of
+    /// the media.
     pub segment_bytes: Option<u32>,
 }
 
-/// Why there is no drive.
+/// The reason for which a drive cannot be created or opened.
 #[derive(Debug, Error)]
 pub enum DriveError {
     /// The media holds something else, or nothing.
     #[error("this is not an Assay drive")]
     NotADrive,
-    /// Another version made it.
+    /// The format belongs to another version.
     #[error("the drive has format {0}, which this version cannot read; use {which} Assay, and copy its files", which = which_version(*.0))]
     OtherFormat(u32),
     /// Both superblocks are damaged.
@@ -73,18 +75,18 @@ pub enum DriveError {
     /// The media is smaller than the drive.
     #[error("the media has {}, but the drive needs {}", Bytes(*.media_bytes), Bytes(*.drive_bytes))]
     Shrunk {
-        /// Bytes that there are.
+        /// Size of the media, in bytes.
         media_bytes: u64,
-        /// Bytes that the drive takes.
+        /// Size of the drive, in bytes.
         drive_bytes: u64,
     },
     /// The media is too small for a drive.
     #[error("a drive needs a capacity of at least {}", Bytes(*.least_bytes))]
     TooSmall {
-        /// Bytes that would do.
+        /// Least size of the media, in bytes.
         least_bytes: u64,
     },
-    /// Something else about the format cannot be.
+    /// Another property is impossible; the text says which.
     #[error("{0}")]
     Impossible(String),
     /// The media failed.
@@ -92,13 +94,13 @@ pub enum DriveError {
     Disk(#[from] DiskError),
 }
 
-/// Which version reads such a format.
+/// The version that reads such a format, for messages.
 fn which_version(format: u32) -> &'static str {
     if format > crate::format::FORMAT { "a newer" } else { "the older" }
 }
 
 impl Format {
-    /// Bytes of media of `media_bytes` that records may take, as [`crate::Status::usable_bytes`].
+    /// Bytes that records may take on media of `media_bytes`, as [`crate::Status::usable_bytes`].
     ///
     /// # Errors
     /// [`DriveError::TooSmall`] and [`DriveError::Impossible`].
@@ -106,7 +108,7 @@ impl Format {
         Ok(most_live_bytes(&identity(media_bytes, self)?))
     }
 
-    /// Bytes of data that do not compress which such a drive takes on media of `media_bytes`.
+    /// Bytes of incompressible data that such a drive takes on media of `media_bytes`.
     ///
     /// # Errors
     /// [`DriveError::TooSmall`] and [`DriveError::Impossible`].
@@ -114,7 +116,7 @@ impl Format {
         Ok(incompressible_blocks(&identity(media_bytes, self)?) * BLOCK_BYTES)
     }
 
-    /// Whether there can be such a drive on media of so many bytes.
+    /// Checks that there can be such a drive on media of `media_bytes`.
     ///
     /// # Errors
     /// [`DriveError::TooSmall`] and [`DriveError::Impossible`].
@@ -124,10 +126,11 @@ impl Format {
 }
 
 impl Drive {
-    /// Makes an empty drive on the whole of `media`. What lay there is lost, though not erased.
+    /// Creates an empty drive on all of `media`. Earlier contents are lost, but not erased.
     ///
     /// # Errors
-    /// [`DriveError::TooSmall`] and [`DriveError::Impossible`], with nothing written; those of the media.
+    /// [`DriveError::TooSmall`] and [`DriveError::Impossible`], with nothing written; those of the
+    /// media.
     pub fn format(media: Arc<dyn Disk>, format: &Format) -> Result<(), DriveError> {
         let identity = identity(media.size(), format)?;
         let mut space = Space::fresh(&identity);
@@ -164,14 +167,14 @@ impl Drive {
     }
 }
 
-/// Bytes of a segment on media of this size.
+/// Default size of a segment on media of this size, in bytes.
 fn segment_bytes_for(media_bytes: u64) -> u64 {
     let power =
         (media_bytes / SEGMENTS_WANTED).next_power_of_two().clamp(1 << 20, SEGMENT_BYTES_DEFAULT);
     if power < SEGMENT_BYTES_ROOMY { power + power / TABLES_PART } else { power }
 }
 
-/// Whether it is a power of two, or one with room for tables.
+/// Whether a size is a power of two, with or without room for tables.
 fn is_segment_size(bytes: u64) -> bool {
     let power = (bytes + 1).next_power_of_two() / 2;
     bytes == power || bytes == power + power / TABLES_PART

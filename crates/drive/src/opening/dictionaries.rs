@@ -1,4 +1,5 @@
-//! Dictionaries when a drive is opened: which copy of each counts, that its place is live, and its content.
+//! Dictionaries when a drive is opened: the choice between copies, their accounting, and their
+//! contents.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,14 +10,15 @@ use crate::shell::parts::Shell;
 use crate::shell::worker::Worker;
 use assay_disk::Result;
 
-/// Where each dictionary lies, by version.
+/// Place of each dictionary, by version.
 pub(crate) type Places = HashMap<u64, Location>;
 
-/// All copies of each that tables tell of, with the number of its chunk.
+/// All copies of each dictionary in the tables, with the numbers of their chunks.
 pub(crate) type Copies = HashMap<u64, Vec<(u64, Location)>>;
 
-/// The copy of each dictionary that can be read: the one that a root tells of, or else the newest. The last one that collection
-/// made may be torn. Where none can be read the first choice counts, and is told when it is loaded.
+/// Chooses a readable copy of each dictionary: the one in the root, or the newest, because the last
+/// copy that a checkpoint made may be torn. If none can be read, takes the first choice; loading it
+/// reports the damage.
 pub(crate) fn choose(shell: &Shell, root: Option<&Root>, mut copies: Copies) -> Result<Places> {
     copies.values_mut().for_each(|places| places.sort_unstable_by_key(|(seq, _)| Reverse(*seq)));
     for (version, place) in root.map_or(&[][..], |root| &root.body.dictionaries) {
@@ -43,7 +45,7 @@ pub(crate) fn choose(shell: &Shell, root: Option<&Root>, mut copies: Copies) -> 
     Ok(chosen)
 }
 
-/// Counts dictionaries as live before anything is given back.
+/// Counts dictionaries as live before any segment is given back.
 pub(crate) fn keep(shell: &Shell, root: Option<&Root>, dictionaries: &Places, space: &mut Space) {
     for place in dictionaries.values() {
         if space.get(place.segment()).state == State::Free {
@@ -55,7 +57,7 @@ pub(crate) fn keep(shell: &Shell, root: Option<&Root>, dictionaries: &Places, sp
     shell.records.dictionaries.set_next_version(version);
 }
 
-/// Reads one and keeps it in memory; where it is damaged, that is told.
+/// Reads a dictionary into memory; reports one that is damaged.
 pub(crate) fn load(shell: &Shell, version: u8, place: Location) -> Result<()> {
     let read =
         shell.workers.with(|worker| shell.records.read_dictionary(version, place, worker))?;

@@ -1,8 +1,9 @@
-//! Following the streams behind a checkpoint, from footer to footer, and handing out what they hold in order.
+//! The streams behind a checkpoint, followed from footer to footer and handed out in order.
 //!
-//! A footer holds nothing that its segment's chunks and the next segment do not tell as well. Where one cannot be read
-//! the stream is found again by the number that its next segment was opened with; without that, everything behind a
-//! single damaged footer would pass for a torn tail. It takes a look at the first block of every segment.
+//! A footer holds nothing that the chunks of its segment and the next segment do not hold too. If a
+//! footer cannot be read, the stream is found again by the number that opened its next segment, for
+//! which the first block of every segment is read. Otherwise everything behind a single damaged
+//! footer would pass for a torn tail.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -14,15 +15,15 @@ use crate::shell::parts::Shell;
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, Result};
 
-/// What a stream holds behind the checkpoint, segment by segment.
+/// The contents of a stream behind the checkpoint, segment by segment.
 pub(crate) struct Path {
     stream: Stream,
-    /// Not yet taken, the next one last.
+    /// Segments to be read, the next one last.
     segments: Vec<PathSegment>,
     queue: VecDeque<Step>,
-    /// By which number the segment was opened whose steps are in the queue.
+    /// Number by which the segment of the queued steps was opened.
     opened_seq: u64,
-    /// Highest claim of durability that was seen.
+    /// Highest durable number that any chunk claims.
     pub(crate) durable_seq: u64,
 }
 
@@ -31,13 +32,13 @@ struct PathSegment {
     segment: u32,
     opened_seq: u64,
     offset: u32,
-    /// What it holds where there is no footer to tell it.
+    /// The chunks, if there is no footer.
     walked: Option<Vec<SegmentChunk>>,
     next: Option<Next>,
 }
 
 impl PathSegment {
-    /// Its chunks, from where the path begins in it.
+    /// The chunks from the path's beginning in this segment on.
     fn chunks(&self, shell: &Shell) -> Result<Vec<SegmentChunk>> {
         if let Some(chunks) = &self.walked {
             return Ok(chunks.clone());
@@ -48,17 +49,17 @@ impl PathSegment {
     }
 }
 
-/// Where a stream goes on.
+/// The next segment of a stream.
 #[derive(Clone, Copy)]
 struct Next {
-    /// Of the footer, by which the next segment was opened.
+    /// Number of the footer, by which the next segment was opened.
     seq: u64,
     segment: u32,
     /// Whether the footer could not be read.
     is_lost: bool,
 }
 
-/// What is applied at once.
+/// A chunk or footer to be replayed.
 pub(crate) enum Step {
     Chunk { stream: Stream, segment: u32, chunk: SegmentChunk },
     Footer { stream: Stream, segment: u32, seq: u64, next_segment: u32, is_lost: bool },
@@ -73,17 +74,17 @@ impl Step {
     }
 }
 
-/// Segments that were opened since the checkpoint, as their first chunks tell.
+/// Segments that were opened since the checkpoint, according to their first chunks.
 pub(crate) struct Openings {
     seqs: Range<u64>,
-    /// Stream, by which number it was opened, segment.
+    /// Stream, opening number, segment.
     all: Vec<(Stream, u64, u32)>,
-    /// Highest claim of durability among these first chunks.
+    /// Highest durable number that these first chunks claim.
     pub(crate) durable_seq: u64,
 }
 
 impl Openings {
-    /// Segments that were opened with one of `seqs`.
+    /// Finds the segments that were opened with one of `seqs`.
     pub(crate) fn find(shell: &Shell, seqs: Range<u64>) -> Result<Openings> {
         let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
         let mut openings = Openings { seqs, all: Vec::new(), durable_seq: 0 };
@@ -112,7 +113,7 @@ impl Openings {
 }
 
 impl Path {
-    /// Everything that a stream may hold behind `cursor`.
+    /// Follows a stream from `cursor` to its end.
     pub(crate) fn follow(
         shell: &Shell,
         stream: Stream,
@@ -140,7 +141,7 @@ impl Path {
         Ok(path)
     }
 
-    /// What a segment holds, by its footer or by its chunks, and where the stream goes on.
+    /// Reads a segment's footer, or its chunks, and where the stream goes on.
     fn follow_segment(
         &mut self,
         shell: &Shell,
@@ -161,21 +162,21 @@ impl Path {
         let walked =
             shell.segments.walk_chunks(segment, opened_seq, offset, openings.seqs.clone())?;
         self.durable_seq = self.durable_seq.max(walked.durable_seq);
-        // Also those behind a gap: the chunk that belongs there may be told of elsewhere.
+        // Includes chunks behind a gap: the missing chunk may be repeated elsewhere.
         let all = walked.all();
         let last_seq = all.last().map_or(opened_seq, |chunk| chunk.seq);
         let next = openings.first_after(self.stream, last_seq);
         Ok(PathSegment { walked: Some(all), next, ..part })
     }
 
-    /// The chunk or footer with this sequence number, if the stream has come to it.
+    /// Takes the chunk or footer with this sequence number, if it is the next of the stream.
     pub(crate) fn take(&mut self, shell: &Shell, seq: u64) -> Result<Option<Step>> {
         self.fill(shell)?;
         let is_next = self.queue.front().is_some_and(|step| step.seq() == seq);
         Ok(if is_next { self.queue.pop_front() } else { None })
     }
 
-    /// The chunk that the stream has next, with its segment and by which number that was opened.
+    /// The next chunk of the stream, with its segment and the number by which that was opened.
     pub(crate) fn next_chunk(&self, shell: &Shell) -> Result<Option<(u32, u64, SegmentChunk)>> {
         let queued = self.queue.iter().find_map(|step| match step {
             Step::Chunk { segment, chunk, .. } => Some((*segment, self.opened_seq, chunk.clone())),
@@ -189,7 +190,8 @@ impl Path {
         Ok(first.map(|chunk| (part.segment, part.opened_seq, chunk)))
     }
 
-    /// Reads the next segment's tables when the queue is empty, and what of the map they are for.
+    /// If the queue is empty, reads the next segment's tables, and the map's leaves that they
+    /// change.
     fn fill(&mut self, shell: &Shell) -> Result<()> {
         while self.queue.is_empty() {
             let Some(part) = self.segments.pop() else { return Ok(()) };
@@ -206,7 +208,7 @@ impl Path {
         Ok(())
     }
 
-    /// Every chunk that is left from `seq` on.
+    /// Takes all remaining chunks from `seq` on.
     pub(crate) fn chunks_from(&mut self, shell: &Shell, seq: u64) -> Result<Vec<SegmentChunk>> {
         let mut chunks = Vec::new();
         loop {
@@ -219,7 +221,7 @@ impl Path {
         }
     }
 
-    /// Chunks that were seen from `seq` on.
+    /// Number of known chunks from `seq` on.
     pub(crate) fn count_from(&self, seq: u64) -> u64 {
         let walked = self.segments.iter().filter_map(|part| part.walked.as_ref()).flatten();
         let queued = self.queue.iter().map(Step::seq);

@@ -1,4 +1,4 @@
-//! Losses in the log: the chunks that are given up, and the lines of the health log that say so.
+//! Losses in the log: the chunks that are given up, and the lines of the health log for them.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::core::tables::SegmentChunk;
 use crate::format::{Op, Words};
 use crate::status::GivenUp;
 
-/// What is given up with a chunk and those that were found behind it, which are of the log.
+/// The loss of a chunk and of those found behind it in the log.
 pub(crate) fn given_up(seq: u64, behind: &[SegmentChunk]) -> GivenUp {
     let blocks = behind
         .iter()
@@ -21,7 +21,8 @@ pub(crate) fn given_up(seq: u64, behind: &[SegmentChunk]) -> GivenUp {
     GivenUp { seq, chunks: behind.len() as u64, ranges }
 }
 
-/// What is told of a chunk that was on stable media and is not there, with those that were found behind it.
+/// The line for a chunk that was on stable media and is not there; `behind` chunks were found
+/// behind it.
 pub(crate) fn lost_chunk(seq: u64, behind: u64) -> String {
     format!(
         "the log is damaged: chunk {seq} was on stable media and cannot be read; \
@@ -29,7 +30,7 @@ pub(crate) fn lost_chunk(seq: u64, behind: u64) -> String {
     )
 }
 
-/// Ranges in order, neighbours together.
+/// Sorts ranges and joins adjacent ones.
 pub(crate) fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     ranges.sort_unstable_by_key(|range| range.start);
     let mut joined: Vec<Range<u64>> = Vec::new();

@@ -1,8 +1,9 @@
-//! Making a drive, and opening it after whatever happened to it.
+//! Creating a drive, and opening it after any crash or damage.
 //!
-//! What opens is what the drive was after some beginning of the acknowledged commands, one that holds everything before the last
-//! completed flush. A torn tail is cut off, damage is told, the two are never confused; one bad place, of whichever structure, does
-//! not keep a drive from opening. Nothing is written before the host first writes, but by a repair.
+//! An opened drive is in the state after a prefix of the acknowledged commands that includes
+//! everything before the last completed flush. A torn tail is cut off and damage is reported; the
+//! two are never confused. One bad place in any structure does not keep a drive from opening. Only
+//! a repair writes before the host first writes.
 
 mod attempt;
 pub(crate) mod create;

@@ -1,8 +1,9 @@
-//! The map's leaves that a segment of the log is about to change, loaded together: a log of random writes asks for nearly all of
-//! them, which lie side by side since a checkpoint wrote them, and reading them one by one took longer than all else.
+//! Loads the map's leaves that a segment of the log is about to change, in long reads. A log of
+//! random writes needs nearly all leaves, which lie side by side since a checkpoint wrote them;
+//! reading them one by one took longer than all the rest of a replay.
 //!
-//! Loads what it can and fails of nothing but a dead drive: what is missing afterwards is loaded when the replay comes to it, which
-//! knows what to do where it cannot be read.
+//! Fails only if the drive has stopped: the replay loads a missing leaf when it needs it, and
+//! handles one that cannot be read.
 
 use crate::core::apply::blocks_of;
 use crate::core::map::Missing;
@@ -13,16 +14,17 @@ use crate::shell::span::{Reach, part_of, span, together};
 use crate::shell::worker::Worker;
 use assay_disk::{BLOCK_BYTES, Result};
 
-/// Leaves of random writes lie so thinly in what is read that a read goes on over what is not wanted.
+/// Limits of one read. Wanted leaves are sparse after random writes, so a read continues over
+/// unwanted ones.
 const REACH: Reach = Reach { gap_bytes: 64 << 10, bytes_max: 1 << 20 };
 
-/// A leaf that is not in memory, and where it lies.
+/// The place of a leaf that is not in memory.
 type Stored = (Location, NodeId);
 
-/// Loads the leaves that the entries of these tables speak of.
+/// Loads the leaves that the entries of these tables change.
 ///
 /// # Errors
-/// [`DiskError::Stopped`](assay_disk::DiskError::Stopped) alone.
+/// Only [`DiskError::Stopped`](assay_disk::DiskError::Stopped).
 pub(crate) fn preload<'words>(
     shell: &Shell,
     tables: impl Iterator<Item = &'words [u64]>,
@@ -40,7 +42,7 @@ pub(crate) fn preload<'words>(
     Ok(())
 }
 
-/// The leaves that entries speak of, each once, in order.
+/// The leaves that entries change, each once, in order.
 fn leaves_of<'words>(shell: &Shell, tables: impl Iterator<Item = &'words [u64]>) -> Vec<u64> {
     let last_block = shell.map.blocks().saturating_sub(1);
     let entries = tables.flat_map(Words::new);
@@ -49,7 +51,8 @@ fn leaves_of<'words>(shell: &Shell, tables: impl Iterator<Item = &'words [u64]>)
     for blocks in blocks.map(|entry| blocks_of(&entry)) {
         let end = blocks.end.saturating_sub(1).min(last_block);
         let (first, last) = (leaf_of(blocks.start), leaf_of(end));
-        // Neighbours mostly come together, and there are more of them than is good to sort.
+        // Consecutive entries mostly change the same leaf; without this there would be too many to
+        // sort.
         if leaves.last() != Some(&last) || first != last {
             leaves.extend(first..=last);
         }
@@ -66,7 +69,7 @@ fn preload_directories(shell: &Shell, leaves: &[u64]) -> Result<()> {
         let node = NodeId::Directory(directory);
         let is_missing = shell.map.read()?.missing(blocks_of_node(node)) == Some(Missing(node));
         if is_missing {
-            // Whoever needs it is told.
+            // The replay reports a failure when it needs the directory.
             let _ = shell.map.load_node(node);
         }
     }
@@ -81,7 +84,7 @@ fn stored_leaves(shell: &Shell, leaves: &[u64]) -> Result<Vec<Stored>> {
     Ok(stored.filter(|(place, _)| shell.media.identity.can_hold(*place)).collect())
 }
 
-/// Loads leaves that lie together.
+/// Loads leaves that lie close together.
 fn load_run(shell: &Shell, run: &[Stored], worker: &mut Worker) -> Result<()> {
     let (Some((front, _)), Some((back, _))) = (run.first(), run.last()) else { return Ok(()) };
     let place = span(*front, *back);

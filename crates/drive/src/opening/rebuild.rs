@@ -1,9 +1,10 @@
-//! Rebuilding the map from the segments alone, when no checkpoint can be read, or a node of one that replay needs.
+//! Rebuilding the map from the segments alone, if no checkpoint can be read, or a node that replay
+//! needs.
 //!
-//! Every segment's tables say which blocks its records hold and when they were first written: the newest wins. What was
-//! discarded is told by entries of the log and by the nodes of the map that still lie in its stream. Everything that was
-//! on stable media is there again; what the media lost of it is told, as in replay. Counters of the drive's life are
-//! lost, data are not.
+//! The tables of all segments list the blocks of their records and when these were first written:
+//! the newest version counts. Discards are known from entries of the log and from the nodes that
+//! still lie in the map's stream. Everything that was on stable media is there again; losses are
+//! reported, as in replay. The counters of the drive's life are lost, data are not.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,14 +33,15 @@ use crate::shell::superblocks::Chosen;
 use crate::status::{Counters, Recovery};
 use assay_disk::{BLOCK_BYTES, Result};
 
-/// Ranges of damage that are told one by one.
+/// Damaged ranges that are reported one by one.
 const RANGES_TOLD: usize = 50;
 
-/// Why a drive is read-only when neither chunks nor nodes tell of some of its records.
+/// The reason for a read-only drive if neither chunks nor nodes list some of its records.
 const LOST_RECORDS: &str = "the log is damaged: chunks from before the checkpoint cannot be read, nor can the map that knew what they held";
 
 impl Opening {
-    /// The drive as its segments tell it; `why` goes to the health log. `root` is the checkpoint's, if it could be read.
+    /// Rebuilds the drive from its segments. `why` goes to the health log; `root` is the
+    /// checkpoint's, if it could be read.
     pub(crate) fn rebuild(self, why: &str, root: Option<&Root>) -> Result<Drive, DriveError> {
         let found = scan(&self.shell, root)?;
         self.note_openings(&found, root);
@@ -59,7 +61,7 @@ impl Opening {
         let counters = Counters::default();
         Counters::add(&counters.damaged_records, lost.len() as u64);
         recovery.problems.extend(lost.iter().take(RANGES_TOLD).cloned());
-        // Nothing tells any more what those held.
+        // Nothing lists the contents of these chunks any more.
         if !lost.is_empty() && self.has_lost_records(&found) {
             damage = damage.or_else(|| Some(LOST_RECORDS.into()));
         }
@@ -77,13 +79,14 @@ impl Opening {
         self.reopen_rebuilt(map, space, recovery, counters, dictionaries, damage)
     }
 
-    /// Whether chunks up to the checkpoint are missing that the map's nodes knew of.
+    /// Whether chunks up to the checkpoint are missing, whose records only nodes listed.
     fn has_lost_records(&self, found: &[Found]) -> bool {
         let checkpoint_seq = self.shell.superblocks.lock().checkpoint_seq;
         found.iter().any(|segment| segment.has_lost_records(checkpoint_seq))
     }
 
-    /// What is told of nodes that are lost: of these blocks, or of all, where nobody knows which. With a root each is known.
+    /// Ranges and health-log lines for lost nodes. Without a root, any block may be affected if a
+    /// node is missing.
     fn tell_lost_nodes(
         &self,
         found: &[Found],
@@ -105,7 +108,7 @@ impl Opening {
         (blind.iter().map(bytes).collect(), tell_blind(blind, was))
     }
 
-    /// Notes by which number each segment was opened: records have it in their checksums.
+    /// Notes the number by which each segment was opened, which the checksums of its records cover.
     fn note_openings(&self, found: &[Found], root: Option<&Root>) {
         let rows = root.map_or(&[][..], |root| &root.body.segments);
         for (number, row) in (0..).zip(rows) {
@@ -116,7 +119,7 @@ impl Opening {
         }
     }
 
-    /// What the segments' tables say, up to the log's end.
+    /// Enters the segments' tables up to the log's end.
     fn enter_tables(
         &self,
         found: &[Found],
@@ -142,7 +145,8 @@ impl Opening {
                     continue;
                 }
                 match record.entry.op {
-                    // Later ones are of a checkpoint that was never finished: the log tells the same.
+                    // Later nodes belong to a checkpoint that was never finished; the log has the
+                    // same contents.
                     Op::Node { complete_seq }
                         if complete_seq <= checkpoint_seq
                             && !superblock.cuts_node(complete_seq) =>
@@ -160,7 +164,7 @@ impl Opening {
         (rebuilt, nodes, dictionaries)
     }
 
-    /// Puts the drive together anew, with fresh segments to write to.
+    /// Puts the drive together anew, with fresh segments for the streams.
     fn reopen_rebuilt(
         self,
         map: Map,
@@ -242,8 +246,8 @@ fn chunks_below(found: &[Found], end_seq: u64) -> impl Iterator<Item = (u32, &Se
     })
 }
 
-/// Frees what holds nothing: first the segments that tell nothing either, and those that tell of discards or
-/// hold nodes only where room for the rebuilt map is short, for a second rebuild would miss them.
+/// Frees segments without live records. Those with discards or nodes are freed only if room for the
+/// rebuilt map is short, because a second rebuild would miss them.
 fn release_empty(found: &[Found], space: &mut Space, nodes: NodeCounts, unreadable: &Unreadable) {
     let release = |space: &mut Space, segment: &Found| {
         let is_bad = space.get(segment.number).state == State::Damaged
@@ -263,7 +267,7 @@ fn release_empty(found: &[Found], space: &mut Space, nodes: NodeCounts, unreadab
     let empty = found.iter().filter(|segment| space.get(segment.number).live_records == 0);
     let (mut telling, silent): (Vec<_>, Vec<_>) = empty.partition(|segment| tells(segment));
     silent.iter().for_each(|segment| release(space, segment));
-    // Nodes first: the rebuilt map replaces them.
+    // Segments with nodes first: the rebuilt map replaces them.
     telling.sort_by_key(|segment| segment.stream != Stream::Map);
     space.note_nodes(nodes);
     for segment in telling {
@@ -273,8 +277,8 @@ fn release_empty(found: &[Found], space: &mut Space, nodes: NodeCounts, unreadab
     }
 }
 
-/// What is known of each segment beside what lives in it. One that a root calls damaged stays so, found or not, for it was never
-/// used again.
+/// The rows of the segments, without live records. A segment that the root calls damaged stays
+/// damaged, because it was never filled again.
 fn rows_of(found: &[Found], root: Option<&Root>, identity: &Identity) -> Vec<SegmentRow> {
     let mut rows = vec![SegmentRow::default(); identity.segments as usize];
     let told = root.map_or(&[][..], |root| &root.body.segments);

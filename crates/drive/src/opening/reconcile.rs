@@ -1,8 +1,9 @@
-//! What the map's nodes still tell, put together with what the segments' tables say.
+//! Reconciles the map's remaining nodes with the segments' tables.
 //!
-//! A node says of each of its blocks where it lay, or that it was not mapped, when the node was complete. So it knows of
-//! discards whose entries are gone, and of records whose chunk no longer tells of them. What came later is in the
-//! tables. Where the newest version of a node cannot be read, nothing knows what was discarded there: that is told.
+//! A node lists the place of each of its blocks, or that the block was not mapped, when the node
+//! was complete. So it knows discards whose entries are gone, and records whose chunk no longer
+//! lists them. Later changes are in the tables. If the newest version of a node cannot be read,
+//! discards in it are unknown, which is reported.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,7 +16,7 @@ use crate::format::{Entry, Location, NodeId, Op, Root, UNIT_BLOCKS};
 use crate::shell::parts::Shell;
 use assay_disk::{BLOCK_BYTES, DiskError, Result};
 
-/// When a block got what it holds: the chunk that first held it, and the chunk that holds it now.
+/// The chunk that first held a block's contents, and the chunk that holds them now.
 pub(crate) type Version = (u64, u64);
 
 /// Newest version of each block, by leaf.
@@ -39,7 +40,7 @@ impl Versions {
     }
 }
 
-/// The newest record of each node: up to which number it is complete, and where it lies.
+/// The newest record of each node: the number up to which it is complete, and its place.
 pub(crate) type Nodes = HashMap<NodeId, (u64, Location)>;
 
 /// Enters a node or dictionary, unless a newer one is known.
@@ -55,9 +56,9 @@ pub(crate) fn newest<K: std::hash::Hash + Eq>(
     }
 }
 
-/// The map as it is being rebuilt.
+/// The map during a rebuild.
 pub(crate) struct Rebuilt {
-    /// Blocks of the drive: what lies behind the end was given up when it was made smaller.
+    /// Blocks of the drive. Blocks behind the end were given up when it was made smaller.
     pub(crate) blocks: u64,
     pub(crate) map: Map,
     pub(crate) space: Space,
@@ -65,7 +66,7 @@ pub(crate) struct Rebuilt {
 }
 
 impl Rebuilt {
-    /// Puts a record into the map where it is newer than what is there.
+    /// Enters a record where it is newer than the map's.
     pub(crate) fn enter(&mut self, entry: &Entry, place: Location, version: Version) {
         let unit = place.is_unit();
         let count = match entry.op {
@@ -86,7 +87,7 @@ impl Rebuilt {
         }
     }
 
-    /// Maps one block; a unit is booked with the first of its blocks that is.
+    /// Maps one block; a unit is accounted for with the first of its blocks.
     fn put(&mut self, block: u64, place: Location) {
         if place.is_record() {
             let siblings = 0..if place.is_unit() { UNIT_BLOCKS } else { 1 };
@@ -101,7 +102,7 @@ impl Rebuilt {
         crate::core::apply::put(&mut self.map, &mut self.space, block, place).ok();
     }
 
-    /// What a leaf that is complete up to `complete_seq` says of its blocks.
+    /// Enters the blocks of a leaf that is complete up to `complete_seq`.
     fn reconcile(&mut self, leaf: u64, words: &Node, complete_seq: u64) {
         for (block, word) in (leaf * NODE_ENTRIES..self.blocks).zip(words) {
             let place = Location::from_word(*word);
@@ -115,7 +116,7 @@ impl Rebuilt {
             } else if place == Location::LOST {
                 self.put(block, place);
             } else if self.map.get(block) != Ok(place) {
-                // The chunk that holds it cannot be read, or tells something else.
+                // Its chunk cannot be read, or lists something else.
                 if self.space.get(place.segment()).state == State::Free {
                     self.space.quarantine(place.segment());
                 }
@@ -125,7 +126,7 @@ impl Rebuilt {
         }
     }
 
-    /// Unmaps what is older than a directory that has no such leaf.
+    /// Unmaps the older blocks of a leaf that a directory does not have.
     fn clear_leaf(&mut self, leaf: u64, complete_seq: u64) {
         if self.versions.knows_leaf(leaf) {
             let blocks = leaf * NODE_ENTRIES..((leaf + 1) * NODE_ENTRIES).min(self.blocks);
@@ -137,7 +138,7 @@ impl Rebuilt {
         }
     }
 
-    /// Blocks of a leaf that was lost, and are until they are written anew.
+    /// Marks the older blocks of a lost leaf as lost until they are written anew.
     fn lose_leaf(&mut self, leaf: u64, complete_seq: u64) {
         let blocks = leaf * NODE_ENTRIES..((leaf + 1) * NODE_ENTRIES).min(self.blocks);
         for block in blocks {
@@ -147,8 +148,8 @@ impl Rebuilt {
         }
     }
 
-    /// Brings the map to what its nodes say; `nodes` are those that the segments tell of. Gives the blocks whose
-    /// newest node cannot be read.
+    /// Reconciles the map with all nodes; `nodes` are those in the segments' tables. Returns the
+    /// ranges of blocks whose newest node cannot be read.
     pub(crate) fn reconcile_all(
         &mut self,
         shell: &Shell,
@@ -195,7 +196,7 @@ impl Rebuilt {
     }
 }
 
-/// The directories that a root names, which tell what there was as of its checkpoint.
+/// Enters the directories of a root, which are complete up to its checkpoint.
 fn enter_directories(root: &Root, nodes: &mut Nodes) {
     for (number, place) in (0..).zip(&root.body.directories) {
         if !place.is_none() {
@@ -204,7 +205,7 @@ fn enter_directories(root: &Root, nodes: &mut Nodes) {
     }
 }
 
-/// A node, if it can be read.
+/// Reads a node; `None` if it cannot be read.
 fn try_node(shell: &Shell, id: NodeId, place: Location) -> Result<Option<Box<Node>>> {
     match shell.workers.with(|worker| shell.map.read_node(id, place, worker)) {
         Ok(words) => Ok(Some(words)),
@@ -213,7 +214,7 @@ fn try_node(shell: &Shell, id: NodeId, place: Location) -> Result<Option<Box<Nod
     }
 }
 
-/// Blocks that a node speaks for, of a drive that has so many.
+/// Blocks of a node, on a drive of `blocks` blocks.
 fn blocks_of(id: NodeId, blocks: u64) -> Range<u64> {
     let (number, each) = match id {
         NodeId::Leaf(number) => (number, NODE_ENTRIES),
@@ -222,7 +223,8 @@ fn blocks_of(id: NodeId, blocks: u64) -> Range<u64> {
     (number * each).min(blocks)..((number + 1) * each).min(blocks)
 }
 
-/// What is told of blocks whose node is lost; `was` says what the node alone knew of.
+/// The health-log lines for blocks whose node is lost; `was` names the changes that only the node
+/// knew.
 pub(crate) fn tell_blind(blind: Vec<Range<u64>>, was: &str) -> Vec<String> {
     let text = |blocks: Range<u64>| {
         let (first, end) = (blocks.start * BLOCK_BYTES, blocks.end * BLOCK_BYTES);

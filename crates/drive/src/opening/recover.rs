@@ -1,10 +1,11 @@
 //! Opening: the newest checkpoint, then the log behind it.
 //!
-//! Chunks are replayed in the order of their sequence numbers as long as none is missing. A chunk that nothing proves
-//! to have been on stable media counts only if every record in it has its checksum. Where the log ends, either it was
-//! torn by a power cut, which is its ordinary end, or the media has lost what it had guaranteed to keep. The second is
-//! certain when any later chunk, or the checkpoint, says that the missing one was durable; then the drive opens
-//! read-only and says so.
+//! Chunks are replayed in the order of their sequence numbers until one is missing. A chunk that
+//! nothing proves to have been on stable media counts only if all its records have their checksums.
+//! The log ends either in a tail that a power cut has torn, which is its ordinary end, or the media
+//! has lost data that it had guaranteed to keep. The second is certain if a later chunk or the
+//! checkpoint proves that the missing chunk was durable; then the drive opens read-only and reports
+//! it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,15 +40,16 @@ use assay_disk::{BLOCK_BYTES, Disk, DiskError, Result};
 const LOG_STREAMS: [Stream; STREAMS - 1] = [Stream::Host, Stream::Cold, Stream::Frozen];
 
 impl Drive {
-    /// Opens the drive that `media` holds, after whatever happened to it.
+    /// Opens the drive on `media`, after any crash or damage.
     ///
     /// # Errors
-    /// [`DriveError`]; nothing is written to what cannot be opened.
+    /// [`DriveError`]; nothing is written to a drive that cannot be opened.
     pub fn open(media: Arc<dyn Disk>, options: DriveOptions) -> Result<Drive, DriveError> {
         Drive::open_for_use(media, options, false)
     }
 
-    /// Like [`Drive::open`]; with `gives_up_log` gives up the missing part of a damaged log, and takes writes then.
+    /// Like [`Drive::open`]; with `gives_up_log`, gives up the missing part of a damaged log and
+    /// takes writes.
     pub(crate) fn open_for_use(
         media: Arc<dyn Disk>,
         options: DriveOptions,
@@ -76,7 +78,8 @@ fn recover(
         return opening.rebuild("no checkpoint could be read", None);
     };
     match opening.replay(&root) {
-        // The log cannot be applied to a map that has lost a node, but the segments tell everything.
+        // The log cannot be applied to a map that has lost a node, but the segments have
+        // everything.
         Err(DriveError::Disk(error @ (DiskError::Corrupt { .. } | DiskError::Io(_)))) => {
             check_superblocks(&**disk, media_bytes)?;
             blank().rebuild(&error.to_string(), Some(&root))
@@ -86,7 +89,8 @@ fn recover(
 }
 
 impl Opening {
-    /// Returns the state of the checkpoint and its root, or the blank state if the root cannot be read.
+    /// Returns the state of the checkpoint and its root, or the blank state if the root cannot be
+    /// read.
     fn at_checkpoint(self) -> Result<(Opening, Option<Root>), DriveError> {
         let Some(root) = self.load_root()? else { return Ok((self, None)) };
         let identity = self.shell.media.identity;
@@ -97,7 +101,7 @@ impl Opening {
         for part in &chosen.superblock.root {
             space.add(root_weight(*part));
         }
-        // Directories that are left over, without leaves, from when the drive was larger.
+        // Directories without leaves, left over from when the drive was larger.
         let slots = blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES) as usize;
         let left_over = body.directories.iter().skip(slots).filter(|place| !place.is_none());
         left_over.for_each(|place| space.remove(*place));
@@ -121,7 +125,7 @@ impl Opening {
         Ok((Opening { shell, ..self }, Some(root)))
     }
 
-    /// The root that the superblock names, if all of it can be read and makes sense.
+    /// The root that the superblock names, if all of it can be read and is plausible.
     fn load_root(&self) -> Result<Option<Root>> {
         let parts = self.shell.superblocks.lock().root.clone();
         let mut words = Vec::new();
@@ -158,7 +162,8 @@ impl Opening {
 
     /// Applies the log behind the checkpoint and makes the drive ready.
     fn replay(mut self, root: &Root) -> Result<Drive, DriveError> {
-        // The first chunk after a proper close waits until both superblocks have taken the mark back.
+        // The first chunk after a proper close waits until both superblocks have taken the mark
+        // back.
         if self.recovery.clean {
             return self.ready(false);
         }
@@ -174,8 +179,8 @@ impl Opening {
         let durable_seq = told.max(checkpoint_seq);
         let (mut seq, mut is_torn) = (checkpoint_seq + 1, false);
         loop {
-            // What nothing proves to have been on stable media must be whole; what was and cannot be read is told by the
-            // next chunk.
+            // A chunk that nothing proves to have been on stable media must be whole. A durable
+            // chunk that cannot be read is repeated by the next one.
             let is_durable = seq <= durable_seq;
             let step = match self.next_step(&mut paths, seq)? {
                 None if is_durable => self.repeated_step(&paths, seq)?,
@@ -206,15 +211,15 @@ impl Opening {
                 rest.extend(path.chunks_from(&self.shell, seq)?);
             }
             self.recovery.given_up = Some(given_up(seq, &rest));
-            // Also where nothing was applied: what is given up must not come back.
+            // Even if nothing was applied: the part that is given up must not come back.
             self.recovery.chunks += 1;
             return self.ready(true);
         }
         self.ready(seq > checkpoint_seq + 1)
     }
 
-    /// Takes new sequence numbers if the log was replayed, with a checkpoint that makes its end final. Before that it
-    /// gives back what is empty, so that there is as much room as there was when power went.
+    /// If the log was replayed, reserves sequence numbers and makes a checkpoint that fixes the
+    /// log's end. First frees empty segments, so that there is as much room as before the crash.
     fn ready(self, replayed: bool) -> Result<Drive, DriveError> {
         if self.options.read_only {
             return Ok(self.finish(Some(OPENED_READ_ONLY.into())));
@@ -228,8 +233,9 @@ impl Opening {
         }
         let is_new = replayed && self.recovery.chunks > 0;
         if is_new {
-            // So that what the superblock calls cut off begins where the log ends on stable media, too. What was replayed would
-            // be there in any case before anything is written in place of what it emptied: the superblocks are flushed first.
+            // So that on stable media, too, the cut begins at the end of the log. Replayed chunks
+            // would be durable in any case before their places are filled again, because the
+            // superblocks are flushed first.
             self.shell.media.sync()?;
         }
         if holds(Rule::FreedAtOpening) {
@@ -251,8 +257,8 @@ impl Opening {
         Ok(drive)
     }
 
-    /// Counts as free what is sealed, holds nothing, and lies before the checkpoint. Nothing is written: all of it was
-    /// emptied by what is on stable media.
+    /// Frees sealed segments without live records that lie before the checkpoint. Nothing is
+    /// written: the writes that emptied them are on stable media.
     fn free_empty(&self) -> Result<()> {
         let checkpoint_seq = self.shell.superblocks.lock().checkpoint_seq;
         let mut log = self.shell.log.lock()?;
@@ -265,7 +271,7 @@ impl Opening {
         Ok(())
     }
 
-    /// The chunk or footer with this sequence number, if a stream has come to it.
+    /// The chunk or footer with this sequence number, if a stream has reached it.
     fn next_step(&self, paths: &mut [Path], seq: u64) -> Result<Option<Step>> {
         for path in paths {
             let step = path.take(&self.shell, seq)?;
@@ -276,7 +282,8 @@ impl Opening {
         Ok(None)
     }
 
-    /// The chunk with this sequence number as the next chunk of the log repeats it.
+    /// The chunk with this sequence number, from the copy of its table in the next chunk of the
+    /// log.
     fn repeated_step(&mut self, paths: &[Path], seq: u64) -> Result<Option<Step>> {
         for path in paths {
             let Some((segment, opened_seq, next)) = path.next_chunk(&self.shell)? else { continue };
@@ -296,7 +303,7 @@ impl Opening {
         Ok(None)
     }
 
-    /// Applies a chunk or footer; false if it is torn.
+    /// Applies a chunk or footer; returns false if it is torn.
     fn replay_step(
         &mut self,
         step: &Step,
@@ -322,7 +329,8 @@ impl Opening {
                 end.words.extend(&chunk.words);
                 end.offset = chunk.offset + chunk.bytes;
             }
-            // The next segment says that this footer was written, not that it was on stable media.
+            // The next segment proves that this footer was written, not that it was on stable
+            // media.
             Step::Footer { is_lost: true, .. } if !is_durable => return Ok(false),
             Step::Footer { stream, segment, seq, next_segment, is_lost } => {
                 if *is_lost {
@@ -355,14 +363,15 @@ impl Opening {
         Ok(())
     }
 
-    /// Applies records until one needs a node that is not loaded; gives how many are done.
+    /// Applies records until one needs a node that is not loaded; returns the number of records
+    /// done.
     fn replay_records(&self, records: &[SegmentRecord]) -> Result<usize> {
         let blocks = self.shell.map.blocks();
         let mut log = self.shell.log.lock()?;
         let mut map = self.shell.map.write()?;
         let is_done = |record: &&SegmentRecord| match record.entry.op {
             Op::Node { .. } | Op::Dictionary => true,
-            // What is larger than the drive, or lies outside it, was never written by one.
+            // A record outside the drive was written by no drive.
             _ if !self.shell.media.identity.can_hold(record.place)
                 || is_beyond(&record.entry, blocks) =>
             {
@@ -375,7 +384,8 @@ impl Opening {
     }
 }
 
-/// Whether an entry is of blocks behind the drive's end. A unit may reach over it, where the drive was made smaller: it still moves.
+/// Whether an entry lies behind the drive's end. A unit may reach beyond the end of a drive that
+/// was made smaller; it still moves.
 fn is_beyond(entry: &Entry, blocks: u64) -> bool {
     match entry.op {
         Op::Unit | Op::MoveUnit { .. } => entry.key >= blocks,

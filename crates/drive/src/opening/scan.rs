@@ -1,7 +1,8 @@
-//! What the segments tell by themselves, when no map can be trusted: which chunks they hold, and where the log ends.
+//! The contents of the segments without a map: their chunks, and the end of the log.
 //!
-//! Where the log ends is decided as in replay. What a later chunk, the checkpoint or the superblock proves to have been
-//! on stable media is part of it, whatever became of its bytes; behind that it ends at the first chunk that is not whole.
+//! The end of the log is found as in replay. A chunk belongs to the log if a later chunk, the
+//! checkpoint or the superblock proves that it was on stable media, whatever became of its bytes.
+//! Behind that, the log ends at the first chunk that is not whole.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,32 +12,32 @@ use crate::format::{ChunkHeader, Location, Root, Stream};
 use crate::shell::parts::Shell;
 use assay_disk::Result;
 
-/// One segment as its own bytes tell it.
+/// One segment, according to its own bytes.
 pub(crate) struct Found {
     pub(crate) number: u32,
     pub(crate) stream: Stream,
     pub(crate) opened_seq: u64,
-    /// Of its footer, or else of its last chunk.
+    /// Number of its footer, or of its last chunk.
     pub(crate) sealed_seq: u64,
     pub(crate) chunks: Vec<SegmentChunk>,
-    /// Its footer's number and claim of durability.
+    /// The footer's number and the durable number that it claims.
     footer: Option<(u64, u64)>,
     /// Gaps between its chunks.
     holes: Vec<Hole>,
 }
 
-/// Where the log ends.
+/// The end of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LogEnd {
     /// The first number that is not part of it.
     pub(crate) seq: u64,
-    /// Whether that was on stable media, so that the media has lost it and with it all that came later.
+    /// Whether this number was on stable media, so that the media lost it and everything after it.
     pub(crate) is_damage: bool,
-    /// Chunks that were found behind the end.
+    /// Chunks found behind the end.
     pub(crate) behind: u64,
 }
 
-/// What a sequence number is known as.
+/// The known owner of a sequence number.
 enum Known<'a> {
     Chunk(u32, &'a SegmentChunk),
     Footer,
@@ -44,7 +45,8 @@ enum Known<'a> {
     LostFooter,
 }
 
-/// Every segment that holds anything, without what crashes cut off. A root repeats the tables of those that were open.
+/// All segments with any contents, without the parts that crashes cut off. A root repeats the
+/// tables of those that were open.
 pub(crate) fn scan(shell: &Shell, root: Option<&Root>) -> Result<Vec<Found>> {
     let superblock = shell.superblocks.lock().clone();
     let mut found = Vec::new();
@@ -64,8 +66,8 @@ pub(crate) fn scan(shell: &Shell, root: Option<&Root>) -> Result<Vec<Found>> {
 fn scan_segment(shell: &Shell, number: u32) -> Result<Option<Found>> {
     let head = shell.segments.first_header(number)?;
     let footer = shell.segments.any_footer(number)?;
-    // A footer of an earlier filling, or one that a crash cut off, may still lie behind what the segment was
-    // filled with since.
+    // A footer of an earlier filling, or one that a crash cut off, may still lie behind newer
+    // chunks.
     let footer = footer.filter(|footer| {
         head.is_none_or(|(_, opened_seq)| footer.header.opened_seq == opened_seq)
             && !shell.superblocks.lock().is_cut(footer.header.seq)
@@ -90,8 +92,8 @@ fn scan_segment(shell: &Shell, number: u32) -> Result<Option<Found>> {
     Ok(Some(Found { number, stream, opened_seq, sealed_seq, chunks, footer: None, holes }))
 }
 
-/// Whether a footer of the map's stream is older than the root that ends in its segment: then a checkpoint wrote it that was
-/// cut short, and the next one went on in its place.
+/// Whether a footer of the map's stream is older than the root that ends in its segment: an
+/// unfinished checkpoint wrote it, and the next one went on in its place.
 fn is_behind_root(shell: &Shell, number: u32, footer: &ChunkHeader) -> bool {
     let superblock = shell.superblocks.lock();
     footer.stream == Stream::Map
@@ -99,12 +101,12 @@ fn is_behind_root(shell: &Shell, number: u32, footer: &ChunkHeader) -> bool {
         && footer.seq <= superblock.root_seqs.1
 }
 
-/// Where the log behind the checkpoint ends.
+/// Finds the end of the log behind the checkpoint.
 pub(crate) fn log_end(shell: &Shell, found: &[Found]) -> Result<LogEnd> {
     let superblock = shell.superblocks.lock().clone();
     let log = superblock.checkpoint_seq.saturating_add(1)..superblock.log_end_seq;
     let known = known(found, &log);
-    // The superblock names its root only when all before that is on stable media.
+    // A superblock names a root only when everything before it is on stable media.
     let proven = superblock.checkpoint_seq;
     let durable_seq = found.iter().map(|segment| segment.durable_seq(&log)).fold(proven, u64::max);
     let mut seq = log.start;
@@ -129,20 +131,20 @@ pub(crate) fn log_end(shell: &Shell, found: &[Found]) -> Result<LogEnd> {
 }
 
 impl Found {
-    /// Highest claim of durability that it makes as a part of the log.
+    /// Highest durable number that a part of the log claims.
     fn durable_seq(&self, log: &Range<u64>) -> u64 {
         let chunks = self.chunks.iter().map(|chunk| (chunk.seq, chunk.durable_seq));
         let all = chunks.chain(self.footer);
         all.filter(|(seq, _)| log.contains(seq)).map(|(_, durable)| durable).max().unwrap_or(0)
     }
 
-    /// Whether a chunk is missing that was written up to `end_seq` and is not of the map's stream.
+    /// Whether a chunk of the log is missing that was written up to `end_seq`.
     pub(crate) fn has_lost_records(&self, end_seq: u64) -> bool {
         self.stream != Stream::Map && self.holes.iter().any(|hole| hole.before < end_seq)
     }
 
-    /// Whether a chunk of the map's stream is missing that was written before the root which begins with this number and
-    /// at this place.
+    /// Whether a chunk of the map's stream is missing that was written before the root with this
+    /// number and place.
     pub(crate) fn has_lost_nodes(&self, root_seq: u64, root: Location) -> bool {
         let is_root = |hole: &Hole| self.number == root.segment() && hole.offset >= root.offset();
         let is_before = |hole: &Hole| hole.before < root_seq && !is_root(hole);
@@ -150,7 +152,7 @@ impl Found {
     }
 }
 
-/// Adds what the root tells of segments that were open at its checkpoint.
+/// Adds the root's tables of the segments that were open at its checkpoint.
 fn complete(found: &mut Vec<Found>, root: &Root) {
     let cursors = root.body.cursors.iter().chain([&root.end.map]);
     for (stream, cursor) in Stream::ALL.into_iter().zip(cursors) {
@@ -166,7 +168,7 @@ fn complete(found: &mut Vec<Found>, root: &Root) {
             found.len() - 1
         });
         let segment = &mut found[index];
-        // Else it was filled again, or the footer tells all of it.
+        // Otherwise it was filled again, or its footer has everything.
         if segment.opened_seq == opened_seq && segment.footer.is_none() {
             segment.chunks.retain(|chunk| chunk.seq > last_seq);
             segment.chunks.splice(0..0, chunks);
@@ -176,7 +178,7 @@ fn complete(found: &mut Vec<Found>, root: &Root) {
     }
 }
 
-/// Everything in the log that the segments tell of.
+/// All known numbers of the log with their owners.
 fn known<'a>(found: &'a [Found], log: &Range<u64>) -> BTreeMap<u64, Known<'a>> {
     let mut known = BTreeMap::new();
     for segment in found {

@@ -1,8 +1,10 @@
-//! Choosing between the two superblocks: the newer one counts, and what is wrong with the other is told.
+//! The choice between the two superblocks: the newer one counts, and problems of the other are
+//! reported.
 //!
-//! A power cut while the two are written leaves the other one torn or older. That is no damage: it is written anew when
-//! the drive is opened for writing, the chosen one is not touched, and a power cut meanwhile finds that one whole. A
-//! damaged one stays until both are written again, which the first write to the drive does: the other one first.
+//! A power cut while both are written leaves the other one torn or older. That is no damage:
+//! opening the drive for writing rewrites it; the chosen one is not touched, so another power cut
+//! finds it whole. A damaged one stays until both are rewritten, which the first write to the drive
+//! does, the other one first.
 
 use crate::format::{ChunkHeader, Identity, OtherSuperblock, Superblock, SuperblockError};
 use crate::opening::create::DriveError;
@@ -10,17 +12,18 @@ use crate::shell::superblocks::Chosen;
 use assay_disk::BlockBuffer;
 use assay_disk::{BLOCK_BYTES, Disk, DiskError};
 
-/// Whether a drive may lie on media that begin with `block`, as far as its first 4 KiB tell.
+/// Whether `block`, the first 4 KiB of media, can be that of a drive.
 #[must_use]
 pub fn begins_drive(block: &[u8]) -> bool {
     Superblock::decode(block) != Err(SuperblockError::Absent)
 }
 
-/// Bytes of media that are looked through at once.
+/// Bytes of one read of the search.
 const SEARCHED_BYTES: u64 = 1 << 20;
 
-/// Where the drive may end, in bytes, when its first superblock is this: a torn one still tells, for its beginning was written
-/// before, but not surely; else the drive ends with its media, unless those have grown.
+/// Possible ends of the drive, in bytes, according to its first superblock. A torn one may still
+/// tell the end, because its first sector was written before; otherwise the drive ends with its
+/// media, unless they have grown.
 fn possible_ends(
     media: &dyn Disk,
     first: &Result<Superblock, SuperblockError>,
@@ -38,15 +41,15 @@ fn possible_ends(
     }
 }
 
-/// The second superblock of a drive whose media have grown, wherever it lies: the last block that is one and says that its drive ends
-/// there.
+/// Searches for the second superblock of a drive whose media have grown: the last block that is a
+/// superblock and names its own place as the drive's end.
 fn find_second(media: &dyn Disk) -> Option<Superblock> {
     let mut buffer = BlockBuffer::zeroed(SEARCHED_BYTES as usize);
     let mut end = media.size() / BLOCK_BYTES * BLOCK_BYTES;
     while end > 0 {
         let start = end.saturating_sub(SEARCHED_BYTES);
         let bytes = &mut buffer.as_mut()[..(end - start) as usize];
-        // What cannot be read holds none.
+        // A place that cannot be read holds none.
         if media.read(start, bytes).is_ok() {
             let blocks = bytes.chunks(BLOCK_BYTES as usize).enumerate();
             let ends_here = |index: usize, superblock: &Superblock| {
@@ -64,7 +67,8 @@ fn find_second(media: &dyn Disk) -> Option<Superblock> {
     None
 }
 
-/// Whether no segment is another drive's: what an earlier one left behind must not be taken for the last.
+/// Whether no segment belongs to another drive, so that the superblock of an earlier drive does not
+/// count.
 fn is_alone(media: &dyn Disk, identity: &Identity) -> bool {
     let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
     (0..identity.segments).all(|segment| {
@@ -82,7 +86,7 @@ struct Found {
 }
 
 impl Found {
-    /// Reads the superblock at `place`. A superblock that cannot be read counts as damaged.
+    /// Reads the superblock at `place`. One that cannot be read counts as damaged.
     fn at(media: &dyn Disk, place: u64) -> Result<Found, DriveError> {
         let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
         let first = media.read(place, block.as_mut());
@@ -97,7 +101,7 @@ impl Found {
         Ok(Found { decoded, block, failure })
     }
 
-    /// Why it is no superblock, beside the one that is.
+    /// The state of a superblock that was not chosen.
     fn fault(&self, chosen: &Superblock) -> OtherSuperblock {
         match () {
             () if self.failure.is_some() => OtherSuperblock::Unreadable,
@@ -107,8 +111,8 @@ impl Found {
     }
 }
 
-/// The newer of the two superblocks, and the state of the other. With `searches` all of the media are looked through where
-/// neither is in its place.
+/// The newer of the two superblocks, and the state of the other. With `searches`, all media are
+/// searched if neither is in its place.
 pub(crate) fn read_superblocks(media: &dyn Disk, searches: bool) -> Result<Chosen, DriveError> {
     if media.size() < 2 * BLOCK_BYTES {
         return Err(DriveError::NotADrive);
@@ -142,7 +146,7 @@ fn choose(first: Found, second: Found) -> Result<Chosen, DriveError> {
             chosen(one.clone(), 0, OtherSuperblock::Whole)
         }
         (Ok(one), Ok(two)) => {
-            // As it is after a power cut while the first one was mended.
+            // A power cut while the first one was rewritten leaves this.
             let is_older = one.generation < two.generation;
             let other = if is_older { OtherSuperblock::Older } else { OtherSuperblock::Whole };
             chosen(two.clone(), 1, other)
