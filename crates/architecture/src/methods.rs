@@ -1,8 +1,10 @@
-//! Method calls: which module's `impl` block each call leads to, as far as the receiver's type follows from the sources.
+//! Method calls: each call is an arrow to the module with the method's `impl` block, if the
+//! receiver's type is known.
 //!
-//! Known are the types of `self`, fields, parameters, and variables that are made from these by fields, calls, `?` and
-//! patterns. A receiver of another kind (an element of a list, a parameter of a closure, a trait's object) gives no arrow, and
-//! neither does a trait's method: a trait is how a lower module calls an upper one without knowing it.
+//! The types of `self`, fields and parameters are known, and those of variables that are made from
+//! these by fields, calls, `?` and patterns. Other receivers (an element of a list, a parameter of
+//! a closure, a trait object) give no arrow. Neither do methods of traits: by a trait, a lower
+//! module calls an upper one without depending on it.
 
 use std::collections::HashMap;
 
@@ -11,24 +13,23 @@ use syn::{Expr, FnArg, Item, Pat, ReturnType, Type};
 
 use crate::source::{self, Path};
 
-/// A source file below `src`, without what is for tests.
+/// A source file without tests.
 pub struct Source {
-    /// Its path below `src`.
+    /// Path below `src`.
     pub place: String,
-    /// The module that it is; empty for a root file.
+    /// Module of the file; empty for a root file.
     pub module: Path,
-    /// Its items.
     pub file: syn::File,
 }
 
-/// A type, as far as its name tells: the full name of one of the crate's types, or the last segment of another's.
+/// A type by name: the full path of a type of the crate, or the last segment of any other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Named {
     name: String,
     arguments: Vec<Named>,
 }
 
-/// Types that stand for their first argument in a call.
+/// Types through which a method call reaches the first argument.
 const POINTERS: [&str; 9] = [
     "Arc",
     "Rc",
@@ -41,7 +42,7 @@ const POINTERS: [&str; 9] = [
     "Cow",
 ];
 
-/// Types whose first argument `?` and `unwrap` give.
+/// Types whose first argument is the result of `?` and `unwrap`.
 const OUTCOMES: [&str; 2] = ["Result", "Option"];
 
 impl Named {
@@ -49,7 +50,7 @@ impl Named {
         Named { name: name.into(), arguments: Vec::new() }
     }
 
-    /// The type to which a pointer leads.
+    /// The type behind a pointer.
     fn target(&self) -> &Named {
         match self.arguments.first() {
             Some(inner) if POINTERS.contains(&self.name.as_str()) => inner.target(),
@@ -57,22 +58,22 @@ impl Named {
         }
     }
 
-    /// The value inside a result or an option.
+    /// The value inside a `Result` or an `Option`.
     fn success(&self) -> Option<Named> {
         OUTCOMES.contains(&self.name.as_str()).then(|| self.arguments.first().cloned()).flatten()
     }
 }
 
-/// A method: the place of its `impl` block, and its result.
+/// A method: the module of its `impl` block, and its result.
 struct Method {
     module: Path,
     result: Option<Named>,
 }
 
-/// The types, methods and functions of a crate, by their full names.
+/// The types, methods and functions of a crate.
 #[derive(Default)]
 pub struct Methods {
-    /// What names mean in each module: those that it defines or uses, with the path to which they lead.
+    /// The names that each module defines or uses, with their paths from the crate's root.
     names: HashMap<Path, HashMap<String, Path>>,
     types: HashMap<Path, HashMap<String, Named>>,
     methods: HashMap<(String, String), Method>,
@@ -91,7 +92,7 @@ pub struct Call {
 }
 
 impl Methods {
-    /// Reads the definitions of a crate's files.
+    /// Collects the definitions of a crate's files.
     #[must_use]
     pub fn new(sources: &[Source], own_name: &str) -> Methods {
         let mut all = Methods::default();
@@ -176,7 +177,7 @@ impl Methods {
         }
     }
 
-    /// A type as it is written in a module; `own` is what `Self` means there.
+    /// Resolves a type that is written in a module; `own` is the meaning of `Self`.
     fn named(&self, written: &Type, module: &Path, own: Option<&Named>) -> Option<Named> {
         match written {
             Type::Reference(reference) => self.named(&reference.elem, module, own),
@@ -207,13 +208,13 @@ impl Methods {
         }
     }
 
-    /// The path of the crate's type to which a written path leads.
+    /// Resolves a written path to a type of the crate.
     fn type_at(&self, written: &[String], module: &Path) -> Option<Path> {
         let path = self.definition(written, module)?;
         self.types.contains_key(&path).then_some(path)
     }
 
-    /// The path at which a written path's item is defined.
+    /// Resolves a written path to the path of its definition.
     fn definition(&self, written: &[String], module: &Path) -> Option<Path> {
         let (first, rest) = written.split_first()?;
         let start = match first.as_str() {
@@ -230,7 +231,7 @@ impl Methods {
         self.followed(start)
     }
 
-    /// The end of a chain of re-exports.
+    /// Follows re-exports to their end.
     fn followed(&self, mut path: Path) -> Option<Path> {
         for _ in 0..8 {
             let (name, module) = path.split_last()?;
@@ -243,7 +244,7 @@ impl Methods {
         None
     }
 
-    /// The calls of methods that other modules define. The file is not changed.
+    /// Finds the calls of methods that other modules define. Does not change the file.
     #[must_use]
     pub fn calls(&self, source: &mut Source) -> Vec<Call> {
         let mut calls = Calls {
@@ -258,7 +259,7 @@ impl Methods {
     }
 }
 
-/// The calls of one file, with what is known of the variables at the place that is visited.
+/// The visitor of one file, with the types of the variables at the visited place.
 struct Calls<'a> {
     methods: &'a Methods,
     module: &'a Path,
@@ -288,7 +289,7 @@ impl Calls<'_> {
         }
     }
 
-    /// The type of a path's first segments and its last segment, of `Type::function`.
+    /// Splits the path of `Type::function` into the type and the function's name.
     fn associated(&self, path: &syn::Path) -> Option<(Named, String)> {
         let all = segments(path);
         let (last, owner) = all.split_last()?;
@@ -300,7 +301,7 @@ impl Calls<'_> {
         Some((named, last.clone()))
     }
 
-    /// The type of an expression, if it follows from what is known.
+    /// The type of an expression, if it is known.
     fn type_of(&self, expression: &Expr) -> Option<Named> {
         match expression {
             Expr::Path(path) if path.path.is_ident("self") => self.own.clone(),
@@ -351,13 +352,13 @@ impl Calls<'_> {
         {
             return Some(result.clone());
         }
-        // `Arc::clone(&x)`, `Box::new(x)`: what they are given.
+        // `Arc::clone(&x)` and `Box::new(x)` have the type of their argument.
         let pointer = path.path.segments.iter().rev().nth(1)?.ident.to_string();
         let hands_on = POINTERS.contains(&pointer.as_str()) && (name == "clone" || name == "new");
         if hands_on { self.type_of(argument?) } else { None }
     }
 
-    /// Notes the types of a pattern's variables; those of unknown type are forgotten.
+    /// Notes the types of a pattern's variables, and forgets variables of unknown type.
     fn bind(&mut self, pattern: &Pat, named: Option<Named>) {
         match pattern {
             Pat::Ident(variable) => {
@@ -472,7 +473,7 @@ impl VisitMut for Calls<'_> {
     }
 }
 
-/// What well-known methods of the standard library give.
+/// The results of well-known methods of the standard library.
 fn known_result(receiver: &Named, method: &str) -> Option<Named> {
     match method {
         "clone" | "as_ref" | "as_mut" | "borrow" | "borrow_mut" | "by_ref" | "to_owned" => {
@@ -494,7 +495,7 @@ fn segments(path: &syn::Path) -> Path {
     path.segments.iter().map(|segment| segment.ident.to_string()).collect()
 }
 
-/// The name that an item defines, of those that methods and calls can lead to.
+/// The name that an item defines.
 fn defined(item: &Item) -> Option<String> {
     Some(match item {
         Item::Struct(item) => item.ident.to_string(),
@@ -507,7 +508,7 @@ fn defined(item: &Item) -> Option<String> {
     })
 }
 
-/// A path from the crate's root on.
+/// A path from the crate's root, for a path that is written in a module.
 fn absolute(path: &[String], module: &Path, own_name: &str) -> Path {
     let mut base: Path = module.clone();
     let mut rest = path;
@@ -518,7 +519,7 @@ fn absolute(path: &[String], module: &Path, own_name: &str) -> Path {
         }
         Some("self") => rest = &rest[1..],
         Some("super") => {}
-        // Of another crate, or of a module here.
+        // A path of another crate, or of a module that this one declares.
         _ => return [&module[..], path].concat(),
     }
     while rest.first().is_some_and(|first| first == "super") {

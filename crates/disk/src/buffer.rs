@@ -1,6 +1,6 @@
-//! Memory that a device may write to directly: whole blocks, each on a block's boundary.
+//! Memory for direct I/O: whole blocks, aligned to a block.
 //!
-//! Direct I/O takes nothing else. A buffer grows and is used again; it is never given back in between.
+//! A buffer grows and is reused; it never shrinks.
 
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
@@ -10,14 +10,14 @@ use crate::BLOCK_BYTES;
 #[repr(C, align(4096))]
 struct Block([u8; BLOCK_BYTES as usize]);
 
-/// Bytes on a block's boundary, in whole blocks.
+/// Bytes in whole blocks, aligned to a block.
 #[derive(Default)]
 pub struct BlockBuffer {
     blocks: Vec<Block>,
 }
 
 impl BlockBuffer {
-    /// Zeroes, at least `bytes` of them.
+    /// A buffer of at least `bytes` zeroes.
     #[must_use]
     pub fn zeroed(bytes: usize) -> BlockBuffer {
         let mut buffer = BlockBuffer::default();
@@ -25,12 +25,12 @@ impl BlockBuffer {
         buffer
     }
 
-    /// Makes room for `bytes`, rounded up to whole blocks; what was there stays, what is new is zero.
+    /// Resizes to `bytes`, rounded up to whole blocks. Existing bytes stay, new ones are zero.
     pub fn resize(&mut self, bytes: usize) {
         self.blocks.resize_with(bytes.div_ceil(BLOCK_BYTES as usize), Block::new_zeroed);
     }
 
-    /// The first `bytes` bytes, made longer when the buffer is shorter: for filling.
+    /// The first `bytes` bytes, to be filled; grows the buffer if necessary.
     pub fn first(&mut self, bytes: usize) -> &mut [u8] {
         if self.len() < bytes {
             self.resize(bytes);
@@ -38,13 +38,13 @@ impl BlockBuffer {
         &mut self.as_mut()[..bytes]
     }
 
-    /// Bytes in the buffer, a multiple of a block.
+    /// Length in bytes, a multiple of a block.
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.len() * BLOCK_BYTES as usize
     }
 
-    /// Whether there are none.
+    /// Whether the buffer has no bytes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()

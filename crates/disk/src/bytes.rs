@@ -1,8 +1,9 @@
-//! Bytes as people read them, in messages.
+//! Sizes in messages.
 
 use std::fmt;
 
-/// A number of bytes: `64 MiB`, or `25.0 MiB (26218496 bytes)` where that leaves something out.
+/// A number of bytes that prints as `64 MiB`, or as `25.0 MiB (26218496 bytes)` if the short form
+/// is inexact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes(pub u64);
 

@@ -1,7 +1,7 @@
-//! Disks: whatever reads and writes blocks of 4 KiB.
+//! Disks: everything that reads and writes blocks of 4 KiB.
 //!
-//! Media, models, fault injection and the software drive each are a [`Disk`], most of them over another one, so that they
-//! stack in any order. What is here knows none of them.
+//! Media, models, fault injection and the software drive each are a [`Disk`], most of them over
+//! another one, in any order. This crate depends on none of them.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 

@@ -1,20 +1,20 @@
-//! A disk in memory, for tests and as the plain model that others are checked against.
+//! A disk in memory, for tests and as the reference for others.
 
 use parking_lot::RwLock;
 
 use crate::{Disk, DiskError, Guarantees, Result, check_range};
 
-/// Blocks in memory: every write is atomic, and none is ever lost while the process lives.
+/// Blocks in memory. Every write is atomic, and none is lost while the process lives.
 #[derive(Debug)]
 pub struct MemoryDisk {
     bytes: RwLock<Vec<u8>>,
 }
 
 impl MemoryDisk {
-    /// A disk of zeroes.
+    /// A disk of `size` bytes, all zero.
     ///
     /// # Errors
-    /// [`DiskError::OutOfRange`] for a size that is not made of whole blocks.
+    /// [`DiskError::OutOfRange`] if `size` is not a multiple of a block.
     pub fn new(size: u64) -> Result<MemoryDisk> {
         check_range(0, size, size)?;
         let length = usize::try_from(size).map_err(|_| DiskError::OutOfRange {

@@ -1,7 +1,8 @@
-//! How fast everything on a drive is read and verified, on media in memory, and in how large reads.
+//! Speed of reading and verifying everything on a drive, on media in memory, and the sizes of the
+//! reads.
 //!
-//! The drive was written in order and then overwritten at random, as databases do: what is neighbours for the host lies
-//! all over the media. What a device makes of it follows from the size of the reads.
+//! The drive was written in order and then overwritten at random, as databases do: neighbours for
+//! the host are scattered over the media. The time on a device follows from the sizes of the reads.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 

@@ -1,7 +1,7 @@
-//! What the look at a block costs that decides whether it is worth compressing, by what the block holds.
+//! Cost of the test whether a block is worth compressing, by its contents.
 //!
-//! Blocks lie one behind the other in memory, more of them than fit the nearest cache. Of several rounds the fastest
-//! counts: the others were disturbed.
+//! Blocks lie one behind the other in memory, more of them than fit the nearest cache. The fastest
+//! of several rounds counts: the others were disturbed.
 
 #![allow(clippy::print_stdout)]
 
@@ -14,7 +14,8 @@ const BLOCK_BYTES: usize = 4096;
 const BLOCKS: usize = 256;
 const ROUNDS: usize = 200;
 
-/// Bytes from a generator of random words (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+/// Bytes from a generator of random words (Steele, Lea, Flood: "Fast splittable pseudorandom number
+/// generators", 2014).
 fn random_bytes() -> impl Iterator<Item = u8> {
     let mut state = 1_u64;
     std::iter::repeat_with(move || {
@@ -25,7 +26,7 @@ fn random_bytes() -> impl Iterator<Item = u8> {
     })
 }
 
-/// What becomes of a random byte.
+/// The transformation of a random byte.
 type Kind = fn(u8) -> u8;
 
 fn main() {

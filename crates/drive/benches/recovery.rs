@@ -1,7 +1,8 @@
-//! How fast the log is replayed after a crash, on media in memory, and what memory the map takes.
+//! Speed of the replay after a crash, on media in memory, and the memory of the map.
 //!
-//! Blocks all over a logical space are written once and then again at random, without a checkpoint, and flushed; the
-//! drive is dropped as a crash would leave it, and opened. Compressible blocks make many entries of little log.
+//! Blocks all over a logical space are written once and then again at random, without a checkpoint,
+//! and flushed; the drive is dropped as a crash would leave it, and opened. Compressible blocks
+//! make many entries of little log.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -52,8 +53,8 @@ fn main() {
         let written = status.logical_bytes_used / BLOCK_BYTES;
         let bytes = status.map_bytes as f64 / written as f64;
         println!(
-            "map: {bytes:.2} bytes of memory for each of {written} written blocks, target {TARGET_BYTES_PER_BLOCK}, \
-             ratio {:.2}",
+            "map: {bytes:.2} bytes of memory for each of {written} written blocks, \
+             target {TARGET_BYTES_PER_BLOCK}, ratio {:.2}",
             bytes / TARGET_BYTES_PER_BLOCK
         );
         drive.close().unwrap();

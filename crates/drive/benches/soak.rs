@@ -1,7 +1,8 @@
 //! A soak: one drive's life after another, of drawn shapes, for as long as is asked for.
 //!
-//! Drives are filled, overwritten, trimmed, resized, closed, cut off from power and given places that cannot be read; all
-//! the while they are held to a model. The first seed is drawn from the clock or given; the one that failed is named.
+//! Drives are filled, overwritten, trimmed, resized, closed, cut off from power and given places
+//! that cannot be read; all the while they are held to a model. The first seed is drawn from the
+//! clock or given; the one that failed is named.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
@@ -50,9 +51,9 @@ fn main() {
 
 fn tell(seen: &Seen, start: Instant) {
     println!(
-        "{:>6.0} s: {} lives, {:.1} GiB written ({:.1} days of 20 GiB), {} commands, {} power cuts, {} reopenings, \
-         {} refused, {} gc_segments, {} checkpoints, {} resizes, {} dictionaries, {} bad places, {} segments taken out, \
-         {} lives ended by them",
+        "{:>6.0} s: {} lives, {:.1} GiB written ({:.1} days of 20 GiB), {} commands, \
+         {} power cuts, {} reopenings, {} refused, {} gc_segments, {} checkpoints, {} resizes, \
+         {} dictionaries, {} bad places, {} segments taken out, {} lives ended by them",
         start.elapsed().as_secs_f64(),
         seen.lives,
         seen.bytes as f64 / (1_u64 << 30) as f64,

@@ -1,9 +1,11 @@
-//! Write amplification of collection, on media in memory, against the law and a published simulation.
+//! Write amplification of collection, on media in memory, against the law and a published
+//! simulation.
 //!
-//! Random overwrites of 16 KiB, uniform and by Zipf 0.99 scattered over the addresses, at several shares of the media
-//! that are live. The uniform targets are the closed form for a log with greedy collection (Luojie and Kurkoski, "An
-//! improved analytic expression for write amplification in NAND flash", ICNC 2012). Printed: bytes that host chunks and
-//! collection wrote together, divided by those of the host chunks, once it no longer changes much.
+//! Random overwrites of 16 KiB, uniform and by Zipf 0.99 scattered over the addresses, at several
+//! shares of the media that are live. The uniform targets are the closed form for a log with greedy
+//! collection (Luojie and Kurkoski, "An improved analytic expression for write amplification in
+//! NAND flash", ICNC 2012). Printed: bytes that host chunks and collection wrote together, divided
+//! by those of the host chunks, once it no longer changes much.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
@@ -16,7 +18,7 @@ use assay_drive::{
 const PAGE_BYTES: u64 = 16 << 10;
 const SEGMENT_BYTES: u32 = 2 << 20;
 
-/// How often as many pages are overwritten as there are.
+/// Overwrites of the warm-up, in sizes of the data.
 const WARM_UP_TIMES: u64 = 4;
 const MEASURED_TIMES: u64 = 2;
 
@@ -44,7 +46,8 @@ fn main() {
                 let ratio = measured / target;
                 let (policy, keys) = (format!("{policy:?}"), format!("{keys:?}"));
                 println!(
-                    "{percent:>4}% {keys:>9} {policy:>13} {measured:>9.3} {target:>8.2} {ratio:>7.3}"
+                    "{percent:>4}% {keys:>9} {policy:>13} \
+                     {measured:>9.3} {target:>8.2} {ratio:>7.3}"
                 );
             }
         }
@@ -134,7 +137,8 @@ fn mix(word: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// Zipf with exponent 0.99 (Gray et al., "Quickly generating billion-record synthetic databases", 1994), as in YCSB.
+/// Zipf with exponent 0.99 (Gray et al., "Quickly generating billion-record synthetic databases",
+/// 1994), as in YCSB.
 struct Zipf {
     items: u64,
     zeta: f64,

@@ -3,6 +3,37 @@
 //!
 //! Invariants: no threads, no clock, no files and no randomness of its own. The caller passes them
 //! in, so one seed repeats every failure.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use assay_drive::{Codec, Disk, Drive, DriveOptions, Format, MemoryDisk};
+//!
+//! let media = Arc::new(MemoryDisk::new(64 << 20)?);
+//! let format = Format {
+//!     drive_id: 7,
+//!     logical_bytes: 1 << 30,
+//!     codec: Codec::Zstd,
+//!     units: false,
+//!     dictionary: false,
+//!     segment_bytes: None,
+//! };
+//! Drive::format(media.clone(), &format)?;
+//!
+//! let drive = Drive::open(media.clone(), DriveOptions::default())?;
+//! drive.write(0, &[42; 8192], false)?;
+//! drive.flush()?;
+//! // Without a call of `close`, as after a crash: the drive recovers what was flushed.
+//! drop(drive);
+//!
+//! let drive = Drive::open(media, DriveOptions::default())?;
+//! assert!(!drive.status().recovery.clean);
+//! let mut data = [0; 4096];
+//! drive.read(4096, &mut data)?;
+//! assert_eq!(data, [42; 4096]);
+//! drive.close()?;
+//! # Ok::<(), assay_drive::DriveError>(())
+//! ```
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 

@@ -1,21 +1,21 @@
 //! A resource that is booked ahead: each use takes the first gap that is long enough.
 //!
-//! Commands ask in the order in which they came, not in the order in which their data are ready, so one that is ready early
-//! must find the time that a later one has left.
+//! Commands book in the order of their arrival, not in the order in which their data are ready. One
+//! that is ready early must find the time that a later one has left.
 
 use std::collections::VecDeque;
 
 use super::time::Time;
 
-/// The times that are taken, in order.
+/// Booked spans, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Calendar {
     taken: VecDeque<(Time, Time)>,
 }
 
 impl Calendar {
-    /// Takes `span` from `at` on or as soon as there is a gap for it; gives when it begins. Nobody will ask any more for a
-    /// time before `now`.
+    /// Books `span` in the first gap from `at` on and returns its beginning. No later call asks for
+    /// a time before `now`.
     pub(crate) fn take(&mut self, now: Time, at: Time, span: Time) -> Time {
         while self.taken.front().is_some_and(|(_, until)| *until <= now) {
             self.taken.pop_front();
@@ -32,7 +32,7 @@ impl Calendar {
         start
     }
 
-    /// Neighbours that touch become one, so that a busy resource is a short list.
+    /// Joins adjacent spans, so that a busy resource is a short list.
     fn put(&mut self, place: usize, start: Time, end: Time) {
         let joins_former = place > 0 && self.taken[place - 1].1 == start;
         let joins_next = self.taken.get(place).is_some_and(|(from, _)| *from == end);

@@ -1,32 +1,30 @@
-//! Whose time a model keeps.
+//! Clocks of models.
 
 use parking_lot::Mutex;
 
 use super::time::Time;
 
-/// Where time comes from and what waiting is.
+/// A source of time, and a way to wait for it.
 pub trait Clock: Send + Sync {
-    /// What time it is.
     fn now(&self) -> Time;
 
-    /// Returns when `due` has come, or at once where nobody waits.
+    /// Waits until `due`; returns at once on a virtual clock.
     fn wait_until(&self, due: Time);
 
-    /// CPU time that the calling thread has used so far: what its work takes however many others want its CPU. Zero
-    /// where nobody's work is timed.
+    /// CPU time of the calling thread so far, independent of other threads. Zero on a clock that
+    /// does not time work.
     fn worked(&self) -> Time {
         Time::ZERO
     }
 }
 
-/// A clock that is set by hand and on which nobody waits: a recorded hour goes by as fast as it can be computed.
+/// A clock that is set by hand and never waits: a recorded hour takes as long as its computation.
 #[derive(Debug, Default)]
 pub struct VirtualClock {
     now: Mutex<Time>,
 }
 
 impl VirtualClock {
-    /// Sets the time.
     pub fn set(&self, now: Time) {
         *self.now.lock() = now;
     }

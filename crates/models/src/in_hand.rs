@@ -1,7 +1,8 @@
-//! The command that a thread has in hand: how a model far below tells the one at the top when it is done.
+//! The current command of each thread, by which a model below reports its end to the one at the
+//! top.
 //!
-//! Between the two lies the drive, which knows nothing of time. Each thread carries out one command at a time, from top to
-//! bottom and back, so what is known of it is kept with the thread.
+//! Between the two lies the drive, which has no notion of time. A thread carries out one command at
+//! a time, from top to bottom and back, so the command's state is kept with the thread.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,12 +11,12 @@ use assay_drive::StoredSizes;
 use super::time::Time;
 use super::timing::Due;
 
-/// How the parts of a command follow one another.
+/// The order in which the parts of a command run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parts {
-    /// All begin at once, as a controller asks several dies for the pieces of one read.
+    /// All begin at the same time, as a controller asks several dies for the pieces of one read.
     Together,
-    /// Each begins when the one before is done, as background work does.
+    /// Each begins when the previous one is done, as in background work.
     InTurn,
 }
 
@@ -30,7 +31,7 @@ thread_local! {
     static IN_HAND: Cell<Option<Command>> = const { Cell::new(None) };
 }
 
-/// Puts the thread's former command back, also when a panic unwinds.
+/// Restores the thread's previous command, also while a panic unwinds.
 struct Restore(Option<Command>);
 
 impl Drop for Restore {
@@ -39,7 +40,8 @@ impl Drop for Restore {
     }
 }
 
-/// Does `work` as a command that begins at `start`; gives when the models below are done with it.
+/// Runs `work` as a command that begins at `start`; returns the time at which the models below are
+/// done with it.
 pub fn with<T>(start: Time, parts: Parts, work: impl FnOnce() -> T) -> (T, Due) {
     let restore = Restore(IN_HAND.get());
     IN_HAND.set(Some(Command { parts, start, due: Due::at(start) }));
@@ -49,7 +51,7 @@ pub fn with<T>(start: Time, parts: Parts, work: impl FnOnce() -> T) -> (T, Due) 
     (value, due)
 }
 
-/// When the next part of the command in hand begins; nothing where the thread has none.
+/// The beginning of the next part of the current command; `None` if the thread has none.
 #[must_use]
 pub fn next_start() -> Option<Time> {
     IN_HAND.get().map(|command| match command.parts {
@@ -58,7 +60,7 @@ pub fn next_start() -> Option<Time> {
     })
 }
 
-/// A part of the command in hand is done.
+/// Reports that a part of the current command is done.
 pub fn part_done(part: Due) {
     if let Some(mut command) = IN_HAND.get() {
         command.due.join(part);
@@ -67,12 +69,12 @@ pub fn part_done(part: Due) {
 }
 
 thread_local! {
-    /// Stored bytes of each block that the thread writes, as long as somebody wants to know.
+    /// Stored bytes of each block that the thread writes, while they are collected.
     static STORED: RefCell<Option<Vec<u16>>> = const { RefCell::new(None) };
 }
 
-/// Does `work`, and puts the stored bytes of each block that the drive writes meanwhile behind what is in `sizes`: zero of a
-/// block of zeroes, the block's size of one that does not compress.
+/// Runs `work`, and appends to `sizes` the stored bytes of each block that the drive writes
+/// meanwhile: zero for a block of zeroes, the block's size for one that does not compress.
 pub fn with_stored_sizes<T>(sizes: &mut Vec<u16>, work: impl FnOnce() -> T) -> T {
     STORED.set(Some(std::mem::take(sizes)));
     let value = work();
@@ -80,7 +82,7 @@ pub fn with_stored_sizes<T>(sizes: &mut Vec<u16>, work: impl FnOnce() -> T) -> T
     value
 }
 
-/// Keeps what the drive stores with the thread that writes. Nobody counts it unless somebody wants to know.
+/// Collects stored sizes with the writing thread, while they are asked for.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct InHand;
 

@@ -1,4 +1,4 @@
-//! The software drive as the inside of a flash device: what stands in for its translation layer.
+//! The software drive as the inside of a flash device, in the role of its translation layer.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use assay_drive::{Cache, Drive, DriveError, DriveOptions, Emulation};
 
 use super::in_hand::InHand;
 
-/// What a completed write survives, by a device's guarantees.
+/// The durability of a completed write, by a device's guarantees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WriteCache {
-    /// A power cut only after the next completed flush.
+    /// Survives a power cut after the next completed flush.
     #[default]
     Volatile,
-    /// A power cut, for the device has no such memory.
+    /// Survives a power cut: the device has no volatile cache.
     Writethrough,
-    /// A power cut, for its memory has power of its own: a flush has nothing to do.
+    /// Survives a power cut: the cache has power of its own, and a flush does nothing.
     Protected,
 }
 
@@ -27,21 +27,21 @@ impl WriteCache {
     }
 }
 
-/// How the drive inside a device works.
+/// Settings of the drive inside a device.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Inside {
-    /// What the device guarantees.
+    /// Guarantee of the device.
     pub cache: WriteCache,
-    /// Whether blocks of zeroes are stored like any others, as by a device that does not look at its data.
+    /// Stores blocks of zeroes like other data, as a device without zero detection does.
     pub stores_zeroes: bool,
-    /// Bytes of a chunk at which it is written; none: as many as a chunk can have.
+    /// Bytes of a chunk at which it is written; `None`: the format's maximum.
     pub chunk_bytes: Option<u32>,
-    /// Whether a flush reaches the media although the device's memory survives a power cut.
+    /// Passes a flush to the media although the device's cache is protected.
     pub flushes_protected: bool,
 }
 
 impl Inside {
-    /// Opens the drive on `media`; what it stores is told to whoever [`super::in_hand::with_stored_sizes`] says.
+    /// Opens the drive on `media`. [`super::in_hand::with_stored_sizes`] observes what it stores.
     ///
     /// # Errors
     /// Those of the drive.

@@ -1,10 +1,11 @@
 //! Models: disks that make their caller wait as a known device would.
 //!
-//! A model is a [`Timing`], arithmetic over next-free times without any queue of events, and a [`Modelled`], which is
-//! a disk over a disk: it lets the disk below do the real work, asks the timing when the device would have answered, and
-//! waits until then. Models stack on one another and on the drive: a command that comes through several of them is
-//! waited for once, at the top, so that the work of our own CPUs counts against the modelled time and not on top
-//! of it. Time comes from a [`Clock`], chance from a seed that is handed in.
+//! A model is a [`Timing`], arithmetic over next-free times without a queue of events, and a
+//! [`Modelled`], a disk over a disk: it lets the disk below do the real work, asks the timing for
+//! the device's answer time, and waits until then. Models stack on one another and on the drive. A
+//! command through several of them waits once, at the top, so that the work of our own CPUs counts
+//! as a part of the modelled time. Time comes from a [`Clock`], randomness from a seed of the
+//! caller.
 
 mod calendar;
 mod clock;

@@ -1,38 +1,39 @@
-//! What may pass in a time: limits that were paid for, and wires.
+//! Rate limits and wires.
 
 use super::time::{Rate, Time};
 use super::timing::{Due, Resource};
 
-/// A rate that is kept to, with a rest made up for.
+/// A rate limit with credit for a rest.
 #[derive(Debug, Clone)]
 pub(super) struct Meter {
     rate: Rate,
     burst: Time,
-    /// When everything let through so far is paid for.
+    /// The time at which everything let through so far is paid for.
     paid_at: Time,
 }
 
 impl Meter {
-    /// After a rest of at least `burst`, this much time's worth goes at once. Begins rested.
+    /// A limit of `rate`, with credit for a rest of up to `burst`, full at first.
     pub(super) fn new(rate: Rate, burst: Time) -> Meter {
         Meter { rate, burst, paid_at: Time::ZERO }
     }
 
-    /// The time at which what comes at `now` may go.
+    /// The time at which a command that arrives at `now` may pass.
     ///
-    /// With [`Meter::pay`], this is the generic cell rate algorithm in its virtual scheduling form (ITU-T I.371, annex A): in
-    /// any time T, no more goes than the rate × (T + burst), and one command.
+    /// With [`Meter::pay`], this is the generic cell rate algorithm in its virtual scheduling form
+    /// (ITU-T I.371, annex A): in any time T, at most rate × (T + burst) and one command pass.
     pub(super) fn turn(&self, now: Time) -> Time {
         now.max(self.paid_at - self.burst)
     }
 
-    /// `amount` goes at `turn`. It is paid for afterwards: from rest the first goes at once, however large.
+    /// Lets `amount` pass at `turn`. It is paid for afterwards: after a rest, the first passes at
+    /// once, however large.
     pub(super) fn pay(&mut self, turn: Time, amount: u64) {
         self.paid_at = turn.max(self.paid_at) + self.rate.time_for(amount);
     }
 }
 
-/// A wire that passes so many bytes a second, one command after another.
+/// A wire with a bandwidth, which passes one command after another.
 #[derive(Debug, Clone)]
 pub(super) struct Wire {
     rate: Rate,
@@ -44,11 +45,11 @@ impl Wire {
         Wire { rate, free: Time::ZERO }
     }
 
-    /// Passes `bytes` of a command that is at the wire when it is `due` and was known of at `known`.
+    /// Passes `bytes` of a command that reaches the wire when it is `due` and was known at `known`.
     ///
-    /// Commands come here in another order than they are known in: one that is known first may be there last, and must not
-    /// hold up the wire until then. So the wire counts from when they are known, and a command waits only when more is
-    /// owed than its own way here took.
+    /// Commands come here in another order than they are known in. One that is known first may
+    /// reach the wire last, and must not hold it up until then. So the wire counts from the time at
+    /// which they are known, and a command waits only if more is owed than its own way here took.
     pub(super) fn pass(&mut self, bytes: u64, known: Time, due: &mut Due, resource: Resource) {
         let span = self.rate.time_for(bytes);
         let owed = self.free;
@@ -57,7 +58,7 @@ impl Wire {
         due.spend(span, resource);
     }
 
-    /// How long `bytes` take when nothing else passes.
+    /// Time of `bytes` if nothing else passes.
     pub(super) fn span(&self, bytes: u64) -> Time {
         self.rate.time_for(bytes)
     }
@@ -75,7 +76,7 @@ mod tests {
         turn
     }
 
-    /// Turns of so many that come together, in milliseconds from then.
+    /// Turns of `count` commands that arrive together, in milliseconds from then.
     fn turns(meter: &mut Meter, now_ms: u64, count: usize) -> Vec<u64> {
         let now = MILLISECOND * now_ms;
         (0..count).map(|_| (turn(meter, now) - now).as_ns() / 1_000_000).collect()

@@ -1,11 +1,13 @@
-//! A mirror: sides that hold the same data. A write goes to all sides and is answered when the last is done; a read goes to one.
+//! A mirror: sides that hold the same data. A write goes to all sides and is answered when the last
+//! is done; a read goes to one.
 //!
-//! Which side reads is decided by the address, not by who is idle: the same command takes the same side in both halves of its way, and a
-//! queue is spread evenly if the addresses are. A real mirror that asks the idler side is a little faster.
+//! The address decides which side reads, not idleness: the same command takes the same side in both
+//! halves of its way, and a queue is spread evenly if its addresses are. A real mirror that asks
+//! the idler side is a little faster.
 
 use super::timing::{Command, Due, Kind, Timing};
 
-/// Sides, each with a state of its own.
+/// The sides, each with its own state.
 #[derive(Debug)]
 pub struct Mirror<T> {
     sides: Vec<T>,
@@ -13,7 +15,8 @@ pub struct Mirror<T> {
 }
 
 impl<T: Timing> Mirror<T> {
-    /// As many sides as asked for, at least one, each made by `side`. After `turn_bytes` of the address space the next side reads.
+    /// A mirror of `sides`, at least one, each made by `side`. Every `turn_bytes` of the address
+    /// space, the next side reads.
     #[must_use]
     pub fn new(sides: u32, turn_bytes: u64, side: impl FnMut() -> T) -> Mirror<T> {
         let sides = std::iter::repeat_with(side).take(sides.max(1) as usize).collect();
@@ -66,7 +69,7 @@ mod tests {
         }
     }
 
-    /// When the last of a hundred commands that arrive at once is answered, in ms.
+    /// Answer time of the last of a hundred commands that arrive at once, in ms.
     fn last_ms(sides: u32, kind: Kind) -> f64 {
         let mut mirror = Mirror::new(sides, 4096, || Single { free: Time::ZERO });
         let answers = (0..100).map(|number| {

@@ -1,4 +1,4 @@
-//! A disk that answers when a model says so.
+//! A disk that answers at the time of a model.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use assay_disk::{Disk, Guarantees, Result};
 
 /// A disk over a disk, with the timing of a device.
 ///
-/// Under another model it does not wait: what it computes goes to the one above, see [`in_hand`].
+/// Under another model it does not wait: the answer time goes to the one above, see [`in_hand`].
 pub struct Modelled<T> {
     disk: Arc<dyn Disk>,
     clock: Arc<dyn Clock>,
@@ -26,7 +26,7 @@ pub struct Modelled<T> {
 }
 
 impl<T: Timing> Modelled<T> {
-    /// Gives `disk` the timing of a device that guarantees `guarantees`.
+    /// Gives `disk` the timing of a device with these `guarantees`.
     pub fn new(
         disk: Arc<dyn Disk>,
         clock: Arc<dyn Clock>,
@@ -44,25 +44,26 @@ impl<T: Timing> Modelled<T> {
         }
     }
 
-    /// The same, with `observer` told of each command that is waited for here.
+    /// Reports each command that waits here to `observer`.
     #[must_use]
     pub fn observed_by(self, observer: Box<dyn Observer>) -> Modelled<T> {
         Modelled { observer: Some(observer), ..self }
     }
 
-    /// From now on `round_trip`, which the port takes by itself, is taken off what commands wait.
+    /// Deducts `round_trip`, the port's own time, from the waits of all further commands.
     pub fn take_off(&self, round_trip: Time) {
         self.port_ns.store(round_trip.as_ns(), Ordering::Relaxed);
     }
 
-    /// What has been counted so far.
+    /// Counts so far.
     pub fn tally(&self) -> Tally {
         self.counters.tally()
     }
 
-    /// Carries out `command`, which comes when it says, and waits for nothing: for whoever keeps the time. `data` are what is
-    /// read or written, of the command's length, and nothing otherwise. Gives when it will be answered as far as is known;
-    /// [`Modelled::settle`] tells whether it is once that time has come.
+    /// Carries out `command` at its arrival time, without waiting, for a caller that keeps the
+    /// time. `data`, of the command's length, are what is read or written, and empty otherwise.
+    /// Returns the answer time as far as it is known; [`Modelled::settle`] tells whether it is
+    /// final once that time has come.
     ///
     /// # Errors
     /// Those of the disk.
@@ -79,8 +80,9 @@ impl<T: Timing> Modelled<T> {
         Ok(due)
     }
 
-    /// The time of `due` has come, for which `command` was submitted, and nothing comes before it any more: whether it is
-    /// answered now. If not, others were put before it, and `due` is later. Not to be asked again about what is answered.
+    /// Returns true if `command` is answered, now that the time of `due` has come and no command
+    /// can arrive before it. Otherwise others were put before it, and `due` is later. Must not be
+    /// called again for an answered command.
     pub fn settle(&self, command: &Command, due: &mut Due) -> bool {
         let is_answered = !self.is_put_off(due);
         if is_answered {
@@ -113,7 +115,8 @@ impl<T: Timing> Modelled<T> {
         Ok(())
     }
 
-    /// Has the disk below do `work` and the timing tell when that is done; with the stored sizes of what is written.
+    /// Runs `work` on the disk below and computes the time of its end, with the stored sizes of a
+    /// write.
     fn pass(
         &self,
         command: &Command,
@@ -141,7 +144,7 @@ impl<T: Timing> Modelled<T> {
         });
     }
 
-    /// Does `work`; gives the stored sizes of what a command writes, if anybody wants to know.
+    /// Runs `work`; returns the stored sizes of a write, if anybody asks for them.
     fn with_stored_sizes<R>(&self, command: &Command, work: impl FnOnce() -> R) -> (R, Vec<u16>) {
         let mut sizes = Vec::new();
         let is_wanted = self.observer.is_some() && command.kind == Kind::Write;
@@ -151,7 +154,7 @@ impl<T: Timing> Modelled<T> {
         }
     }
 
-    /// Waits until the command is due; gives when it is answered, the port's way back included.
+    /// Waits until the command is due; returns the answer time, including the port's way back.
     fn wait(&self, command: &Command, due: &mut Due, worked: Time) -> Time {
         let port = Time::from_ns(self.port_ns.load(Ordering::Relaxed));
         let answer_at = loop {
@@ -166,7 +169,7 @@ impl<T: Timing> Modelled<T> {
         answered + port
     }
 
-    /// The time of `due` has come: whether others were put before it since, so that it is later now.
+    /// Whether other commands were put before this one since, so that `due` is later now.
     fn is_put_off(&self, due: &mut Due) -> bool {
         let told = due.when();
         if due.ticket().is_some() {

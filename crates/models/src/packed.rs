@@ -1,7 +1,9 @@
-//! A disk in memory that takes room only for what is not zero: for media of which most is holes, or stand-ins for data.
+//! A disk in memory that stores only what is not zero: for media that are mostly holes, or
+//! stand-ins for data.
 //!
-//! A block is kept as a map of its 64 cells of 64 bytes, one bit for each that is not all zeroes, and those cells. Blocks
-//! that are all zeroes take no room, nor do regions that were never written: the disk may be of any size.
+//! A block is stored as a map of its 64 cells of 64 bytes, one bit for each that is not all zeroes,
+//! and those cells. Blocks of zeroes and regions that were never written take no memory: the disk
+//! may be of any size.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
@@ -12,10 +14,10 @@ const BLOCK: usize = BLOCK_BYTES as usize;
 const CELL: usize = 64;
 const MAP: usize = 8;
 
-/// Blocks of a region, whose table is made when it is first written to.
+/// Blocks of a region, whose table is created by its first write.
 const REGION: u64 = 1024;
 
-/// Blocks in memory, packed: every write is atomic, and none is ever lost while the process lives.
+/// Blocks in memory, packed. Every write is atomic, and none is lost while the process lives.
 #[derive(Debug)]
 pub struct PackedDisk {
     size: u64,
@@ -25,20 +27,20 @@ pub struct PackedDisk {
 /// One region's blocks, each packed.
 type Region = Vec<Box<[u8]>>;
 
-/// Those that were written, by their numbers.
+/// Regions that were written, by number.
 type Regions = HashMap<u64, Region>;
 
 impl PackedDisk {
     /// A disk of zeroes.
     ///
     /// # Errors
-    /// [`assay_disk::DiskError::OutOfRange`] for a size that is not made of whole blocks.
+    /// [`assay_disk::DiskError::OutOfRange`] if the size is not a multiple of a block.
     pub fn new(size: u64) -> Result<PackedDisk> {
         check_range(0, size, size)?;
         Ok(PackedDisk { size, regions: Mutex::default() })
     }
 
-    /// Bytes of memory that the blocks take.
+    /// Bytes of memory of the blocks.
     #[must_use]
     pub fn packed_bytes(&self) -> u64 {
         self.regions().values().flatten().map(|block| block.len() as u64).sum()
@@ -49,7 +51,7 @@ impl PackedDisk {
     }
 }
 
-/// The region of a block, and its place there.
+/// The region of a block, and its index there.
 fn place(number: u64) -> (u64, usize) {
     (number / REGION, (number % REGION) as usize)
 }

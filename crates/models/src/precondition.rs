@@ -1,6 +1,6 @@
-//! Bringing a drive to where it is after long use: filled, then overwritten at random until that costs what it will go on to
-//! cost. A new drive is faster than it will ever be again (SNIA Solid State Storage Performance Test Specification 2.0.2,
-//! "steady state").
+//! Brings a drive to its state after long use: filled, then overwritten at random until the cost of
+//! that is steady. A new drive is faster than it will ever be again (SNIA Solid State Storage
+//! Performance Test Specification 2.0.2, "steady state").
 
 use super::random::Random;
 use assay_disk::{BLOCK_BYTES, Disk, Result};
@@ -8,58 +8,58 @@ use assay_drive::Drive;
 use assay_drive::Rest;
 use assay_drive::{Codec, stand_in};
 
-/// What a drive is to look like.
+/// The wanted state of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preconditioning {
-    /// Bytes that hold data afterwards, from the first on; whole pages of 16 KiB are overwritten.
+    /// Bytes with data, from the first on; whole pages of 16 KiB are overwritten.
     pub bytes: u64,
-    /// Bytes that a block of data comes to for each of its bytes, if the drive compresses: 0.5 is a ratio of 2 to 1.
+    /// Stored bytes for each byte of data, if the drive compresses: 0.5 is a ratio of 2 to 1.
     pub stored_share: f64,
-    /// What the contents and the places of overwrites are drawn from.
+    /// Seed for contents and for places of overwrites.
     pub seed: u64,
-    /// Whether stand-ins are written in place of data that do not compress, for media that keep little of them.
+    /// Writes stand-ins instead of incompressible data, for media that store little of them.
     pub stands_in: bool,
 }
 
-/// What came of it.
+/// The state that was reached.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Preconditioned {
     /// Bytes written to media for each byte of the last overwrites.
     pub write_amplification: f64,
-    /// Whether that had settled.
+    /// Whether the write amplification was steady.
     pub is_steady: bool,
     /// Bytes that were overwritten.
     pub overwritten_bytes: u64,
 }
 
-/// How far it is: a share from 0 to 1, of what is done at most.
+/// Called with the share of the most work that is done, from 0 to 1.
 pub type Progress<'a> = &'a mut dyn FnMut(f64);
 
-/// Data are filled and overwritten in whole pages of this many bytes: InnoDB's (MySQL manual, `innodb_page_size`).
+/// Bytes of the pages that are filled and overwritten: InnoDB's (MySQL manual, `innodb_page_size`).
 pub const PAGE_BYTES: u64 = 16 << 10;
 
 /// Bytes of one write while filling.
 const FILL_BYTES: u64 = 128 << 10;
 
-/// Overwrites are looked at in windows of this share of the data.
+/// Windows of overwrites for each size of the data.
 const WINDOWS_PER_DATA: u64 = 4;
 
-/// It is steady when so many windows in a row lie within [`STEADY_SHARE`] of their mean, as SNIA's specification has it for
-/// five rounds and 20 %.
+/// Consecutive windows that must lie within [`STEADY_SHARE`] of their mean; SNIA's specification
+/// has five rounds and 20 %.
 const STEADY_WINDOWS: usize = 5;
 const STEADY_SHARE: f64 = 0.05;
 
-/// As many times as much data is overwritten at most.
+/// Most overwrites, in sizes of the data.
 const DATA_TIMES_MAX: u64 = 6;
 
-/// Writes between two looks at what the drive's background has to do: more than fill a chunk, or it would take the drive to
-/// be at rest.
+/// Writes between two calls of the drive's background work: more than fill a chunk, or the drive
+/// would take itself for idle.
 const WRITES_PER_MAINTENANCE: u64 = 128;
 
 /// Fills and overwrites `drive`, at full speed; nothing else may use it.
 ///
 /// # Errors
-/// Those of the drive, also when that much data does not fit.
+/// Those of the drive, also if the data do not fit.
 pub fn precondition(
     drive: &Drive,
     plan: &Preconditioning,
@@ -92,10 +92,10 @@ fn has_settled(recent: &[f64]) -> bool {
         return false;
     };
     let mean = last.iter().sum::<f64>() / last.len() as f64;
-    last.iter().all(|one| (one / mean - 1.0).abs() <= STEADY_SHARE)
+    last.iter().all(|cost| (cost / mean - 1.0).abs() <= STEADY_SHARE)
 }
 
-/// Whoever writes.
+/// The writer.
 struct Host<'a> {
     drive: &'a Drive,
     plan: &'a Preconditioning,
@@ -123,7 +123,7 @@ impl<'a> Host<'a> {
         result
     }
 
-    /// Overwrites pages at random; gives the bytes written to media for each byte.
+    /// Overwrites pages at random; returns the bytes written to media for each byte.
     fn overwrite(&mut self, data_bytes: u64, bytes: u64) -> Result<f64> {
         let before = self.drive.status().counts.write_bytes_media();
         for _ in 0..bytes / PAGE_BYTES {
@@ -146,8 +146,8 @@ impl<'a> Host<'a> {
     }
 }
 
-/// Fills a block with what every codec makes `stored_bytes` of, but for some bytes: words of `next` up to there, 8 bytes at least,
-/// then zeroes.
+/// Fills a block with data that every codec stores in about `stored_bytes`: words of `next` up to
+/// there, at least 8 bytes, then zeroes.
 pub fn fill_block(block: &mut [u8], stored_bytes: usize, mut next: impl FnMut() -> u64) {
     let (random, zeroes) = block.split_at_mut(stored_bytes.clamp(8, block.len()));
     for word in random.chunks_mut(8) {
@@ -207,7 +207,7 @@ mod tests {
             drive.status().logical_bytes_used,
             (384 << 20) / 10 * 7 / PAGE_BYTES * PAGE_BYTES
         );
-        // Headers and tables take 2 % more; what is kept free holds nothing.
+        // Headers and tables take 2 % more; the reserves hold nothing.
         let status = drive.status();
         let kept = status.segments_free as f64 / status.segments as f64;
         let law = crate::nand::figures::write_amplification(0.7 * 1.02 / (1.0 - kept));

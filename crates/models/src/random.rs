@@ -1,4 +1,4 @@
-//! Chance from a seed: the same numbers everywhere, for ever.
+//! Random numbers from a seed, the same on every machine and in every version.
 
 use super::time::Time;
 
@@ -28,33 +28,33 @@ impl Random {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// From the normal distribution of mean 0 and deviation 1, by one half of a pair (Box and Muller, "A note on the
-    /// generation of random normal deviates", 1958).
+    /// From the normal distribution of mean 0 and deviation 1, by one half of a pair (Box and
+    /// Muller, "A note on the generation of random normal deviates", 1958).
     pub(super) fn normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.unit(), self.unit());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }
 }
 
-/// How a latency spreads.
+/// The distribution of a latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Latency {
     /// Always the same.
     Fixed(Time),
-    /// Its logarithm is normal.
+    /// Lognormal.
     Lognormal {
         /// Half of all take no longer.
         median: Time,
-        /// Deviation of its natural logarithm.
+        /// Standard deviation of its natural logarithm.
         sigma: f64,
     },
-    /// Now and then a slow one, as in a bound of the form "99.9 % within …".
+    /// A usual latency, and sometimes a slow one, as in a bound of the form "99.9 % within …".
     TwoPoint {
-        /// What most take.
+        /// Latency of most commands.
         usual: Time,
-        /// What the others take.
+        /// Latency of the others.
         slow: Time,
-        /// The others' share, 0 to 1.
+        /// Share of slow ones, 0 to 1.
         slow_share: f64,
     },
 }
@@ -63,14 +63,15 @@ pub enum Latency {
 const P99_DEVIATIONS: f64 = 2.326_347_874_040_841;
 
 impl Latency {
-    /// The lognormal latency with this median and 99th percentile: sigma = ln(p99 / median) / 2.326.
+    /// The lognormal latency with this median and 99th percentile: sigma = ln(p99 / median) /
+    /// 2.326.
     #[must_use]
     pub fn lognormal(median: Time, p99: Time) -> Latency {
         let sigma = (p99.as_s() / median.as_s()).ln().max(0.0) / P99_DEVIATIONS;
         Latency::Lognormal { median, sigma }
     }
 
-    /// Its mean; of a lognormal one median × exp(sigma² / 2).
+    /// The mean; of a lognormal latency, median × exp(sigma² / 2).
     #[must_use]
     pub fn mean(&self) -> Time {
         match *self {

@@ -1,10 +1,13 @@
-//! Replay: the commands of a trace on another disk in virtual time, as fast as they can be computed.
+//! Replay: the commands of a trace on another disk in virtual time, as fast as they can be
+//! computed.
 //!
-//! The load answers back: whoever waited for one command sent the next. So, unless they are asked for as recorded, each
-//! command comes as long after the answer it waited for as it did when it was recorded; it is taken to have waited for the
-//! last answer before it (as in Weiss et al., "ROOT: Replaying multithreaded traces with resource-oriented ordering", SOSP
-//! 2013, is done where nothing more is known). That time is counted from when the answer was due: what it came late is the
-//! recording machine's, which takes it again, and a device that does as it did is asked exactly as it was.
+//! A load reacts to answers: the program that waited for one command sent the next. So, unless they
+//! are replayed as recorded, each command comes as long after the answer that it waited for as it
+//! did in the recording. It is assumed to have waited for the last answer before it (as in Weiss et
+//! al., "ROOT: Replaying multithreaded traces with resource-oriented ordering", SOSP 2013, if
+//! nothing more is known). That time is counted from when the answer was due: its lateness was the
+//! recording machine's, which adds it again, and a device that behaves as recorded gets exactly the
+//! recorded commands.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -15,28 +18,30 @@ use super::timing::{Due, Kind, Resource};
 use super::trace::Event;
 use assay_disk::Result;
 
-/// When commands come.
+/// The arrival of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrivals {
-    /// After the answer that they waited for, which nobody sees sooner than the port's round trip after its command.
+    /// After the answer that they waited for, which is seen no sooner than the port's round trip
+    /// after its command.
     AfterAnswers {
-        /// What that takes.
+        /// The port's round trip.
         port: Time,
     },
-    /// When they came as recorded, whatever was answered.
+    /// As recorded, whatever the answers.
     AsRecorded,
 }
 
 /// A disk in virtual time.
 pub trait Replayed {
-    /// A command comes at `at`, never before an earlier one; gives when it is answered as far as is known.
+    /// Submits a command at `at`, never before an earlier one; returns its answer time as far as it
+    /// is known.
     ///
     /// # Errors
     /// Those of the disk.
     fn command(&mut self, at: Time, event: &Event) -> Result<Due>;
 
-    /// The time of `due` has come for the command of `event`, which came at `at`: whether it is answered. If not, `due` is
-    /// later, for others were put before it.
+    /// Returns true if the command of `event`, which came at `at`, is answered now that the time of
+    /// `due` has come. Otherwise others were put before it, and `due` is later.
     ///
     /// # Errors
     /// Those of the disk.
@@ -45,22 +50,21 @@ pub trait Replayed {
     }
 }
 
-/// How one command went in the replay.
+/// The replay of one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
-    /// What it was.
     pub kind: Kind,
-    /// When it came.
+    /// Arrival in the replay.
     pub arrival: Time,
-    /// When it came in the trace.
+    /// Arrival in the trace.
     pub recorded_arrival: Time,
-    /// How long it took.
+    /// Latency in the replay.
     pub latency: Time,
-    /// What it waited for longest in one go.
+    /// Resource for which it waited longest without a break.
     pub resource: Resource,
-    /// How long it should have taken in the trace.
+    /// Modelled latency in the trace.
     pub recorded_modelled: Time,
-    /// How long it took in the trace.
+    /// Achieved latency in the trace.
     pub recorded_achieved: Time,
 }
 
@@ -78,8 +82,8 @@ impl Answer {
     }
 }
 
-/// Replays `events`, which are in the order of their arrival, and tells of each answer, until there are no more or whoever is
-/// told breaks off.
+/// Replays `events`, in the order of their arrival, and reports each answer, until there are no
+/// more or the observer breaks off.
 ///
 /// # Errors
 /// The disk's first.
@@ -92,7 +96,7 @@ pub fn replay(
     let waiting = Waiting::new(events, arrivals);
     let arrive = |(at, index)| Reverse(Happening { at, is_arrival: true, index });
     let mut to_come: BinaryHeap<_> = waiting.first.iter().copied().map(arrive).collect();
-    // Commands whose answer may still be put off: when each came, and when it is due.
+    // Commands whose answer may still be put off: arrival, and answer time.
     let mut in_queue: HashMap<usize, (Time, Due)> = HashMap::new();
     while let Some(Reverse(Happening { at, is_arrival, index })) = to_come.pop() {
         let event = &events[index];
@@ -115,7 +119,7 @@ pub fn replay(
     Ok(())
 }
 
-/// A command comes, or the time of its answer does. What is answered at a time is answered before what comes then.
+/// A command's arrival or answer. Answers come before arrivals of the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Happening {
     at: Time,
@@ -123,13 +127,14 @@ struct Happening {
     index: usize,
 }
 
-/// Which command waits for which.
+/// The commands for which others wait.
 struct Waiting {
-    /// Those that wait for none, and when they come.
+    /// Commands that wait for none, with their arrival.
     first: Vec<(Time, usize)>,
-    /// The others: for whom each waits, how long it comes after the answer, which it is. By whom they wait for.
+    /// The other commands: the one for which each waits, the time from that answer, and its own
+    /// number. Sorted by the first.
     others: Vec<(usize, Time, usize)>,
-    /// What every answer takes at least to be seen.
+    /// Least time after which an answer is seen.
     port: Time,
 }
 
@@ -164,7 +169,7 @@ impl Waiting {
         waiting
     }
 
-    /// When who asked at `arrival` sees the answer to what took `latency`.
+    /// The time at which the sender at `arrival` sees an answer that took `latency`.
     fn seen(&self, arrival: Time, latency: Time) -> Time {
         arrival + latency.max(self.port)
     }
@@ -220,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_faster_disk_is_asked_sooner_by_those_who_waited() {
-        // One after another with 5 µs of thought, and a second that comes by itself at the beginning.
+        // One after another with 5 µs of thought, and one a second later that waits for none.
         let events =
             [event(0.0, 100.0), event(0.0, 250.0), event(105.0, 100.0), event(210.0, 100.0)];
         assert_eq!(arrivals_us(&events, 10.0, after_answers(0.0)), [0.0, 0.0, 15.0, 30.0]);

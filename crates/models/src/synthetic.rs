@@ -1,11 +1,12 @@
-//! Models with one stated flaw, to show that what measures would notice.
+//! Models with one stated flaw, to show that measurements notice it.
 //!
-//! A drive that tears writes is not among them, as that is no matter of time: see [`super::Tearing`].
+//! A drive that tears writes is not among them, because that is no matter of time: see
+//! [`super::Tearing`].
 
 use super::time::Time;
 use super::timing::{Command, Due, Resource, Timing};
 
-/// A device that answers nothing for a while, again and again.
+/// A device that periodically answers nothing for a while.
 #[derive(Debug, Clone)]
 pub struct Stalling<T> {
     below: T,
@@ -14,8 +15,8 @@ pub struct Stalling<T> {
 }
 
 impl<T> Stalling<T> {
-    /// `below`, stalled for the last `length` of each `period` of the clock; without a period, or with a stall that is as
-    /// long, never.
+    /// `below`, stalled for the last `length` of each `period` of the clock; never if the period is
+    /// zero or the stall is as long.
     #[must_use]
     pub fn new(below: T, period: Time, length: Time) -> Stalling<T> {
         let length = if length < period { length } else { Time::ZERO };
@@ -53,7 +54,7 @@ impl<T: Timing> Timing for Stalling<T> {
     }
 }
 
-/// A device that is slower in everything by the same factor: below, time goes by that much more slowly.
+/// A device that is slower in everything by the same factor: time goes by more slowly below.
 #[derive(Debug, Clone)]
 pub struct Slower<T> {
     below: T,
@@ -73,7 +74,7 @@ impl<T: Timing> Slower<T> {
         let mut inner = due.scaled(PARTS, self.times);
         ask(&mut self.below, &mut inner);
         let mut outer = inner.scaled(self.times, PARTS);
-        // Rounding gives nothing back.
+        // The rounding is never undone.
         outer.wait(due.when(), inner.resource());
         *due = outer;
     }
@@ -98,7 +99,7 @@ impl<T: Timing> Timing for Slower<T> {
         let told = due.when();
         let mut moved = *due;
         self.ask(&mut moved, |below, due| below.settle(due));
-        // What did not move below has only been rounded.
+        // An unmoved answer has only been rounded.
         if moved.when() > told + Time::from_ns(1) {
             *due = moved;
         }

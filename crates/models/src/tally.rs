@@ -1,16 +1,17 @@
-//! What a model counts: how long commands should have taken, how long they took, and what they waited for.
+//! Counts of a model: modelled and achieved latencies of commands, and the resources for which they
+//! waited.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::time::Time;
 use super::timing::{Kind, Resource};
 
-/// Kinds of command that are counted, in the order of [`Tally::of_kind`].
+/// Kinds of commands, in the order of [`Tally::of_kind`].
 pub const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Flush, Kind::Discard];
 
 const RESOURCES: usize = Resource::ALL.len();
 
-/// Counters that many threads raise.
+/// Atomic counters.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     kinds: [OfKind; KINDS.len()],
@@ -26,33 +27,34 @@ struct OfKind {
     too_fast: AtomicU64,
 }
 
-/// How one command went.
+/// One answered command.
 pub(super) struct Passed {
     pub(super) kind: Kind,
-    /// How long it should have taken, and what for.
+    /// Modelled latency and its resource.
     pub(super) modelled: Time,
     pub(super) resource: Resource,
-    /// How long it took in all, the port's round trip included.
+    /// Achieved latency, including the port's round trip.
     pub(super) achieved: Time,
-    /// What the port's round trip takes by itself.
+    /// The port's own round trip.
     pub(super) port: Time,
-    /// What our own work for it took of a CPU.
+    /// CPU time of our own work for it.
     pub(super) worked: Time,
 }
 
-/// One part in so many of what a command should take is no lateness: a disk of 5 ms that answers after 5.03 ms is that disk.
+/// Divisor of a command's latency below which a delay does not count: a disk of 5 ms that answers
+/// after 5.03 ms is still that disk.
 const LATE_PART: u64 = 20;
 
 impl Passed {
-    /// The port's round trip is taken off where there is room for it, so it excuses nothing here: late is what waited
-    /// for our CPUs, and by more than can be left out of account.
+    /// Whether it waited for our CPUs by more than the tolerance. The port's round trip is deducted
+    /// where there is room for it, so it excuses nothing here.
     fn has_missed_deadline(&self) -> bool {
         let grace = self.modelled.scaled(1, LATE_PART);
         !self.is_too_fast() && self.achieved - self.port > self.modelled + grace
     }
 
-    /// Not even an idle machine could show it: the device is faster than the port's round trip, or than what we
-    /// compress in its place. How much longer that took is in the time that was added.
+    /// Whether not even an idle machine could keep the time: the device is faster than the port's
+    /// round trip, or than our compression in its place. The excess is in the added time.
     fn is_too_fast(&self) -> bool {
         self.modelled < self.port.max(self.worked)
     }
@@ -88,33 +90,34 @@ impl Counters {
     }
 }
 
-/// What a model has counted since it was made.
+/// Counts of a model since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// In the order of [`KINDS`].
     pub of_kind: [TallyOfKind; KINDS.len()],
-    /// Commands by what they waited for longest, in the order of [`Resource::ALL`].
+    /// Commands by the resource for which they waited longest, in the order of [`Resource::ALL`].
     pub waited: [u64; RESOURCES],
 }
 
-/// Of the commands of one kind.
+/// Counts of one kind of command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TallyOfKind {
-    /// How many there were.
+    /// Number of commands.
     pub commands: u64,
-    /// How long they should have taken, together, in nanoseconds.
+    /// Sum of modelled latencies, in ns.
     pub modelled_ns: u64,
-    /// How long they took, together, the port's round trip included, in nanoseconds.
+    /// Sum of achieved latencies, including the port's round trip, in ns.
     pub achieved_ns: u64,
-    /// How many waited for our own CPUs: answered more than a twentieth later than they should, though the work for them
-    /// would have fitted. What is too fast is counted there alone.
+    /// Commands that waited for our own CPUs: answered more than a twentieth late, though the work
+    /// for them would have fitted. Commands in `too_fast` are not counted here.
     pub missed_deadlines: u64,
-    /// How many should have taken less than the port's round trip, or than the work for them takes a CPU by itself.
+    /// Commands whose modelled latency is less than the port's round trip, or than the CPU time of
+    /// the work for them.
     pub too_fast: u64,
 }
 
 impl Tally {
-    /// Of one kind.
+    /// Counts of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> &TallyOfKind {
         &self.of_kind[kind as usize]
@@ -126,7 +129,8 @@ impl Tally {
         self.of_kind.iter().map(|kind| kind.commands).sum()
     }
 
-    /// The share of all commands that missed their deadline, for our CPUs were busy; none without commands.
+    /// Share of all commands that missed their deadline because our CPUs were busy; `None` without
+    /// commands.
     #[must_use]
     pub fn missed_deadline_share(&self) -> Option<f64> {
         let missed_deadlines: u64 = self.of_kind.iter().map(|kind| kind.missed_deadlines).sum();
@@ -157,7 +161,7 @@ mod tests {
             (passed(200.0, 900.0, 150.0), (true, false)),
             (passed(200.0, 900.0, 800.0), (false, true)),
             (passed(40.0, 60.0, 5.0), (false, true)),
-            // The port and a twentieth are let through.
+            // The port and a twentieth are tolerated.
             (passed(200.0, 259.0, 150.0), (false, false)),
             (passed(200.0, 261.0, 150.0), (true, false)),
         ] {

@@ -1,18 +1,18 @@
-//! A disk that gives up writing all or nothing, to show that what relies on that would notice.
+//! A disk without atomic writes, to show that code that relies on them would notice.
 
 use std::sync::Arc;
 
 use assay_disk::{BLOCK_BYTES, Disk, Guarantees, Result, check_range};
 
-/// Writes each block of a command by itself: first every second one, by its address, forced, then the others, unforced. A
-/// power cut after a command, or a reader within it, sees half of it.
+/// Writes each block of a command by itself: first every second one, by its address, forced, then
+/// the others, unforced. A power cut after a command, or a reader within it, sees half of it.
 #[derive(Debug, Clone)]
 pub struct Tearing<D: ?Sized> {
     below: Arc<D>,
 }
 
 impl<D: Disk + ?Sized> Tearing<D> {
-    /// Over `below`.
+    /// Tears writes to `below`.
     #[must_use]
     pub fn new(below: Arc<D>) -> Tearing<D> {
         Tearing { below }
@@ -63,7 +63,7 @@ mod tests {
 
     const BLOCK: usize = BLOCK_BYTES as usize;
 
-    /// Remembers what it was told to write: the block, how many, and whether forced.
+    /// Records the writes that it got: the block, the number of blocks, and whether forced.
     struct Watched(MemoryDisk, Mutex<Vec<(u64, usize, bool)>>);
 
     impl Disk for Watched {

@@ -1,4 +1,5 @@
-//! What the models' tests share: commands, and hosts that keep so many in flight on a clock of their own.
+//! Helpers of the models' tests: commands, and hosts that keep a number of them in flight on their
+//! own clock.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -18,7 +19,7 @@ pub(super) fn flush(arrival: Time) -> Command {
     Command { kind: Kind::Flush, ..read(0, 0, arrival) }
 }
 
-/// Hands `command` in; when it is answered as far as is known.
+/// Submits `command`; returns its answer time as far as it is known.
 pub(super) fn submit(timing: &mut impl Timing, command: &Command) -> Due {
     let mut due = Due::at(command.arrival);
     timing.begin(command, &mut due);
@@ -26,14 +27,14 @@ pub(super) fn submit(timing: &mut impl Timing, command: &Command) -> Due {
     due
 }
 
-/// The answer to a command that none comes before.
+/// The answer to a command that no other precedes.
 pub(super) fn ask(timing: &mut impl Timing, command: Command) -> Due {
     let mut due = submit(timing, &command);
     while put_off(timing, &mut due) {}
     due
 }
 
-/// The time of `due` has come: whether it was put off.
+/// Settles `due`, whose time has come; returns true if it was put off.
 pub(super) fn put_off(timing: &mut impl Timing, due: &mut Due) -> bool {
     let told = due.when();
     if due.ticket().is_some() {
@@ -55,7 +56,7 @@ impl Answered {
     }
 }
 
-/// Commands that come when they say, in that order; the answers in the order of the commands.
+/// Submits commands at their arrival times, in order; returns the answers in the same order.
 pub(super) fn open_loop(timing: &mut impl Timing, commands: &[Command]) -> Vec<Answered> {
     let mut flight = BinaryHeap::new();
     let mut answers: Vec<Option<Due>> = vec![None; commands.len()];
@@ -78,7 +79,7 @@ pub(super) fn open_loop(timing: &mut impl Timing, commands: &[Command]) -> Vec<A
     answered.map(|(&command, due)| Answered { command, due: due.unwrap() }).collect()
 }
 
-/// `total` commands, of which `depth` are always in flight; `make` gives each, whenever it comes.
+/// Runs `total` commands with `depth` always in flight; `make` makes each when it comes.
 pub(super) fn closed_loop(
     timing: &mut impl Timing,
     depth: usize,
@@ -125,7 +126,7 @@ pub(super) fn per_s(
 
 /// Mean latency in microseconds.
 pub(super) fn mean_us(answered: &[Answered]) -> f64 {
-    answered.iter().map(|one| one.latency().as_us()).sum::<f64>() / answered.len() as f64
+    answered.iter().map(|answer| answer.latency().as_us()).sum::<f64>() / answered.len() as f64
 }
 
 #[track_caller]

@@ -1,35 +1,35 @@
-//! Points and spans of a model's time, and what is done per second.
+//! Points and spans of a model's time, and rates.
 
 use std::ops::{Add, AddAssign, Mul, Rem, Sub};
 use std::time::Duration;
 
-/// A point of time on a model's clock, or a span of it, in picoseconds: at three million operations a second
-/// nanoseconds would round a rate by a thousandth. Reaches 213 days; beyond that it stays at its end.
+/// A point of time on a model's clock, or a span of it, in picoseconds: at three million operations
+/// a second, nanoseconds would round a rate by a thousandth. Saturates at 213 days.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
 const PICOSECONDS_PER_S: f64 = 1e12;
 
 impl Time {
-    /// The clock's beginning; no time.
+    /// The clock's beginning; an empty span.
     pub const ZERO: Time = Time(0);
 
     /// The clock's end.
     pub const MAX: Time = Time(u64::MAX);
 
-    /// Of seconds; what is negative or no number is no time.
+    /// From seconds; zero for a negative value or NaN.
     #[must_use]
     pub fn from_s(seconds: f64) -> Time {
         Time((seconds * PICOSECONDS_PER_S).round() as u64)
     }
 
-    /// Of microseconds, likewise.
+    /// From microseconds; zero for a negative value or NaN.
     #[must_use]
     pub fn from_us(microseconds: f64) -> Time {
         Time::from_s(microseconds * 1e-6)
     }
 
-    /// Of nanoseconds.
+    /// From nanoseconds.
     #[must_use]
     pub const fn from_ns(nanoseconds: u64) -> Time {
         Time(nanoseconds.saturating_mul(1000))
@@ -85,7 +85,7 @@ impl AddAssign for Time {
     }
 }
 
-/// The span since an earlier point; none if it is later.
+/// The span since an earlier point; zero if it is later.
 impl Sub for Time {
     type Output = Time;
 
@@ -102,7 +102,7 @@ impl Mul<u64> for Time {
     }
 }
 
-/// What is left after as many whole spans of `period`, which must not be zero, as fit.
+/// The remainder of division by `period`, which must not be zero.
 impl Rem for Time {
     type Output = Time;
 
@@ -116,7 +116,7 @@ impl Rem for Time {
 pub struct Rate(pub f64);
 
 impl Rate {
-    /// How long `amount` takes.
+    /// Time of `amount` at this rate.
     #[must_use]
     pub fn time_for(self, amount: u64) -> Time {
         Time::from_s(amount as f64 / self.0)

@@ -1,39 +1,36 @@
-//! What a model computes: when a device answers, and what kept it.
+//! The result of a model: the time of a device's answer, and the resource that delayed it.
 
 use super::time::Time;
 
-/// What a command asks for.
+/// The kind of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
-    /// To read.
     Read,
-    /// To write.
     Write,
-    /// To make durable what was written.
+    /// Makes completed writes durable.
     Flush,
-    /// To give blocks back.
+    /// Gives blocks back.
     Discard,
 }
 
 /// A command as a device sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command {
-    /// What it asks for.
     pub kind: Kind,
-    /// First byte; zero of a flush.
+    /// First byte; zero for a flush.
     pub offset: u64,
-    /// Bytes; zero of a flush.
+    /// Bytes; zero for a flush.
     pub length: u64,
     /// Whether a write must be durable when it is answered.
     pub force_unit_access: bool,
-    /// When it came.
     pub arrival: Time,
 }
 
 macro_rules! resources {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)+) => {
-        /// What a command waits for: what is busy with others, or what works on the command itself.
+        /// A resource for which a command waits: busy with others, or working on the command
+        /// itself.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Resource {
@@ -41,10 +38,10 @@ macro_rules! resources {
         }
 
         impl Resource {
-            /// Every one, in the order of their numbers.
+            /// All resources, in the order of their numbers.
             pub const ALL: &[Resource] = &[$(Resource::$name,)+];
 
-            /// The word for it, as reports print it.
+            /// The name, as reports print it.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -56,11 +53,11 @@ macro_rules! resources {
 }
 
 resources! {
-    /// Nothing: it was answered as it came.
+    /// None: it was answered on arrival.
     Nothing = "nothing",
     /// The device's own program.
     Firmware = "firmware",
-    /// The operations that a controller takes a second.
+    /// The controller's operations a second.
     Controller = "controller",
     /// The link between host and device.
     Link = "link",
@@ -70,33 +67,34 @@ resources! {
     Buffer = "buffer",
     /// The flash cells of its own reads.
     Flash = "flash",
-    /// A die that is busy with others.
+    /// A die, busy with others.
     Die = "die",
     /// A channel between controller and dies.
     Channel = "channel",
-    /// An arm to come to its track.
+    /// The arm's way to its track.
     Seek = "seek",
-    /// A platter to come round.
+    /// The rotation of the platter to the data.
     Rotation = "rotation",
-    /// Data to pass under a head.
+    /// The transfer under the head.
     Platter = "platter",
-    /// A spindle that is busy with others.
+    /// A spindle, busy with others.
     Spindle = "spindle",
-    /// Operations that were paid for.
+    /// The volume's operations a second.
     Operations = "operations",
-    /// Bytes that were paid for.
+    /// The volume's bytes a second.
     Bytes = "bytes",
-    /// The network and what lies at its other end.
+    /// The network and the node at its other end.
     Network = "network",
-    /// A fault that a test has put there.
+    /// A fault injected by a test.
     Fault = "fault",
 }
 
-/// A command in a queue whose order may still change: by this a model knows it again, see [`Timing::settle`].
+/// The name of a command in a queue whose order may still change, see [`Timing::settle`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// When a command will be answered as far as is known, and what it waited for longest.
+/// The answer time of a command as far as it is known, and the resource for which it waited
+/// longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
     at: Time,
@@ -106,25 +104,25 @@ pub struct Due {
 }
 
 impl Due {
-    /// Answered at once, at `at`.
+    /// An answer at `at`, without waiting.
     #[must_use]
     pub fn at(at: Time) -> Due {
         Due { at, longest: Time::ZERO, resource: Resource::Nothing, ticket: None }
     }
 
-    /// When.
+    /// The answer time.
     #[must_use]
     pub fn when(self) -> Time {
         self.at
     }
 
-    /// What it waited for longest in one go.
+    /// The resource for which it waited longest without a break.
     #[must_use]
     pub fn resource(self) -> Resource {
         self.resource
     }
 
-    /// It must wait for `resource` until `until`, if that is still to come.
+    /// Waits for `resource` until `until`, if that is later.
     pub fn wait(&mut self, until: Time, resource: Resource) {
         let span = until - self.at;
         if span > self.longest {
@@ -133,23 +131,23 @@ impl Due {
         self.at = self.at.max(until);
     }
 
-    /// It takes `span` of `resource`.
+    /// Spends `span` on `resource`.
     pub fn spend(&mut self, span: Time, resource: Resource) {
         self.wait(self.at + span, resource);
     }
 
-    /// The command's place in a queue, while others may still be put before it.
+    /// The command's name in a queue in which others may still be put before it.
     #[must_use]
     pub fn ticket(self) -> Option<Ticket> {
         self.ticket
     }
 
-    /// From now on the command is known by `ticket`, or can no longer be moved.
+    /// Sets the command's name in a queue; `None` if it can no longer be moved.
     pub fn set_ticket(&mut self, ticket: Option<Ticket>) {
         self.ticket = ticket;
     }
 
-    /// It is put off by `span`, so that it has waited `waited` for `resource` in one go.
+    /// Delays the answer by `span`, so that it has waited `waited` for `resource` without a break.
     pub fn put_off(&mut self, span: Time, waited: Time, resource: Resource) {
         self.at += span;
         if waited > self.longest {
@@ -157,14 +155,14 @@ impl Due {
         }
     }
 
-    /// The same on a clock whose times are `times` / `parts` of this one's.
+    /// Converts to a clock whose times are `times` / `parts` of this one's.
     #[must_use]
     pub(super) fn scaled(self, times: u64, parts: u64) -> Due {
         let (at, longest) = (self.at.scaled(times, parts), self.longest.scaled(times, parts));
         Due { at, longest, ..self }
     }
 
-    /// A part of it is answered as `part` says; the last part counts.
+    /// Adds a part that is answered at `part`; the last part counts.
     pub fn join(&mut self, part: Due) {
         if part.at > self.at {
             self.at = part.at;
@@ -175,19 +173,20 @@ impl Due {
     }
 }
 
-/// A device's arithmetic. Commands come roughly in the order of their arrival; several are in hand at once.
+/// A device's arithmetic. Commands come roughly in order of arrival, and several are in flight.
 pub trait Timing: Send {
-    /// A command has come; moves `due`, which is its arrival, to when what lies below begins to work on it.
+    /// Moves `due` from the arrival of `command` to the beginning of the work below.
     fn begin(&mut self, command: &Command, due: &mut Due);
 
-    /// Below is done with it at `due`; moves that to when the command is answered.
+    /// Moves `due` from the end of the work below to the answer.
     fn end(&mut self, command: &Command, due: &mut Due);
 
-    /// The time of `due` has come, and no command will come before it any more: moves it to when the command is answered
-    /// after all, if others were put before it. Unmoved, it is answered and must not be asked about again.
+    /// Moves `due`, whose time has come and before which no command can arrive, to the final answer
+    /// if others were put before this command. If it does not move, the command is answered and
+    /// must not be settled again.
     ///
-    /// To be asked once the time of each [`Due`] with a [`Ticket`] has come, and again whenever it moved. Who asks ahead of
-    /// time is answered at once, and the queue served as far.
+    /// Must be called when the time of each [`Due`] with a [`Ticket`] has come, and again whenever
+    /// it moved. If it is called ahead of time, the queue is served up to that time.
     fn settle(&mut self, _due: &mut Due) {}
 }
 

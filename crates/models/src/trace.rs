@@ -1,13 +1,15 @@
-//! A trace: what a host asked a disk for, when, and how long that took; without the data, but with the size that each written
-//! block came to.
+//! A trace: what a host asked a disk for, when, and how long that took; without the data, but with
+//! the size that each written block came to.
 //!
-//! Format, all numbers little-endian: the eight bytes `ASSAYTRC`; version, u32; length of a text, u32; the text, which
-//! belongs to whoever made the trace; then one record after another. A record is 40 bytes: arrival, u64, nanoseconds of the
-//! disk's clock; modelled, u64, nanoseconds that the model asked for; achieved, u64, nanoseconds that it took; first block, u64;
-//! blocks, u32; kind, u8 (0 read, 1 write, 2 flush, 3 discard); flags, u8 (1: forced, 2: sizes follow); zero, u16. After a
-//! record with sizes come the stored bytes of each of its blocks, u16. Records come in the order of their answers; a last
-//! one that is cut off is left out. A record of kind 4 is no command: it says that what counts arrived from its arrival on and
-//! for as long as it was achieved; the last one holds.
+//! Format, all numbers little-endian: the eight bytes `ASSAYTRC`; version, u32; length of a text,
+//! u32; the text, which belongs to whoever made the trace; then one record after another. A record
+//! is 40 bytes: arrival, u64, nanoseconds of the disk's clock; modelled, u64, nanoseconds that the
+//! model asked for; achieved, u64, nanoseconds that it took; first block, u64; blocks, u32; kind,
+//! u8 (0 read, 1 write, 2 flush, 3 discard); flags, u8 (1: forced, 2: sizes follow); zero, u16.
+//! After a record with sizes come the stored bytes of each of its blocks, u16. Records come in the
+//! order of their answers; a last one that is cut off is left out. A record of kind 4 is no
+//! command: it says that what counts arrived from its arrival on and for as long as it was
+//! achieved; the last one holds.
 
 use parking_lot::Mutex;
 use std::io::{self, Read, Write};
@@ -23,31 +25,32 @@ const RECORD_BYTES: usize = 40;
 const FORCED: u8 = 1;
 const SIZED: u8 = 2;
 
-/// The kind of a record that tells which part counts.
+/// The kind of the record with the window that counts.
 const WINDOW: u8 = 4;
 
-/// The most blocks that one command reads or writes: 256 MiB, far beyond what kernels ask for at once (`max_sectors_kb`).
+/// Most blocks of one read or write: 256 MiB, far more than kernels request at once
+/// (`max_sectors_kb`).
 const BLOCKS_MAX: u32 = 1 << 16;
 
-/// The longest text of a trace, in bytes; more is not ours.
+/// Longest text of a trace, in bytes.
 const TEXT_BYTES_MAX: u32 = 1 << 20;
 
 /// One command of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// What was asked for, and when.
     pub command: Command,
-    /// How long it should have taken by the model of the time.
+    /// Modelled latency.
     pub modelled: Time,
-    /// How long it took.
+    /// Achieved latency.
     pub achieved: Time,
-    /// Stored bytes of each block of a write; empty where they are not known.
+    /// Stored bytes of each block of a write; empty if unknown.
     pub stored_bytes: Vec<u16>,
 }
 
-/// Who is told of each command when it is answered.
+/// An observer of answered commands.
 pub trait Observer: Send + Sync {
-    /// A command was answered at `answered`; of a write with the stored bytes of each block, if the disk below knows.
+    /// Called for a command that was answered at `answered`; with the stored bytes of each block of
+    /// a write, if the disk below knows them.
     fn answered(&self, command: &Command, due: Due, answered: Time, stored_bytes: &[u16]);
 }
 
@@ -57,7 +60,7 @@ impl<O: Observer> Observer for Arc<O> {
     }
 }
 
-/// Writes a trace as commands are answered.
+/// Writes a trace of commands as they are answered.
 pub struct Recorder<W> {
     state: Mutex<State<W>>,
 }
@@ -69,10 +72,10 @@ struct State<W> {
 }
 
 impl<W: Write + Send> Recorder<W> {
-    /// Begins a trace with the text of whoever makes it.
+    /// Begins a trace with a text of its maker.
     ///
     /// # Errors
-    /// What `out` answered; a text of more than 1 MiB.
+    /// Those of `out`; a text of more than 1 MiB.
     pub fn new(mut out: W, text: &str) -> io::Result<Recorder<W>> {
         let length = u32::try_from(text.len()).ok().filter(|length| *length <= TEXT_BYTES_MAX);
         let length = length.ok_or_else(|| io::Error::other("the text of a trace is too long"))?;
@@ -86,7 +89,7 @@ impl<W: Write + Send> Recorder<W> {
     /// Ends the trace.
     ///
     /// # Errors
-    /// The first that writing it met; then it ends where that came.
+    /// The first error of writing; the trace ends there.
     pub fn finish(&self) -> io::Result<()> {
         let mut state = self.state.lock();
         if state.failure.is_none() {
@@ -96,7 +99,7 @@ impl<W: Write + Send> Recorder<W> {
         failure.map_or(Ok(()), |failure| Err(io::Error::new(failure.kind(), failure.to_string())))
     }
 
-    /// Why it ends too early, if it does.
+    /// The reason for which the trace ends too early.
     pub fn failure(&self) -> Option<String> {
         let state = self.state.lock();
         state.failure.as_ref().map(io::Error::to_string)
@@ -134,7 +137,8 @@ fn put(command: &Command, due: Time, answered: Time, stored_bytes: &[u16], recor
     }
 }
 
-/// What is put behind a trace that has ended, to say that only what arrived from `from` to `to` counts.
+/// The bytes to append to a finished trace, so that only commands that arrived from `from` to `to`
+/// count.
 #[must_use]
 pub fn window_record(from: Time, to: Time) -> Vec<u8> {
     let words = [from.as_ns(), 0, (to - from).as_ns(), 0, u64::from(WINDOW) << 32];
@@ -144,9 +148,9 @@ pub fn window_record(from: Time, to: Time) -> Vec<u8> {
 /// A trace that has been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// The text of whoever made it.
+    /// The text of its maker.
     pub text: String,
-    /// From when to when what counts arrived, if whoever made it has told.
+    /// Arrival times that count, if its maker has set them.
     pub window: Option<(Time, Time)>,
     /// Its commands, by arrival.
     pub events: Vec<Event>,
@@ -156,7 +160,7 @@ impl Trace {
     /// Reads a trace.
     ///
     /// # Errors
-    /// What `from` answered; [`io::ErrorKind::InvalidData`] for what is no trace of this version.
+    /// Those of `from`; [`io::ErrorKind::InvalidData`] for data that are no trace of this version.
     pub fn read(mut from: impl Read) -> io::Result<Trace> {
         let text = Trace::read_text(&mut from)?;
         let (mut events, mut window) = (Vec::new(), None);
@@ -170,10 +174,10 @@ impl Trace {
         Ok(Trace { text, window, events })
     }
 
-    /// Reads the text of whoever made a trace, and none of its commands.
+    /// Reads the text of a trace without its commands.
     ///
     /// # Errors
-    /// As [`Trace::read`].
+    /// Those of [`Trace::read`].
     pub fn read_text(mut from: impl Read) -> io::Result<String> {
         let mut head = [0; 16];
         let is_ours = fill(&mut from, &mut head)? && head.starts_with(MAGIC);
@@ -205,7 +209,7 @@ enum Record {
     Window(Time, Time),
 }
 
-/// The next record; nothing at the end, or where one is cut off.
+/// The next record; `None` at the end, or if it is cut off.
 fn read_record(from: &mut impl Read) -> io::Result<Option<Record>> {
     let mut record = [0; RECORD_BYTES];
     if !fill(from, &mut record)? {
@@ -245,7 +249,7 @@ fn read_record(from: &mut impl Read) -> io::Result<Option<Record>> {
     Ok(Some(Record::Event(Event { command, modelled, achieved, stored_bytes })))
 }
 
-/// Fills all of `bytes`; false if there are not so many.
+/// Fills `bytes`; returns false if the input is too short.
 fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(bytes) {
         Ok(()) => Ok(true),
@@ -304,7 +308,7 @@ mod tests {
         assert_eq!((trace.window, trace.events.len()), (Some((from, to)), 3));
     }
 
-    /// 8 GiB would be allocated for the sizes of 2^32 - 1 blocks.
+    /// The sizes of 2^32 - 1 blocks would need 8 GiB.
     #[test]
     fn a_length_is_checked_before_room_is_made_for_it() {
         let bytes = recorded();

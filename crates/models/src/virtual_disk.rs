@@ -1,4 +1,4 @@
-//! A modelled disk whose time is set by hand, with what its drive does in the background done in between.
+//! A modelled disk whose time is set by hand, with the background work of its drive in between.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use assay_drive::Drive;
 use assay_drive::Rest;
 use assay_drive::stand_in;
 
-/// How long the background rests when nothing is due, as it does where a drive is served.
+/// Pause of the background when nothing is due, as in a served drive.
 pub const BACKGROUND_REST: Time = Time::from_ns(50_000_000);
 
-/// A disk in virtual time. Commands come in the order of time; each is carried out when it comes.
+/// A disk in virtual time. Commands come in order of time, and each is carried out on arrival.
 pub struct VirtualDisk<T> {
     clock: Arc<VirtualClock>,
     disk: Arc<Modelled<T>>,
@@ -28,7 +28,8 @@ pub struct VirtualDisk<T> {
 }
 
 impl<T: Timing> VirtualDisk<T> {
-    /// Over `disk`, which keeps `clock`'s time, with the drive in it whose background work is to be done, if there is one.
+    /// A virtual `disk` on `clock`, with the drive in it whose background work is to be done, if
+    /// there is one.
     #[must_use]
     pub fn new(
         clock: Arc<VirtualClock>,
@@ -39,7 +40,7 @@ impl<T: Timing> VirtualDisk<T> {
         VirtualDisk { clock, disk, drive, background_at, data: Vec::new(), blocks_written: 0 }
     }
 
-    /// Lets it be `now`, after everything that the background would have done until then.
+    /// Sets the time to `now`, after all background work until then.
     ///
     /// # Errors
     /// Those of the drive.
@@ -48,7 +49,7 @@ impl<T: Timing> VirtualDisk<T> {
             self.clock.set(self.background_at);
             let (rest, due) = in_hand::with(self.background_at, Parts::InTurn, || drive.maintain());
             self.background_at = match rest? {
-                // What took no time still takes some, or it would never end.
+                // Work without any duration would never end.
                 Rest::More => due.when().max(self.background_at + Time::from_ns(1000)),
                 Rest::Idle => due.when() + BACKGROUND_REST,
             };
@@ -57,7 +58,7 @@ impl<T: Timing> VirtualDisk<T> {
         Ok(())
     }
 
-    /// Does `command` at `at`; gives when it is answered if nothing comes before that.
+    /// Runs `command` at `at`; returns its answer time if nothing comes before that.
     ///
     /// # Errors
     /// Those of the disk.
@@ -67,7 +68,7 @@ impl<T: Timing> VirtualDisk<T> {
         result.map(|()| due)
     }
 
-    /// What stands in for the data of a write.
+    /// Makes stand-ins for the data of a write.
     fn make_data(&mut self, event: &Event) {
         let length = event.command.length as usize;
         self.data.resize(length, 0);
@@ -96,7 +97,7 @@ impl<T: Timing> Replayed for VirtualDisk<T> {
     }
 
     fn settle(&mut self, at: Time, event: &Event, due: &mut Due) -> Result<bool> {
-        // What is settled already needs no looking at what comes until then.
+        // A settled answer does not depend on commands until then.
         if due.ticket().is_some() {
             self.advance(due.when())?;
         }

@@ -484,6 +484,15 @@ fn text_of(path: &Path) -> Result<String> {
 }
 
 impl Plan {
+    /// Whether a workload is the mix of phases, or the load of a neighbour: it does not run by itself.
+    #[must_use]
+    pub fn is_mix(&self, workload: &str) -> bool {
+        let in_phases = self.phases.iter().filter_map(|phase| phase.workload.as_ref());
+        let of_neighbours =
+            self.configs.values().filter_map(|config| Some(&config.neighbour.as_ref()?.workload));
+        in_phases.chain(of_neighbours).any(|name| name == workload)
+    }
+
     /// How many of so many runs may be repeated because the machine spoilt them.
     #[must_use]
     pub fn extra_runs(&self, trials: usize) -> usize {

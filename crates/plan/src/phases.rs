@@ -91,15 +91,6 @@ impl PhaseSpec {
 }
 
 impl Plan {
-    /// Whether a workload is the mix of phases, or the load of a neighbour, and so not run by itself.
-    #[must_use]
-    pub fn is_mix(&self, workload: &str) -> bool {
-        let in_phases = self.phases.iter().filter_map(|phase| phase.workload.as_ref());
-        let of_neighbours =
-            self.configs.values().filter_map(|config| Some(&config.neighbour.as_ref()?.workload));
-        in_phases.chain(of_neighbours).any(|name| name == workload)
-    }
-
     /// The phases of runs of `workload`, as the load takes them; nothing where the plan has none.
     #[must_use]
     pub fn phases_of(&self, workload: &str) -> Option<Phases> {

@@ -1,4 +1,4 @@
-//! A method call leads to the module with the method's `impl` block, whatever module the type is from.
+//! A method call leads to the module with the method's `impl` block, wherever the type is defined.
 
 use assay_architecture::workspace::{Text, graph_of};
 
@@ -24,7 +24,7 @@ fn a_call_of_a_method_in_another_module_is_an_arrow() {
     assert_eq!(all, ["shell", "upkeep -> shell", "writing -> shell, upkeep"]);
 }
 
-/// The control: no `use` of one module names the other, and the circle is found all the same.
+/// The control: the circle is found although no `use` leads from either module to the other.
 #[test]
 fn modules_that_call_each_others_methods_are_a_circle() {
     let upkeep = "use crate::shell::Drive; impl Drive { pub fn collect(&self) { self.write() } }";
@@ -38,7 +38,8 @@ fn modules_that_call_each_others_methods_are_a_circle() {
     );
 }
 
-/// A file that calls `Log::seal`, which the module `log` defines; the type is from `shell`.
+/// Whether a file with this `body` depends on the module `log`, which defines `Log::seal`; the type
+/// is from `shell`.
 fn calls_seal(body: &str) -> bool {
     let log = "use crate::shell::{Drive, Log}; impl Log { pub fn seal(&self) {} } \
          impl Drive { pub fn guard(&self) -> Result<MutexGuard<'_, Log>> { todo() } }";
@@ -56,7 +57,8 @@ fn the_receivers_type_is_followed() {
         "fn f(drive: &Drive) -> Result<()> { let log = drive.guard()?; log.seal(); Ok(()) }",
         "fn f(drive: &Drive) { if let Ok(log) = drive.guard() { log.seal() } }",
         "fn f(drive: &Drive) { let log = Arc::clone(&drive.log); { let all = || log.seal(); } }",
-        "fn f() { let Some(drive) = shell::open() else { return }; match drive.log { log => log.seal() } }",
+        "fn f() { let Some(drive) = shell::open() else { return }; \
+         match drive.log { log => log.seal() } }",
         "fn f(Drive { log }: &Drive) { log.seal() }",
         "fn f(log: &shell::Log) { shell::Log::seal(log) }",
     ] {

@@ -1,4 +1,4 @@
-//! How often what is rare happened.
+//! Counts of rare events.
 
 use assay_drive::Status;
 
@@ -38,7 +38,7 @@ impl Coverage {
         self.least_of_few().min(self.troubles).min(self.unreadable)
     }
 
-    /// The same over few seeds, which do not come to faults of the media.
+    /// The same over few seeds, which include no faults of the media.
     pub fn least_of_few(&self) -> u64 {
         let all = [
             self.gc_segments,

@@ -1,9 +1,9 @@
-//! One seed: a drive of some shape, hosts that work on it side by side, what is done in the background, what goes wrong,
-//! and what is left of it afterwards.
+//! One seed: a drive of some shape, hosts that work on it side by side, what is done in the
+//! background, what goes wrong, and what is left of it afterwards.
 //!
-//! What a host wrote has an order, so after a power cut its blocks must be what they were after some beginning of its own
-//! commands. Where media lose what they guaranteed to keep, a block may not be readable, but it is never what was not
-//! written there.
+//! What a host wrote has an order, so after a power cut its blocks must be what they were after
+//! some beginning of its own commands. Where media lose what they guaranteed to keep, a block may
+//! not be readable, but it is never what was not written there.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
@@ -19,8 +19,9 @@ use crate::scheduler::Paced;
 use crate::shape::Shape;
 use crate::world::World;
 
-/// Turns of threads after which a seed is taken to be in a loop. A wide drive with hardly any memory for its map makes hundreds of
-/// checkpoints and reads two hundred thousand nodes, which takes more than five million.
+/// Turns of threads after which a seed is taken to be in a loop. A wide drive with hardly any
+/// memory for its map makes hundreds of checkpoints and reads two hundred thousand nodes, which
+/// takes more than five million.
 const MAX_STEPS: usize = 20_000_000;
 
 /// Runs one seed, with a rule broken or none; says what happened, or what went wrong.
@@ -133,7 +134,8 @@ fn cut_while_it_opens(
     })
 }
 
-/// Opens what a power cut left, sometimes with more of them while it opens, and checks what every host finds of its own.
+/// Opens what a power cut left, sometimes with more of them while it opens, and checks what every
+/// host finds of its own.
 fn check(
     media: &Arc<SimulatedMedia>,
     shape: &Shape,
@@ -188,7 +190,8 @@ fn discard_model(model: &mut Model, first: u64, blocks: u64) {
     known.into_iter().for_each(|block| model.discard(block, 1));
 }
 
-/// Opens what media left that lost something: it says so, and what can be read was written there at some time.
+/// Opens what media left that lost something: it says so, and what can be read was written there at
+/// some time.
 fn check_harmed(
     media: &Arc<SimulatedMedia>,
     shape: &Shape,

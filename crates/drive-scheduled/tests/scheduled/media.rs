@@ -1,4 +1,5 @@
-//! Media for threads that a scheduler switches, and what goes wrong with them while they are in use.
+//! Media for threads that a scheduler switches, and what goes wrong with them while they are in
+//! use.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,17 +10,17 @@ use crate::common::media::{Fault, SimulatedMedia};
 use crate::common::random::Random;
 use crate::shape::SEGMENT_BYTES;
 
-/// Where the first segment lies.
+/// Offset of the first segment.
 const SEGMENTS_START: u64 = 1 << 20;
 
-/// What the media do at some command, and go on doing.
+/// A trouble of the media, from some command on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
     /// A place that cannot be read any more, whatever is written there.
     Unreadable,
     /// A block does not hold any more what was written.
     Rot,
-    /// What was never written finds no room.
+    /// Blocks that were never written find no room.
     Full,
     /// Flushes answer and do nothing.
     LyingFlush,
@@ -43,7 +44,7 @@ pub struct Troubled {
     trouble: Option<Trouble>,
     /// Commands until then.
     until: AtomicU64,
-    /// Where it strikes: a block of media.
+    /// The block of media that it strikes.
     place: u64,
     is_in_trouble: AtomicBool,
     has_begun: AtomicBool,
@@ -71,7 +72,7 @@ impl Troubled {
         self
     }
 
-    /// What it lies on.
+    /// The media below.
     pub fn inner(&self) -> Arc<SimulatedMedia> {
         Arc::clone(&self.inner)
     }

@@ -1,4 +1,4 @@
-//! Where the hosts of a seed write.
+//! The places at which the hosts of a seed write.
 
 use crate::common::random::Random;
 
@@ -9,11 +9,11 @@ const DIRECTORY: u64 = 512 * LEAF;
 /// Blocks that lie by themselves in their leaf, at most.
 pub const FEW: u64 = 8;
 
-/// The same in a directory.
+/// Blocks in a directory, likewise.
 const FEW_IN_DIRECTORY: u64 = 3;
 
-/// Segments that are not for data in a drive as small as most are here, and what is in one, of blocks that do not compress
-/// and of leaves with what is kept for their next version.
+/// Segments that are not for data in a drive as small as most are here, and what is in one, of
+/// blocks that do not compress and of leaves with what is kept for their next version.
 const RESERVE: u64 = 16;
 const BLOCKS_IN_SEGMENT: u64 = 112;
 const LEAVES_IN_SEGMENT: u64 = 60;
@@ -21,7 +21,7 @@ const LEAVES_IN_SEGMENT: u64 = 60;
 /// No more leaves than that: what they show, fewer do as well.
 const LEAVES_MOST: u64 = 1600;
 
-/// The same of directories, of which the smallest drive may have so many: each is for a GiB.
+/// Most directories, so that the smallest drive can have them: each is for a GiB.
 const DIRECTORIES_MOST: usize = 700;
 const LOGICAL_BYTES_WIDE: u64 = 720 << 30;
 
@@ -29,11 +29,11 @@ const LOGICAL_BYTES_WIDE: u64 = 720 << 30;
 pub struct Places {
     /// First block, blocks.
     pub ranges: Vec<(u64, u64)>,
-    /// How many of these are filled first.
+    /// Number of ranges that are filled first.
     pub filled: usize,
-    /// How much is written then, by the drive's size, in percent: from, to.
+    /// Least and most amount written then, in percent of the drive's size.
     pub fills: (u64, u64),
-    /// Where hosts write most, and how often it is there, in percent.
+    /// The range that hosts write most, and its share of writes in percent.
     pub hot: (u64, u64),
     pub heat: u64,
     pub logical_bytes: u64,
@@ -79,7 +79,7 @@ impl Places {
         Places { logical_bytes, ..Places::new(ranges) }
     }
 
-    /// The same, and files in all room that is left.
+    /// Rows, then files in all remaining room.
     fn rows_before_files(segments: u64, random: &mut Random) -> Places {
         let share = 20 + random.below(60);
         let mut ranges = leaves(room(segments) * share / 100, LEAF, random);
@@ -89,7 +89,7 @@ impl Places {
         Places { hot: files, heat, fills: (100, 130), ..Places::new(ranges) }
     }
 
-    /// The same where the files were there first, and had been written over and over.
+    /// Rows after files that had been written over and over.
     fn rows_after_files(segments: u64, random: &mut Random) -> Places {
         let share = 30 + random.below(50);
         let files = (0, (room(segments) * BLOCKS_IN_SEGMENT * share / 100).min(3000));
@@ -117,7 +117,7 @@ fn room(segments: u64) -> u64 {
 
 /// Some blocks in each leaf, one every `apart` blocks: as many as fill so many segments.
 fn leaves(segments: u64, apart: u64, random: &mut Random) -> Vec<(u64, u64)> {
-    // Where directories are what lies on media, there is little beside them.
+    // If directories fill the media, there are few blocks next to them.
     let blocks = 1 + random.below(if apart == LEAF { FEW } else { FEW_IN_DIRECTORY });
     // The map of directories costs as much again.
     let nodes = if apart == LEAF { 1 } else { 2 };

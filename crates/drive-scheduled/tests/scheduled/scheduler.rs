@@ -1,18 +1,20 @@
-//! Who goes on: at each lock one of the threads that may, as a seed says.
+//! The choice of the thread that goes on at each lock, by a seed.
 //!
-//! A seed has its pace: how long a thread goes on before another does, and how often one rests for long, as one that its
-//! CPU was taken from, so that the others get far ahead of it.
+//! A seed has its pace: the time for which a thread goes on before another does, and the rate at
+//! which one rests for long, like a thread that lost its CPU, so that the others get far ahead of
+//! it.
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 
 use crate::common::random::Random;
 
-/// Longest rest, in decisions, as a power of two: enough for garbage collection and checkpoints to begin and end.
+/// Longest rest, in decisions, as a power of two: enough for garbage collection and checkpoints to
+/// begin and end.
 const LONGEST_REST: u64 = 16;
 
 pub struct Paced {
     random: Random,
-    /// How often a thread goes on where another could, in percent.
+    /// Rate at which a thread goes on although another could, in percent.
     stays: u64,
     /// A thread rests at one decision in so many; zero: none does.
     rests_one_in: u64,
@@ -67,7 +69,7 @@ impl Scheduler for Paced {
         self.resting.retain(|(_, until)| *until > now);
         current.into_iter().for_each(|current| self.rest_sometimes(current));
         let awake = |task: &&&Task| self.is_awake(task.id());
-        // Where all that could go on rest, one of them is woken.
+        // If all runnable threads rest, one of them is woken.
         let number = match runnable.iter().filter(awake).count() as u64 {
             0 => return Some(self.random.pick(runnable).id()),
             number => number,

@@ -1,4 +1,4 @@
-//! What a seed is about: the drive, its hosts and what goes wrong.
+//! The subject of a seed: the drive, its hosts, and the faults.
 
 use assay_drive::{BLOCK_BYTES, Cache, Codec, DriveOptions, Format, Policy};
 
@@ -22,11 +22,11 @@ pub struct Shape {
     pub hosts: u64,
     pub steps: u64,
     pub places: Places,
-    /// How often a host goes through one range after the other, in percent of its steps.
+    /// Rate at which a host goes through one range after the other, in percent of its steps.
     pub sweeps: u64,
     /// Blocks that are written first.
     pub filled: u64,
-    /// How these compress, and what is written later; none: in all ways.
+    /// Compressibility of these blocks, and of later ones; `None`: all kinds.
     pub filled_flavour: Option<Flavour>,
     pub flavour: Option<Flavour>,
     /// Media command at which power goes.
@@ -46,7 +46,8 @@ impl Shape {
             _ => 8192,
         };
         let places = Places::draw(segments, random);
-        // Rows that compress well where files did not: the map grows by much, what lies on media by nothing.
+        // Rows that compress well where files did not: the map grows by much, what lies on media by
+        // nothing.
         let grows = places.is_filled_in_part() && random.chance(60);
         let codec = match grows {
             true => Codec::Lz4,

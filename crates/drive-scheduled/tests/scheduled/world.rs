@@ -16,12 +16,12 @@ use crate::shape::Shape;
 /// Blocks that lie side by side and belong to one host.
 const STRIPE: u64 = 22;
 
-/// What the threads of a seed share.
+/// State that the threads of a seed share.
 pub struct World {
     pub simulated: Arc<SimulatedMedia>,
     pub media: Arc<Troubled>,
     pub drive: Drive,
-    /// Of each host what it did.
+    /// The commands of each host.
     pub models: Vec<Mutex<Model>>,
     pub problems: Mutex<Vec<String>>,
     pub shape: Shape,
@@ -45,7 +45,8 @@ impl World {
         block / STRIPE % self.shape.hosts
     }
 
-    /// Fills the drive as far as the shape says: all of its places first, then some of them again and again.
+    /// Fills the drive as far as the shape says: all of its places first, then some of them again
+    /// and again.
     pub fn fill(&self, random: &mut Random) -> std::result::Result<(), String> {
         let ranges = &self.shape.places.ranges[..self.shape.places.filled];
         let mut written = 0;
@@ -68,7 +69,8 @@ impl World {
         Ok(())
     }
 
-    /// Writes from a block to where the next host's begin, or to `end`; gives how many that were, none when the drive is full.
+    /// Writes from a block to where the next host's begin, or to `end`; gives how many that were,
+    /// none when the drive is full.
     fn fill_stripe(&self, block: u64, end: u64) -> std::result::Result<u64, String> {
         let blocks = ((block / STRIPE + 1) * STRIPE).min(end) - block;
         let flavour = self.shape.filled_flavour;
@@ -134,7 +136,8 @@ impl World {
         self.problems.lock().unwrap().push(problem);
     }
 
-    /// Whether a command may fail so: power is off, or the media are full and the drive has stopped.
+    /// Whether a command may fail so: power is off, or the media are full and the drive has
+    /// stopped.
     fn is_over(&self) -> bool {
         self.simulated.is_off() || self.media.has(Trouble::Full)
     }
@@ -165,7 +168,7 @@ impl World {
             false => *random.pick(&self.shape.places.ranges),
         };
         if blocks <= FEW {
-            // Whoever it belongs to: there it is the leaves that are shared.
+            // Any host's block: the shared leaves are the point.
             let block = first + random.below(blocks);
             if self.host_of(block) == host {
                 return (block, 1);
@@ -177,8 +180,8 @@ impl World {
         (start + random.below(STRIPE - length + 1), length)
     }
 
-    /// Goes through many ranges, a block in each, one after the other or as they come: writes it, as rows of a table are
-    /// updated, or discards it, as `fstrim` does on an aged file system.
+    /// Goes through many ranges, a block in each, one after the other or as they come: writes it,
+    /// as rows of a table are updated, or discards it, as `fstrim` does on an aged file system.
     fn sweep(&self, host: u64, random: &mut Random) -> Result<()> {
         let ranges = &self.shape.places.ranges;
         let (start, number) = (random.below(ranges.len() as u64), 1 << random.below(11));
@@ -225,7 +228,7 @@ impl World {
         }
     }
 
-    /// What the host wrote last is what it reads, whoever works beside it.
+    /// A host reads the data that it wrote last, whatever others do.
     fn check_own(&self, host: u64, blocks: std::ops::Range<u64>) {
         let model = self.model(host);
         let mut outcome = model.check_now(&self.drive, blocks.clone());
@@ -253,7 +256,7 @@ impl World {
         }
     }
 
-    /// Whatever others write, it is read whole.
+    /// Data are read whole, whatever others write.
     fn look_at_others(&self, random: &mut Random) -> Result<()> {
         let (first, blocks) = *random.pick(&self.shape.places.ranges);
         let first = first + random.below(blocks);
@@ -272,7 +275,8 @@ impl World {
         Ok(())
     }
 
-    /// Collection, checkpoints, rest; now and then the drive is closed or its size changed under the hosts.
+    /// Collection, checkpoints, rest; now and then the drive is closed or its size changed under
+    /// the hosts.
     fn background(&self, seed: u64) {
         let mut random = Random::new(seed);
         for _ in 0..self.shape.steps {
@@ -296,7 +300,7 @@ impl World {
         }
     }
 
-    /// What the drive says of itself is as it should be: nothing is wrong unless something went wrong.
+    /// The drive's own status is as it should be: nothing is wrong unless a fault was injected.
     pub fn check_health(&self) -> std::result::Result<(), String> {
         if let Some(problem) = self.problems.lock().unwrap().first() {
             return Err(problem.clone());

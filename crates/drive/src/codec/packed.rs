@@ -12,7 +12,7 @@
 //! | 1 | flags: 1 some words are zero, 2 distances in place of offsets |
 //! | 4 × 5 | of each field its least value (u32) and bits |
 //! | 64 | with flag 1: which words are not zero, bit after bit |
-//! | | the words that are not zero, bit after bit from the lowest: their fields above the least, the first field lowest |
+//! | | words that are not zero, from the lowest bit: fields above the least, first lowest |
 
 use crate::codec::Encoding;
 

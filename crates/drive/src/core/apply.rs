@@ -1,4 +1,4 @@
-//! What an entry does to the map and to space: the one place for it, in work and in replay.
+//! Applies entries to the map and to space, in operation and in replay.
 
 use crate::core::map::{Map, Missing};
 use crate::core::nodes::{NODE_ENTRIES, leaf_of};
@@ -6,7 +6,7 @@ use crate::core::space::Space;
 use crate::format::{Entry, Location, Op, UNIT_BLOCKS};
 use crate::rules::{Rule, holds};
 
-/// Blocks that an entry speaks for; none for nodes and dictionaries.
+/// Blocks that an entry changes; empty for nodes and dictionaries.
 pub(crate) fn blocks_of(entry: &Entry) -> std::ops::Range<u64> {
     let count = match entry.op {
         Op::Zero => u64::from(entry.length),
@@ -20,7 +20,7 @@ pub(crate) fn blocks_of(entry: &Entry) -> std::ops::Range<u64> {
 /// Applies an entry of a block, unit or run of zeroes, whose record lies at `location`.
 ///
 /// # Errors
-/// [`Missing`], with nothing changed, when a node must be loaded first.
+/// [`Missing`], with nothing changed, if a node must be loaded first.
 pub(crate) fn apply(
     map: &mut Map,
     space: &mut Space,
@@ -32,7 +32,8 @@ pub(crate) fn apply(
         return Ok(());
     }
     if entry.op == Op::Data {
-        // By far the most frequent: one walk through the tree, and it tells by itself what is missing.
+        // By far the most frequent operation: one walk through the tree, which also finds a missing
+        // node.
         put(map, space, entry.key, location)?;
         space.add(location);
         return Ok(());
@@ -59,7 +60,8 @@ pub(crate) fn apply(
     }
 }
 
-/// Whether a move from `from` would still move anything: the host may have written in between.
+/// Whether any block of a record that moves from `from` is still there: the host may have written
+/// in between.
 pub(crate) fn is_wanted(
     map: &Map,
     block: u64,
@@ -77,7 +79,7 @@ pub(crate) fn is_wanted(
     Ok(false)
 }
 
-/// Where block `index` of a record that moves lay: a single block may come out of a unit.
+/// The former place of block `index` of a record that moves; a single block may come out of a unit.
 fn moved_from(from: Location, index: u64, unit: bool) -> Location {
     if unit { from.at_index(index) } else { from }
 }
@@ -102,7 +104,8 @@ fn put_all(
     Ok(())
 }
 
-/// Unmaps a run of blocks. A leaf that was lost goes without coming back first: there may be no room for one.
+/// Unmaps a run of blocks. A lost leaf is unmapped without being created, because there may be no
+/// room for it.
 fn put_zeroes(
     map: &mut Map,
     space: &mut Space,
@@ -119,7 +122,7 @@ fn put_zeroes(
     Ok(())
 }
 
-/// Puts a block at `location` and gives up its former record, if no other block is in it.
+/// Maps a block to `location` and gives up its former record, if no other block is in it.
 pub(crate) fn put(
     map: &mut Map,
     space: &mut Space,
@@ -133,7 +136,7 @@ pub(crate) fn put(
     Ok(())
 }
 
-/// Whether no other block is in the record any more: a unit lives as long as one of its blocks does.
+/// Whether no other block is in the record: a unit lives as long as one of its blocks.
 fn is_last_of_its_record(map: &Map, block: u64, former: Location) -> Result<bool, Missing> {
     if !former.is_unit() {
         return Ok(true);

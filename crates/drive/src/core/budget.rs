@@ -1,15 +1,18 @@
-//! Room as an account: what a checkpoint takes at worst, and how many segments must stay free for it.
+//! The account of room: the segments that a checkpoint takes at most, and those that must stay free
+//! for it.
 //!
-//! A checkpoint that rewrites the whole map takes at most `C` segments, whatever codec, leaves and segments there are
-//! ([`Budget::checkpoint_segments`]). With `M` segments in use by the map's stream, two things hold at all times, and
-//! everything that could break them asks first:
+//! A checkpoint that rewrites the whole map takes at most `C` segments, for any codec, leaves and
+//! segment size ([`Budget::checkpoint_segments`]). With `M` segments in the map's stream, two
+//! conditions hold at all times, and every operation that could break them asks first:
 //!
-//! 1. outside a checkpoint, `free ≥ C`: one can begin, however much of the map has changed;
-//! 2. always, `free + M ≥ 2 C`: one that rewrites the whole map, and so gives all older segments of the map's stream
-//!    back, leaves `free ≥ C` again.
+//! 1. outside a checkpoint, `free ≥ C`: a checkpoint can begin, however much of the map has
+//!    changed;
+//! 2. always, `free + M ≥ 2 C`: a checkpoint that rewrites the whole map, and so gives all older
+//!    segments of the map's stream back, leaves `free ≥ C` again.
 //!
-//! A checkpoint moves segments from free to the map's and back, so it keeps the second and can always restore the first.
-//! Nothing that only changes leaves asks: all of them may be changed. `docs/on-media.md` has the argument in full.
+//! A checkpoint turns free segments into segments of the map's stream and back, so it keeps the
+//! second condition and can always restore the first. A change of existing leaves never asks: all
+//! of them may change. `docs/on-media.md` has the full argument.
 
 use crate::core::nodes::Nodes;
 use crate::format::{
@@ -22,29 +25,30 @@ use assay_disk::BLOCK_BYTES;
 /// A node as a record with its table word, stored raw.
 const NODE_BYTES: u64 = BLOCK_BYTES + RECORD_HEADER_BYTES as u64 + 8 * MAX_WORDS_PER_ENTRY as u64;
 
-/// What a dictionary takes at most, as so many nodes: it is four times as long and may leave as much room unused.
+/// Most room of a dictionary, in nodes: it is four times as long as a node and may leave as much
+/// room unused.
 const NODES_PER_DICTIONARY: u64 = 9;
 
 /// Dictionaries for which there is always room; no more are trained.
 pub(crate) const DICTIONARIES_MAX: u64 = 16;
 
-/// Words of a root beside its lists.
+/// Words of a root in addition to its lists.
 const ROOT_WORDS_BESIDE: u64 = 512;
 
 /// Words of a segment's row, in the root and again in its end.
 const ROW_WORDS: u64 = 6;
 
-/// Words of a root's end beside its rows and the footer of the segment where it ends.
+/// Words of a root's end in addition to its rows and the footer of the segment in which it ends.
 pub(crate) const END_WORDS_BESIDE: u64 = 64;
 
-/// What one drive's geometry comes to.
+/// Limits that follow from a drive's geometry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
     segments: u64,
     segment_bytes: u64,
     nodes_per_segment: u64,
     part_words: u64,
-    /// Words of a footer of the map's stream at most.
+    /// Most words of a footer in the map's stream.
     map_footer_words: u64,
     parts_per_segment: u64,
     dictionaries: u64,
@@ -65,26 +69,27 @@ impl Budget {
         }
     }
 
-    /// Segments that a checkpoint of so many nodes opens at most, wherever the map's stream stands when it begins.
+    /// Most segments that a checkpoint of these nodes opens, wherever the map's stream stands when
+    /// it begins.
     ///
-    /// Nodes fill segments as [`nodes_per_segment`] counts them; the root's parts follow, and one segment more is opened
-    /// where they begin in the midst of one.
+    /// Nodes fill segments according to [`nodes_per_segment`]; the root's parts follow, and one
+    /// more segment is opened if they begin in the middle of one.
     pub(crate) fn checkpoint_segments(&self, nodes: Nodes) -> u64 {
         let records = nodes.leaves + nodes.directories + self.dictionaries * NODES_PER_DICTIONARY;
         records.div_ceil(self.nodes_per_segment) + self.root_segments(nodes.slots) + 1
     }
 
-    /// Segments that so many nodes fill at most.
+    /// Most segments that this number of nodes fills.
     pub(crate) fn node_segments(&self, nodes: u64) -> u64 {
         nodes.div_ceil(self.nodes_per_segment)
     }
 
-    /// Segments that the parts of a root fill at most.
+    /// Most segments that the parts of a root fill.
     fn root_segments(&self, slots: u64) -> u64 {
         (self.root_parts(slots)).div_ceil(self.parts_per_segment)
     }
 
-    /// Parts of a root at most, its end included.
+    /// Most parts of a root, including its end.
     pub(crate) fn root_parts(&self, slots: u64) -> u64 {
         let footer_words = self.segment_bytes / u64::from(FOOTER_PART) / 8;
         let cursors = (STREAMS as u64 - 1) * footer_words;
@@ -97,7 +102,8 @@ impl Budget {
         self.root_parts(slots) <= MAX_ROOT_PARTS as u64
     }
 
-    /// Whether the end of a root can tell all segments that a checkpoint of so many nodes takes: it is one chunk, in one segment.
+    /// Whether the end of a root can list all segments that a checkpoint of these nodes takes: it
+    /// is one chunk, in one segment.
     pub(crate) fn has_tellable_checkpoint(&self, nodes: Nodes) -> bool {
         let rows = ROW_WORDS * (self.checkpoint_segments(nodes) + 2);
         let words = END_WORDS_BESIDE + rows + self.map_footer_words;
@@ -106,34 +112,35 @@ impl Budget {
             && chunk + u64::from(footer_bytes(FooterChunk::WORDS)) <= self.segment_bytes
     }
 
-    /// Segments that must stay free for checkpoints when the map's stream has `map_segments`.
+    /// Segments that must stay free for checkpoints while the map's stream has `map_segments`.
     pub(crate) fn kept_free(&self, nodes: Nodes, map_segments: u64) -> u64 {
         let whole = self.checkpoint_segments(nodes);
         whole.max((2 * whole).saturating_sub(map_segments))
     }
 
-    /// Segments that are never for data: twice what a checkpoint takes beside the nodes themselves.
+    /// Segments that never hold data: twice the segments of a checkpoint without nodes.
     pub(crate) fn fixed_segments(&self) -> u64 {
         let dictionaries =
             (self.dictionaries * NODES_PER_DICTIONARY).div_ceil(self.nodes_per_segment);
         2 * (self.root_segments(0) + 2 + dictionaries)
     }
 
-    /// Bytes of data room, of `room` in each segment, that one node costs: its place and that of its next version.
+    /// Bytes of data room that one node costs, for itself and its next version; `room` is that of a
+    /// segment.
     pub(crate) fn bytes_per_node(&self, room: u64) -> u64 {
         2 * room.div_ceil(self.nodes_per_segment)
     }
 
-    /// Bytes of data room that so many nodes cost.
+    /// Bytes of data room that these nodes cost.
     pub(crate) fn map_bytes(&self, nodes: Nodes, room: u64) -> u64 {
         self.bytes_per_node(room) * (nodes.leaves + nodes.directories) + 16 * nodes.slots
     }
 }
 
-/// Nodes that fit into a segment of the map's stream at least, whatever they compress to: a chunk is closed when the next
-/// node, at worst a raw one, does not fit, so that less than one node's room is left in it.
+/// Least number of nodes in a segment of the map's stream. A chunk is closed when the next node,
+/// raw at worst, does not fit, so it leaves less than one node's room unused.
 fn nodes_per_segment(segment_bytes: u64) -> u64 {
-    // 24 bytes of footer for a node and for a chunk; three blocks for what is rounded up.
+    // 24 bytes of footer for a node and for a chunk; three blocks for rounding.
     let mut room = segment_bytes - 3 * BLOCK_BYTES;
     let mut nodes = 0;
     while room > 4 * BLOCK_BYTES {
@@ -146,7 +153,7 @@ fn nodes_per_segment(segment_bytes: u64) -> u64 {
     nodes.max(1)
 }
 
-/// Parts of a root that fit into a segment of the map's stream.
+/// Parts of a root in a segment of the map's stream.
 fn parts_per_segment(segment_bytes: u64, part_words: u64) -> u64 {
     let part = chunk_bytes(Stream::Map, 0, part_words as usize);
     ((segment_bytes - whole_blocks(segment_bytes / 1024) - 2 * BLOCK_BYTES) / part).max(1)
@@ -189,7 +196,7 @@ mod tests {
         Log::new(*identity, space, cursors, 16)
     }
 
-    /// Segments that a checkpoint opens whose nodes are stored in so many bytes each, in turn.
+    /// Number of segments that a checkpoint opens whose nodes have these stored sizes, in turn.
     fn opened(identity: &Identity, offset: u32, nodes: u64, sizes: &[usize]) -> u64 {
         let mut log = log(identity, offset);
         let chunks = Chunks::new((0..identity.segments).map(|_| 0), identity.segment_bytes);
@@ -223,8 +230,8 @@ mod tests {
         (before - log.space.free_segments()) as u64
     }
 
-    /// The number is an upper bound for every size of segment, from every place where the stream may stand, for raw nodes,
-    /// for small ones and for the mixtures that leave most room unused; and it is no more than a few segments too high.
+    /// An upper bound for every segment size and position of the stream, for raw nodes, small ones,
+    /// and the mixtures that leave most room unused; and at most a few segments too high.
     #[test]
     fn a_checkpoint_never_takes_more_than_its_budget() {
         for segment_bytes in [512 << 10, 528 << 10, 1 << 20, 1056 << 10, 2 << 20, 8 << 20] {
@@ -255,8 +262,8 @@ mod tests {
         }
     }
 
-    /// The end of a root is one chunk with a row for each segment that the checkpoint took: a map that needs more of them is
-    /// refused, and no segment is taken in search of one that is large enough.
+    /// The end of a root is one chunk with a row for each segment that the checkpoint took. A map
+    /// that needs more rows is refused, and no segment is taken in search of a larger one.
     #[test]
     fn a_checkpoint_is_no_longer_than_a_root_can_tell() {
         let identity = identity(512 << 10, 30_000);

@@ -1,4 +1,5 @@
-//! Chunks in memory: being filled, or sealed and not yet written. Readers find records here before they ask media.
+//! Chunks in memory: those being filled, and sealed ones that are not written yet. Readers look for
+//! records here before they read media.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -20,7 +21,7 @@ const SPARE_BUFFERS: usize = 4;
 pub(crate) struct ChunkBuffer {
     pub(crate) segment: u32,
     pub(crate) offset: u32,
-    /// Where it ends in the segment; as long as it is open, where it must end.
+    /// The end of the chunk in the segment; while it is open, the largest possible end.
     end: AtomicU32,
     bytes: RwLock<BlockBuffer>,
 }
@@ -31,7 +32,8 @@ impl ChunkBuffer {
         ChunkBuffer { segment, offset, end, bytes: RwLock::new(bytes) }
     }
 
-    /// A writer copies and does not panic in between, so that bytes behind a poisoned lock are whole.
+    /// Locks the bytes for writing. A writer only copies and cannot panic, so the bytes behind a
+    /// poisoned lock are whole.
     pub(crate) fn bytes_mut(&self) -> RwLockWriteGuard<'_, BlockBuffer> {
         whole(self.bytes.write())
     }
@@ -40,7 +42,7 @@ impl ChunkBuffer {
         whole(self.bytes.read())
     }
 
-    /// Puts tables, header and parity in place; gives the bytes of the whole chunk.
+    /// Adds tables, header and parity; returns the length of the chunk.
     pub(crate) fn finish(&self, header: &ChunkHeader, words: &[u64], repeat: &[u64]) -> usize {
         let length = header.chunk_bytes() as usize;
         let mut buffer = self.bytes_mut();
@@ -62,7 +64,7 @@ impl ChunkBuffer {
         length
     }
 
-    /// The same for a footer, whose header comes last.
+    /// Like [`ChunkBuffer::finish`], for a footer, whose header comes last.
     pub(crate) fn finish_footer(&self, header: &ChunkHeader, words: &[u64]) {
         let mut buffer = self.bytes_mut();
         let bytes = buffer.as_mut();
@@ -85,7 +87,7 @@ fn put_words(words: &[u64], out: &mut [u8]) {
     }
 }
 
-/// Every chunk in memory, and by which sequence number each segment was opened.
+/// All chunks in memory, and the number by which each segment was opened.
 #[derive(Debug)]
 pub(crate) struct Chunks {
     live: RwLock<Vec<Arc<ChunkBuffer>>>,
@@ -104,21 +106,21 @@ impl Chunks {
         }
     }
 
-    /// Notes that a segment was opened anew.
+    /// Notes the number by which a segment was opened.
     pub(crate) fn opened(&self, segment: u32, opened_seq: u64) {
         self.opened[segment as usize].store(opened_seq, Ordering::Release);
     }
 
-    /// By which sequence number a segment was opened.
+    /// The number by which a segment was opened.
     pub(crate) fn opened_seq(&self, segment: u32) -> u64 {
         self.opened[segment as usize].load(Ordering::Acquire)
     }
 
-    /// A new chunk to fill at this place.
+    /// A new chunk to be filled at this place.
     pub(crate) fn open(&self, segment: u32, offset: u32) -> Arc<ChunkBuffer> {
         let room = (self.segment_bytes - offset).min(CHUNK_BYTES_MAX) as usize;
         let mut bytes = self.spares().pop().unwrap_or_default();
-        // As long as any may be, so that the next one can have it.
+        // The maximum length, so that the next chunk can reuse the buffer.
         bytes.first(self.buffer_bytes());
         let chunk = ChunkBuffer::new(segment, offset, bytes);
         chunk.end.store(offset + room as u32, Ordering::Release);
@@ -127,13 +129,13 @@ impl Chunks {
         chunk
     }
 
-    /// The chunk that holds a record, if it is still in memory.
+    /// The chunk that holds a record, if it is in memory.
     pub(crate) fn find(&self, place: Location) -> Option<Arc<ChunkBuffer>> {
         let live = whole(self.live.read());
         live.iter().find(|chunk| chunk.holds(place)).cloned()
     }
 
-    /// Lets a written chunk go.
+    /// Releases a written chunk.
     pub(crate) fn close(&self, chunk: Arc<ChunkBuffer>) {
         {
             let mut live = whole(self.live.write());
@@ -148,7 +150,7 @@ impl Chunks {
         }
     }
 
-    /// Bytes of the longest chunk that there can be.
+    /// Length of the longest possible chunk.
     fn buffer_bytes(&self) -> usize {
         self.segment_bytes.min(CHUNK_BYTES_MAX) as usize
     }

@@ -1,6 +1,6 @@
-//! A group: the records that take effect together, encoded before the log is asked for a place.
+//! A group: records that take effect together, encoded before the log gives them places.
 //!
-//! Compressing is the dear part and needs no lock; what depends on the place is filled in when there is one.
+//! Encoding is expensive and needs no lock; fields that depend on the place are filled in later.
 
 use crate::codec::{Dictionary, Encoding};
 use crate::format::{Entry, Op, RECORD_HEADER_BYTES, plain_checksum};
@@ -13,7 +13,7 @@ pub(crate) struct Record {
     pub(crate) key: u64,
     /// Stored bytes with their header; for zeroes the number of blocks.
     pub(crate) length: u32,
-    /// Where the payload begins in the group's bytes.
+    /// Offset of the payload in the group's bytes.
     pub(crate) start: usize,
     pub(crate) codec_id: u8,
     /// Checksum of codec id and payload, not yet bound to a place.
@@ -30,7 +30,7 @@ impl Record {
         Entry { op: self.op, key: self.key, length: self.length, last }
     }
 
-    /// Words of its entry.
+    /// Words of the record's table entry.
     pub(crate) fn words(&self) -> usize {
         match self.op {
             Op::Move { .. } | Op::MoveUnit { .. } => 3,
@@ -43,7 +43,7 @@ impl Record {
         self.op != Op::Zero
     }
 
-    /// Blocks that the record speaks for.
+    /// Blocks that the record covers.
     pub(crate) fn blocks(&self) -> u64 {
         match self.op {
             Op::Zero => u64::from(self.length),
@@ -53,7 +53,7 @@ impl Record {
     }
 }
 
-/// Records that take effect together. Used again and again; keeps its memory.
+/// Records that take effect together. Reused, and keeps its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub(crate) records: Vec<Record>,
@@ -66,12 +66,12 @@ impl Group {
         self.bytes.clear();
     }
 
-    /// Adds the record whose payload `encode` appends, giving its codec id.
+    /// Adds the record whose payload `encode` appends and whose codec id it returns.
     pub(crate) fn push(&mut self, op: Op, key: u64, encode: impl FnOnce(&mut Vec<u8>) -> u8) {
         self.push_with(None, op, key, encode);
     }
 
-    /// The same of a record that may need a dictionary.
+    /// Like [`Group::push`], for a record that may need a dictionary.
     pub(crate) fn push_with(
         &mut self,
         dictionary: Option<&Dictionary>,
@@ -88,7 +88,7 @@ impl Group {
         self.records.push(Record { op, key, length, start, codec_id, plain });
     }
 
-    /// Adds one block of zeroes, to the run before it where it continues that.
+    /// Adds zeroes, to the previous run if they continue it.
     pub(crate) fn push_zeroes(&mut self, block: u64, blocks: u32) {
         if let Some(last) = self.records.last_mut()
             && last.op == Op::Zero
@@ -109,7 +109,8 @@ impl Group {
         stored.map(|record| record.length as usize).sum()
     }
 
-    /// What a replay of the wanted ones costs, in blocks that are changed in the map. Of a long run of zeroes each costs little.
+    /// Cost of a replay of the wanted records, in blocks changed in the map. A block of a long run
+    /// of zeroes costs little.
     pub(crate) fn replay_blocks(&self, wanted: impl Fn(usize) -> bool) -> u64 {
         let wanted = self.records.iter().enumerate().filter(|(index, _)| wanted(*index));
         wanted
@@ -129,10 +130,10 @@ impl Group {
     }
 }
 
-/// Longest run of zeroes in one entry: what its length field holds.
+/// Longest run of zeroes in one entry, the maximum of its length field.
 pub(crate) const ZERO_BLOCKS_MAX: u32 = (1 << 15) - 1;
 
-/// Blocks of a long run of zeroes that a replay applies in the time of one that was written.
+/// Blocks of a long run of zeroes that a replay applies in the time of one written block.
 const ZERO_BLOCKS_PER_BLOCK: u64 = 64;
 
 #[cfg(test)]

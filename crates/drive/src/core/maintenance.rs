@@ -1,4 +1,4 @@
-//! What the work in the background remembers between its pieces.
+//! The state of the background work between its pieces.
 
 use std::collections::HashSet;
 
@@ -7,23 +7,23 @@ use crate::core::tables::SegmentRecord;
 use crate::core::victims::Victims;
 use crate::format::Location;
 
-/// What maintenance remembers between calls.
+/// The state of the background work between calls.
 #[derive(Debug)]
 pub(crate) struct Maintenance {
-    /// Segments sealed after this are still part of the log that recovery would replay.
+    /// Segments sealed after this number belong to the log that recovery would replay.
     pub(crate) checkpoint_seq: u64,
     pub(crate) checkpoint_log_bytes: u64,
-    /// What the last checkpoint covers, as the log counts it.
+    /// Replay cost of the log up to the last checkpoint, in blocks.
     pub(crate) checkpoint_replay_blocks: u64,
-    /// Segments of the map's stream that the next checkpoint takes dictionaries out of.
+    /// Segments of the map's stream out of which the next checkpoint moves dictionaries.
     pub(crate) to_empty: HashSet<u32>,
     pub(crate) victims: Victims,
-    /// The segment in hand.
+    /// The segment that is being collected.
     pub(crate) collecting: Option<Collecting>,
     /// Steps towards free segments since the host's last chunk.
     pub(crate) steps: u64,
     pub(crate) host_seq: u64,
-    /// What the log had come to when maintenance last looked.
+    /// The log's next number at the last look.
     pub(crate) seen_seq: u64,
     pub(crate) seen_open: bool,
     pub(crate) training: Training,
@@ -47,32 +47,34 @@ impl Maintenance {
     }
 }
 
-/// A segment that is being collected, one run of records after another: whoever waits for room need not wait for all.
+/// A segment that is being collected, one run of records at a time, so that a thread that waits for
+/// room does not wait for all of it.
 #[derive(Debug)]
 pub(crate) struct Collecting {
     pub(crate) victim: u32,
-    /// What lived in it when it was chosen.
+    /// The live records when it was chosen.
     pub(crate) live: Vec<SegmentRecord>,
     /// The first of these that has not moved.
     pub(crate) next: usize,
-    /// Whether everything in it is known.
+    /// Whether all its records are known.
     pub(crate) is_complete: bool,
-    /// Whether a record of it is damaged and stays.
+    /// Whether a damaged record stays in it.
     pub(crate) is_damaged: bool,
     /// Whether the media cannot be read somewhere in it.
     pub(crate) is_unreadable: bool,
 }
 
-/// Host writes, in bytes, after which a first dictionary is tried; each further one after four times as much.
+/// Host writes, in bytes, after which the first dictionary is tried; each later one after four
+/// times as many.
 const FIRST_AFTER_BYTES: u64 = 16 << 20;
 
-/// When the next dictionary is tried.
+/// The state of the training of dictionaries.
 #[derive(Debug)]
 pub(crate) struct Training {
     pub(crate) after_bytes: u64,
-    /// Trained, and on its way to media with the next checkpoint; nothing uses it before that is complete.
+    /// A trained dictionary that the next checkpoint stores; unused until that is complete.
     pub(crate) next: Option<Dictionary>,
-    /// The same once it has its place.
+    /// The same with its place, once it has one.
     pub(crate) stored: Option<(Location, Dictionary)>,
 }
 
@@ -83,7 +85,7 @@ impl Default for Training {
 }
 
 impl Training {
-    /// Version and place of the dictionary that the checkpoint in hand has stored.
+    /// Version and place of the dictionary that the checkpoint in progress has stored.
     pub(crate) fn stored(&self) -> Option<(u8, Location)> {
         self.stored.as_ref().map(|(place, dictionary)| (dictionary.version(), *place))
     }

@@ -1,15 +1,18 @@
-//! The map: block address to location, in memory as far as it is needed.
+//! The map from block addresses to locations, in memory as far as it is needed.
 //!
-//! A radix tree of two levels under a list of directories: a leaf holds 512 blocks (2 MiB), a directory 512 leaves
-//! (1 GiB). What was never written has no node, so memory follows written space: 4 KiB and a slot of 24 B a leaf,
-//! 8.1 B a block where it is dense; a slot of 24 B for each of a directory's leaves makes 12 KiB for each GiB with data in
-//! it. A directory that holds nothing any more leaves memory with the checkpoint that stores it. Nodes that were stored by a checkpoint are loaded when they are first asked for, and clean ones
-//! can be evicted again.
+//! A radix tree of two levels under a list of directories: a leaf holds 512 blocks (2 MiB), a
+//! directory 512 leaves (1 GiB). Addresses that were never written have no node, so memory is
+//! proportional to written space: 4 KiB and a slot of 24 B a leaf, which is 8.1 B a block if dense,
+//! and 12 KiB of slots for each GiB with data in it. A directory without content leaves memory with
+//! the checkpoint that stores it. Stored nodes are loaded when needed, and clean ones can be
+//! evicted.
 //!
-//! A node that cannot be read any more is lost: its blocks are, each by itself, until they are overwritten or discarded.
+//! A node that cannot be read is lost, and with it each of its blocks until that is overwritten or
+//! discarded.
 //!
-//! The map does no input or output: where a node is needed that is not in memory, it says which, and its owner
-//! loads it. Leaves are shared with the checkpoint that is being written; a change copies such a leaf first.
+//! The map does no input or output: it returns the number of a node that is not in memory, and its
+//! owner loads it. Leaves are shared with the checkpoint that is being written; a change copies
+//! such a leaf first.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,35 +25,36 @@ use crate::rules::{Rule, holds};
 const LEAF_MEMORY_BYTES: u64 = size_of::<Node>() as u64 + 16;
 const DIRECTORY_MEMORY_BYTES: u64 = NODE_ENTRIES * size_of::<LeafSlot>() as u64;
 
-/// A node that must be loaded before the question can be answered.
+/// A node that must be loaded before the answer is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Missing(pub(crate) NodeId);
 
-/// Block address to location.
+/// The map from block address to location.
 #[derive(Debug, Default)]
 pub(crate) struct Map {
     directories: Vec<DirectorySlot>,
-    /// Leaves that changed since the last checkpoint began; each once.
+    /// Leaves that changed since the last checkpoint began, each once.
     dirty_leaves: Vec<u64>,
     /// Leaves that the checkpoint in progress has taken and not yet stored.
     leaves_to_store: usize,
     loaded_leaves: usize,
     loaded_directories: usize,
-    /// Directories that are not on media as they are, or have leaves that are not.
+    /// Directories that differ from media, or have leaves that do.
     changed_directories: usize,
     existing_leaves: u64,
-    /// Leaves that hold nothing any more: they count as existing until a checkpoint without them is complete.
+    /// Empty leaves that were dropped; they count as existing until a checkpoint without them is
+    /// complete.
     leaves_dropped: u64,
-    /// Leaves in memory that hold nothing: a checkpoint drops them.
+    /// Empty leaves in memory, which the next checkpoint drops.
     empty_leaves: u64,
     existing_directories: u64,
     mapped_blocks: u64,
-    /// Where nodes lie that were given up: dead with the next checkpoint.
+    /// Places of nodes that were given up, which die with the next checkpoint.
     lost_places: Vec<Location>,
-    /// Nodes and blocks that were given up, and of how many of them a checkpoint tells.
+    /// Nodes and blocks that were given up, and the number of them that a checkpoint has stored.
     losses: u64,
     losses_told: u64,
-    /// Where eviction looks next.
+    /// Where eviction continues.
     hand: u64,
 }
 
@@ -58,7 +62,7 @@ pub(crate) struct Map {
 struct DirectorySlot {
     stored: Location,
     dirty: bool,
-    /// It, or one of its leaves, is not on media as it is.
+    /// Whether the directory or one of its leaves differs from media.
     changed: bool,
     loaded: Option<Box<[LeafSlot]>>,
 }
@@ -68,20 +72,20 @@ struct LeafSlot {
     stored: Location,
     leaf: Option<Arc<Node>>,
     dirty: bool,
-    /// Taken by the checkpoint in progress and not yet stored: what lies at `stored` is older.
+    /// Taken by the checkpoint in progress and not yet stored: the version at `stored` is older.
     storing: bool,
-    /// Asked for since eviction last passed.
+    /// Used since eviction last passed.
     used: AtomicBool,
-    /// Blocks in the leaf that hold something, if it is in memory.
+    /// Number of mapped blocks of the leaf, if it is in memory.
     filled: u16,
 }
 
-/// What is left of a leaf that cannot be read on media.
+/// The copy in memory of a leaf that cannot be read on media.
 #[derive(Debug)]
 pub(crate) enum Rescue {
-    /// What it is on media, too.
+    /// The copy is the same as on media.
     Kept(Arc<Node>),
-    /// It has changed: the next checkpoint writes it.
+    /// The copy has changed: the next checkpoint writes it.
     Later,
     Gone,
 }
@@ -92,7 +96,8 @@ impl Map {
         Map::stored_at(blocks, &[], 0, 0)
     }
 
-    /// A map for `blocks` blocks whose directories lie at `directories`, with so many leaves; the rest is unmapped.
+    /// A map for `blocks` blocks with the directories at these places, `leaves` leaves, and nothing
+    /// else mapped.
     pub(crate) fn stored_at(
         blocks: u64,
         directories: &[Location],
@@ -108,19 +113,20 @@ impl Map {
         map
     }
 
-    /// Makes room for `blocks` blocks; directories beyond are dropped.
+    /// Makes room for `blocks` blocks.
     pub(crate) fn resize(&mut self, blocks: u64) {
         let directories = directory_of(leaf_of(blocks.saturating_sub(1))) + 1;
-        // What lies beyond a smaller end stays until the drive is opened again: it counts as live until then.
+        // Directories beyond a smaller end stay, and count as live, until the drive is opened
+        // again.
         let directories = self.directories.len().max(directories as usize);
         self.directories.resize_with(directories, DirectorySlot::default);
     }
 
-    /// Where a block lies.
+    /// The place of a block.
     pub(crate) fn get(&self, block: u64) -> Result<Location, Missing> {
         Ok(match self.slot(leaf_of(block))? {
             None => Location::NONE,
-            // Nothing, or lost.
+            // Unmapped, or lost.
             Some(LeafSlot { stored, leaf: None, .. }) if !stored.is_record() => *stored,
             Some(slot) => {
                 let leaf = slot.leaf.as_ref().ok_or(Missing(NodeId::Leaf(leaf_of(block))))?;
@@ -142,7 +148,7 @@ impl Map {
         })
     }
 
-    /// Puts a block at `location` and gives its former one.
+    /// Maps a block to `location`; returns its former place.
     pub(crate) fn set(&mut self, block: u64, location: Location) -> Result<Location, Missing> {
         let number = leaf_of(block);
         let directory_number = directory_of(number);
@@ -188,12 +194,12 @@ impl Map {
             self.note_change(directory_number);
         }
         self.mapped_blocks += u64::from(former.is_none());
-        // Of lost blocks nobody knows which were counted.
+        // It is not known which lost blocks were counted.
         self.mapped_blocks = self.mapped_blocks.saturating_sub(u64::from(location.is_none()));
         Ok(former)
     }
 
-    /// Whether a run of blocks has no node at all, so that nothing in it can be mapped; without loading any.
+    /// Whether a run of blocks has no node, so that none of them is mapped. Loads nothing.
     pub(crate) fn is_hole(&self, blocks: std::ops::Range<u64>) -> bool {
         let leaves = leaf_of(blocks.start)..=leaf_of(blocks.end.saturating_sub(1));
         leaves.into_iter().all(|leaf| match self.slot(leaf) {
@@ -202,12 +208,12 @@ impl Map {
         })
     }
 
-    /// Whether any of these blocks holds something; what is not loaded counts as if it did.
+    /// Whether any of these blocks is mapped; a node that is not loaded counts as mapped.
     pub(crate) fn holds_any(&self, blocks: std::ops::Range<u64>) -> bool {
         blocks.into_iter().any(|block| self.get(block) != Ok(Location::NONE))
     }
 
-    /// Where a node was last stored, if it was; for a leaf its directory must be loaded.
+    /// The place at which a node was last stored; for a leaf, its directory must be loaded.
     pub(crate) fn stored(&self, node: NodeId) -> Result<Location, Missing> {
         Ok(match node {
             NodeId::Directory(number) => {
@@ -217,8 +223,8 @@ impl Map {
         })
     }
 
-    /// Takes in a node that was read from `place`, unless it is there already or lies elsewhere by now: while it
-    /// was read, others may have loaded it, changed it, stored it anew and evicted it.
+    /// Adds a node that was read from `place`, unless it is loaded already or lies elsewhere:
+    /// meanwhile other threads may have loaded it, changed it, stored it anew and evicted it.
     pub(crate) fn load(&mut self, node: NodeId, place: Location, words: Box<Node>) {
         if self.stored(node) != Ok(place) {
             return;
@@ -248,7 +254,7 @@ impl Map {
         self.loaded_directories += 1;
     }
 
-    /// Gives up a node that cannot be read at `place`: everything in it is lost from now on.
+    /// Gives up a node that cannot be read at `place`, with everything in it.
     pub(crate) fn lose(&mut self, node: NodeId, place: Location) {
         if self.stored(node) != Ok(place) {
             return;
@@ -275,7 +281,7 @@ impl Map {
         self.note_change(number);
     }
 
-    /// Notes that a directory or one of its leaves is not on media as it is.
+    /// Notes that a directory or one of its leaves differs from media.
     fn note_change(&mut self, number: u64) {
         let slot = &mut self.directories[number as usize];
         self.changed_directories += usize::from(!std::mem::replace(&mut slot.changed, true));
@@ -286,22 +292,22 @@ impl Map {
         self.losses += 1;
     }
 
-    /// How many nodes and blocks were given up.
+    /// Number of nodes and blocks that were given up.
     pub(crate) fn losses(&self) -> u64 {
         self.losses
     }
 
-    /// A checkpoint that tells of so many losses is complete.
+    /// Notes that a checkpoint has stored this number of losses.
     pub(crate) fn losses_told(&mut self, losses: u64) {
         self.losses_told = losses;
     }
 
-    /// Whether nodes were given up of which no checkpoint tells yet: on media, they are what they were.
+    /// Whether nodes were given up that no checkpoint has stored yet: on media, they are unchanged.
     pub(crate) fn has_untold_losses(&self) -> bool {
         self.losses > self.losses_told
     }
 
-    /// What is in memory of a leaf that cannot be read on media: it need not be lost.
+    /// The copy in memory of a leaf that cannot be read on media: it need not be lost.
     pub(crate) fn rescue(&self, leaf: u64) -> Rescue {
         match self.slot(leaf) {
             Ok(Some(LeafSlot { leaf: Some(leaf), dirty: false, storing: false, .. })) => {
@@ -312,7 +318,7 @@ impl Map {
         }
     }
 
-    /// Has a node that is in memory written anew by the next checkpoint; false if it is not there.
+    /// Makes the next checkpoint rewrite a node; returns false if the node is not in memory.
     pub(crate) fn touch(&mut self, node: NodeId) -> bool {
         match node {
             NodeId::Directory(number) => {
@@ -334,17 +340,17 @@ impl Map {
         }
     }
 
-    /// Where nodes lie that were given up since this was last asked.
+    /// Takes the places of the nodes that were given up.
     pub(crate) fn take_lost_places(&mut self) -> Vec<Location> {
         std::mem::take(&mut self.lost_places)
     }
 
-    /// Forgets those in segments of which nothing counts as live any more.
+    /// Forgets places in segments without live records.
     pub(crate) fn forget_lost_places(&mut self, segments: &[u32]) {
         self.lost_places.retain(|place| !segments.contains(&place.segment()));
     }
 
-    /// The leaves that changed since this was last asked, in order, with their content; they count as clean from now.
+    /// Takes the changed leaves, in order, with their contents; they count as clean from now on.
     pub(crate) fn take_dirty(&mut self) -> Vec<(u64, Arc<Node>)> {
         let mut numbers = std::mem::take(&mut self.dirty_leaves);
         numbers.sort_unstable();
@@ -361,7 +367,7 @@ impl Map {
         dirty
     }
 
-    /// Notes where a node now lies on media and gives its former place.
+    /// Notes the place of a node on media; returns its former place.
     pub(crate) fn set_stored(&mut self, node: NodeId, location: Location) -> Location {
         match node {
             NodeId::Directory(number) => {
@@ -388,8 +394,8 @@ impl Map {
         }
     }
 
-    /// Drops a directory from memory that holds nothing and is on media as it is. The caller holds the log's lock, as for
-    /// [`Map::evict`].
+    /// Drops a directory without content that is the same on media. The caller holds the log's
+    /// lock, as for [`Map::evict`].
     pub(crate) fn release_if_empty(&mut self, number: u64) {
         let slot = &mut self.directories[number as usize];
         let may_go = !slot.dirty && slot.stored.is_record() && slot.is_empty();
@@ -398,7 +404,7 @@ impl Map {
         }
     }
 
-    /// Notes that a leaf was copied as it is; gives its former place.
+    /// Notes that a leaf was copied unchanged; returns its former place.
     pub(crate) fn move_leaf(&mut self, number: u64, location: Location) -> Location {
         let directory_number = directory_of(number);
         let directory = self.directory_mut(directory_number);
@@ -409,12 +415,12 @@ impl Map {
         former
     }
 
-    /// Directories that are not on media as they are.
+    /// Number of directories that differ from media.
     pub(crate) fn dirty_directory_count(&self) -> usize {
         self.directories.iter().filter(|slot| slot.dirty).count()
     }
 
-    /// Drops a leaf that holds nothing and is not stored; says whether it did.
+    /// Drops an empty leaf that is not stored; returns whether it did.
     pub(crate) fn drop_if_empty(&mut self, number: u64) -> bool {
         let directory = self.directory_mut(directory_of(number));
         let slot = &mut directory[(number % NODE_ENTRIES) as usize];
@@ -429,23 +435,23 @@ impl Map {
         drops
     }
 
-    /// Leaves that hold nothing: the next checkpoint drops them.
+    /// Number of empty leaves, which the next checkpoint drops.
     pub(crate) fn empty_leaves(&self) -> u64 {
         self.empty_leaves
     }
 
-    /// A checkpoint is complete: what was dropped before it began needs no room any more.
+    /// Notes that a checkpoint is complete: leaves dropped before it began need no room any more.
     pub(crate) fn forget_dropped(&mut self, dropped: u64) {
         self.leaves_dropped -= dropped;
         self.existing_leaves = self.existing_leaves.saturating_sub(dropped);
     }
 
-    /// Leaves that were dropped and still count.
+    /// Number of leaves that were dropped and still count.
     pub(crate) fn dropped_leaves(&self) -> u64 {
         self.leaves_dropped
     }
 
-    /// Directories whose leaves moved, with their content for media.
+    /// Directories whose leaves moved, with their contents for media.
     pub(crate) fn dirty_directories(&self) -> Vec<(u64, Node)> {
         let slots = self.directories.iter().enumerate().filter(|(_, slot)| slot.dirty);
         slots
@@ -459,16 +465,17 @@ impl Map {
             .collect()
     }
 
-    /// Where each directory lies.
+    /// The place of each directory.
     pub(crate) fn stored_directories(&self) -> Vec<Location> {
         self.directories.iter().map(|slot| slot.stored).collect()
     }
 
-    /// Drops clean nodes, leaves not asked for lately first, until at most `bytes` are taken or one round is done.
-    /// Gives what is taken still.
+    /// Drops clean nodes, least recently used leaves first, until they take at most `bytes` or one
+    /// round is done. Returns the bytes that nodes still take.
     pub(crate) fn evict(&mut self, bytes: u64) -> u64 {
         let end = self.directories.len() as u64 * NODE_ENTRIES;
-        // Twice past every slot in memory, and no further than to where only changed nodes are left.
+        // Twice past every slot in memory, and no further than to where only changed nodes are
+        // left.
         let steps = 2 * NODE_ENTRIES * (self.loaded_directories as u64 + 1);
         let least = bytes.max(self.dirty_bytes());
         for _ in 0..steps {
@@ -487,7 +494,7 @@ impl Map {
         self.node_bytes()
     }
 
-    /// Drops a directory none of whose leaves is in memory and that is on media as it is.
+    /// Drops a directory without leaves in memory that is the same on media.
     fn evict_directory(&mut self, number: u64) {
         let slot = &mut self.directories[number as usize];
         let Some(leaves) = &slot.loaded else { return };
@@ -498,13 +505,13 @@ impl Map {
         }
     }
 
-    /// Bytes of memory that loaded nodes take.
+    /// Bytes of memory of loaded nodes.
     pub(crate) fn node_bytes(&self) -> u64 {
         self.loaded_leaves as u64 * LEAF_MEMORY_BYTES
             + self.loaded_directories as u64 * DIRECTORY_MEMORY_BYTES
     }
 
-    /// Bytes of them that cannot be dropped before a checkpoint.
+    /// Bytes of nodes that cannot be dropped before a checkpoint.
     pub(crate) fn dirty_bytes(&self) -> u64 {
         self.unstored_leaves() as u64 * LEAF_MEMORY_BYTES
             + self.changed_directories as u64 * DIRECTORY_MEMORY_BYTES
@@ -532,18 +539,18 @@ impl Map {
         }
     }
 
-    /// Leaves that changed since the last checkpoint began.
+    /// Number of leaves that changed since the last checkpoint began.
     pub(crate) fn dirty_leaf_count(&self) -> usize {
         self.dirty_leaves.len()
     }
 
-    /// Leaves that are not on media as they are: those that changed, and those that the checkpoint in progress has still to
-    /// store.
+    /// Number of leaves that differ from media: those that changed, and those that the checkpoint
+    /// in progress has yet to store.
     pub(crate) fn unstored_leaves(&self) -> usize {
         self.dirty_leaves.len() + self.leaves_to_store
     }
 
-    /// How many nodes there are.
+    /// Number of nodes.
     pub(crate) fn nodes(&self) -> Nodes {
         Nodes {
             leaves: self.existing_leaves,
@@ -552,7 +559,7 @@ impl Map {
         }
     }
 
-    /// How many there would be if all of `blocks` were written.
+    /// Number of nodes if all of `blocks` were written.
     pub(crate) fn nodes_with(&self, blocks: std::ops::Range<u64>) -> Nodes {
         let (first, last) = (leaf_of(blocks.start), leaf_of(blocks.end.saturating_sub(1)));
         let is_new = |leaf: &u64| match self.slot(*leaf) {
@@ -571,8 +578,8 @@ impl Map {
         }
     }
 
-    /// How many there would be if all of `blocks` were discarded: a leaf that was lost, of which some remain, comes back to tell
-    /// which.
+    /// Number of nodes if all of `blocks` were discarded. A lost leaf of which a part remains lost
+    /// is created to tell which.
     pub(crate) fn nodes_with_discarded(&self, blocks: std::ops::Range<u64>) -> Nodes {
         let [first, last] = self.lost_ends(&blocks);
         let is_one = leaf_of(blocks.start) == leaf_of(blocks.end.saturating_sub(1));
@@ -581,7 +588,8 @@ impl Map {
         Nodes { leaves: nodes.leaves + come_back, ..nodes }
     }
 
-    /// These blocks without those at either end that lie in a leaf that was lost, of which some remain.
+    /// These blocks without those at either end that lie in a lost leaf of which a part remains
+    /// lost.
     pub(crate) fn without_lost_ends(&self, blocks: std::ops::Range<u64>) -> std::ops::Range<u64> {
         let [first, last] = self.lost_ends(&blocks);
         let end_of_first = blocks_of(NodeId::Leaf(leaf_of(blocks.start))).end;
@@ -591,19 +599,20 @@ impl Map {
         start..end.max(start)
     }
 
-    /// Whether the first and the last leaf of some blocks were lost, and have more blocks than these.
+    /// Whether the first and the last leaf are lost, and have blocks other than these.
     fn lost_ends(&self, blocks: &std::ops::Range<u64>) -> [bool; 2] {
         [blocks.start, blocks.end.saturating_sub(1)]
             .map(leaf_of)
             .map(|leaf| self.is_lost(leaf) && !covers(blocks, leaf))
     }
 
-    /// Whether a leaf was given up, and nothing of it has come back.
+    /// Whether a leaf was given up, and nothing of it was written since.
     fn is_lost(&self, leaf: u64) -> bool {
-        matches!(self.slot(leaf), Ok(Some(slot)) if slot.leaf.is_none() && slot.stored == Location::LOST)
+        let is_lost = |slot: &LeafSlot| slot.leaf.is_none() && slot.stored == Location::LOST;
+        self.slot(leaf).is_ok_and(|slot| slot.is_some_and(is_lost))
     }
 
-    /// Forgets a leaf that was lost and all of whose blocks are discarded; false if it is none.
+    /// Forgets a lost leaf all of whose blocks are discarded; returns false if it is none.
     pub(crate) fn forget_lost(&mut self, leaf: u64, blocks: &std::ops::Range<u64>) -> bool {
         let forgets = self.is_lost(leaf) && covers(blocks, leaf);
         if forgets {
@@ -615,24 +624,24 @@ impl Map {
         forgets
     }
 
-    /// How many there are, with directories for so many blocks.
+    /// Number of nodes, with directories for `blocks` blocks.
     pub(crate) fn nodes_for(&self, blocks: u64) -> Nodes {
         let slots = slots_for(blocks);
         Nodes { slots: slots.max(self.directories.len() as u64), ..self.nodes() }
     }
 
-    /// Whether a directory exists; where it does not, nothing in it is mapped.
+    /// Whether a directory exists; if it does not, nothing in it is mapped.
     pub(crate) fn has_directory(&self, number: u64) -> bool {
         let slot = self.directories.get(number as usize);
         slot.is_some_and(|slot| slot.loaded.is_some() || !slot.stored.is_none())
     }
 
-    /// Blocks that have a record.
+    /// Number of mapped blocks.
     pub(crate) fn mapped_blocks(&self) -> u64 {
         self.mapped_blocks
     }
 
-    /// Bytes of memory that the nodes take.
+    /// Bytes of memory of the nodes and lists.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let lists =
             self.directories.len() * size_of::<DirectorySlot>() + self.dirty_leaves.len() * 8;
@@ -649,7 +658,8 @@ impl Map {
         }
     }
 
-    /// A directory's leaves; made if it does not exist. Only called where it is loaded or empty.
+    /// A directory's leaves, created if it does not exist. Only for a directory that is loaded or
+    /// empty.
     fn directory_mut(&mut self, number: u64) -> &mut [LeafSlot] {
         self.existing_directories += u64::from(!self.has_directory(number));
         self.loaded_directories += usize::from(self.directories[number as usize].loaded.is_none());
@@ -671,7 +681,7 @@ impl LeafSlot {
 }
 
 impl DirectorySlot {
-    /// Whether none of its leaves holds anything, in memory or on media.
+    /// Whether none of its leaves has content, in memory or on media.
     fn is_empty(&self) -> bool {
         let holds_nothing = |leaf: &LeafSlot| {
             leaf.leaf.is_none() && leaf.stored.is_none() && !leaf.dirty && !leaf.storing

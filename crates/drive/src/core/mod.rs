@@ -1,8 +1,9 @@
 //! The state of a drive: no locks, no media, no time.
 //!
-//! Whoever holds it changes it by a few steps, each of which leaves it whole: a group gets its place in the log and then takes
-//! effect in map and space as one; the space knows how much lives in each segment; the budget says before a step whether what
-//! that can lead to still fits. What only other modules can do, as reading a node that is not in memory, is a result: nothing waits.
+//! Every change leaves it whole: a group gets its place in the log and then takes effect in map and
+//! space as one; space counts the live records of each segment; the budget is asked before a step
+//! whether all its consequences still fit. Nothing waits: work that only other modules can do, such
+//! as reading a node, is a result.
 
 pub(crate) mod apply;
 pub(crate) mod budget;

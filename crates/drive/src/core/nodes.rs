@@ -1,4 +1,4 @@
-//! What the map is made of: leaves of 512 locations, directories of 512 leaves, and how many of both there are.
+//! The nodes of the map: leaves of 512 locations, directories of 512 leaves, and their numbers.
 
 use crate::format::NodeId;
 
@@ -18,12 +18,12 @@ pub(crate) const fn directory_of(leaf: u64) -> u64 {
     leaf / NODE_ENTRIES
 }
 
-/// Directories that so many blocks may come to.
+/// Directories for `blocks` blocks.
 pub(crate) const fn slots_for(blocks: u64) -> u64 {
     blocks.div_ceil(NODE_ENTRIES * NODE_ENTRIES)
 }
 
-/// Blocks that a node speaks for.
+/// Blocks that a node covers.
 pub(crate) const fn blocks_of(node: NodeId) -> std::ops::Range<u64> {
     let (number, each) = match node {
         NodeId::Leaf(number) => (number, NODE_ENTRIES),
@@ -32,17 +32,17 @@ pub(crate) const fn blocks_of(node: NodeId) -> std::ops::Range<u64> {
     number * each..(number + 1) * each
 }
 
-/// How many nodes a map has.
+/// Number of nodes of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Nodes {
     pub(crate) leaves: u64,
     pub(crate) directories: u64,
-    /// Directories that there may be: the root has a word for each.
+    /// Directories that may exist: the root has a word for each.
     pub(crate) slots: u64,
 }
 
 impl Nodes {
-    /// So many leaves and directories more.
+    /// The sum of leaves and directories.
     pub(crate) fn and(self, more: Nodes) -> Nodes {
         Nodes {
             leaves: self.leaves + more.leaves,
@@ -51,7 +51,7 @@ impl Nodes {
         }
     }
 
-    /// The leaves and directories that `fewer` does not have.
+    /// The difference of leaves and directories.
     pub(crate) fn without(self, fewer: Nodes) -> Nodes {
         Nodes {
             leaves: self.leaves.saturating_sub(fewer.leaves),

@@ -1,8 +1,9 @@
-//! Space: what each segment holds, which are free, and how much fits.
+//! Space: the live records of each segment, the free segments, and the room for more.
 //!
-//! A segment is free, open for one stream, sealed, or damaged. Live bytes fall as blocks are overwritten; a sealed
-//! segment without live records can be used again once nothing needs it: not the log since the last checkpoint, not
-//! a reader, not an entry that is not yet on stable media.
+//! A segment is free, open for one stream, sealed, or damaged. Live bytes fall as blocks are
+//! overwritten. A sealed segment without live records can be filled again when nothing needs it:
+//! neither the log since the last checkpoint, nor a reader, nor an entry that is not yet on stable
+//! media.
 
 use std::collections::BTreeSet;
 
@@ -17,53 +18,55 @@ use crate::format::{
 };
 use crate::rules::{Rule, holds};
 
-/// Table words of every record: in its chunk, repeated in the next, and in the footer, in bytes.
+/// Table bytes of a record: in its chunk, repeated in the next, and in the footer.
 pub(crate) const RECORD_TABLE_BYTES: u64 = 3 * 8;
 
-/// The same for a record that collection moved: what a record may come to cost.
+/// Table bytes of a record that collection moved, the most that a record may cost.
 const MOVED_RECORD_TABLE_BYTES: u64 = RECORD_TABLE_BYTES * MAX_WORDS_PER_ENTRY as u64;
 
-/// What admission counts for a record beside its payload.
+/// Bytes that admission counts for a record in addition to its payload.
 const RECORD_BYTES_BESIDE: u64 = RECORD_HEADER_BYTES as u64 + MOVED_RECORD_TABLE_BYTES;
 
-/// One part in so many of what may be live is for overwriting alone: data that compress about as well as what they
-/// replace are now and then some bytes longer, and a full drive must go on taking them.
+/// Divisor of the room for live data that is reserved for overwriting. Data that compress about as
+/// well as those that they replace are sometimes a few bytes longer, and a full drive must accept
+/// them.
 const OVERWRITE_PART: u64 = 128;
 
-/// It is at least this, in bytes, unless that were more than one part in so many: a file system whose drive is full
-/// writes some MiB to blocks that it never wrote before, when it replays its log and when it deletes.
+/// Least reserve for overwriting, in bytes, and its upper limit as a divisor of the room: a file
+/// system on a full drive writes some MiB to fresh blocks when it replays its log and when it
+/// deletes.
 const RESCUE_BYTES: u64 = 8 << 20;
 const RESCUE_PART_MOST: u64 = 24;
 
-/// One part in so many of it stays for overwriting when the rest is opened.
+/// Divisor of the reserve that stays for overwriting when the rest is opened.
 const RESCUE_KEPT_PART: u64 = 8;
 
-/// Free segments, beside those for checkpoints, that the host leaves to collection: what is moved out of one victim may
-/// need two, for there are two streams of it.
+/// Free segments, in addition to those for checkpoints, that the host leaves to collection: the
+/// records of one victim may need two, because moves have two streams.
 const FREE_FOR_MOVES: u64 = 2;
 
-/// Free segments that host writes leave to discards, which are how a full drive gets room again.
+/// Free segments that host writes leave to discards, which give a full drive room again.
 const FREE_FOR_DISCARDS: u64 = 2;
 
-/// Segments that the host, what is moved and what is moved again fill.
+/// Segments that the host's stream and the two streams of moves fill.
 const OPEN_SEGMENTS: u64 = 3;
 
-/// One part in so many of all segments, and this many at least, holds no live data, so that collection always finds
-/// something to gain.
+/// Divisor of all segments, and least number, that hold no live data, so that collection always
+/// finds something to gain.
 const GARBAGE_PART: u64 = 80;
 const GARBAGE_LEAST: u64 = 2;
 
-/// How much a stream needs a segment.
+/// The priority of a request for a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Urgency {
     /// As everything.
     #[default]
     Ordinary,
-    /// It makes room, as a discard does.
+    /// A request that makes room, such as a discard.
     MakesRoom,
 }
 
-/// What a segment is doing.
+/// The state of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Free,
@@ -82,7 +85,7 @@ pub(crate) struct Segment {
     pub(crate) sealed_seq: u64,
     pub(crate) live_bytes: u32,
     pub(crate) live_records: u32,
-    /// What the log had written when the segment was sealed: its age counts from there.
+    /// Bytes of log when the segment was sealed, the origin of its age.
     pub(crate) sealed_at_bytes: u64,
 }
 
@@ -94,17 +97,18 @@ pub(crate) struct Space {
     live_bytes: u64,
     live_records: u64,
     geometry: Geometry,
-    /// Bytes in use above which the least of the writes that were refused would be refused again; none: none was.
+    /// Used bytes above which the smallest refused write would still be refused; `None` if none was
+    /// refused.
     refused_above: Option<u64>,
-    /// Whether fresh data may have most of what is kept for overwriting.
+    /// Whether fresh data may use most of the reserve for overwriting.
     is_rescue: bool,
-    /// Sealed segments without a live record.
+    /// Sealed segments without live records.
     empty: BTreeSet<u32>,
-    /// Segments that the map's stream has.
+    /// Number of segments of the map's stream.
     map_segments: u64,
     damaged_segments: u64,
     budget: Budget,
-    /// What the map has come to.
+    /// Number of nodes of the map.
     nodes: Nodes,
     is_in_checkpoint: bool,
 }
@@ -115,7 +119,7 @@ impl Space {
         Space::from_rows(identity, &vec![SegmentRow::default(); identity.segments as usize])
     }
 
-    /// The segments as a root describes them.
+    /// The segments of a root.
     pub(crate) fn from_rows(identity: &Identity, rows: &[SegmentRow]) -> Space {
         let segments: Vec<_> = rows.iter().map(Segment::from_row).collect();
         let free = (0..).zip(&segments).filter(|(_, segment)| segment.state == State::Free);
@@ -156,12 +160,12 @@ impl Space {
         self.free.len()
     }
 
-    /// Segments without a live record that are sealed.
+    /// Sealed segments without live records.
     pub(crate) fn empty_segments(&self) -> impl Iterator<Item = u32> {
         self.empty.iter().copied()
     }
 
-    /// Segments that the map's stream has.
+    /// Number of segments of the map's stream.
     pub(crate) fn map_segments(&self) -> u64 {
         self.map_segments
     }
@@ -173,28 +177,28 @@ impl Space {
         sealed.map(|(number, segment)| (number, u64::from(segment.live_records)))
     }
 
-    /// Segments that so many nodes fill at most.
+    /// Most segments that this number of nodes fills.
     pub(crate) fn node_segments(&self, nodes: u64) -> u64 {
         self.budget.node_segments(nodes)
     }
 
-    /// Segments that so many directories and a root still take.
+    /// Most segments for a root and this number of directories.
     pub(crate) fn segments_for(&self, directories: u64) -> u64 {
         let nodes = Nodes { directories, slots: self.nodes.slots, leaves: 0 };
         self.budget.checkpoint_segments(nodes)
     }
 
-    /// Notes what the map has come to: checkpoints need room for it.
+    /// Notes the number of nodes, for which checkpoints need room.
     pub(crate) fn note_nodes(&mut self, nodes: Nodes) {
         self.nodes = nodes;
     }
 
-    /// What the map has come to.
+    /// Number of nodes of the map.
     pub(crate) fn nodes(&self) -> Nodes {
         self.nodes
     }
 
-    /// Segments that a checkpoint takes at most.
+    /// Most segments that a checkpoint takes.
     pub(crate) fn checkpoint_segments(&self) -> u64 {
         self.budget.checkpoint_segments(self.nodes)
     }
@@ -206,18 +210,19 @@ impl Space {
         self.budget.kept_free(self.nodes, self.map_segments)
     }
 
-    /// Whether what was guaranteed fits: a checkpoint, and one after it, whatever changes until then.
+    /// Whether there is room for a checkpoint and one after it, whatever changes in between.
     pub(crate) fn fits(&self) -> bool {
         let (free, whole) = (self.free.len() as u64, self.checkpoint_segments());
         free + self.map_segments >= 2 * whole && (self.is_in_checkpoint || free >= whole)
     }
 
-    /// Whether so many segments are free as a checkpoint takes at most.
+    /// Whether enough segments are free for a checkpoint.
     pub(crate) fn has_room_for_checkpoint(&self) -> bool {
         self.free.len() as u64 >= self.checkpoint_segments()
     }
 
-    /// A checkpoint begins, or has given back what it emptied: in between it takes what was kept for it.
+    /// Notes that a checkpoint begins, or has given back the emptied segments; in between it uses
+    /// its reserve.
     pub(crate) fn note_checkpoint(&mut self, is_in_checkpoint: bool) {
         self.is_in_checkpoint = is_in_checkpoint;
     }
@@ -227,12 +232,12 @@ impl Space {
         self.kept_for_map()
     }
 
-    /// Whether the host may take a segment, and the map may come to so many nodes more.
+    /// Whether the host may take a segment, and the map may grow by `more`.
     pub(crate) fn is_ready_for(&self, more: Nodes, urgency: Urgency) -> bool {
         self.free.len() as u64 > self.mark(urgency) && self.fits_nodes(self.nodes.and(more))
     }
 
-    /// Whether there is room for a map of so many nodes.
+    /// Whether there is room for a map of these nodes.
     pub(crate) fn fits_nodes(&self, nodes: Nodes) -> bool {
         let kept = self.budget.kept_free(nodes, self.map_segments);
         nodes == self.nodes
@@ -241,12 +246,12 @@ impl Space {
                 && self.budget.has_tellable_checkpoint(nodes)
     }
 
-    /// Free segments below which collection should begin.
+    /// Number of free segments below which collection should begin.
     pub(crate) fn low_mark(&self) -> u64 {
         self.mark(Urgency::Ordinary) + 2
     }
 
-    /// Free segments that the host needs to find more than.
+    /// Number of free segments above which the host may take one.
     pub(crate) fn mark(&self, urgency: Urgency) -> u64 {
         let for_discards = if urgency == Urgency::MakesRoom { 0 } else { FREE_FOR_DISCARDS };
         self.kept_for_map() + FREE_FOR_MOVES + for_discards
@@ -298,7 +303,7 @@ impl Space {
         self.free.insert(number);
     }
 
-    /// Keeps a segment with a place that cannot be read from being used again.
+    /// Keeps a segment with an unreadable place from being filled again.
     pub(crate) fn quarantine(&mut self, number: u32) {
         let segment = &mut self.segments[number as usize];
         if segment.state != State::Damaged {
@@ -310,7 +315,7 @@ impl Space {
         }
     }
 
-    /// Counts nothing as live in a segment any more: the map knows of nothing there.
+    /// Counts no record of a segment as live: the map leads to none.
     pub(crate) fn settle(&mut self, number: u32) {
         let segment = &mut self.segments[number as usize];
         self.live_bytes -= u64::from(segment.live_bytes);
@@ -331,7 +336,7 @@ impl Space {
         (segment.live_bytes, segment.live_records) = (0, 0);
     }
 
-    /// A record became live.
+    /// Counts a record that became live.
     pub(crate) fn add(&mut self, location: Location) {
         let number = location.segment();
         let segment = &mut self.segments[number as usize];
@@ -344,11 +349,12 @@ impl Space {
         self.live_records += 1;
     }
 
-    /// A record died: no block is in it any more.
+    /// Counts a record that died.
     pub(crate) fn remove(&mut self, location: Location) {
         let number = location.segment();
         let segment = &mut self.segments[number as usize];
-        // Counts that do not fit are a damaged root's; the check command finds them, arithmetic must not fail.
+        // Inconsistent counts come from a damaged root. The check reports them; arithmetic must not
+        // fail.
         let bytes = location.length().min(segment.live_bytes);
         let records = segment.live_records.min(1);
         segment.live_bytes -= bytes;
@@ -373,30 +379,30 @@ impl Space {
         self.refused_above = self.refused_above.max(Some(above));
     }
 
-    /// Remembers that a write was refused for want of a segment: until something dies.
+    /// Remembers that a write was refused for lack of a segment, until a record dies.
     pub(crate) fn refuse_as_it_is(&mut self, map_bytes: u64) {
         let above = self.taken_bytes(map_bytes).saturating_sub(1);
         self.refused_above = self.refused_above.max(Some(above));
     }
 
-    /// Whether the least of the writes that were refused would be refused now.
+    /// Whether the smallest refused write would be refused now.
     pub(crate) fn refuses(&self, map_bytes: u64) -> bool {
         self.refused_above.is_some_and(|above| self.taken_bytes(map_bytes) > above)
     }
 
-    /// Forgets refusals once there is room for the least of them.
+    /// Forgets refusals if there is room for the smallest.
     pub(crate) fn forget_refusals_with_room(&mut self, map_bytes: u64) {
         if !self.refuses(map_bytes) {
             self.refused_above = None;
         }
     }
 
-    /// Live bytes and tables that may be accepted.
+    /// Most live bytes with tables.
     fn limit_bytes(&self) -> u64 {
         self.geometry.limit_bytes(self.damaged_segments)
     }
 
-    /// What the map's nodes take of it.
+    /// Bytes of this limit that the map's nodes take.
     pub(crate) fn map_bytes(&self, nodes: Nodes) -> u64 {
         self.budget.map_bytes(nodes, self.geometry.room)
     }
@@ -405,24 +411,24 @@ impl Space {
         if need.fresh { self.fresh_limit_bytes() } else { self.limit_bytes() }
     }
 
-    /// Live records, counted as admission counts them, and the map's nodes.
+    /// Live records, as admission counts them, and the map's nodes, in bytes.
     pub(crate) fn taken_bytes(&self, map_bytes: u64) -> u64 {
         let live = Weight { bytes: self.live_bytes, records: self.live_records };
         live.bytes_when_moved() + map_bytes
     }
 
-    /// What may be live after a write of fresh data, in bytes.
+    /// Most live bytes after a write of fresh data.
     pub(crate) fn fresh_limit_bytes(&self) -> u64 {
         let reserve = reserve_bytes(self.limit_bytes());
         self.limit_bytes() - if self.is_rescue { reserve / RESCUE_KEPT_PART } else { reserve }
     }
 
-    /// Lets fresh data have most of what is kept for overwriting.
+    /// Opens most of the reserve for overwriting to fresh data.
     pub(crate) fn open_reserve(&mut self) {
         self.is_rescue = true;
     }
 
-    /// Whether there is room for a map of so many nodes.
+    /// Whether there is room for a map of these nodes.
     pub(crate) fn admits_map(&self, nodes: Nodes) -> bool {
         self.taken_bytes(self.map_bytes(nodes)) <= self.limit_bytes() && self.fits_nodes(nodes)
     }
@@ -432,8 +438,8 @@ impl Space {
         self.live_bytes + RECORD_TABLE_BYTES * self.live_records
     }
 
-    /// Bytes of fresh data that do not compress for which there is room, in whole blocks, when a `taken` part of what is
-    /// admitted is in use. Each `unit_blocks` of them are a record; a leaf of the map is new for every 512.
+    /// Room for fresh incompressible data, in bytes of whole blocks, if `taken` bytes are in use.
+    /// Each `unit_blocks` blocks are a record; every 512 need a new leaf.
     pub(crate) fn free_bytes(&self, taken: u64, unit_blocks: u64) -> u64 {
         let room = self.fresh_limit_bytes().saturating_sub(taken);
         let records = NODE_ENTRIES / unit_blocks;
@@ -443,13 +449,13 @@ impl Space {
         bytes as u64 / BLOCK_BYTES * BLOCK_BYTES
     }
 
-    /// Whether a single block that does not compress and held nothing would be refused.
+    /// Whether a single fresh incompressible block would be refused.
     pub(crate) fn is_full(&self, map_bytes: u64) -> bool {
         let room = self.fresh_limit_bytes().saturating_sub(self.taken_bytes(map_bytes));
         room < BLOCK_BYTES + RECORD_BYTES_BESIDE || self.refuses(map_bytes)
     }
 
-    /// Share of a segment that moving what lives in it would fill.
+    /// Share of a segment that its live records would fill after a move.
     pub(crate) fn live_share(&self, segment: &Segment) -> f64 {
         let live = Weight {
             bytes: u64::from(segment.live_bytes),
@@ -459,19 +465,19 @@ impl Space {
     }
 }
 
-/// What a write asks for: live data grow by so much and shrink by so much.
+/// The growth and shrinkage of live data by a write.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Need {
     pub(crate) grown: Weight,
-    /// What the map's new nodes take.
+    /// Bytes of the map's new nodes.
     pub(crate) map_bytes_more: u64,
     pub(crate) shrunk: Weight,
-    /// Whether any of its blocks held nothing.
+    /// Whether any of its blocks was unmapped.
     pub(crate) fresh: bool,
 }
 
 impl Need {
-    /// What it takes, in bytes.
+    /// Bytes of growth.
     fn grown_bytes(&self) -> u64 {
         self.grown.bytes_when_moved() + self.map_bytes_more
     }
@@ -497,19 +503,20 @@ impl Weight {
     }
 }
 
-/// How much of a drive may be live.
+/// The room of a drive for live data.
 #[derive(Debug, Clone, Copy)]
 struct Geometry {
     segments: u64,
     /// Segments that hold no live data.
     reserve: u64,
-    /// Bytes of live records with their tables that collection gets into a segment at least.
+    /// Least bytes of live records with their tables that collection packs into a segment.
     room: u64,
 }
 
 impl Geometry {
-    /// Of each segment goes what chunks lose to headers and padding, what the last record leaves unused and the last chunk
-    /// keeps for repeating another, the footer's header, and one chunk of each stream of moves that is closed before it is full, which happens once for each victim.
+    /// Deducts from each segment the losses of chunks to headers and padding, the unused end behind
+    /// the last record, the last chunk's room for repeating another, the footer's header, and, once
+    /// for each victim, one chunk of each stream of moves that is closed before it is full.
     fn new(identity: &Identity) -> Geometry {
         let (segments, segment) = (u64::from(identity.segments), u64::from(identity.segment_bytes));
         let fixed = Budget::new(identity).fixed_segments();
@@ -525,18 +532,18 @@ impl Geometry {
     }
 }
 
-/// What may be live on such a drive, in bytes.
+/// Most live bytes of such a drive.
 pub(crate) fn most_live_bytes(identity: &Identity) -> u64 {
     Geometry::new(identity).limit_bytes(0)
 }
 
-/// Part of what may be live that is kept for overwriting.
+/// Bytes of this limit that are reserved for overwriting.
 fn reserve_bytes(limit_bytes: u64) -> u64 {
     let least = limit_bytes / RESCUE_PART_MOST;
     (limit_bytes / OVERWRITE_PART).max(least.min(RESCUE_BYTES))
 }
 
-/// How many blocks that do not compress such a drive takes, with what the map takes for them.
+/// Number of incompressible blocks that such a drive takes, with their map.
 pub(crate) fn incompressible_blocks(identity: &Identity) -> u64 {
     let limit = most_live_bytes(identity);
     let node = Budget::new(identity).bytes_per_node(Geometry::new(identity).room);
@@ -560,12 +567,12 @@ impl Segment {
         sealed_at_bytes: 0,
     };
 
-    /// Whether it is sealed and holds nothing live.
+    /// Whether it is sealed and has no live records.
     fn is_empty(&self) -> bool {
         self.state == State::Sealed && self.live_records == 0
     }
 
-    /// Whether neither replay from a checkpoint with this number needs it, nor anything of the map's stream.
+    /// Whether neither replay from this checkpoint nor the map's stream needs the segment.
     pub(crate) fn is_behind(&self, checkpoint_seq: u64) -> bool {
         self.stream == Some(Stream::Map)
             || self.sealed_seq <= checkpoint_seq

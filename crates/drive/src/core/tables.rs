@@ -1,4 +1,5 @@
-//! What a segment's tables say: its chunks, its records and where they lie. Nothing is read here, and any words give a value.
+//! The contents of a segment's tables: chunks, records and their places. Nothing is read here, and
+//! any words give a value.
 
 use assay_disk::BLOCK_BYTES;
 
@@ -11,37 +12,37 @@ use crate::format::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SegmentRecord {
     pub(crate) entry: Entry,
-    /// Where it lies; none for zeroes.
+    /// Place of the record; none for zeroes.
     pub(crate) place: Location,
     /// Sequence number of the chunk that first held it.
     pub(crate) origin_seq: u64,
 }
 
-/// One chunk as its table tells it.
+/// One chunk, according to its table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SegmentChunk {
     pub(crate) kind: ChunkKind,
     pub(crate) seq: u64,
     pub(crate) offset: u32,
-    /// Bytes that it takes.
+    /// Length in bytes.
     pub(crate) bytes: u32,
-    /// What its header says to be on stable media; zero where a footer or the next chunk tells of it.
+    /// The durable number in its header; zero if only a footer or the next chunk lists it.
     pub(crate) durable_seq: u64,
     pub(crate) words: Vec<u64>,
 }
 
-/// Everything that is known of what lies in a segment.
+/// All known contents of a segment.
 #[derive(Debug)]
 pub(crate) struct SegmentTables {
     pub(crate) chunks: Vec<SegmentChunk>,
-    /// Whether there are no chunks that nothing tells of.
+    /// Whether every chunk is listed.
     pub(crate) is_complete: bool,
-    /// Whether the media cannot be read somewhere that was looked at.
+    /// Whether a place of the segment could not be read.
     pub(crate) is_unreadable: bool,
 }
 
 impl SegmentTables {
-    /// Its records, in order.
+    /// The records, in order.
     pub(crate) fn records(&self, segment: u32) -> impl Iterator<Item = SegmentRecord> {
         self.chunks.iter().flat_map(move |chunk| records_of(segment, chunk))
     }
@@ -55,7 +56,7 @@ pub(crate) struct Footer {
 }
 
 impl Footer {
-    /// The chunks that it repeats, as far as they can lie where it says.
+    /// The chunks that it repeats, as far as their places are possible.
     pub(crate) fn chunks(&self) -> Vec<SegmentChunk> {
         chunks_of(self.header.stream, &self.words, self.header.offset)
     }
@@ -68,7 +69,7 @@ pub(crate) fn chunks_of(stream: Stream, words: &[u64], end: u32) -> Vec<SegmentC
         if chunk.offset >= end || !u64::from(chunk.offset).is_multiple_of(BLOCK_BYTES) {
             continue;
         }
-        // They lie side by side: each ends where the next begins.
+        // Chunks are adjacent: each ends where the next begins.
         if let Some(before) = chunks.last_mut() {
             before.bytes = chunk.offset.saturating_sub(before.offset);
         }
@@ -86,10 +87,10 @@ pub(crate) fn chunks_of(stream: Stream, words: &[u64], end: u32) -> Vec<SegmentC
     chunks
 }
 
-/// Words that a chunk may repeat of another.
+/// Most words that a chunk may repeat of another.
 const REPEATED_WORDS_MOST: usize = RepeatedChunk::WORDS + 4096;
 
-/// Bytes of payload that belong to a table.
+/// Payload bytes of a table's records.
 fn payload_bytes(words: &[u64]) -> usize {
     Words::new(words).map(|entry| entry.payload_bytes() as usize).sum()
 }
@@ -119,28 +120,29 @@ pub(crate) fn records_of(segment: u32, chunk: &SegmentChunk) -> Vec<SegmentRecor
     records
 }
 
-/// Bytes that are no chunk, with a chunk behind them.
+/// A gap between chunks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hole {
-    /// Where they begin in the segment.
+    /// Offset of the gap in the segment.
     pub(crate) offset: u32,
-    /// Sequence numbers of the chunks on both sides; before the first, that by which the segment was opened.
+    /// Sequence numbers of the chunks on both sides; before the first chunk, the number by which
+    /// the segment was opened.
     pub(crate) before: u64,
     pub(crate) after: u64,
 }
 
-/// What following a segment's chunks found.
+/// The result of following a segment's chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Walked {
     /// Chunks without a gap between them.
     pub(crate) chunks: Vec<SegmentChunk>,
-    /// Highest claim of durability of any chunk, also of those behind a gap.
+    /// Highest durable number of any chunk, including those behind a gap.
     pub(crate) durable_seq: u64,
     /// Valid chunks behind a gap.
     pub(crate) behind: Vec<SegmentChunk>,
-    /// Gaps that have a chunk behind them.
+    /// Gaps with a chunk behind them.
     pub(crate) holes: Vec<Hole>,
-    /// Whether the media cannot be read somewhere in the segment.
+    /// Whether a place of the segment could not be read.
     pub(crate) is_unreadable: bool,
 }
 
@@ -153,7 +155,7 @@ impl Walked {
         }
     }
 
-    /// Every valid chunk, whatever gaps there are.
+    /// Every valid chunk, in spite of gaps.
     pub(crate) fn all(mut self) -> Vec<SegmentChunk> {
         self.chunks.append(&mut self.behind);
         self.chunks

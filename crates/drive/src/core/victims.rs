@@ -1,50 +1,54 @@
-//! Which segment is collected next: the one with the best bargain.
+//! The choice of the segment that is collected next.
 //!
-//! By cost and benefit that is age × dead ÷ (1 + live) (Rosenblum and Ousterhout, "The design and implementation of a
-//! log-structured file system", 1992), or greedily the one with least live. Of the age the square root is taken: the plain
-//! age prefers old segments with little to gain, and under Zipf 0.99 at 80 % full moved 7 % more
-//! (`benches/drive-write-amplification`). Segments of the map's stream are no victims: checkpoints clean them.
+//! By cost and benefit, the score is age × dead ÷ (1 + live) (Rosenblum and Ousterhout, "The design
+//! and implementation of a log-structured file system", 1992); the greedy policy takes the segment
+//! with least live data. The age enters by its square root: the plain age prefers old segments with
+//! little to gain, and moved 7 % more under Zipf 0.99 at 80 % full
+//! (`benches/drive-write-amplification`). Segments of the map's stream are no victims: checkpoints
+//! clean them.
 
 use std::collections::HashMap;
 
 use crate::core::space::{Segment, Space, State};
 use crate::format::Stream;
 
-/// How collection chooses its next segment.
+/// Policy by which collection chooses its next segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Policy {
     /// By age and live share: leaves young segments time to die.
     #[default]
     CostBenefit,
-    /// The one with least live data.
+    /// The segment with least live data.
     Greedy,
 }
 
-/// Share of a segment that must be dead before collecting it beats a checkpoint, which may empty newer ones.
+/// Share of a segment that must be dead for collecting it to beat a checkpoint, which may empty
+/// newer ones.
 pub(crate) const WORTHWHILE_DEAD_SHARE: f64 = 0.1;
 
-/// Segments that are remembered as the next to collect, where looking at all takes long.
+/// Number of segments that are remembered as the next victims, and number of segments from which on
+/// it pays.
 const CANDIDATES: usize = 32;
 const SEGMENTS_LOOKED_AT: usize = 4096;
 
-/// What is known of the segments that may be collected.
+/// Knowledge about possible victims.
 #[derive(Debug, Default)]
 pub(crate) struct Victims {
-    /// Segments with something in them that cannot be read or is not known: they are left until it is overwritten. By the
-    /// number that they were opened with, for once emptied they are as good as any.
+    /// Segments with unreadable or unknown records, which are left until these are overwritten; by
+    /// the number by which they were opened, because once emptied they are as good as any.
     set_aside: HashMap<u32, u64>,
-    /// Segments to collect next, the best last, as they were when all were last looked at.
+    /// The next victims as of the last search, the best last.
     candidates: Vec<u32>,
 }
 
 impl Victims {
-    /// Leaves a segment alone as long as it holds what it does now.
+    /// Leaves a segment alone until it is filled again.
     pub(crate) fn set_aside(&mut self, number: u32, opened_seq: u64) {
         self.set_aside.insert(number, opened_seq);
     }
 
-    /// The segment to collect next, with its live share; `now` is what the log has come to, in bytes. Those that replay
-    /// would need, sealed behind `checkpoint_seq`, are none.
+    /// The next segment to collect, with its live share; `now` is the number of bytes of log.
+    /// Segments sealed behind `checkpoint_seq` are excluded, because replay would need them.
     pub(crate) fn choose(
         &mut self,
         space: &Space,
@@ -60,7 +64,8 @@ impl Victims {
                 && segment.sealed_seq <= checkpoint_seq
                 && set_aside.get(&number) != Some(&segment.opened_seq)
         };
-        // One with little dead says nothing of the others: more of them may have become victims meanwhile.
+        // A candidate with little dead proves nothing about the others: more segments may have
+        // become victims meanwhile.
         while let Some(number) = self.candidates.pop() {
             let segment = space.get(number);
             let live = space.live_share(segment);

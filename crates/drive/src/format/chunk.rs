@@ -2,7 +2,7 @@
 //! segment.
 //!
 //! ```text
-//! chunk:   header (72 B) | payload | table | table of the previous chunk | zeroes to a whole block | parity
+//! chunk:   header (72 B) | payload | table | previous chunk's table | zeroes to a block | parity
 //! footer:  tables of all chunks | zeroes | header, in the last 72 B of the segment
 //! ```
 //!

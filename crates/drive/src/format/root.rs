@@ -55,7 +55,7 @@ pub(crate) struct RootBody {
     pub(crate) leaves: u64,
     /// A version that no dictionary ever had.
     pub(crate) next_dictionary: u64,
-    /// Of every stream except the map's, in their order.
+    /// The ends of all streams except the map's, in their order.
     pub(crate) cursors: [Cursor; STREAMS - 1],
     pub(crate) segments: Vec<SegmentRow>,
     /// Place of each directory, by number.

@@ -1,4 +1,4 @@
-//! What holds for every structure, whatever is in it: what was encoded comes back, and any bytes are a value or none.
+//! Properties of every structure: decoding reverses encoding, and any bytes give a value or `None`.
 
 use proptest::prelude::*;
 
@@ -77,7 +77,8 @@ proptest! {
     ) {
         let place = Location::new(segment, offset, length, unit);
         let other = place.at_index(index);
-        prop_assert_eq!((other.segment(), other.offset(), other.length()), (segment, offset, length));
+        let fields = (other.segment(), other.offset(), other.length());
+        prop_assert_eq!(fields, (segment, offset, length));
         prop_assert_eq!((other.is_unit(), other.index(), other.record()), (unit, index, place));
         prop_assert_eq!(Location::from_word(other.word()), other);
     }
@@ -124,7 +125,8 @@ proptest! {
     ) {
         prop_assert!(Words::new(&words).count() <= words.len());
         let tables = FooterChunk::split(&words).into_iter();
-        prop_assert!(tables.map(|(_, table)| table.len() + FooterChunk::WORDS).sum::<usize>() <= words.len());
+        let total: usize = tables.map(|(_, table)| table.len() + FooterChunk::WORDS).sum();
+        prop_assert!(total <= words.len());
         if let Some(Root { body, end }) = Root::decode(&words) {
             prop_assert_eq!([body.encode(), end.encode()].concat().len(), words.len());
         }

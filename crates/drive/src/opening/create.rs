@@ -67,7 +67,11 @@ pub enum DriveError {
     #[error("this is not an Assay drive")]
     NotADrive,
     /// The format belongs to another version.
-    #[error("the drive has format {0}, which this version cannot read; use {which} Assay, and copy its files", which = which_version(*.0))]
+    #[error(
+        "the drive has format {0}, which this version cannot read; \
+         use {which} Assay, and copy its files",
+        which = which_version(*.0)
+    )]
     OtherFormat(u32),
     /// Both superblocks are damaged.
     #[error("both superblocks of the drive are damaged; it cannot be opened")]

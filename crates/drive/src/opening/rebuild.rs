@@ -37,7 +37,8 @@ use assay_disk::{BLOCK_BYTES, Result};
 const RANGES_TOLD: usize = 50;
 
 /// The reason for a read-only drive if neither chunks nor nodes list some of its records.
-const LOST_RECORDS: &str = "the log is damaged: chunks from before the checkpoint cannot be read, nor can the map that knew what they held";
+const LOST_RECORDS: &str = "the log is damaged: chunks from before the checkpoint \
+     cannot be read, nor can the map that knew what they held";
 
 impl Opening {
     /// Rebuilds the drive from its segments. `why` goes to the health log; `root` is the

@@ -1,5 +1,5 @@
-//! Bad places of the media: a chunk of the map's stream restores one lost block from its parity, and a segment with a bad place
-//! is remembered until it is opened anew.
+//! Bad places of the media: a chunk of the map's stream restores one lost block from its parity,
+//! and a segment with a bad place is remembered until it is opened anew.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -23,7 +23,8 @@ impl ReadChunk {
         self.bytes.len() / BLOCK
     }
 
-    /// Restores one block from the others: the unreadable one, or the first of `candidates` with which the chunk `fits`.
+    /// Restores one block from the others: the unreadable one, or the first of `candidates` with
+    /// which the chunk `fits`.
     pub(crate) fn restore(
         &mut self,
         candidates: Range<usize>,
@@ -46,8 +47,8 @@ impl ReadChunk {
     }
 }
 
-/// Segments with a place that could not be read, each with the number by which it was opened. Shared by all attempts to open
-/// one drive.
+/// Segments with a place that could not be read, each with the number by which it was opened.
+/// Shared by all attempts to open one drive.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unreadable(Arc<Mutex<HashSet<(u32, u64)>>>);
 

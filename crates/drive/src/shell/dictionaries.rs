@@ -1,4 +1,5 @@
-//! Dictionaries in memory, by version: records name the one that they need, new records use the newest.
+//! Dictionaries in memory, by version: records name the one that they need, new records use the
+//! newest.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -35,14 +36,14 @@ impl Dictionaries {
     /// The dictionary of a version.
     pub(crate) fn get(&self, version: u8) -> Option<Arc<Dictionary>> {
         let stored = whole(self.stored.read());
-        let found = stored.iter().find(|each| each.version == version);
-        found.map(|each| Arc::clone(&each.dictionary))
+        let found = stored.iter().find(|stored| stored.version == version);
+        found.map(|stored| Arc::clone(&stored.dictionary))
     }
 
     /// Version and place of each dictionary.
     pub(crate) fn places(&self) -> Vec<(u8, Location)> {
         let stored = whole(self.stored.read());
-        stored.iter().map(|each| (each.version, each.place)).collect()
+        stored.iter().map(|stored| (stored.version, stored.place)).collect()
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -53,15 +54,15 @@ impl Dictionaries {
     pub(crate) fn insert(&self, place: Location, dictionary: Dictionary) {
         let version = dictionary.version();
         let mut stored = whole(self.stored.write());
-        stored.retain(|each| each.version != version);
+        stored.retain(|stored| stored.version != version);
         stored.push(Stored { version, place, dictionary: Arc::new(dictionary) });
-        stored.sort_by_key(|each| each.version);
+        stored.sort_by_key(|stored| stored.version);
     }
 
     /// Notes the new place of a dictionary.
     pub(crate) fn relocate(&self, version: u8, place: Location) {
         let mut stored = whole(self.stored.write());
-        if let Some(slot) = stored.iter_mut().find(|each| each.version == version) {
+        if let Some(slot) = stored.iter_mut().find(|stored| stored.version == version) {
             slot.place = place;
         }
     }

@@ -1,7 +1,8 @@
-//! The drive's health: whether it runs, why it stopped, and the problems found so far; and the waiting of threads for each other.
+//! The drive's health: whether it runs, why it stopped, and the problems found so far; and the
+//! waiting of threads for each other.
 //!
-//! A thread that waits has checked, with the lock of [`Progress`] held, that the drive runs. Stopping the drive takes that
-//! lock before it wakes the waiters, so none of them misses it.
+//! A thread that waits has checked, with the lock of [`Progress`] held, that the drive runs.
+//! Stopping the drive takes that lock before it wakes the waiters, so none of them misses it.
 
 use std::sync::OnceLock;
 
@@ -22,8 +23,8 @@ pub(crate) struct Commits {
     pub(crate) has_leader: bool,
 }
 
-/// The condition on which threads wait: a chunk was written, a commit ended, a segment lost its last reader, or the drive
-/// stopped.
+/// The condition on which threads wait: a chunk was written, a commit ended, a segment lost its
+/// last reader, or the drive stopped.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     commits: Mutex<Commits>,
@@ -39,7 +40,8 @@ impl Progress {
         whole(self.changed.wait(commits))
     }
 
-    /// Wakes all waiters. Takes the lock first: a waiter checks its condition with the lock held, so it does not miss the change.
+    /// Wakes all waiters. Takes the lock first: a waiter checks its condition with the lock held,
+    /// so it does not miss the change.
     pub(crate) fn announce(&self) {
         drop(self.lock());
         self.changed.notify_all();

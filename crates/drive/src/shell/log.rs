@@ -1,8 +1,10 @@
-//! The log that threads share: its lock, the writing of sealed chunks, and making them durable with one sync for all who wait.
+//! The log that threads share: its lock, the writing of sealed chunks, and making them durable with
+//! one sync for all who wait.
 //!
-//! A thread that seals a chunk helps to write what is sealed. A flush seals what the host wrote, waits until everything before
-//! it is written, and syncs the media once; flushes that come meanwhile share the next sync. If a single chunk is all that is not
-//! durable yet, it is written with force-unit-access, in place of a write and a sync.
+//! A thread that seals a chunk helps to write what is sealed. A flush seals what the host wrote,
+//! waits until everything before it is written, and syncs the media once; flushes that come
+//! meanwhile share the next sync. If a single chunk is all that is not durable yet, it is written
+//! with force-unit-access, in place of a write and a sync.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -56,7 +58,8 @@ impl SharedLog {
         self.is_begun.store(is_begun, Ordering::Release);
     }
 
-    /// Makes every completed host write durable; with `all`, also what collection and checkpoints wrote.
+    /// Makes every completed host write durable; with `all`, also what collection and checkpoints
+    /// wrote.
     pub(crate) fn make_durable(&self, all: bool) -> Result<()> {
         if self.is_durable(all)? {
             return Ok(());
@@ -129,8 +132,8 @@ impl SharedLog {
         Ok(())
     }
 
-    /// Writes chunks that no thread has begun to write and waits for the others, until every chunk up to `target` is written.
-    /// Returns how far the log is written then.
+    /// Writes chunks that no thread has begun to write and waits for the others, until every chunk
+    /// up to `target` is written. Returns how far the log is written then.
     fn write_until(&self, target: Reached) -> Result<Reached> {
         let health = &self.media.health;
         loop {
@@ -141,7 +144,8 @@ impl SharedLog {
             if written.log >= target.log && written.map >= target.map {
                 return Ok(written);
             }
-            // The thread that writes the rest takes the commits' lock before it wakes others, so this wait does not miss it.
+            // The thread that writes the rest takes the commits' lock before it wakes others, so
+            // this wait does not miss it.
             drop(health.progress.wait(commits));
         }
     }
@@ -172,7 +176,8 @@ impl SharedLog {
         noted
     }
 
-    /// Writes sealed chunks, and holds a host write back while too many are not written: memory stays bounded.
+    /// Writes sealed chunks, and holds a host write back while too many are not written: memory
+    /// stays bounded.
     pub(crate) fn keep_pace(&self) -> Result<()> {
         let health = &self.media.health;
         loop {
@@ -186,7 +191,8 @@ impl SharedLog {
         }
     }
 
-    /// Appends each record of a group by itself to the map's stream, so that a chunk is filled as far as the next record allows.
+    /// Appends each record of a group by itself to the map's stream, so that a chunk is filled as
+    /// far as the next record allows.
     pub(crate) fn append_to_map_stream(
         &self,
         group: &Group,
@@ -200,7 +206,7 @@ impl SharedLog {
                 let (urgency, counters) = (Urgency::Ordinary, &self.media.counters);
                 log.make_room(Stream::Map, payload, words, urgency, &self.chunks, counters)
                     .map_err(|_| self.stop_without_room())?;
-                log.place(Stream::Map, group, |each| each == index, scratch);
+                log.place(Stream::Map, group, |number| number == index, scratch);
                 let place = scratch.get(index).copied().unwrap_or_default();
                 log.space.add(place);
                 places.push(place);
@@ -209,18 +215,21 @@ impl SharedLog {
         self.keep_pace()
     }
 
-    /// Stops the drive because a checkpoint found no segment: leaves that count as stored are not. The budget rules it out.
+    /// Stops the drive because a checkpoint found no segment: leaves that count as stored are not.
+    /// The budget rules it out.
     pub(crate) fn stop_without_room(&self) -> DiskError {
         self.media.health.stop("no segment was left for a checkpoint".into())
     }
 
-    /// Checks that there is room for a checkpoint, as there always must be; otherwise reports it long before one is due.
+    /// Checks that there is room for a checkpoint, as there always must be; otherwise reports it
+    /// long before one is due.
     pub(crate) fn check_room(&self, space: &Space) {
         if !space.fits() {
             let (free, needed) = (space.free_segments(), space.kept_free());
             debug_assert!(false, "{free} segments are free, {needed} are needed");
             self.media.health.report(format!(
-                "only {free} of the {needed} segments that checkpoints need are free: new data waits until more are free"
+                "only {free} of the {needed} segments that checkpoints need are free: \
+                 new data waits until more are free"
             ));
         }
     }

@@ -265,7 +265,8 @@ impl SharedMap {
         let blocks = blocks_of(node);
         let (first, end) = (blocks.start * BLOCK_BYTES, blocks.end * BLOCK_BYTES);
         self.media.health.report(format!(
-            "the map is damaged: data written from byte {first} to {end} is lost until it is overwritten ({what})"
+            "the map is damaged: data written from byte {first} to {end} is lost \
+             until it is overwritten ({what})"
         ));
         let _log = self.log.lock()?;
         self.write()?.lose(node, place);

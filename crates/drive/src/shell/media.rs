@@ -1,7 +1,9 @@
-//! The media below the drive: reads and writes are counted, and a write or flush that fails stops the drive.
+//! The media below the drive: reads and writes are counted, and a write or flush that fails stops
+//! the drive.
 //!
-//! A read that fails does not stop it. A disk may fail once, so a failed read is repeated, then tried block by block. A block
-//! that cannot be read even so counts as zeroes, which no structure of the drive passes for.
+//! A read that fails does not stop it. A disk may fail once, so a failed read is repeated, then
+//! tried block by block. A block that cannot be read even so counts as zeroes, which no structure
+//! of the drive passes for.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -73,7 +75,8 @@ impl Media {
         Ok(bytes)
     }
 
-    /// Reads as much as can be read and fills the rest with zeroes. Returns true if there is such a rest.
+    /// Reads as much as can be read and fills the rest with zeroes. Returns true if there is such a
+    /// rest.
     ///
     /// # Errors
     /// Any except [`DiskError::Io`].
@@ -114,8 +117,8 @@ impl Media {
         })
     }
 
-    /// Tells a bad place from media that are gone, after a read has failed: flushes, and reads a superblock. If that fails, the
-    /// drive stops before it gives anything up.
+    /// Tells a bad place from media that are gone, after a read has failed: flushes, and reads a
+    /// superblock. If that fails, the drive stops before it gives anything up.
     pub(crate) fn check_alive(&self) -> Result<()> {
         self.sync()?;
         check_superblocks(&*self.disk, self.identity.media_bytes).map_err(|error| {
@@ -124,16 +127,16 @@ impl Media {
     }
 }
 
-/// Reads one of the superblocks, the second if the first fails. If neither can be read, the media are gone, and nothing that
-/// was found out about bad places counts.
+/// Reads one of the superblocks, the second if the first fails. If neither can be read, the media
+/// are gone, and nothing that was found out about bad places counts.
 pub(crate) fn check_superblocks(disk: &dyn Disk, media_bytes: u64) -> Result<()> {
     let mut block = BlockBuffer::zeroed(BLOCK);
     let [first, second] = Identity::superblock_places(media_bytes);
     disk.read(first, block.as_mut()).or_else(|_| disk.read(second, block.as_mut()))
 }
 
-/// A failure of the media in words for the drive's owner. The words of [`DiskError::Full`] are for the drive's host, and
-/// deleting data there frees nothing below.
+/// A failure of the media in words for the drive's owner. The words of [`DiskError::Full`] are for
+/// the drive's host, and deleting data there frees nothing below.
 pub(crate) fn media_failure(error: &DiskError) -> String {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     const ADVICE: &str = "free space there, then detach the drive and attach it again";

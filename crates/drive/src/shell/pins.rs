@@ -23,7 +23,8 @@ impl Pins {
         Pins { media, readers, are_awaited: AtomicBool::new(false) }
     }
 
-    /// Adds a reader to the segment of a record. The caller holds the map's lock: the map still leads to the record.
+    /// Adds a reader to the segment of a record. The caller holds the map's lock: the map still
+    /// leads to the record.
     pub(crate) fn pin(&self, place: Location) {
         self.readers[place.segment() as usize].fetch_add(1, Ordering::SeqCst);
     }

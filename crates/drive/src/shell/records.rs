@@ -153,7 +153,8 @@ impl Records {
             Counters::add(&self.media.counters.restored_records, 1);
             let at = self.media.identity.segment_start(place.segment()) + u64::from(place.offset());
             self.media.health.report(format!(
-                "a part of the map at byte {at} of the media was damaged and restored from its parity"
+                "a part of the map at byte {at} of the media was damaged \
+                 and restored from its parity"
             ));
         }
         Ok(restored.map(|bytes| bytes[record].to_vec()))

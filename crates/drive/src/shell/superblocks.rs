@@ -1,6 +1,7 @@
 //! The two superblocks: written one after the other, so that a power cut leaves one of them whole.
 //!
-//! They also hand out sequence numbers: before the log grows, each opening of the drive reserves numbers that were never used.
+//! They also hand out sequence numbers: before the log grows, each opening of the drive reserves
+//! numbers that were never used.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -69,8 +70,8 @@ impl Superblocks {
         self.other.is_of_power_cut()
     }
 
-    /// Changes the superblock and writes both copies; returns what `change` does. After an error, the superblock in memory is
-    /// unchanged.
+    /// Changes the superblock and writes both copies; returns what `change` does. After an error,
+    /// the superblock in memory is unchanged.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Superblock) -> T) -> Result<T> {
         let mut current = self.lock();
         let mut new = current.clone();
@@ -80,8 +81,8 @@ impl Superblocks {
         Ok(value)
     }
 
-    /// Writes both copies, one after the other: a power cut leaves one of them whole. The one that the drive was opened with comes
-    /// last, for the other may be torn already.
+    /// Writes both copies, one after the other: a power cut leaves one of them whole. The one that
+    /// the drive was opened with comes last, for the other may be torn already.
     fn write_both(&self, superblock: &mut Superblock) -> Result<()> {
         superblock.generation += 1;
         let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
@@ -110,7 +111,8 @@ impl Superblocks {
         Counters::add(&self.media.counters.writes_media, 1);
     }
 
-    /// Reserves sequence numbers in both superblocks and returns the first; with `after_checkpoint` the log goes on with it.
+    /// Reserves sequence numbers in both superblocks and returns the first; with `after_checkpoint`
+    /// the log goes on with it.
     pub(crate) fn reserve_seqs(&self, after_checkpoint: bool) -> Result<u64> {
         self.change(|new| {
             let log_stop_seq = self.log_stop_seq.load(Ordering::Acquire);
@@ -128,8 +130,8 @@ impl Superblocks {
         })
     }
 
-    /// Rewrites the copy that a power cut has torn, or left older, as the one that was chosen. If the media refuse that, the
-    /// first write to the drive tries again.
+    /// Rewrites the copy that a power cut has torn, or left older, as the one that was chosen. If
+    /// the media refuse that, the first write to the drive tries again.
     pub(crate) fn mend_torn(&self) {
         if !self.has_power_cut_copy() || self.are_rewritten() {
             return;

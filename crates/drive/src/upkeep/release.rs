@@ -46,8 +46,9 @@ impl Releaser {
     /// Like [`Releaser::emptied`], with those that have readers.
     fn empty_and_old(&self, maintenance: &Maintenance) -> Result<Vec<u32>> {
         let log = self.log.lock()?;
-        let is_in_hand =
-            |number: u32| maintenance.collecting.as_ref().is_some_and(|one| one.victim == number);
+        let is_in_hand = |number: u32| {
+            maintenance.collecting.as_ref().is_some_and(|collecting| collecting.victim == number)
+        };
         let empty = log.space.empty_segments().filter(|number| {
             log.space.get(*number).is_behind(maintenance.checkpoint_seq) && !is_in_hand(*number)
         });

@@ -1,8 +1,10 @@
-//! A full drive that compresses 16 KiB together, overwritten in part: the whole units are written anew.
+//! A full drive that compresses 16 KiB together, overwritten in part: the whole units are written
+//! anew.
 //!
-//! A write to a part of a unit leaves the old unit alive, so it takes room before any is given back. If there is no room, the
-//! neighbours in the unit are read and written with the new data: then all of the old unit dies. Both are one group, there
-//! whole or not at all. If another thread writes a neighbour meanwhile, it is done again.
+//! A write to a part of a unit leaves the old unit alive, so it takes room before any is given
+//! back. If there is no room, the neighbours in the unit are read and written with the new data:
+//! then all of the old unit dies. Both are one group, there whole or not at all. If another thread
+//! writes a neighbour meanwhile, it is done again.
 
 use std::ops::Range;
 
@@ -13,8 +15,8 @@ use crate::core::space::Space;
 use crate::format::{Location, UNIT_BLOCKS};
 use crate::writing::write::Writer;
 
-/// The neighbours of a write in its units: block, place when it was read, and the number by which that segment was opened. A
-/// place that was used again has another number.
+/// The neighbours of a write in its units: block, place when it was read, and the number by which
+/// that segment was opened. A place that was used again has another number.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours(Vec<(u64, Location, u64)>);
 

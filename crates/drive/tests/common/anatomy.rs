@@ -1,16 +1,17 @@
-//! Which byte of a drive's media is what, as `docs/on-media.md` says and without the drive's own code.
+//! The meaning of each byte of a drive's media, from `docs/on-media.md` and without the drive's own
+//! code.
 //!
-//! For damaging one structure on purpose, and for making its checksum fit again afterwards.
+//! Used to damage one structure on purpose, and to make its checksum match again.
 
 use std::ops::Range;
 
 const BLOCK: usize = 4096;
 const SEGMENTS_START: u64 = 1 << 20;
 const HEADER: usize = 72;
-/// Where its checksum lies.
+/// Offset of its checksum.
 const SUM: usize = 68;
 
-/// Who wrote a segment.
+/// The stream that wrote a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     Host,
@@ -19,7 +20,7 @@ pub enum Stream {
     Map,
 }
 
-/// What a piece of media is.
+/// The kind of a piece of media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The first or the second.
@@ -46,9 +47,9 @@ pub struct Piece {
     pub range: Range<u64>,
     /// First byte of the chunk, footer or superblock that it is part of.
     pub owner: u64,
-    /// Of the chunk or footer.
+    /// Number of the chunk or footer.
     pub seq: u64,
-    /// Of the segment.
+    /// Opening number of the segment.
     pub opened_seq: u64,
     /// Location of a record, without its block of a unit; what its checksum calls its key.
     pub location: u64,
@@ -295,7 +296,7 @@ fn reseal_footer(bytes: &mut [u8]) {
     bytes[header + SUM..].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// What a record's checksum has of its place and key.
+/// The part of a record's checksum for its place and key.
 fn binding(drive_id: u64, piece: &Piece) -> u32 {
     const SALT: u64 = 0x6173_7361_7964_7276;
     let place = mix(drive_id ^ mix(piece.opened_seq));

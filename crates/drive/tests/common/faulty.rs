@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use assay_drive::{Disk, DiskError, Guarantees, Result};
 
-/// What goes wrong.
+/// The fault.
 #[derive(Clone)]
 pub enum Fault {
     /// The write is answered and never done.
@@ -69,7 +69,8 @@ impl FaultyDisk {
         FaultyDisk { inner, rules: Mutex::default(), hits, writes }
     }
 
-    /// Strikes the command of its kind that touches `range` after `passes` others did, and each later one up to `times`.
+    /// Strikes the command of its kind that touches `range` after `passes` others did, and each
+    /// later one up to `times`.
     pub fn inject(&self, fault: Fault, range: Range<u64>, passes: u64, times: u64) {
         self.rules.lock().unwrap().push(Rule { fault, range, passes, times });
     }
@@ -84,7 +85,7 @@ impl FaultyDisk {
         self.rules.lock().unwrap().clear();
     }
 
-    /// How often a fault struck.
+    /// Number of times that the fault struck.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::SeqCst)
     }

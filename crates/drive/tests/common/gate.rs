@@ -1,4 +1,5 @@
-//! Media that hold a command back until a test lets it go: interleavings that threads meet once in a blue moon.
+//! Media that hold a command back until a test lets it go: interleavings that threads meet once in
+//! a blue moon.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use assay_drive::{Disk, Guarantees, Result};
 /// After so long a test has gone wrong, and fails rather than hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a command does.
+/// The kind of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Read,

@@ -1,5 +1,5 @@
-//! The life of a drive of a drawn shape: filled, overwritten, trimmed, closed, cut off from power, and held to a model all
-//! the while.
+//! The life of a drive of a drawn shape: filled, overwritten, trimmed, closed, cut off from power,
+//! and held to a model all the while.
 
 use assay_drive::{BLOCK_BYTES, Codec, Disk, DriveOptions, Format, Policy};
 
@@ -62,7 +62,7 @@ impl Geometry {
         let stride = stride.max(run);
         let capacity = media_bytes(segments, segment_bytes);
         let most = capacity * assay_drive::LOGICAL_PER_CAPACITY / BLOCK_BYTES / stride;
-        // What one place takes on media, about.
+        // Bytes of one place on media, about.
         let (least_bytes, most_bytes) = stuff.bytes;
         let place_bytes = run * u64::from(least_bytes + most_bytes) / 2
             + if stride >= LEAF { 8192 } else { 8192 * stride / LEAF };
@@ -100,7 +100,7 @@ impl Geometry {
     }
 }
 
-/// What happened in a life.
+/// The events of a life.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Seen {
     pub lives: u64,
@@ -140,7 +140,7 @@ impl Seen {
     }
 }
 
-/// How a life is to be.
+/// The properties of a life.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     /// Bytes that are written to fill the drive, at most.
@@ -326,7 +326,7 @@ impl Life {
         Ok(())
     }
 
-    /// What does not happen every day.
+    /// A rare event.
     fn hardship(&mut self) -> Result<(), String> {
         if self.random.chance(60) {
             return self.resize();

@@ -1,7 +1,7 @@
 //! Media with a volatile cache, whose power can be cut at any moment.
 //!
-//! Writes are kept apart until a flush completes. A power cut keeps any subset of those that were not flushed, each
-//! whole, torn at sectors of 512 bytes, or not at all.
+//! Writes are kept apart until a flush completes. A power cut keeps any subset of those that were
+//! not flushed, each whole, torn at sectors of 512 bytes, or not at all.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -77,14 +77,14 @@ const ZEROES: Bytes = [0; BLOCK_BYTES as usize];
 /// First block and blocks of a write that a power cut may lose.
 type Unflushed = (u64, Vec<Page>);
 
-/// What is written, in blocks.
+/// The written data, in blocks.
 fn pages_of(offset: u64, data: &[u8]) -> Unflushed {
     let (blocks, rest) = data.as_chunks();
     assert!(offset.is_multiple_of(BLOCK_BYTES) && rest.is_empty(), "media are written in blocks");
     (offset / BLOCK_BYTES, blocks.iter().map(|block| Some(Arc::new(*block))).collect())
 }
 
-/// What goes wrong.
+/// The fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Power goes at this command, counted from now.
@@ -138,7 +138,7 @@ impl SimulatedMedia {
         self.state.lock().unwrap().unflushed.len()
     }
 
-    /// What a power cut would find now.
+    /// The state for a power cut now.
     pub fn moment(&self) -> Moment {
         let state = self.state.lock().unwrap();
         Moment::of(self.size, &state)
@@ -159,7 +159,8 @@ impl SimulatedMedia {
         self.moment().after_power_cut(fate)
     }
 
-    /// The media as a killed process leaves it: what was not flushed is seen, and a power cut may still lose it.
+    /// The media as a killed process leaves it: what was not flushed is seen, and a power cut may
+    /// still lose it.
     pub fn killed(&self) -> SimulatedMedia {
         let state = self.state.lock().unwrap();
         let (durable, seen) = (state.durable.clone(), state.seen.clone());
@@ -225,7 +226,7 @@ impl SimulatedMedia {
     }
 }
 
-/// What a power cut does to a write that was not flushed.
+/// The fate of an unflushed write in a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Lost,
@@ -236,7 +237,7 @@ pub enum Fate {
     Without(usize),
 }
 
-/// What a power cut would find.
+/// The media at the moment of a power cut.
 #[derive(Clone)]
 pub struct Moment {
     size: u64,
@@ -303,7 +304,8 @@ impl State {
         Ok(())
     }
 
-    /// Makes the last write durable, and no other. What was written there before must not come back with a later flush.
+    /// Makes the last write durable, and no other. What was written there before must not come back
+    /// with a later flush.
     fn force(&mut self) {
         let Some(write) = self.unflushed.pop() else { return };
         self.durable.put_all(&write);

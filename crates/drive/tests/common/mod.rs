@@ -1,4 +1,5 @@
-//! What the tests share: media that fail, the plain model, random numbers. Each test uses a part of it.
+//! Shared parts of the tests: media that fail, the plain model, random numbers. Each test uses some
+//! of it.
 
 #![allow(dead_code)]
 

@@ -1,8 +1,8 @@
 //! The plain model: every command in order, and what each block held after each.
 //!
-//! Blocks certify themselves: each names its address and the command that wrote it, and the rest of it follows from
-//! both. After a crash the drive must equal the state after some prefix of the commands, which holds everything up to
-//! the last completed flush.
+//! Blocks certify themselves: each names its address and the command that wrote it, and the rest of
+//! it follows from both. After a crash the drive must equal the state after some prefix of the
+//! commands, which holds everything up to the last completed flush.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::random::Random;
 
 pub const BLOCK: usize = BLOCK_BYTES as usize;
 
-/// What a block holds: nothing, or what a command wrote.
+/// Contents of a block: nothing, or those of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
     Zero,
@@ -20,14 +20,14 @@ pub enum Content {
     Written(u64),
 }
 
-/// How well a block compresses.
+/// Compressibility of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     /// Random bytes: not at all.
     Hard,
     /// Random digits: to about half.
     Digits,
-    /// The same words again and again, of which a dictionary can know.
+    /// The same words again and again, which a dictionary can learn.
     Words,
     /// One byte repeated: to nearly nothing.
     Easy,
@@ -36,7 +36,7 @@ pub enum Flavour {
 impl Flavour {
     pub const ALL: [Flavour; 4] = [Flavour::Hard, Flavour::Digits, Flavour::Words, Flavour::Easy];
 
-    /// What a block gets where nobody asks for one: half of them hard.
+    /// The default flavour of a block: half of them hard.
     pub fn of(block: u64, command: u64) -> Flavour {
         match (block ^ command) % 8 {
             0..4 => Flavour::Hard,
@@ -57,7 +57,7 @@ impl Flavour {
     }
 }
 
-/// What a command writes to a block: who it is, and what follows from that.
+/// Bytes that a command writes to a block: their identity, and bytes that follow from it.
 pub fn bytes_of(block: u64, command: u64, flavour: Flavour) -> Vec<u8> {
     let mut bytes = vec![0; BLOCK];
     fill(&mut bytes, block, command, flavour);
@@ -76,7 +76,7 @@ fn fill(bytes: &mut [u8], block: u64, command: u64, flavour: Flavour) {
     last.copy_from_slice(&flavour.next(&mut random)[..last.len()]);
 }
 
-/// What these bytes are, if they are whole.
+/// Contents of these bytes, if they are whole.
 pub fn content_of(block: u64, bytes: &[u8]) -> Result<Content, String> {
     if *bytes == [0; BLOCK] {
         return Ok(Content::Zero);
@@ -125,7 +125,7 @@ impl Model {
         self.write_as(first, blocks, Flavour::of)
     }
 
-    /// The same with a flavour by block and command.
+    /// Like `write`, with a flavour by block and command.
     pub fn write_as(
         &mut self,
         first: u64,
@@ -175,7 +175,7 @@ impl Model {
         }
     }
 
-    /// What a block holds after the last command.
+    /// Contents of a block after the last command.
     pub fn now(&self, block: u64) -> Content {
         self.after(block, self.commands)
     }
@@ -216,7 +216,8 @@ impl Model {
         self.versions.keys().copied().collect()
     }
 
-    /// Prefixes of the commands, from `shortest` on, after which every block that was found held what was found.
+    /// Prefixes of the commands, from `shortest` on, after which every block that was found held
+    /// what was found.
     ///
     /// # Errors
     /// The block with which the last prefix dropped out, and those that were left before it.
@@ -255,13 +256,14 @@ impl Model {
                 found[&block], self.commands, self.durable
             )
         })?;
-        // Commands behind the prefix never were. Several prefixes may look alike: the shortest is as true as any.
+        // Commands behind the prefix never were. Several prefixes may look alike: the shortest is
+        // as true as any.
         self.cut(possible[0]);
         Ok(())
     }
 }
 
-/// What a block holds after a command.
+/// Contents of a block after a command.
 fn content_after(versions: &[(u64, Content)], command: u64) -> Content {
     let earlier = versions.partition_point(|(number, _)| *number <= command);
     versions[..earlier].last().map_or(Content::Zero, |(_, content)| *content)

@@ -8,8 +8,8 @@ use assay_testing::count;
 /// Seeds after which a long run says how far it is.
 const TOLD_EVERY: u64 = 5000;
 
-/// The seeds to run, from `ASSAY_SEED` on: `ASSAY_SEEDS` of them if it is set, else `full` in the full scope
-/// and `once` in the others.
+/// The seeds to run, from `ASSAY_SEED` on: `ASSAY_SEEDS` of them if it is set, else `full` in the
+/// full scope and `once` in the others.
 pub fn wanted(once: u64, full: u64) -> Range<u64> {
     let (first, seeds) = (setting("ASSAY_SEED", 0), setting("ASSAY_SEEDS", count(once, full)));
     first..first + seeds
@@ -25,7 +25,8 @@ pub fn failure(seed: u64, problem: &str, test: &str) -> String {
     )
 }
 
-/// Runs each seed, on as many threads as there are CPUs, and adds up what they saw; panics at the first that fails.
+/// Runs each seed, on as many threads as there are CPUs, and adds up what they saw; panics at the
+/// first that fails.
 #[allow(clippy::print_stdout)]
 pub fn run_all<Seen: Default + Send>(
     seeds: &Range<u64>,

@@ -1,4 +1,5 @@
-//! A host of a drive on thin media: it knows what it wrote, and looks at what a power cut would leave.
+//! A host of a drive on thin media: it knows what it wrote, and looks at what a power cut would
+//! leave.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -37,11 +38,12 @@ pub fn plain_format(logical_bytes: u64) -> Format {
     }
 }
 
-/// What was found after power cuts.
+/// Findings after power cuts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Found {
     pub cuts: u64,
-    /// Of these, drives that first said they were full, and the most blocks that had to be discarded until one took new data.
+    /// Drives among them that first were full, and the most blocks that had to be discarded until
+    /// one took new data.
     pub full: u64,
     pub discarded_most: u64,
     pub chunks: u64,
@@ -60,7 +62,7 @@ impl Found {
 
 pub struct Host {
     pub media: Arc<ThinMedia>,
-    /// What the drive sees of it.
+    /// The media as the drive sees them.
     pub faulty: Arc<FaultyDisk>,
     pub drive: Drive,
     pub options: DriveOptions,
@@ -70,7 +72,7 @@ pub struct Host {
     pub found: Found,
     /// Whether `maintain` is called between commands.
     pub background: bool,
-    /// What cannot be read, in bytes of media.
+    /// Unreadable bytes of media.
     pub bad_places: Vec<Range<u64>>,
     /// Bad places took what the model knows of, and the drive says so.
     is_lost: bool,
@@ -82,7 +84,7 @@ fn is_expected(problem: &str) -> bool {
     problem.contains("superblock")
 }
 
-/// What is wrong with a drive that had nothing but power cuts.
+/// A problem of a drive that had nothing but power cuts.
 pub fn ailment(status: &Status) -> Option<String> {
     let works = !matches!(status.state, State::Stopped | State::ReadOnly);
     let problem = status.problems.iter().find(|problem| !is_expected(problem));
@@ -167,8 +169,8 @@ impl Host {
         if has_stopped { Err(format!("it has stopped: {:?}", status.problems)) } else { Ok(()) }
     }
 
-    /// Whether bad places cost more than the blocks that lie there, as the drive says: it reads only, or had to be rebuilt
-    /// from what its segments tell.
+    /// Whether bad places cost more than the blocks that lie there, as the drive says: it reads
+    /// only, or had to be rebuilt from what its segments tell.
     pub fn is_over(&self) -> bool {
         let status = self.drive.status();
         let gave_up = status.state == State::ReadOnly || status.recovery.rebuilt;
@@ -221,7 +223,8 @@ impl Host {
         self.healthy()?;
         let has_bad_places = !self.bad_places.is_empty();
         let is_excused = |_| has_bad_places;
-        // A bad place where the log ends takes what was flushed, too, and is told: nothing goes on from that.
+        // A bad place where the log ends takes what was flushed, too, and is told: nothing goes on
+        // from that.
         let is_told = has_bad_places && !self.drive.status().problems.is_empty();
         let which = if is_told { Samples::All } else { Samples::Recent };
         let prefix = self.model.check_prefix(&self.drive, &mut self.random, which, is_excused);
@@ -236,7 +239,8 @@ impl Host {
         Ok(())
     }
 
-    /// Opens a drive as a power cut now would leave it, several ways, and looks at it; this one goes on untouched.
+    /// Opens a drive as a power cut now would leave it, several ways, and looks at it; this one
+    /// goes on untouched.
     pub fn look_after_power_cut(&mut self) -> Result<(), String> {
         for mood in [0, 1, 2] {
             let media = {
@@ -248,7 +252,7 @@ impl Host {
         Ok(())
     }
 
-    /// The same in one way, drawn.
+    /// Looks after a power cut of a drawn kind.
     pub fn look_after_a_power_cut(&mut self) -> Result<(), String> {
         let mood = self.random.below(4);
         let media = {
@@ -258,7 +262,7 @@ impl Host {
         self.look_at(media)
     }
 
-    /// The same at the moment that was kept, if it came.
+    /// Looks at the moment that was kept, if it came.
     pub fn look_at_moment(&mut self) -> Result<bool, String> {
         let mood = self.random.below(4);
         let media = {
@@ -268,7 +272,8 @@ impl Host {
         media.map_or(Ok(false), |media| self.look_at(media).map(|()| true))
     }
 
-    /// Opens what a power cut left, sometimes after another one while it was opened, and holds it to what it guarantees.
+    /// Opens what a power cut left, sometimes after another one while it was opened, and holds it
+    /// to what it guarantees.
     fn look_at(&mut self, media: ThinMedia) -> Result<(), String> {
         let mut media = Arc::new(media);
         if self.random.chance(25) {
@@ -297,7 +302,7 @@ fn alive(
 ) -> Result<Found, String> {
     let status = drive.status();
     if has_bad_places {
-        // What is lost stays lost, and is told; what can be read is right.
+        // Lost data stay lost, and are reported; readable data are right.
         let checked = model.check_prefix(drive, random, Samples::Few, |_| true);
         return checked.map(|_| Found { cuts: 1, ..Found::default() });
     }
@@ -364,7 +369,7 @@ fn alive(
     ailment(&drive.status()).map_or(Ok(found), Err)
 }
 
-/// What becomes of each unflushed write: all lost, all kept, either, or torn too.
+/// Fates of the unflushed writes: all lost, all kept, either, or torn too.
 pub fn fates(random: &mut Random, mood: u64) -> impl FnMut(usize) -> Fate {
     move |_| match mood {
         0 => Fate::Lost,

@@ -1,8 +1,8 @@
 //! Media that hold a large drive in little memory, whose power can be cut at any moment.
 //!
-//! Of each block only the words are kept that are not zero, many blocks together in an extent that never changes and that
-//! forks share. Writes since the last flush are kept apart; a power cut keeps any subset of them, each whole, torn at
-//! sectors, or not at all.
+//! Of each block only the words are kept that are not zero, many blocks together in an extent that
+//! never changes and that forks share. Writes since the last flush are kept apart; a power cut
+//! keeps any subset of them, each whole, torn at sectors, or not at all.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -153,7 +153,7 @@ impl Write {
 struct State {
     durable: Pages,
     unflushed: Vec<Write>,
-    /// Which of the unflushed writes holds a block's newest content.
+    /// The unflushed write with a block's newest contents.
     newest: HashMap<u64, usize>,
     lies: bool,
     commands: u64,
@@ -197,8 +197,8 @@ impl ThinMedia {
         state.moment_at = Some(state.commands + commands);
     }
 
-    /// The media of the moment that was to be kept, if it came, after a power cut that keeps of each unflushed write what
-    /// `fate` says.
+    /// The media of the moment that was to be kept, if it came, after a power cut that keeps of
+    /// each unflushed write what `fate` says.
     pub fn take_moment(&self, fate: impl FnMut(usize) -> Fate) -> Option<ThinMedia> {
         let moment = self.state.lock().unwrap().moment.take();
         moment.map(|moment| moment.after_power_cut(self.size, fate))
@@ -298,7 +298,8 @@ impl State {
         self.unflushed.push(Write { first, packed: Arc::new(packed), overtaken: Vec::new() });
     }
 
-    /// Makes the last write durable, and no other; what it wrote over must not come back with a later flush.
+    /// Makes the last write durable, and no other; what it wrote over must not come back with a
+    /// later flush.
     fn force(&mut self) {
         let Some(forced) = self.unflushed.pop() else { return };
         let blocks = forced.first..forced.first + forced.blocks();

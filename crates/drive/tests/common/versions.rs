@@ -1,7 +1,9 @@
-//! What each block of a large drive holds and may hold after a power cut, at some bytes a block.
+//! Contents of each block of a large drive, and its possible contents after a power cut, in a few
+//! bytes a block.
 //!
-//! Commands have numbers; a block's content is the number of the command that wrote it, or zero. What was done since the
-//! last flush is kept in order, so that a drive after a power cut can be held to equal the state after some prefix of it.
+//! Commands have numbers; a block's content is the number of the command that wrote it, or zero.
+//! The commands since the last flush are kept in order, so that a drive after a power cut can be
+//! compared with the state after each prefix of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Range, RangeInclusive};
@@ -14,7 +16,8 @@ pub const BLOCK: usize = BLOCK_BYTES as usize;
 
 const LEAF_BLOCKS: u64 = 512;
 
-/// A block tells its own number up to this, 32 TiB; on larger drives the number of the command tells it from those so far away.
+/// A block tells its own number up to this, 32 TiB; on larger drives the number of the command
+/// tells it from those so far away.
 const NAMED_BLOCKS: u64 = 1 << 33;
 
 /// Content of blocks by number.
@@ -51,10 +54,10 @@ struct Change {
     content: u32,
 }
 
-/// How a block is made up.
+/// The make-up of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stuff {
-    /// What follows its number: so many bytes, random or zeroes.
+    /// Number of bytes that follow its number, random or zeroes.
     pub bytes: Range32,
     pub is_random: bool,
 }
@@ -106,8 +109,8 @@ impl Versions {
     pub fn take_back(&mut self) {
         let Some(last) = self.recent.pop() else { return };
         for block in last.blocks.clone() {
-            let content = self.recent.iter().rev().find(|each| each.blocks.contains(&block));
-            let content = content.map_or(self.durable.get(block), |each| each.content);
+            let content = self.recent.iter().rev().find(|command| command.blocks.contains(&block));
+            let content = content.map_or(self.durable.get(block), |command| command.content);
             self.now.set(block..block + 1, content);
         }
     }
@@ -154,8 +157,8 @@ impl Versions {
         Err(format!("block {block} reads as of command {found}, but {expected} wrote it last"))
     }
 
-    /// Blocks by which a prefix can be told: of each of the last commands some or all, and some or all that were not touched
-    /// since the flush.
+    /// Blocks by which a prefix can be told: of each of the last commands some or all, and some or
+    /// all that were not touched since the flush.
     fn samples(&self, disk: &dyn Disk, random: &mut Random, which: Samples) -> BTreeSet<u64> {
         let mut blocks = BTreeSet::new();
         let most = if which == Samples::Few { 120 } else { usize::MAX };
@@ -179,7 +182,8 @@ impl Versions {
         blocks
     }
 
-    /// Prefixes of the commands after which the drive may be, told by samples. Blocks that `is_excused` may not be read.
+    /// Prefixes of the commands after which the drive may be, told by samples. Blocks that
+    /// `is_excused` may not be read.
     ///
     /// # Errors
     /// What shows that there is none.
@@ -225,8 +229,9 @@ impl Versions {
                 .collect();
             if possible.is_empty() {
                 return Err(format!(
-                    "block {block} reads as of command {found}; it was {history:?}, and blocks before it left {before:?} \
-                     of the commands up to {}, {flushed} of them flushed",
+                    "block {block} reads as of command {found}; it was {history:?}, \
+                     and blocks before it left {before:?} of the commands \
+                     up to {}, {flushed} of them flushed",
                     self.commands
                 ));
             }
@@ -242,7 +247,7 @@ impl Versions {
     }
 }
 
-/// By which blocks a prefix is told.
+/// The blocks that identify a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Samples {
     /// Some of the last commands.
@@ -253,7 +258,7 @@ pub enum Samples {
     All,
 }
 
-/// What is wrong with a block.
+/// A fault of a block.
 enum Bad {
     /// It cannot be read.
     Unread(String),

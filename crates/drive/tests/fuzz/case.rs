@@ -9,7 +9,7 @@ use crate::common::random::Random;
 use crate::counted::Counted;
 use crate::donor::Donor;
 
-/// What came of a mutant.
+/// The outcome of a mutant.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Outcome {
     pub refused: bool,
@@ -22,14 +22,16 @@ pub struct Outcome {
 /// Blocks that are read, of those that were ever touched.
 const READS: u64 = 300;
 
-/// How much more a damaged drive may ask of its media than a whole one: it is looked for in more places.
+/// Most commands of a damaged drive to its media, as a multiple of a whole one's: data are searched
+/// in more places.
 const MORE_COMMANDS: u64 = 20;
 const MORE_BYTES: u64 = 12;
 
 /// Opens media, and does what a host and its owner do.
 ///
 /// # Errors
-/// Data that nobody wrote, or a drive that works as if there were no end. `forged` drives may hold anything.
+/// Data that nobody wrote, or a drive that works as if there were no end. `forged` drives may hold
+/// anything.
 pub fn run(
     donor: &Donor,
     image: Vec<u8>,

@@ -1,4 +1,5 @@
-//! Whole drives whose images are mutated: of every codec, with and without units, closed, crashed, rebuilt.
+//! Whole drives whose images are mutated: of every codec, with and without units, closed, crashed,
+//! rebuilt.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::common::random::Random;
 const SEGMENT_BYTES: u32 = 512 << 10;
 const SEGMENTS: u64 = 44;
 
-/// Where most hosts write: first block and number of blocks.
+/// Ranges that most hosts write: first block and number of blocks.
 const RANGES: [(u64, u64); 2] = [(0, 800), (262_100, 90)];
 
 /// Blocks from which a dictionary can be learnt.
@@ -61,7 +62,8 @@ impl Making {
         };
         Drive::format(media.clone(), &format).unwrap();
         let drive = Drive::open(media.clone(), options()).unwrap();
-        // Each drive's commands have numbers of their own, so that another drive's data are known for what they are.
+        // Each drive's commands have numbers of their own, so that another drive's data are known
+        // for what they are.
         let model = Model::after_command(number * 1_000_000);
         Making { media, drive, model, random: Random::new(number) }
     }

@@ -1,9 +1,10 @@
-//! Mutated images: opening, checking and using one never panics, never goes on for ever, never takes memory without
-//! end, and never gives data that nobody wrote, unless a checksum was forged on purpose.
+//! Mutated images: opening, checking and using one never panics, never goes on for ever, never
+//! takes memory without end, and never gives data that nobody wrote, unless a checksum was forged
+//! on purpose.
 //!
-//! Each seed is one case. `ASSAY_SEEDS` sets how many run (2 000 in the full scope), `ASSAY_SEED` the
-//! first. Where the process itself
-//! dies, the seeds that were running lie in `fuzz-*.seed` in the build's directory for temporary files.
+//! Each seed is one case. `ASSAY_SEEDS` sets how many run (2 000 in the full scope), `ASSAY_SEED`
+//! the first. Where the process itself dies, the seeds that were running lie in `fuzz-*.seed` in
+//! the build's directory for temporary files.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
@@ -38,7 +39,7 @@ const THREADS: u64 = 2;
 const SEEDS_ONCE: u64 = 100;
 const SEEDS_FULL: u64 = 2000;
 
-/// How often each outcome came.
+/// Number of each outcome.
 #[derive(Debug, Default)]
 struct Counts {
     cases: u64,
@@ -150,7 +151,8 @@ fn any_image_is_refused_or_opened_and_never_more() {
     }
 }
 
-/// The checker itself: data that were changed and whose checksums fit again are what no drive could notice.
+/// The checker itself: data that were changed and whose checksums fit again are what no drive could
+/// notice.
 #[test]
 fn forged_data_and_another_drives_data_are_caught() {
     let donors = donors();

@@ -1,4 +1,4 @@
-//! What may happen to an image: to bits, to fields, to whole structures, to the media's size.
+//! Mutations of an image: of bits, of fields, of whole structures, of the media's size.
 
 use crate::common::anatomy::{Part, Piece, reseal};
 use crate::common::random::Random;
@@ -34,7 +34,7 @@ const SUPERBLOCK_FIELDS: [(u64, usize); 23] = [
     (144, 8),
 ];
 
-/// The same of a chunk's or footer's header.
+/// Offset and bytes of the fields of a chunk's or footer's header.
 const HEADER_FIELDS: [(u64, usize); 13] = [
     (0, 4),
     (4, 1),
@@ -59,7 +59,7 @@ pub struct Mutant {
 }
 
 impl Mutant {
-    /// What lies there, as far as the media reach.
+    /// The bytes at a place, as far as the media reach.
     fn at(&mut self, at: u64, length: u64) -> &mut [u8] {
         let size = self.image.len();
         let start = (at as usize).min(size);
@@ -107,7 +107,7 @@ fn pick<'a>(donor: &'a Donor, random: &mut Random) -> &'a Piece {
     };
     let same: Vec<_> = donor.pieces.iter().filter(|piece| piece.part == wanted).collect();
     let same = if same.is_empty() { donor.pieces.iter().collect() } else { same };
-    // What lies last was written last, mostly: the newest root, the newest node.
+    // The last bytes were mostly written last: the newest root, the newest node.
     if random.chance(30) {
         same.iter().max_by_key(|piece| piece.seq).copied().unwrap_or(same[0])
     } else {
@@ -154,7 +154,7 @@ fn change_field(donor: &Donor, mutant: &mut Mutant, random: &mut Random) {
     }
 }
 
-/// Where a number lies in a structure.
+/// Place of a number in a structure.
 fn field(piece: &Piece, random: &mut Random) -> (u64, usize) {
     let length = piece.range.end - piece.range.start;
     let word = |random: &mut Random, start: u64, end: u64| {
@@ -205,7 +205,8 @@ fn interesting(present: u64, donor: &Donor, random: &mut Random) -> u64 {
     }
 }
 
-/// Puts something of another drive, of an earlier time or of another place where it does not belong.
+/// Puts something of another drive, of an earlier time or of another place where it does not
+/// belong.
 fn splice(donor: &Donor, others: &[Donor], mutant: &mut Mutant, random: &mut Random) {
     let source = match random.below(3) {
         0 => &random.pick(others).image,

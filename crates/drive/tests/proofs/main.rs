@@ -1,7 +1,7 @@
 //! Proofs of the drive's guarantees, on media that fail, lie and lose what was not flushed.
 //!
-//! One executable, because each would link the drive once more. `fuzz` is another one: it measures the
-//! address space of its process.
+//! One executable, because each would link the drive once more. `fuzz` is another one: it measures
+//! the address space of its process.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 

@@ -1,18 +1,18 @@
-//! The write buffer: what a drive has accepted and not yet programmed.
+//! The write buffer: accepted data that are not programmed yet.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use super::super::time::Time;
 
-/// Bytes that wait for their program, by when that is done.
+/// Bytes that wait for their program, by the time at which it is done.
 #[derive(Debug)]
 pub(super) struct Buffer {
     capacity_bytes: u64,
     used_bytes: u64,
-    /// When the last that came was let in: nobody overtakes.
+    /// Entry time of the last command: none overtakes another.
     let_in_at: Time,
-    /// When a stripe is programmed, which, and its bytes.
+    /// End of a stripe's program, the stripe, and its bytes.
     programs: BinaryHeap<Reverse<(Time, u64, u64)>>,
     /// The latest program of each stripe in the buffer.
     stripes: HashMap<u64, Time>,
@@ -29,7 +29,8 @@ impl Buffer {
         }
     }
 
-    /// When there is room for `bytes` that come at `at`. What is larger than the buffer needs all of it.
+    /// The time from `at` on at which there is room for `bytes`. More than the buffer holds needs
+    /// all of it.
     pub(super) fn room_at(&mut self, at: Time, bytes: u64) -> Time {
         let mut room_at = at.max(self.let_in_at);
         self.drain(room_at);
@@ -42,19 +43,19 @@ impl Buffer {
         room_at
     }
 
-    /// A stripe waits here until its program is done.
+    /// Adds a stripe, which stays until its program is done.
     pub(super) fn add(&mut self, stripe: u64, bytes: u64, done_at: Time) {
         self.used_bytes += bytes;
         self.programs.push(Reverse((done_at, stripe, bytes)));
         self.stripes.insert(stripe, done_at);
     }
 
-    /// Whether a stripe is read from here at `at`.
+    /// Whether a read at `at` finds a stripe here.
     pub(super) fn holds(&self, stripe: u64, at: Time) -> bool {
         self.stripes.get(&stripe).is_some_and(|done_at| *done_at > at)
     }
 
-    /// When all of it is programmed.
+    /// The time at which everything is programmed.
     pub(super) fn empty_at(&self) -> Time {
         self.stripes.values().copied().max().unwrap_or_default()
     }

@@ -1,7 +1,8 @@
-//! Flash behind its channels: when a page is read, programmed, erased.
+//! Flash behind its channels: the times of reads, programs and erases.
 //!
-//! Media are cut into stripes, one program of all planes of one die; stripe follows stripe over channels first, then over
-//! dies. A stripe is programmed when its last byte has come. Reads go before programs and erases, which they suspend.
+//! Media are cut into stripes, each one program of all planes of one die. Consecutive stripes go
+//! round over channels first, then over dies. A stripe is programmed when its last byte has come.
+//! Reads suspend programs and erases.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ use super::super::timing::{Command, Due, Kind, Resource, Timing};
 use super::buffer::Buffer;
 use super::lane::Lane;
 
-/// What the flash of a drive is made of.
+/// The flash of a drive.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlashGeometry {
     /// Channels between controller and dies.
@@ -34,11 +35,11 @@ pub struct FlashGeometry {
     pub program_suspend_time: Time,
     /// To interrupt an erase for a read.
     pub erase_suspend_time: Time,
-    /// What one channel carries, in bytes a second.
+    /// Bandwidth of one channel, in bytes a second.
     pub bus_bytes_per_s: Rate,
     /// Bytes of the write buffer, as they go to flash: compressed.
     pub buffer_bytes: u64,
-    /// Whether capacitors keep the buffer alive in a power cut: then a flush has nothing to do.
+    /// Whether capacitors protect the buffer in a power cut; then a flush does nothing.
     pub is_buffer_protected: bool,
 }
 
@@ -55,17 +56,18 @@ impl FlashGeometry {
         u64::from(self.planes) * u64::from(self.page_bytes)
     }
 
-    /// Bytes that one erase of every die gives back.
+    /// Bytes that one erase of every die frees.
     #[must_use]
     pub fn erased_bytes(&self) -> u64 {
         self.dies() * self.stripe_bytes() * u64::from(self.pages_per_block)
     }
 }
 
-/// Stripes that may be filled at the same time before the oldest is programmed as it is: more than the drive has streams.
+/// Stripes that may fill at the same time before the oldest is programmed unfilled: more than the
+/// drive has streams.
 const OPEN_STRIPES: usize = 16;
 
-/// The state of the flash: when what is next free.
+/// The state of the flash: the next free time of each part.
 #[derive(Debug)]
 pub struct Flash {
     geometry: FlashGeometry,
@@ -74,12 +76,12 @@ pub struct Flash {
     buffer: Buffer,
     /// Stripes that have begun to fill.
     open: VecDeque<u64>,
-    /// Bytes that were given back since the last erase.
+    /// Bytes discarded since the last erase.
     discarded_bytes: u64,
 }
 
-/// Data of reads pass where there is a gap; those of programs wait until nothing else does, and are that much later for
-/// each read that comes meanwhile.
+/// A channel. Data of reads pass in the first gap. Data of programs wait for an idle channel, and
+/// are delayed by each read that comes meanwhile.
 #[derive(Debug, Default)]
 struct Channel {
     reads: Calendar,
@@ -93,7 +95,7 @@ struct Die {
 }
 
 impl Flash {
-    /// Flash at rest.
+    /// Idle flash.
     #[must_use]
     pub fn new(geometry: FlashGeometry) -> Flash {
         Flash {
@@ -111,7 +113,7 @@ impl Flash {
         (die as usize, (die % u64::from(self.geometry.channels)) as usize)
     }
 
-    /// The stripes of a range, each with its first and last byte behind one another.
+    /// The stripes of a range, each with its first byte and the byte behind its last.
     fn stripes(&self, offset: u64, length: u64) -> impl Iterator<Item = (u64, u64, u64)> + use<> {
         let size = self.geometry.stripe_bytes();
         let end = offset + length;
@@ -189,7 +191,8 @@ impl Flash {
         due.wait(self.buffer.empty_at(), Resource::Buffer);
     }
 
-    /// Blocks are erased whole, on every die: when so much was given back as one erase of each gains. Nobody waits for it.
+    /// Erases whole blocks, on every die, when as much was discarded as one erase of each frees.
+    /// Nothing waits for it.
     fn discard(&mut self, length: u64, at: Time) {
         self.discarded_bytes += length;
         while self.discarded_bytes >= self.geometry.erased_bytes() {

@@ -1,41 +1,41 @@
-//! What a command meets before it comes to the flash: link, controller, firmware, compression engine.
+//! The path of a command to the flash: link, controller, firmware, compression engine.
 
 use super::super::calendar::Calendar;
 use super::super::time::{Rate, Time};
 use super::super::timing::{Command, Due, Kind, Resource, Timing};
 use assay_disk::BLOCK_BYTES;
 
-/// The engine that compresses on the way to flash and, beside that, decompresses on the way back: one pipeline each, as
-/// nothing is published that says that they share one.
+/// The engine that compresses on the way to flash and decompresses on the way back, a pipeline for
+/// each: no published source says that they share one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Engine {
-    /// What it adds to a command.
+    /// Latency that it adds to a command.
     pub latency: Time,
-    /// How fast one command's data pass it, in bytes of the host.
+    /// Bandwidth for one command's data, in bytes of the host.
     pub bytes_per_s: Rate,
-    /// How much all commands together may pass: less than the above in a scale model.
+    /// Bandwidth for all commands together: less than `bytes_per_s` in a scale model.
     pub cap_bytes_per_s: Rate,
 }
 
-/// What a drive can take from its host.
+/// Limits of a drive towards its host.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HostLimits {
-    /// What the firmware adds to a read.
+    /// Firmware time of a read.
     pub read_firmware_time: Time,
-    /// What the firmware adds to a write, a flush or a discard.
+    /// Firmware time of a write, flush or discard.
     pub write_firmware_time: Time,
-    /// Commands a second, if the controller has such a limit.
+    /// Commands a second, if the controller limits them.
     pub operations_per_s: Option<Rate>,
-    /// How fast one command's data pass the link, each way.
+    /// Bandwidth of the link for one command's data, in each direction.
     pub link_bytes_per_s: Rate,
-    /// How much all commands together may pass, each way: less than the above in a scale model, whose single command is as
-    /// fast as the real one's.
+    /// Bandwidth for all commands together, in each direction: less than `link_bytes_per_s` in a
+    /// scale model, whose single command is as fast as the real one's.
     pub link_cap_bytes_per_s: Rate,
     /// The compression engine, if there is one.
     pub engine: Option<Engine>,
 }
 
-/// The state of the host's side: what is taken until when.
+/// The state of the host's side: the bookings of its parts.
 #[derive(Debug)]
 pub struct Host {
     limits: HostLimits,
@@ -47,7 +47,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host's side at rest.
+    /// An idle host's side.
     #[must_use]
     pub fn new(limits: HostLimits) -> Host {
         let [controller, link_in, link_out, compressing, decompressing] =
@@ -63,17 +63,17 @@ impl Host {
     }
 }
 
-/// Sends `bytes` through one direction of the engine, if there is one.
+/// Passes `bytes` through one direction of the engine, if there is one.
 fn pass_engine(engine: &mut Calendar, limits: &HostLimits, now: Time, bytes: u64, due: &mut Due) {
     let Some(numbers) = limits.engine else { return };
     let start = engine.take(now, due.when(), numbers.cap_bytes_per_s.time_for(bytes));
     due.wait(start, Resource::Engine);
-    // Its pipeline works block by block: a command is through when its last block is.
+    // The pipeline works block by block: a command is done when its last block is.
     let behind = numbers.bytes_per_s.time_for(bytes.saturating_sub(BLOCK_BYTES));
     due.spend(numbers.latency + behind, Resource::Engine);
 }
 
-/// Carries `bytes` over one direction of a link.
+/// Passes `bytes` over one direction of a link.
 fn carry(link: &mut Calendar, limits: &HostLimits, now: Time, bytes: u64, due: &mut Due) {
     let start = link.take(now, due.when(), limits.link_cap_bytes_per_s.time_for(bytes));
     due.wait(start, Resource::Link);

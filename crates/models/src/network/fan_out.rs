@@ -1,4 +1,4 @@
-//! Several nodes for each command: the slowest of the answers that are needed counts.
+//! Several nodes for each command: the slowest of the needed answers counts.
 
 use std::collections::HashMap;
 
@@ -8,13 +8,13 @@ use crate::time::Time;
 use crate::timing::{Command, Due, Kind, Ticket, Timing};
 use assay_disk::BLOCK_BYTES;
 
-/// How what is written is kept more than once.
+/// The redundancy of stored data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redundancy {
-    /// So many whole copies: one of them is read, all are written.
+    /// Whole copies: one is read, all are written.
     Copies(u32),
-    /// So many pieces and so much parity (Reed and Solomon): a read needs as many pieces as there are data, a write goes to
-    /// all.
+    /// Pieces of data and parity (Reed and Solomon): a read needs as many pieces as there are data,
+    /// a write goes to all.
     Erasure {
         /// Pieces that hold data (k).
         data: u32,
@@ -24,7 +24,7 @@ pub enum Redundancy {
 }
 
 impl Redundancy {
-    /// Nodes that it takes; at least one.
+    /// Number of nodes, at least one.
     #[must_use]
     pub fn nodes(self) -> u32 {
         match self {
@@ -33,7 +33,7 @@ impl Redundancy {
         }
     }
 
-    /// Nodes that a read needs.
+    /// Number of nodes that a read needs.
     #[must_use]
     pub fn nodes_of_read(self) -> u32 {
         match self {
@@ -48,20 +48,20 @@ impl Redundancy {
         bytes.div_ceil(u64::from(self.nodes_of_read())).next_multiple_of(BLOCK_BYTES)
     }
 
-    /// Bytes stored for each byte of the host when it writes `bytes` at a time.
+    /// Bytes stored for each byte of the host if it writes `bytes` at a time.
     #[must_use]
     pub fn stored_bytes_per_byte(self, bytes: u64) -> f64 {
         (self.bytes_of_node(bytes) * u64::from(self.nodes())) as f64 / bytes as f64
     }
 }
 
-/// So many bytes of the address space have the same first node, as objects of Ceph's block devices are 4 MiB.
+/// Bytes of the address space with the same first node; objects of Ceph's block devices are 4 MiB.
 const OBJECT_BYTES: u64 = 4 << 20;
 
-/// Nodes with a link and a state each, behind a client that asks as many as are needed at once.
+/// Nodes with a link and a state each, behind a client that asks all needed ones at once.
 ///
-/// Over a disk that has no parts, such as a drive, the nodes are [`Immediate`](crate::Immediate): what the disk took is
-/// then the same for every node, and their links are drawn apart.
+/// Over a disk that has no parts, such as a drive, the nodes are [`Immediate`](crate::Immediate):
+/// the time of the disk is then the same for every node, and their links are drawn separately.
 #[derive(Debug)]
 pub struct FanOut<T> {
     nodes: Vec<Network<T>>,
@@ -72,7 +72,7 @@ pub struct FanOut<T> {
 }
 
 impl<T: Timing> FanOut<T> {
-    /// As many nodes as `redundancy` takes, each made by `node` from a seed of its own.
+    /// The nodes that `redundancy` takes, each made by `node` from its own seed.
     #[must_use]
     pub fn new(
         redundancy: Redundancy,
@@ -92,7 +92,7 @@ impl<T: Timing> FanOut<T> {
         self.parts.is_empty()
     }
 
-    /// Whom a command is for.
+    /// The nodes for a command.
     fn asked(&self, command: &Command) -> impl Iterator<Item = usize> + use<T> {
         let nodes = self.nodes.len();
         let first = (command.offset / OBJECT_BYTES % nodes as u64) as usize;
@@ -110,7 +110,7 @@ impl<T: Timing> FanOut<T> {
     }
 }
 
-/// Whether a part is answered only after `now`, for all that is known.
+/// Whether a part is answered after `now`, as far as is known.
 fn is_to_come(node: &mut impl Timing, part: &mut Due, now: Time) -> bool {
     while part.when() <= now {
         let told = part.when();
@@ -126,7 +126,7 @@ impl<T: Timing> Timing for FanOut<T> {
     fn begin(&mut self, _command: &Command, _due: &mut Due) {}
 
     fn end(&mut self, command: &Command, due: &mut Due) {
-        // What lies below has done its work once, and would have taken as long on each node.
+        // The disk below has done its work once, and would have taken as long on each node.
         let (below, resource) = (due.when() - command.arrival, due.resource());
         let piece = self.part(command);
         let mut movable = Vec::new();

@@ -1,7 +1,8 @@
-//! A network between a host and its storage: what it adds, and what it adds when a command goes to several nodes.
+//! A network between a host and its storage, with one node or several.
 //!
-//! [`Network`] adds a round trip and a bandwidth to whatever lies behind it. [`FanOut`] has several nodes, each with a link
-//! and a state of its own, and keeps what is written more than once: whole copies, or pieces and their parity.
+//! [`Network`] adds a round trip and a bandwidth to the timing behind it. [`FanOut`] has several
+//! nodes, each with a link and a state of its own, and stores data redundantly: as whole copies, or
+//! as pieces and their parity.
 
 mod fan_out;
 
@@ -16,17 +17,17 @@ use super::timing::{Command, Due, Kind, Resource, Timing};
 /// A link between a host and a node.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NetworkLink {
-    /// From request to answer when the node takes no time and the command carries no data: half of it each way, each
-    /// half drawn for itself.
+    /// Time from request to answer if the node takes no time and the command carries no data. Half
+    /// of it each way, each half drawn separately.
     pub round_trip: Latency,
-    /// What the link carries towards the node, in bytes a second.
+    /// Bandwidth towards the node, in bytes a second.
     pub to_node_bytes_per_s: Rate,
-    /// What it carries back.
+    /// Bandwidth back, in bytes a second.
     pub from_node_bytes_per_s: Rate,
 }
 
 impl NetworkLink {
-    /// What the link adds to a command of `bytes` on the mean when nothing else passes.
+    /// Mean time that the idle link adds to a command of `bytes`.
     #[must_use]
     pub fn added(&self, kind: Kind, bytes: u64) -> Time {
         let rate = match kind {
@@ -37,7 +38,7 @@ impl NetworkLink {
     }
 }
 
-/// A discard names its blocks and carries none.
+/// Bytes on the wire. A discard names its blocks and carries none.
 fn payload(kind: Kind, bytes: u64) -> u64 {
     if matches!(kind, Kind::Read | Kind::Write) { bytes } else { 0 }
 }
@@ -87,7 +88,8 @@ impl<T: Timing> Timing for Network<T> {
         due.spend(self.half_a_round_trip(), Resource::Network);
     }
 
-    /// An answer that is put off at the node does not compete for the link again.
+    /// Settles the node's answer. An answer that is put off there does not compete for the link
+    /// again.
     fn settle(&mut self, due: &mut Due) {
         self.node.settle(due);
     }

@@ -1,4 +1,4 @@
-//! What a network adds, alone and fanned out, over what takes time and what takes none.
+//! The delays of a network, alone and fanned out, over nodes with and without delays of their own.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ fn latency_us(redundancy: Redundancy, make: fn(u64, u64, Time) -> Command) -> f6
     mean_us(&closed_loop(&mut nodes, 1, 50_000, |i| make(i as u64 * PAGE, PAGE, Time::ZERO)))
 }
 
-/// The mean of the latest of so many round trips, each the sum of two halves.
+/// The mean of the latest of `of` round trips, each the sum of two halves.
 fn latest_us(of: usize) -> f64 {
     let mut random = Random::new(77);
     let Latency::Lognormal { median, sigma } = jittery().round_trip else { panic!() };
@@ -158,7 +158,7 @@ fn every_node_has_a_state_of_its_own() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// What is put off on a node is put off at the host, and nothing stays behind.
+    /// A part that is put off on a node is put off at the host, and nothing stays behind.
     #[test]
     fn over_disks_answers_come_after_their_commands_and_the_same_way_each_time(
         all in prop::collection::vec((0..200_000_u64, 0..6_000_u64, any::<bool>()), 1..100),
@@ -176,7 +176,7 @@ proptest! {
         }).collect();
         let mut first = nodes();
         let answered = open_loop(&mut first, &commands);
-        prop_assert!(answered.iter().all(|one| one.latency() > Time::from_us(200.0)));
+        prop_assert!(answered.iter().all(|answer| answer.latency() > Time::from_us(200.0)));
         prop_assert!(first.is_at_rest());
         prop_assert_eq!(answered, open_loop(&mut nodes(), &commands));
     }
@@ -213,6 +213,7 @@ fn over_a_drive_its_nodes_differ_by_their_links_alone() {
     top.read(0, data.as_mut()).unwrap();
     assert_eq!(data.as_ref(), &page[..]);
     let read_us = top.tally().of(Kind::Read).modelled_ns as f64 / 1e3;
-    // The drive may have what was just written still in memory, but it has been flushed: one read of media, one way.
+    // The drive may have the new data in memory, but they have been flushed: one read of media, one
+    // way.
     assert_near(read_us, 1000.0 + 100.0 + PAGE as f64 / 1250.0, 0.001);
 }

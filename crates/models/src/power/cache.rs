@@ -1,21 +1,19 @@
-//! What was written and is not durable yet, in the order in which it came.
+//! Writes that are not durable yet, in order.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use assay_disk::{BLOCK_BYTES, Disk, Result};
 
-/// The length of a block, for slices.
+/// Bytes of a block, for slices.
 pub(super) const BLOCK: usize = BLOCK_BYTES as usize;
 
 /// One command that changed blocks.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// First byte.
     pub(super) offset: u64,
-    /// Bytes.
     pub(super) length: u64,
-    /// What was written; nothing of what was discarded, which reads as zeroes.
+    /// Written data; `None` for a discard, after which the blocks read as zeroes.
     pub(super) data: Option<Arc<[u8]>>,
     /// Whether it was durable when it was answered.
     pub(super) is_forced: bool,
@@ -26,13 +24,13 @@ impl Entry {
         self.offset / BLOCK_BYTES..(self.offset + self.length) / BLOCK_BYTES
     }
 
-    /// What it made of a block.
+    /// The new contents of a block.
     pub(super) fn block(&self, block: u64) -> Option<&[u8]> {
         let at = (block * BLOCK_BYTES - self.offset) as usize;
         self.data.as_ref().map(|data| &data[at..at + BLOCK])
     }
 
-    /// Makes it durable.
+    /// Makes the command durable.
     pub(super) fn write_to(&self, below: &dyn Disk) -> Result<()> {
         match &self.data {
             Some(data) => below.write(self.offset, data, false),
@@ -45,15 +43,15 @@ impl Entry {
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     entries: VecDeque<Entry>,
-    /// Which command changed a block last, counted from the first there ever was.
+    /// The last command that changed each block, counted from the first there ever was.
     newest: HashMap<u64, u64>,
-    /// How many came before the first of `entries`.
+    /// Number of commands before the first of `entries`.
     gone: u64,
     bytes: u64,
 }
 
 impl Cache {
-    /// Bytes that it holds.
+    /// Bytes in the cache.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -65,7 +63,7 @@ impl Cache {
         self.entries.push_back(entry);
     }
 
-    /// Puts what it holds over what was read from below.
+    /// Puts cached data over `data`, which were read from below.
     pub(super) fn overlay(&self, offset: u64, data: &mut [u8]) {
         if self.entries.is_empty() {
             return;
@@ -79,7 +77,7 @@ impl Cache {
         }
     }
 
-    /// Makes the oldest durable.
+    /// Makes the oldest command durable.
     pub(super) fn retire(&mut self, below: &dyn Disk) -> Result<()> {
         let Some(entry) = self.entries.pop_front() else { return Ok(()) };
         for block in entry.blocks() {
@@ -92,7 +90,7 @@ impl Cache {
         entry.write_to(below)
     }
 
-    /// Makes all of them durable.
+    /// Makes all commands durable.
     pub(super) fn retire_all(&mut self, below: &dyn Disk) -> Result<()> {
         while !self.entries.is_empty() {
             self.retire(below)?;
@@ -100,7 +98,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Hands them over, in their order.
+    /// Takes all commands, in order.
     pub(super) fn take(&mut self) -> VecDeque<Entry> {
         std::mem::take(self).entries
     }

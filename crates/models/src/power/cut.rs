@@ -1,4 +1,5 @@
-//! The power cut itself: which of the writes that were not durable are there afterwards, and how much of each.
+//! The power cut itself: the choice of the volatile writes that survive it, and of the surviving
+//! part of each.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,38 +12,38 @@ use super::page::{PAGE_BYTES, PageName, pages_of};
 use super::volatile::{Keeps, TearsAt, Volatility};
 use crate::random::Random;
 
-/// So many torn pages are named; more are counted.
+/// Number of torn pages that are listed.
 const NAMED_MAX: usize = 32;
 
-/// What a power cut left of the writes that were not durable.
+/// The fate of the volatile writes in a power cut.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Survival {
-    /// Writes that were not durable, discards among them.
+    /// Writes that were not durable, including discards.
     pub writes: u64,
-    /// Those that are there.
+    /// Writes that survived whole.
     pub whole: u64,
-    /// Those of which a part is there.
+    /// Writes of which a part survived.
     pub torn: u64,
-    /// Those of which nothing is there.
+    /// Writes of which nothing survived.
     pub lost: u64,
-    /// InnoDB pages of which a part is there, as far as they were written as such, the first ones.
+    /// The first InnoDB pages of which a part survived, if they were written as such.
     pub torn_pages: Vec<TornPage>,
 }
 
 /// A page of which the power cut left a part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TornPage {
-    /// Which.
+    /// Identity of the page.
     pub name: PageName,
     /// First byte on the device.
     pub offset: u64,
-    /// Bytes of each part of it, but perhaps of the first and last.
+    /// Bytes of each part, except perhaps the first and the last.
     pub unit_bytes: u64,
-    /// Which parts are new, in their order.
+    /// Whether each part is new, in order.
     pub is_new: Vec<bool>,
 }
 
-/// Makes durable what survives of `entries`, by the device's nature and the seed.
+/// Makes the surviving ones of `entries` durable, by the device's nature and the seed.
 pub(super) fn survive(
     entries: &VecDeque<Entry>,
     nature: &Volatility,
@@ -51,7 +52,7 @@ pub(super) fn survive(
 ) -> Result<Survival> {
     let mut random = Random::new(seed);
     let mut survival = Survival { writes: entries.len() as u64, ..Survival::default() };
-    // Up to one of them all are there: a cache empties from its oldest, too.
+    // All up to one of them survive: a cache is written out from its oldest entry, too.
     let kept = random.below(entries.len() as u64 + 1);
     for (number, entry) in (0..).zip(entries) {
         let fate = if entry.is_forced || number < kept {
@@ -82,7 +83,7 @@ enum Fate {
 }
 
 impl Fate {
-    /// Torn is what is looked for, and drawn most often.
+    /// Draws torn most often, because that is the interesting fate.
     fn draw(random: &mut Random) -> Fate {
         match random.below(4) {
             0 => Fate::Whole,
@@ -92,7 +93,7 @@ impl Fate {
     }
 }
 
-/// Each part is there or not, by itself.
+/// Decides for each part by itself whether it survives.
 fn tear(
     entry: &Entry,
     tears_at: TearsAt,
@@ -107,7 +108,7 @@ fn tear(
     let mut parts: Vec<(Range<u64>, bool)> = Vec::new();
     let (mut at, end) = (entry.offset, entry.offset + entry.length);
     while at < end {
-        // Parts lie where the device has its units, not where the write begins.
+        // Parts begin at the device's units, not at the beginning of the write.
         let next = (at / unit).saturating_add(1).saturating_mul(unit).min(end);
         parts.push((at..next, random.below(2) == 0));
         at = next;
@@ -126,7 +127,7 @@ fn tear(
     Ok(())
 }
 
-/// Puts a part of a write in place, which need not be made of whole blocks.
+/// Writes a part of a write, which need not be whole blocks.
 fn put(entry: &Entry, part: &Range<u64>, below: &dyn Disk) -> Result<()> {
     let mut stored = [0; BLOCK];
     let mut at = part.start;

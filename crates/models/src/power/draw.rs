@@ -1,30 +1,31 @@
-//! When the power goes, for a series of cuts: drawn from a seed, mostly where pages and logs are on their way.
+//! Moments for a series of power cuts, drawn from a seed, mostly while pages and logs are being
+//! written.
 
 use std::time::Duration;
 
 use super::moment::Moment;
 use crate::random::Random;
 
-/// A power cut as it was drawn.
+/// A drawn power cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drawn {
-    /// How long the load runs before the moment is set.
+    /// Time for which the load runs before the moment is set.
     pub load: Duration,
-    /// The moment.
     pub moment: Moment,
-    /// What decides which writes survive.
+    /// Seed that decides which writes survive.
     pub seed: u64,
 }
 
-/// The seed of a configuration's cut: the same for one plan, name and number, and for no two of them.
+/// The seed of a configuration's cut, unique for plan, name and number.
 #[must_use]
 pub fn seed_of(plan_seed: u64, config: &str, number: u32) -> u64 {
     let mut random = Random::new(plan_seed ^ (u64::from(number) << 32));
     config.bytes().fold(random.next(), |state, byte| Random::new(state ^ u64::from(byte)).next())
 }
 
-/// Draws a cut: mostly where pages are on their way, and at flushes, for which commits and checkpoints wait; some anywhere. Pages
-/// reach the media of a drive in writes of its own, so there half of the cuts are in those.
+/// Draws a cut: mostly in writes of pages, and at flushes, for which commits and checkpoints wait;
+/// some anywhere. Pages reach the media of a drive in its own writes, so half of its cuts are in
+/// those.
 #[must_use]
 pub fn draw(seed: u64, load_ms_max: u64, is_drive: bool) -> Drawn {
     let mut random = Random::new(seed);

@@ -1,8 +1,10 @@
-//! Power that goes away: a disk with a volatile cache that knows what is durable, and the moment at which it loses the rest.
+//! Power cuts: a disk with a volatile cache that knows what is durable, and the moment at which it
+//! loses the rest.
 //!
-//! [`VolatileDisk`] is what media do: until a flush, what was written may be lost, in part or whole. [`PowerWatch`] lies on top of
-//! whatever stands on the media, sees what the host asks, and cuts the power at a moment that was set. From then on both
-//! answer nothing; what survived is what lies below.
+//! [`VolatileDisk`] is the media: until a flush, written data may be lost, in part or whole.
+//! [`PowerWatch`] lies on top of the layers above the media, sees the host's commands, and cuts the
+//! power at a set moment. From then on both fail every command; the surviving data are on the disk
+//! below.
 
 mod cache;
 mod cut;

@@ -1,4 +1,4 @@
-//! When the power goes: at something that the host asks, or at a write to the media.
+//! The moment of a power cut: at a command of the host, or at a write to the media.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 use super::page::pages_of;
 use super::volatile::VolatileDisk;
 
-/// A moment, counted from when it is set, from 1.
+/// A moment, counted from 1 from the time at which it is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Moment {
-    /// The host has written so many commands of InnoDB pages: in the last of them.
+    /// In the last of this many host commands that write InnoDB pages.
     PageWrite(u64),
-    /// The host asks for a flush that many times: before the last of them does anything.
+    /// Before the last of this many host flushes does anything.
     Flush(u64),
-    /// The host has written so much: in the last of these commands.
+    /// In the last of this many host commands that write.
     Write(u64),
-    /// The media are written to that often: in the last of these writes.
+    /// In the last of this many writes to the media.
     MediaWrite(u64),
 }
 
-/// What sees all that the host asks, and cuts the power at the moment that was set.
+/// A disk that sees all commands of the host, and cuts the power at the set moment.
 pub struct PowerWatch {
     below: Arc<dyn Disk>,
     media: Arc<VolatileDisk>,
@@ -31,19 +31,19 @@ pub struct PowerWatch {
 }
 
 impl PowerWatch {
-    /// Over what the host is shown, which lies on `media` in the end.
+    /// Watches `below`, which stands over `media`.
     #[must_use]
     pub fn new(below: Arc<dyn Disk>, media: Arc<VolatileDisk>) -> PowerWatch {
         PowerWatch { below, media, set: Mutex::default() }
     }
 
-    /// The media that the power is cut of.
+    /// The media whose power is cut.
     #[must_use]
     pub fn media(&self) -> &VolatileDisk {
         &self.media
     }
 
-    /// Sets the moment; `seed` decides what survives.
+    /// Sets the moment; `seed` decides which writes survive.
     pub fn set(&self, moment: Moment, seed: u64) {
         match moment {
             Moment::MediaWrite(writes) => self.media.cut_in(writes, seed),
@@ -51,7 +51,7 @@ impl PowerWatch {
         }
     }
 
-    /// Counts what happens down; the power goes when none are left.
+    /// Counts an event; cuts the power with the last one.
     fn count(&self, counts: impl Fn(&mut Moment) -> Option<&mut u64>) -> Result<()> {
         let mut set = self.set.lock();
         let Some((moment, seed)) = set.as_mut() else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! InnoDB's pages, recognised by what they say of themselves.
+//! InnoDB pages, recognised by their headers and trailers.
 
 pub use assay_innodb::PageName;
 use assay_innodb::page::word;
@@ -6,11 +6,12 @@ use assay_innodb::page::word;
 /// A page of the default size, in bytes.
 pub const PAGE_BYTES: usize = 16 << 10;
 
-/// The pages that a write is made of, with the place of each in it; nothing of what is not made of pages alone.
+/// The pages of a write, each with its place in it; empty unless the write consists of pages.
 ///
-/// A page begins with checksum, number, neighbours and log sequence number, has its tablespace's number at byte 34, and ends with the
-/// lower half of the log sequence number again (MySQL source documentation, `fil0types.h`: `FIL_PAGE_OFFSET` 4, `FIL_PAGE_LSN` 16,
-/// `FIL_PAGE_SPACE_ID` 34, `FIL_PAGE_END_LSN_OLD_CHKSUM` 8 bytes before the end).
+/// A page begins with checksum, number, neighbours and log sequence number, has its tablespace's
+/// number at byte 34, and ends with the lower half of the log sequence number again (MySQL source
+/// documentation, `fil0types.h`: `FIL_PAGE_OFFSET` 4, `FIL_PAGE_LSN` 16, `FIL_PAGE_SPACE_ID` 34,
+/// `FIL_PAGE_END_LSN_OLD_CHKSUM` 8 bytes before the end).
 pub fn pages_of(data: &[u8]) -> impl Iterator<Item = (usize, PageName)> {
     let (pages, rest) = data.as_chunks::<PAGE_BYTES>();
     let are_pages = rest.is_empty() && pages.iter().all(is_page);

@@ -55,7 +55,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// What each block may hold after a power cut: what was durable last, and all that came after.
+/// The possible contents of each block after a power cut: the last durable version, and all later
+/// ones.
 #[derive(Default)]
 struct Model(BTreeMap<u64, Vec<u8>>);
 
@@ -77,7 +78,7 @@ impl Model {
     }
 }
 
-/// Does the steps, the `n`-th writing the byte `n`; every read sees the newest.
+/// Does the steps, the `n`-th of which writes the byte `n`; every read sees the newest.
 fn done(disk: &VolatileDisk, steps: &[Step]) -> Model {
     let mut model = Model::default();
     for (byte, step) in (1_u8..).zip(steps) {
@@ -109,7 +110,9 @@ proptest! {
 
     #[test]
     fn a_cut_leaves_in_every_unit_what_was_durable_or_something_newer(
-        steps in steps(), seed: u64, tears_at in prop_oneof![Just(512_u64), Just(4096), Just(16384)],
+        steps in steps(),
+        seed: u64,
+        tears_at in prop_oneof![Just(512_u64), Just(4096), Just(16384)],
     ) {
         let (below, disk) = over(nature(TearsAt::Bytes(tears_at)));
         let model = done(&disk, &steps);
@@ -119,7 +122,8 @@ proptest! {
             for sector in block(below.as_ref(), number).chunks(tears_at.min(BLOCK_BYTES) as usize) {
                 let byte = sector[0];
                 prop_assert!(sector.iter().all(|other| *other == byte), "torn within a unit");
-                prop_assert!(model.of(number).contains(&byte), "block {number} went back to {byte}");
+                let is_newer = model.of(number).contains(&byte);
+                prop_assert!(is_newer, "block {number} went back to {byte}");
             }
         }
     }
@@ -142,15 +146,18 @@ proptest! {
 
     #[test]
     fn a_cache_that_is_written_out_in_order_leaves_a_beginning(seed: u64, writes in 1..60_u8) {
-        let nature = Volatility { keeps: Keeps::Oldest, ignores_flush: true, ..nature(TearsAt::Bytes(512)) };
+        let nature = nature(TearsAt::Bytes(512));
+        let nature = Volatility { keeps: Keeps::Oldest, ignores_flush: true, ..nature };
         let (below, disk) = over(nature);
         for write in 0..writes {
             disk.write(u64::from(write) * BLOCK_BYTES, &[7; BLOCK], true).unwrap();
             disk.flush().unwrap();
         }
         let survival = disk.cut(seed).unwrap();
-        let is_whole = |number: u8| block(below.as_ref(), number.into()).iter().all(|byte| *byte == 7);
-        let is_gone = |number: u8| block(below.as_ref(), number.into()).iter().all(|byte| *byte == 0);
+        let holds = |number: u8, value: u8| {
+            block(below.as_ref(), number.into()).iter().all(|byte| *byte == value)
+        };
+        let (is_whole, is_gone) = (|number: u8| holds(number, 7), |number: u8| holds(number, 0));
         let whole = (0..writes).take_while(|number| is_whole(*number)).count() as u8;
         prop_assert!(((whole + 1).min(writes)..writes).all(is_gone));
         prop_assert!(survival.torn <= 1);

@@ -1,4 +1,4 @@
-//! A disk with a volatile cache over one that holds what is durable.
+//! A disk with a volatile cache over one with the durable data.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,29 +10,29 @@ use serde::{Deserialize, Serialize};
 use super::cache::{Cache, Entry};
 use super::cut::{Survival, survive};
 
-/// What a power cut does to a device, and what its flush is worth.
+/// The behaviour of a device in a power cut and at a flush.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volatility {
-    /// Where a write is torn that was not durable.
+    /// Places at which a volatile write is torn.
     pub tears_at: TearsAt,
-    /// Bytes that its cache holds; beyond that the oldest become durable by themselves.
+    /// Size of the cache in bytes; beyond it, the oldest writes become durable.
     pub cache_bytes: u64,
-    /// Whether a flush, and a forced write, are answered without anything being made durable.
+    /// Whether flushes and force-unit-access writes are answered without making anything durable.
     pub ignores_flush: bool,
-    /// Which writes survive that were not durable.
+    /// Choice of the volatile writes that survive.
     pub keeps: Keeps,
 }
 
-/// Where a write is torn.
+/// Places at which a write is torn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TearsAt {
-    /// At multiples of so many bytes on the device, 512 or more.
+    /// Multiples of this many bytes on the device, at least 512.
     Bytes(u64),
-    /// Nowhere: a command is there whole or not at all.
+    /// Nowhere: a command survives whole or not at all.
     Command,
 }
 
-/// Which writes survive that were not durable.
+/// Choice of the volatile writes that survive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Keeps {
@@ -43,7 +43,7 @@ pub enum Keeps {
     Oldest,
 }
 
-/// The disk.
+/// A disk with a volatile cache.
 pub struct VolatileDisk {
     below: Arc<dyn Disk>,
     nature: Volatility,
@@ -54,32 +54,33 @@ pub struct VolatileDisk {
 #[derive(Default)]
 struct State {
     cache: Cache,
-    /// After how many more writes the power goes, and what decides which of them survive.
+    /// Writes until the power cut, and the seed that decides which of them survive.
     cut_in: Option<(u64, u64)>,
     off: Option<Survival>,
 }
 
 impl VolatileDisk {
-    /// Over what is durable from the start.
+    /// A cache over `below`, which has the durable data.
     #[must_use]
     pub fn new(below: Arc<dyn Disk>, nature: Volatility) -> VolatileDisk {
         VolatileDisk { below, nature, state: Mutex::default(), went_off: Condvar::new() }
     }
 
-    /// The power goes now. What survives is chosen by `seed` alone, and lies below when this returns.
+    /// Cuts the power now. `seed` alone chooses what survives, which is on the disk below when this
+    /// returns.
     ///
     /// # Errors
-    /// What survives could not be written below.
+    /// The surviving data could not be written below.
     pub fn cut(&self, seed: u64) -> Result<Survival> {
         self.cut_locked(&mut self.state.lock(), seed)
     }
 
-    /// The power goes in the write that is the `writes`-th from now, counted from 1.
+    /// Cuts the power in the `writes`-th write from now, counted from 1.
     pub fn cut_in(&self, writes: u64, seed: u64) {
         self.state.lock().cut_in = Some((writes, seed));
     }
 
-    /// Waits until the power has gone, but not for longer than `patience`.
+    /// Waits for the power cut, at most for `patience`.
     pub fn wait_until_off(&self, patience: Duration) -> Option<Survival> {
         let until = Instant::now() + patience;
         let mut state = self.state.lock();
@@ -91,7 +92,7 @@ impl VolatileDisk {
         state.off.clone()
     }
 
-    /// That the power is off, to whoever asks for anything then.
+    /// The error of every command after the power cut.
     pub(super) fn is_off_error() -> DiskError {
         DiskError::Stopped { reason: "the power is off".into() }
     }
@@ -101,7 +102,7 @@ impl VolatileDisk {
             return Ok(survival.clone());
         }
         let survival = survive(&state.cache.take(), &self.nature, seed, self.below.as_ref());
-        // It is off even if what survives cannot be told.
+        // The power is off even if the result of the cut is an error.
         state.off = Some(survival.as_ref().cloned().unwrap_or_default());
         self.went_off.notify_all();
         survival
@@ -112,10 +113,11 @@ impl VolatileDisk {
         if state.off.is_some() { Err(VolatileDisk::is_off_error()) } else { Ok(state) }
     }
 
-    /// Everything becomes durable, as when a device is switched off in order: it writes its cache out whatever it does with flushes.
+    /// Makes everything durable, as when a device is switched off in order: it writes its cache out
+    /// even if it ignores flushes.
     ///
     /// # Errors
-    /// The power is off, or it cannot be written below.
+    /// The power is off, or the disk below fails.
     pub fn write_out(&self) -> Result<()> {
         self.on()?.cache.retire_all(self.below.as_ref())
     }
@@ -126,7 +128,7 @@ impl VolatileDisk {
             *left = left.saturating_sub(1);
             if *left == 0 {
                 let seed = *seed;
-                // Nobody hears that it is done, so it need not be, forced or not.
+                // The host gets no answer, so the write need not be durable, even if it was forced.
                 state.cache.put(Entry { is_forced: false, ..entry });
                 self.cut_locked(&mut state, seed)?;
                 return Err(VolatileDisk::is_off_error());
@@ -147,7 +149,7 @@ impl Disk for VolatileDisk {
 
     fn guarantees(&self) -> Guarantees {
         let atomic_write_bytes = match self.nature.tears_at {
-            // At any block's boundary no more than a block is guaranteed.
+            // At any block's boundary, no more than one block is guaranteed.
             TearsAt::Bytes(_) => assay_disk::BLOCK_BYTES,
             TearsAt::Command => u64::from(u32::MAX) + 1,
         };

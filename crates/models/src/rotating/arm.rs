@@ -1,9 +1,10 @@
-//! One spindle's arm: where it is, when it is free, and how long its next piece of work takes.
+//! The arm of one spindle: its place, its next free time, and the duration of its next piece of
+//! work.
 
 use super::seek::{ImpossibleSeek, SeekCurve, SeekTimes};
 use crate::time::{Rate, Time};
 
-/// What a disk is made of.
+/// The geometry of a disk.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpindleGeometry {
     /// Bytes of one disk.
@@ -14,14 +15,14 @@ pub struct SpindleGeometry {
     pub read_seek: SeekTimes,
     /// Seeks for writes, which must settle better.
     pub write_seek: SeekTimes,
-    /// What passes under the head, in bytes a second, over the whole disk: what data sheets call sustained.
+    /// Bytes a second under the head, averaged over the disk: the "sustained" rate of data sheets.
     pub media_bytes_per_s: Rate,
-    /// What the disk reads on into its own memory after a read, so that the next one in sequence need not wait for the
-    /// platter; zero for none.
+    /// Bytes that the disk reads on into its own memory after a read, so that the next one in
+    /// sequence need not wait for the platter; zero for none.
     pub read_ahead_bytes: u64,
 }
 
-/// A disk with what follows from its geometry.
+/// A disk with values derived from its geometry.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Platter {
     pub(super) geometry: SpindleGeometry,
@@ -44,12 +45,12 @@ impl Platter {
         })
     }
 
-    /// How long bytes take to pass; a whole track takes exactly a revolution.
+    /// Time of bytes under the head; a whole track takes exactly a revolution.
     pub(super) fn passing(&self, bytes: u64) -> Time {
         self.geometry.rotation_time.scaled(bytes, self.track_bytes)
     }
 
-    /// When in a revolution a place passes.
+    /// Time within a revolution at which a place passes.
     fn angle(&self, place: u64) -> Time {
         self.passing(place % self.track_bytes)
     }
@@ -71,22 +72,22 @@ impl Platter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) request: u64,
-    /// Its first byte on the disk.
+    /// First byte on the disk.
     pub(super) place: u64,
     pub(super) length: u64,
     pub(super) is_write: bool,
-    /// When it came to the disk.
+    /// Arrival at the disk.
     pub(super) ready: Time,
 }
 
-/// How a piece is served.
+/// The service of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Service {
     pub(super) from: Time,
     pub(super) seek: Time,
     pub(super) rotation: Time,
     pub(super) transfer: Time,
-    /// When its end passes the head, which is before it is done where it was read ahead.
+    /// Time at which its end passes the head; earlier than its end if it was read ahead.
     passed_at: Time,
 }
 
@@ -96,10 +97,11 @@ impl Service {
     }
 }
 
-/// How a platter turns against the clock and against others: no two motors are in step for long.
+/// The rotation of a platter relative to the clock and to others: no two motors are in step for
+/// long.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Turning {
-    /// How far it is turned at first.
+    /// Initial phase.
     pub(super) phase: Time,
     /// Millionths by which it is faster.
     pub(super) ahead_ppm: u64,
@@ -114,12 +116,12 @@ impl Turning {
 /// The arm and the platter under it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arm {
-    /// Behind the byte that it read or wrote last.
+    /// The place behind the last byte that it read or wrote.
     pub(super) place: u64,
-    /// When it is done with what it has begun.
+    /// End of the work that it has begun.
     pub(super) free: Time,
     turning: Turning,
-    /// When `place` passed, if the arm goes on reading from there.
+    /// The time at which `place` passed, if the arm reads on from there.
     reads_on_from: Option<Time>,
 }
 
@@ -128,7 +130,7 @@ impl Arm {
         Arm { place: 0, free: Time::ZERO, turning, reads_on_from: None }
     }
 
-    /// How a piece would be served if the arm turned to it at `from`.
+    /// The service of a piece if the arm turns to it at `from`.
     pub(super) fn service(&self, platter: &Platter, piece: &Piece, from: Time) -> Service {
         let transfer = platter.passing(piece.length);
         if piece.place == self.place
@@ -144,7 +146,7 @@ impl Arm {
                 passed_at: from - ahead + transfer,
             };
         }
-        // Tracks are skewed so that what goes on on the next one passes in time.
+        // Tracks are skewed so that a transfer continues on the next one in time.
         let goes_on = piece.place == self.place;
         let seek = match goes_on {
             true => Time::ZERO,

@@ -1,4 +1,4 @@
-//! What an array of disks is made of, and which arrays there are none of.
+//! The parts of an array of disks, and the arrays that are impossible.
 
 use thiserror::Error;
 
@@ -12,36 +12,38 @@ use assay_disk::BLOCK_BYTES;
 /// Disks behind a controller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArrayGeometry {
-    /// Each of the disks.
+    /// Geometry of each disk.
     pub spindle: SpindleGeometry,
-    /// How many there are.
+    /// Number of disks.
     pub spindles: u32,
-    /// Whether they are mirrored in pairs, over which chunks go round (RAID 10); else they go round over all (RAID 0).
+    /// Mirrors the disks in pairs and stripes over them (RAID 10); otherwise stripes over all (RAID
+    /// 0).
     pub mirrored: bool,
-    /// Bytes that follow one another on the same disk, whole blocks.
+    /// Bytes of a chunk, which is contiguous on one disk; whole blocks.
     pub chunk_bytes: u64,
-    /// What the controller adds to each command.
+    /// Controller time of each command.
     pub command_time: Time,
-    /// What the link between host and controller carries each way, in bytes a second.
+    /// Bandwidth of the link between host and controller in each direction, in bytes a second.
     pub link_bytes_per_s: Rate,
-    /// What a completed write survives. A protected cache needs no flush, a volatile one is written out by it.
+    /// Durability of a completed write. A protected cache needs no flush, a volatile one is written
+    /// out by it.
     pub cache: WriteCache,
-    /// Bytes of writes that the cache holds; zero for none. Of no use where writes go through.
+    /// Size of the write cache in bytes; zero for none. Unused if writes go through.
     pub cache_bytes: u64,
-    /// In which order each disk serves its queue.
+    /// Order in which each disk serves its queue.
     pub order: Order,
-    /// How long a request may wait before it goes before all others of its disk, whatever the order.
+    /// Time after which a request goes before all others of its disk, in any order.
     pub patience: Time,
 }
 
 impl ArrayGeometry {
-    /// Disks, or pairs of them, over which chunks go round.
+    /// Number of disks, or pairs of them, over which chunks are striped.
     #[must_use]
     pub fn sides(&self) -> u64 {
         u64::from(self.spindles) / self.copies()
     }
 
-    /// Disks that hold the same.
+    /// Number of disks with the same data.
     #[must_use]
     pub fn copies(&self) -> u64 {
         if self.mirrored { 2 } else { 1 }
@@ -77,19 +79,19 @@ impl ArrayGeometry {
     }
 }
 
-/// An array that cannot be.
+/// The reason for which an array is impossible.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum ImpossibleArray {
-    /// Nothing to store on.
+    /// There are no disks.
     #[error("an array of no disks stores nothing; set spindles to 1 or more")]
     NoSpindles,
-    /// One disk has no mirror.
+    /// An odd number of disks cannot be mirrored.
     #[error("{spindles} disks cannot be mirrored in pairs; set an even number of spindles")]
     OddMirrors {
-        /// How many disks there are.
+        /// Number of disks.
         spindles: u32,
     },
-    /// Chunks that are not made of blocks.
+    /// Chunks are not made of whole blocks.
     #[error("chunks of {chunk_bytes} bytes are not made of blocks of 4096; set a multiple of that")]
     BrokenChunk {
         /// Bytes of a chunk.
@@ -97,16 +99,17 @@ pub enum ImpossibleArray {
     },
     /// Not one chunk fits.
     #[error(
-        "a disk of {capacity_bytes} bytes is smaller than one chunk; set a larger capacity or a smaller chunk"
+        "a disk of {capacity_bytes} bytes is smaller than one chunk; \
+         set a larger capacity or a smaller chunk"
     )]
     TooSmall {
         /// Bytes of a disk.
         capacity_bytes: u64,
     },
-    /// A platter under which nothing passes.
+    /// Nothing passes under the head.
     #[error("a disk needs a rotation time and a media rate above zero")]
     Still,
-    /// Seek times that contradict each other.
+    /// The seek times contradict each other.
     #[error(transparent)]
     Seek(#[from] ImpossibleSeek),
 }

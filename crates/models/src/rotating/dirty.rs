@@ -1,18 +1,18 @@
-//! What a write cache holds for one disk.
+//! The contents of a write cache for one disk.
 
 use std::collections::BTreeMap;
 
 use crate::time::Time;
 
-/// The longest piece that is written out at once: what comes together is joined up to this.
+/// Longest piece that is written out at once: adjacent writes are joined up to this.
 const DESTAGE_BYTES: u64 = 1 << 20;
 
-/// A run of bytes that is still to be written.
+/// A run of bytes to be written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) place: u64,
     pub(super) length: u64,
-    /// When the oldest of it came.
+    /// Arrival of its oldest byte.
     pub(super) since: Time,
 }
 
@@ -22,7 +22,7 @@ impl Run {
     }
 }
 
-/// Runs in the order of their places; none overlap.
+/// Runs by place; none overlap.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Dirty {
     /// Place to length and age.
@@ -44,7 +44,7 @@ impl Dirty {
         runs.map(|(&place, &(length, since))| Run { place, length, since })
     }
 
-    /// Takes a write in; what it writes again is written once.
+    /// Adds a write; bytes that it overwrites are written out once.
     pub(super) fn insert(&mut self, place: u64, length: u64, now: Time) {
         let mut whole = Run { place, length, since: now };
         while let Some(run) = self.joining(&whole) {
@@ -60,19 +60,20 @@ impl Dirty {
         }
     }
 
-    /// A run that becomes part of a write. The last that begins before its end may only touch it, and be too long for that.
+    /// A run that becomes a part of a write. The last run that begins before the write's end may
+    /// only touch it, and be too long for that.
     fn joining(&self, write: &Run) -> Option<Run> {
         self.all(..=write.end()).rev().take(2).find(|run| joins(run, write))
     }
 
-    /// Gives a run up, which is written out.
+    /// Removes a run, which is written out.
     pub(super) fn remove(&mut self, run: &Run) {
         if self.runs.remove(&run.place).is_some() {
             self.bytes -= run.length;
         }
     }
 
-    /// Whether all of a range is here.
+    /// Whether all of a range is cached.
     pub(super) fn covers(&self, place: u64, length: u64) -> bool {
         let mut to = place;
         while let Some(run) = self.all(..=to).next_back()
@@ -86,20 +87,21 @@ impl Dirty {
         false
     }
 
-    /// The next run at or after `place`, and round again; only what is as old as `written_by`, if anything is.
+    /// The next run from `place` on, starting again at the beginning; one as old as `written_by` if
+    /// there is any.
     pub(super) fn next(&self, place: u64, written_by: Option<Time>) -> Option<Run> {
         let mut round = self.all(place..).chain(self.all(..place));
         let old = |run: &Run| written_by.is_none_or(|by| run.since <= by);
         round.find(old).or_else(|| self.all(place..).chain(self.all(..place)).next())
     }
 
-    /// How many runs are as old as `by`.
+    /// Number of runs as old as `by`.
     pub(super) fn written_by(&self, by: Time) -> usize {
         self.all(..).filter(|run| run.since <= by).count()
     }
 }
 
-/// Whether a run becomes part of a write: it overlaps, or it touches and both are short enough.
+/// Whether a run becomes a part of a write: it overlaps, or it touches and both are short enough.
 fn joins(run: &Run, write: &Run) -> bool {
     let overlaps = run.end() > write.place && run.place < write.end();
     let touches = run.end() == write.place || run.place == write.end();
@@ -123,7 +125,7 @@ mod tests {
         }
         let next = |from, by| dirty.next(from * BLOCK, by).unwrap().place / BLOCK;
         assert_eq!([next(0, None), next(6, None), next(501, None)], [5, 50, 5]);
-        // What a flush waits for goes first, and where nothing is so old anything goes.
+        // Runs that a flush waits for go first; if there are none, any run does.
         assert_eq!([next(6, Some(at(0))), next(51, Some(at(1)))], [5, 5]);
         let mut young = Dirty::default();
         young.insert(BLOCK, BLOCK, at(9));

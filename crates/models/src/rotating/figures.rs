@@ -1,14 +1,16 @@
-//! What follows from an array's numbers in closed form.
+//! Closed forms of an array.
 
 use super::ArrayGeometry;
 use super::seek::{ImpossibleSeek, SeekCurve};
 
-/// Mean latency of random reads of `bytes` at depth 1, drawn evenly from the first `span` of the disks (a share of all
-/// tracks), in microseconds: command + mean seek + half a revolution + what passes under the head and over the link.
+/// Mean latency of random reads of `bytes` at depth 1, drawn evenly from the first `span` of the
+/// disks (a share of all tracks), in microseconds: command + mean seek + half a revolution +
+/// transfer under the head and over the link.
 ///
-/// A mirrored pair has two arms in two places and takes the one that has it sooner, so of a pair it is the mean of the less of two
-/// positioning times: `E[min(T1, T2)]` = ∫ P(T > t)² dt for T = seek + rotation, with d of density 2 (1 − d) and an even
-/// rotation. The two are taken as independent; the arm that serves less often is a little nearer to where it was left.
+/// The arms of a mirrored pair are in two places, and the one that is there sooner reads, so the
+/// mean is that of the lesser of two positioning times: `E[min(T1, T2)]` = ∫ P(T > t)² dt for T =
+/// seek + rotation, with d of density 2 (1 − d) and an even rotation. The two are assumed to be
+/// independent; the arm that serves less often is a little nearer to its last place.
 ///
 /// # Errors
 /// [`ImpossibleSeek`].
@@ -27,12 +29,12 @@ pub fn read_latency_us(
     Ok(position_s * 1e6 + unpositioned_us(array, bytes))
 }
 
-/// Steps of the integral, and places at which the distance's distribution is taken: beyond what the figures need.
+/// Steps of the integral, and samples of the distance's distribution: more than the figures need.
 const STEPS: u32 = 1000;
 const PLACES: u32 = 200;
 
 fn sooner_of_two_s(curve: &SeekCurve, rotation_s: f64, span: f64) -> f64 {
-    // The distance that a share u of all do not pass: u = 2 d − d².
+    // The distance that a share u of all do not exceed: u = 2 d − d².
     let distance = |u: f64| span * (1.0 - (1.0 - u).sqrt());
     let seeks_s: Vec<f64> = (0..PLACES)
         .map(|place| distance((f64::from(place) + 0.5) / f64::from(PLACES)))
@@ -47,9 +49,9 @@ fn sooner_of_two_s(curve: &SeekCurve, rotation_s: f64, span: f64) -> f64 {
     (0..STEPS).map(|step| later((f64::from(step) + 0.5) * step_s).powi(2) * step_s).sum()
 }
 
-/// Mean latency of random writes of `bytes` at depth 1 that go through to the disks, when nothing is read, in microseconds:
-/// as for reads of one disk; a mirrored pair, whose arms then move together, waits for the later of two platters, two thirds
-/// of a revolution.
+/// Mean latency of random writes of `bytes` at depth 1 that go through to the disks, without reads,
+/// in microseconds. As for reads of one disk; the arms of a mirrored pair then move together, and
+/// the write waits for the later of two platters, two thirds of a revolution.
 ///
 /// # Errors
 /// [`ImpossibleSeek`].
@@ -71,14 +73,16 @@ fn unpositioned_us(array: &ArrayGeometry, bytes: u64) -> f64 {
         + array.link_bytes_per_s.time_for(bytes).as_us()
 }
 
-/// Random reads of `bytes` a second, drawn evenly from the first `span` of a disk, that it serves by its elevator when `depth` are
-/// always in flight: while it serves one, n = `depth` − 1 wait for it to choose.
+/// Random reads of `bytes` a second, drawn evenly from the first `span` of a disk, that it serves
+/// by its elevator with `depth` always in flight: while it serves one, n = `depth` − 1 wait.
 ///
-/// Take the end of the disk for its beginning, so that the arm goes round a ring of length 1. A new request lies anywhere before
-/// the arm and is met after 1/2 on the mean; n wait, so (Little's law) 2n are met on one way round, and the distance to the
-/// next is 1 / 2n on the mean. Taken as Beta(1, m) with m = 2n − 1, it has the density m (1 − g)^(m − 1). With the probability g
-/// the end of the disk lies between, and the arm comes back over 1 − g. So `E[√d]` = m (B(3/2, m + 1) + B(2, m + 1/2)) and
-/// `E[d]` = 2m / ((m + 1) (m + 2)). At n = 1, and where nothing waits, these are 8/15 and 1/3: those of places drawn evenly.
+/// Join the ends of the disk, so that the arm goes round a ring of length 1. A new request lies
+/// anywhere ahead of the arm and is met after 1/2 on the mean; n wait, so (Little's law) 2n are met
+/// on one way round, and the distance to the next is 1 / 2n on the mean. As Beta(1, m) with m = 2n
+/// − 1, it has the density m (1 − g)^(m − 1). With the probability g the end of the disk lies
+/// between, and the arm comes back over 1 − g. So `E[√d]` = m (B(3/2, m + 1) + B(2, m + 1/2)) and
+/// `E[d]` = 2m / ((m + 1) (m + 2)). At n = 1, and if nothing waits, these are 8/15 and 1/3: those
+/// of places drawn evenly.
 ///
 /// # Errors
 /// [`ImpossibleSeek`].
@@ -100,8 +104,8 @@ pub fn reads_per_s(
     Ok(1.0 / (curve.mean_s(root * span.sqrt(), distance * span) + rotation_s + transfer_s))
 }
 
-/// Bytes a second of one stream of large reads in sequence, read from one disk of each side; writes the same, where enough
-/// of them are in flight or a cache takes them.
+/// Bytes a second of one stream of large sequential reads, from one disk of each side. Writes reach
+/// the same if enough of them are in flight or a cache takes them.
 #[must_use]
 pub fn sequential_bytes_per_s(array: &ArrayGeometry) -> f64 {
     let media = array.spindle.media_bytes_per_s.0 * array.sides() as f64;

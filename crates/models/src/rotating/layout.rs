@@ -1,4 +1,4 @@
-//! Where an array's bytes lie: chunks round over its sides.
+//! The layout of an array: chunks striped over its sides.
 
 /// A run of bytes on one side, which is a disk or a mirrored pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +8,8 @@ pub(super) struct Part {
     pub(super) length: u64,
 }
 
-/// What each side has of a range: one run, as its chunks follow one another there.
+/// The part of a range on each side: one run, because consecutive chunks of a side are adjacent
+/// there.
 pub(super) fn parts(
     chunk_bytes: u64,
     sides: u64,
@@ -54,7 +55,9 @@ mod tests {
                 .collect();
             expected.sort_unstable();
             let mut got: Vec<(u64, u64)> = parts(chunk, sides, offset, length)
-                .flat_map(|part| (part.place..part.place + part.length).map(move |at| (part.side, at)))
+                .flat_map(|part| {
+                    (part.place..part.place + part.length).map(move |at| (part.side, at))
+                })
                 .collect();
             got.sort_unstable();
             prop_assert_eq!(got, expected);

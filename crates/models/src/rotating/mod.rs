@@ -1,13 +1,14 @@
-//! Rotating disks: one, or many as RAID 0 or RAID 10, with or without a cache for writes.
+//! Rotating disks: one, or many as RAID 0 or RAID 10, with or without a write cache.
 //!
-//! Each disk keeps where its arm is, how far its platter is turned, and a queue that it serves in the order of its
-//! elevator. A command is told when it is answered if nothing more comes; what comes later may be put before it, so
-//! that it is answered later: see [`Timing::settle`]. What a disk has begun is never taken back. Whatever the order,
-//! nobody waits for ever: who has waited for longer than [`ArrayGeometry::patience`] is next, the first come first.
+//! The state of a disk is the place of its arm, the phase of its platter, and a queue that it
+//! serves in the order of its elevator. The answer time of a command assumes that no more commands
+//! come. Later ones may be put before it, and delay its answer: see [`Timing::settle`]. Work that a
+//! disk has begun is never taken back. In any order, no command waits for ever: one that has waited
+//! for longer than [`ArrayGeometry::patience`] is next, the oldest first.
 //!
-//! A mirrored read goes to the side that has it sooner, a write to both. A cache answers a write once it has room for it and
-//! is written out in sweeps over the disk: when a disk is idle, and turn by turn with its queue while somebody waits for room
-//! or for a flush.
+//! A mirrored read goes to the side that is ready sooner, a write to both. A cache answers a write
+//! once it has room for it. It is written out in sweeps over the disk: while a disk is idle, and
+//! alternately with its queue while a command waits for room or for a flush.
 
 mod arm;
 mod array;
@@ -33,8 +34,8 @@ use super::time::Time;
 use super::timing::{Command, Due, Kind, Resource, Ticket, Timing};
 use crate::inside::WriteCache;
 
-/// By how much the slowest and the fastest motor differ, in millionths. Nobody publishes it for these disks; what depends on it is
-/// only how soon two platters have met in every position, some seconds.
+/// Difference between the slowest and the fastest motor, in millionths. Not published for these
+/// disks; it only determines how soon two platters have met in every position, some seconds.
 const MOTORS_DIFFER_PPM: u64 = 1000;
 
 /// The state of an array.
@@ -46,12 +47,12 @@ pub struct Rotating {
     link_in: Wire,
     link_out: Wire,
     requests: Requests,
-    /// Bytes written out of the cache so far, each copy for itself.
+    /// Bytes written out of the cache so far, counting each copy.
     destaged_bytes: u64,
 }
 
 impl Rotating {
-    /// An array at rest; `seed` says how its platters turn against each other.
+    /// An idle array; `seed` draws the phases of its platters.
     ///
     /// # Errors
     /// [`ImpossibleArray`].
@@ -79,7 +80,7 @@ impl Rotating {
         layout::parts(chunk_bytes, sides, command.offset, command.length)
     }
 
-    /// The disks that hold a side, one behind the other.
+    /// The disks of a side.
     fn disks(&self, side: u64) -> std::ops::Range<usize> {
         let copies = self.array.copies();
         (side * copies) as usize..((side + 1) * copies) as usize
@@ -105,7 +106,7 @@ impl Rotating {
             .any(|disk| disk.dirty().covers(part.place, part.length))
     }
 
-    /// The freer side of a mirror: where a piece would be done first.
+    /// The side of a mirror that would be done first with a piece.
     fn soonest(&self, side: u64, piece: Piece) -> usize {
         let (disks, wanted) = (self.disks(side), self.requests.wanted());
         let rules = &self.rules;
@@ -162,7 +163,7 @@ impl Rotating {
         }
     }
 
-    /// Says when a request will be answered if nothing more comes.
+    /// Sets `due` to a request's answer time, if no more commands come.
     fn tell(&mut self, request: u64, due: &mut Due) {
         let answer = self.answer(request);
         answer.explain(due);
@@ -200,7 +201,7 @@ impl Rotating {
         }
     }
 
-    /// The answer to a request, as it was or as it will be if nothing more comes.
+    /// The answer to a request, final or as expected if no more commands come.
     fn answer(&self, request: u64) -> Answer {
         let known = self.requests.answer(request);
         let later = match self.requests.until(request) {
@@ -226,7 +227,7 @@ impl Rotating {
         answers.max_by_key(|answer| answer.at)
     }
 
-    /// When so many bytes will have been written out.
+    /// The time at which this many bytes will have been written out.
     fn destaged_at(&self, bytes: u64) -> Option<Answer> {
         let wanted = self.requests.wanted();
         let mut ahead: Vec<_> = self
@@ -247,7 +248,7 @@ impl Rotating {
         }
     }
 
-    /// When what had been written by then will have been written out everywhere.
+    /// The time at which everything written by `by` will have been written out on all disks.
     fn clean_at(&self, by: Time) -> Option<Answer> {
         let wanted = self.requests.wanted();
         let clean = self.spindles.iter().filter_map(|disk| {
@@ -258,7 +259,7 @@ impl Rotating {
     }
 }
 
-/// When a disk will write out how much.
+/// Times and bytes of a disk's future writes from the cache.
 fn destages(disk: &Spindle, rules: &Rules, wanted: Wanted) -> impl Iterator<Item = (Time, u64)> {
     disk.ahead(rules, wanted).filter_map(|step| match step.work {
         Work::Destage(run) => Some((step.service.done(), run.length)),

@@ -1,4 +1,4 @@
-//! The requests that an array has told a time, and what they still wait for.
+//! The requests of an array with their answer times, and the events for which they still wait.
 
 use std::collections::HashMap;
 
@@ -8,22 +8,22 @@ use crate::meter::Wire;
 use crate::time::Time;
 use crate::timing::{Due, Resource};
 
-/// What a request waits for in the cache.
+/// An event of the cache for which a request waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
-    /// For room: so many bytes written out since the beginning.
+    /// Room: this many bytes written out since the beginning.
     Destaged(u64),
-    /// For a flush: nothing left of what had been written by then.
+    /// A flush: everything written by then is written out.
     Clean(Time),
 }
 
-/// When a request is answered, and what it waits for until then.
+/// The answer time of a request, and the waits until then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Answer {
     pub(super) at: Time,
     /// Whether nothing can move it any more.
     pub(super) is_final: bool,
-    /// When its disk turned to the last piece of it, and how long that had waited.
+    /// Service of its last piece, and the time for which that had waited.
     served: Option<(Time, Service)>,
 }
 
@@ -37,7 +37,7 @@ impl Answer {
         Answer { at, ..Answer::default() }
     }
 
-    /// Over a link on which nothing else passes.
+    /// The answer after an idle link.
     pub(super) fn through(mut self, link: &Wire, bytes: u64) -> Answer {
         self.at += link.span(bytes);
         self
@@ -47,7 +47,7 @@ impl Answer {
         other.filter(|other| other.at > self.at).unwrap_or(self)
     }
 
-    /// Moves `due` to it step by step.
+    /// Moves `due` to the answer, one wait after the other.
     pub(super) fn explain(&self, due: &mut Due) {
         if let Some((_, service)) = self.served {
             due.wait(service.from, Resource::Spindle);
@@ -60,7 +60,7 @@ impl Answer {
         }
     }
 
-    /// Moves `due` by `span`, as others went before.
+    /// Delays `due` by `span`, because other requests went before.
     pub(super) fn put_off(&self, due: &mut Due, span: Time) {
         match self.served {
             Some((waited, _)) => due.put_off(span, waited, Resource::Spindle),
@@ -85,19 +85,19 @@ struct Request {
 pub(super) struct Requests {
     open: HashMap<u64, Request>,
     next: u64,
-    /// Those that wait for the cache, in the order in which they came.
+    /// Requests that wait for the cache, in order of arrival.
     waiting: Vec<(u64, Until)>,
-    /// When all that the disks have begun to write out is written.
+    /// The time at which everything that the disks have begun to write out is written.
     destaged_at: Time,
 }
 
 impl Requests {
-    /// A request made of pieces, with so many bytes for the host.
+    /// Opens a request made of pieces, with this many bytes for the host.
     pub(super) fn open(&mut self, bytes_out: u64) -> u64 {
         self.add(bytes_out, None)
     }
 
-    /// A request that waits for the cache.
+    /// Opens a request that waits for the cache.
     pub(super) fn wait(&mut self, until: Until) -> u64 {
         let number = self.add(0, Some(until));
         self.waiting.push((number, until));
@@ -124,7 +124,7 @@ impl Requests {
         }
     }
 
-    /// When a request was told to be answered; nothing is told about one that is closed.
+    /// The answer time of a request as last reported; zero for a closed one.
     pub(super) fn told(&self, number: u64) -> Time {
         self.open.get(&number).map_or(Time::MAX, |request| request.told)
     }
@@ -151,7 +151,7 @@ impl Requests {
         self.open.len()
     }
 
-    /// Who waits for the cache to be written out.
+    /// The requests that wait for the cache to be written out.
     pub(super) fn wanted(&self) -> Wanted {
         let flushes = self.waiting.iter().filter_map(|(_, until)| match until {
             Until::Clean(by) => Some(*by),
@@ -160,7 +160,7 @@ impl Requests {
         Wanted { is_wanted: !self.waiting.is_empty(), written_by: flushes.max() }
     }
 
-    /// A disk has begun a piece, and will be done with it as `answer` says.
+    /// Notes that a disk has begun a piece, and will be done with it at `answer`.
     pub(super) fn piece_done(&mut self, number: u64, answer: Answer, link_out: &mut Wire) {
         let Some(request) = self.open.get_mut(&number) else { return };
         request.answer = request.answer.or_later(Some(answer));
@@ -176,7 +176,7 @@ impl Requests {
         request.answer = Answer { at: due.when(), is_final: true, ..request.answer };
     }
 
-    /// Something is written out at `at`; `is_there` says who has what they wait for.
+    /// Notes that something is written out at `at`; `is_there` tells whether an event has occurred.
     pub(super) fn destaged(&mut self, at: Time, is_there: impl Fn(Until) -> bool) {
         self.destaged_at = self.destaged_at.max(at);
         let (open, at) = (&mut self.open, self.destaged_at);

@@ -1,25 +1,26 @@
-//! How long an arm takes from track to track.
+//! Seek times of an arm.
 
 use thiserror::Error;
 
 use crate::time::Time;
 
-/// Seek times as data sheets print them.
+/// Seek times as in data sheets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SeekTimes {
     /// To the next track.
     pub track_to_track: Time,
-    /// Over the distances between places drawn evenly, which is what data sheets call average or typical.
+    /// Mean over the distances between places drawn evenly; data sheets call it average or typical.
     pub mean: Time,
-    /// From the first track to the last, where it is published.
+    /// From the first track to the last, if it is published.
     pub full_stroke: Option<Time>,
 }
 
-/// Seek times that no arm has.
+/// Seek times that no arm can have.
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 #[error(
-    "seek times of {track_to_track_us} µs to the next track, {mean_us} µs on average and {full_stroke_us} µs over all \
-     tracks do not grow with the distance; check them, or leave the full stroke out"
+    "seek times of {track_to_track_us} µs to the next track, {mean_us} µs on average and \
+     {full_stroke_us} µs over all tracks do not grow with the distance; \
+     check them, or leave the full stroke out"
 )]
 pub struct ImpossibleSeek {
     track_to_track_us: f64,
@@ -27,11 +28,12 @@ pub struct ImpossibleSeek {
     full_stroke_us: f64,
 }
 
-/// Time = a + b √d + c d for a distance of d tracks beyond the next one, as a share of all tracks (Lee and Katz, "An analytic
-/// performance model of disk arrays", SIGMETRICS 1993).
+/// Time = a + b √d + c d for a distance of d tracks beyond the next one, as a share of all tracks
+/// (Lee and Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993).
 ///
-/// The times for d = 0 and d = 1 and the mean are the published ones. Between places drawn evenly, d has the density
-/// 2 (1 − d), so `E[√d]` = 8/15 and `E[d]` = 1/3. Where no full stroke is published, c = 0.
+/// The times for d = 0 and d = 1 and the mean are the published ones. Between places drawn evenly,
+/// d has the density 2 (1 − d), so `E[√d]` = 8/15 and `E[d]` = 1/3. If no full stroke is published,
+/// c = 0.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SeekCurve {
     a_s: f64,
@@ -54,7 +56,8 @@ impl SeekCurve {
                 (b_s, full - b_s)
             }
         };
-        // The slope b / (2 √d) + c is least at one of the ends, and at the first it has the sign of b.
+        // The slope b / (2 √d) + c is least at one of the ends, and at the first it has the sign of
+        // b.
         let grows = b_s >= 0.0 && b_s / 2.0 + c_s >= 0.0;
         grows.then_some(SeekCurve { a_s, b_s, c_s }).ok_or(ImpossibleSeek {
             track_to_track_us: times.track_to_track.as_us(),
@@ -63,17 +66,18 @@ impl SeekCurve {
         })
     }
 
-    /// Over a distance, as a share of all tracks.
+    /// Time for a distance, as a share of all tracks.
     pub(super) fn time(&self, distance: f64) -> Time {
         Time::from_s(self.mean_s(distance.sqrt(), distance))
     }
 
-    /// The mean in seconds over distances between places drawn evenly from the first `span` of all tracks.
+    /// Mean in seconds over distances between places drawn evenly from the first `span` of all
+    /// tracks.
     pub(super) fn mean_evenly_s(&self, span: f64) -> f64 {
         self.mean_s(MEAN_ROOT * span.sqrt(), MEAN_DISTANCE * span)
     }
 
-    /// The mean in seconds over distances whose square root and whose self have these means.
+    /// Mean in seconds over distances with these means of their square root and of themselves.
     pub(super) fn mean_s(&self, root: f64, distance: f64) -> f64 {
         self.a_s + self.b_s * root + self.c_s * distance
     }

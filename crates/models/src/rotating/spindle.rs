@@ -1,40 +1,41 @@
-//! One disk of an array: its queue, what its cache holds, and which of them is served next.
+//! One disk of an array: its queue, its part of the cache, and the choice between them.
 
 use super::arm::{Arm, Piece, Platter, Service, Turning};
 use super::dirty::{Dirty, Run};
 use crate::time::Time;
 
-/// In which order a disk serves its queue.
+/// The order in which a disk serves its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
-    /// As requests came.
+    /// In order of arrival.
     Arrival,
-    /// As the arm meets them on its way over the disk, and then again from the first (C-LOOK): the elevator.
+    /// In the order in which the arm meets them on its way over the disk, then again from the first
+    /// (C-LOOK): the elevator.
     #[default]
     Elevator,
-    /// That which is under the head soonest (shortest positioning time first), as disks do that know where they are.
+    /// Shortest positioning time first, as in disks that know their rotational position.
     Nearest,
 }
 
-/// What a disk goes by.
+/// Rules of a disk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     pub(super) platter: Platter,
     pub(super) order: Order,
-    /// How long a request may wait before it goes before all others.
+    /// Time after which a request goes before all others.
     pub(super) patience: Time,
 }
 
-/// Who waits for the cache to be written out.
+/// Requests that wait for the cache to be written out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Wanted {
-    /// Somebody does: what is in the cache takes turns with the queue.
+    /// Whether any request waits: writing out then alternates with the queue.
     pub(super) is_wanted: bool,
-    /// What had been written by then goes first: a flush waits for it.
+    /// Data written by then go first, because a flush waits for them.
     pub(super) written_by: Option<Time>,
 }
 
-/// What a disk does next.
+/// The next work of a disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     Serve(Piece),
@@ -48,13 +49,13 @@ pub(super) struct Step {
     pub(super) service: Service,
 }
 
-/// A disk's arm and queue, as they are or as they will be.
+/// A disk's arm and queue, present or future.
 #[derive(Debug, Clone)]
 struct Course {
     arm: Arm,
-    /// In the order in which they came.
+    /// In order of arrival.
     queue: Vec<Piece>,
-    /// Where writing out goes on: a sweep of its own.
+    /// Place at which writing out continues: a sweep of its own.
     sweep: u64,
     has_destaged: bool,
     /// Runs that have been written out ahead of time.
@@ -89,7 +90,8 @@ impl Course {
         is_left.then(|| dirty.next(self.sweep, wanted.written_by)).flatten()
     }
 
-    /// Where nobody waits for it, writing out begins only when a disk has been idle for a revolution.
+    /// Beginning of writing a run out: if no request waits for it, after the disk was idle for a
+    /// revolution.
     fn destage_at(&self, rules: &Rules, run: &Run, wanted: Wanted) -> Time {
         let is_patient = !wanted.is_wanted && !self.has_destaged;
         let rest = if is_patient { rules.platter.geometry.rotation_time } else { Time::ZERO };
@@ -115,7 +117,7 @@ impl Course {
         })
     }
 
-    /// Whom the arm turns to at `at`.
+    /// The request to which the arm turns at `at`.
     fn choose(&self, rules: &Rules, at: Time) -> Option<usize> {
         let first = self.queue.first()?;
         if rules.order == Order::Arrival || at - first.ready >= rules.patience {
@@ -156,7 +158,7 @@ impl Spindle {
         &self.dirty
     }
 
-    /// Takes a write into the cache.
+    /// Adds a write to the cache.
     pub(super) fn cache(&mut self, place: u64, length: u64, now: Time) {
         self.dirty.insert(place, length, now);
     }
@@ -170,7 +172,7 @@ impl Spindle {
         self.course.queue.iter().any(|piece| piece.request == request)
     }
 
-    /// Does the next thing, if that begins before `before`.
+    /// Does the next step, if that begins before `before`.
     pub(super) fn step(&mut self, rules: &Rules, before: Time, wanted: Wanted) -> Option<Step> {
         let step = self.course.step(rules, &self.dirty, before, wanted)?;
         self.course.destaged_runs = 0;
@@ -180,7 +182,7 @@ impl Spindle {
         Some(step)
     }
 
-    /// What it will do if nothing more comes.
+    /// Future steps if no more commands come.
     pub(super) fn ahead(&self, rules: &Rules, wanted: Wanted) -> impl Iterator<Item = Step> {
         self.steps(self.course.clone(), rules, wanted)
     }
@@ -194,7 +196,7 @@ impl Spindle {
         std::iter::from_fn(move || course.step(rules, &self.dirty, Time::MAX, wanted))
     }
 
-    /// How a piece will be served if nothing more comes.
+    /// The service of a piece if no more commands come.
     pub(super) fn service_of(
         &self,
         rules: &Rules,
@@ -204,7 +206,7 @@ impl Spindle {
         self.ahead(rules, wanted).find_map(|step| serves(&step, request))
     }
 
-    /// When a piece would be done if it came now.
+    /// End of a piece if it came now.
     pub(super) fn would_be_done(&self, rules: &Rules, wanted: Wanted, piece: Piece) -> Time {
         let mut course = self.course.clone();
         course.enqueue(piece);

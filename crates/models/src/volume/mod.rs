@@ -1,8 +1,10 @@
-//! A cloud volume: operations and bytes a second that were paid for, credit for bursts, a latency with a tail.
+//! A cloud volume: limits of operations and bytes a second, credit for bursts, and a latency with a
+//! tail.
 //!
-//! A read or a write counts as one operation for each [`VolumeLimits::bytes_per_operation`] or part of it and waits for its
-//! turn in the order in which commands came; then it takes its latency. Discards are free and do not wait; a flush takes
-//! [`VolumeLimits::flush_latency`], as what such a volume answered is kept by several machines already.
+//! A read or a write counts as one operation for each [`VolumeLimits::bytes_per_operation`] or part
+//! of it and waits for its turn in order of arrival; then it takes its latency. Discards are free
+//! and do not wait. A flush takes [`VolumeLimits::flush_latency`], because several machines store
+//! an answered write already.
 
 pub use super::random::Latency;
 
@@ -11,55 +13,55 @@ use super::random::Random;
 use super::time::{Rate, Time};
 use super::timing::{Command, Due, Kind, Resource, Timing};
 
-/// How much of something passes.
+/// A limit of operations or bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Allowance {
-    /// A second, in the long run.
+    /// Rate in the long run, per second.
     pub per_s: Rate,
-    /// What is saved up at rest at most, in the same unit, and can be spent beyond the long run's rate; full at first. AWS
-    /// gives its gp2 volumes 5.4 million operations ("Amazon EBS volume types").
+    /// Most credit, in the same unit, that a rest saves up for bursts beyond the long run's rate;
+    /// full at first. AWS gives its gp2 volumes 5.4 million operations ("Amazon EBS volume types").
     pub credit: f64,
-    /// A second, while there is credit; none for no other bound than the credit.
+    /// Rate per second while there is credit; `None`: limited by the credit alone.
     pub peak_per_s: Option<Rate>,
 }
 
 impl Allowance {
-    /// A rate with nothing saved up beyond `rest` of it. Without any, a command whose thread is woken late is lost to the
-    /// rate; 10 ms make up for that.
+    /// A rate with no credit beyond `rest` of it. Without any, a command whose thread is woken late
+    /// would be lost to the rate; 10 ms make up for that.
     #[must_use]
     pub fn steady(per_s: Rate, rest: Time) -> Allowance {
         Allowance { per_s, credit: per_s.0 * rest.as_s(), peak_per_s: None }
     }
 
-    /// How long the peak lasts from full credit: credit / (peak − rate), in seconds.
+    /// Duration of the peak from full credit, in seconds: credit / (peak − rate).
     #[must_use]
     pub fn peak_s(&self) -> f64 {
         self.peak_per_s.map_or(0.0, |peak| self.credit / (peak.0 - self.per_s.0))
     }
 }
 
-/// What a volume lets through, and how long it takes.
+/// Limits and latencies of a volume.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VolumeLimits {
     /// Operations, reads and writes together.
     pub operations: Allowance,
     /// Bytes, reads and writes together.
     pub bytes: Allowance,
-    /// The most bytes that count as one operation. AWS counts 256 KiB for its SSD volumes ("Amazon EBS I/O
-    /// characteristics and monitoring").
+    /// Most bytes that count as one operation. AWS counts 256 KiB for its SSD volumes ("Amazon EBS
+    /// I/O characteristics and monitoring").
     pub bytes_per_operation: u64,
-    /// How long a rest the peaks make up for, see [`Allowance::steady`].
+    /// Length of a rest for which the peaks make up, see [`Allowance::steady`].
     pub rest: Time,
-    /// What a read takes beside its turn.
+    /// Latency of a read in addition to its turn.
     pub read_latency: Latency,
-    /// What a write takes beside its turn.
+    /// Latency of a write in addition to its turn.
     pub write_latency: Latency,
-    /// What a flush takes.
+    /// Latency of a flush.
     pub flush_latency: Time,
 }
 
 impl VolumeLimits {
-    /// Limits alone, and no latency: what [`Allowance::steady`] gives of operations and bytes.
+    /// Limits without latency, from [`Allowance::steady`] for operations and bytes.
     #[must_use]
     pub fn only(operations_per_s: Rate, bytes_per_s: Rate, rest: Time) -> VolumeLimits {
         VolumeLimits {
@@ -73,13 +75,14 @@ impl VolumeLimits {
         }
     }
 
-    /// Operations that a command of `bytes` counts for.
+    /// Operations for which a command of `bytes` counts.
     #[must_use]
     pub fn operations_of(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.bytes_per_operation.max(1)).max(1)
     }
 
-    /// Commands of `bytes` a second in the long run at any depth: the least of what operations and bytes allow.
+    /// Commands of `bytes` a second in the long run, at any depth: the least of what operations and
+    /// bytes allow.
     #[must_use]
     pub fn commands_per_s(&self, bytes: u64) -> f64 {
         let by_operations = self.operations.per_s.0 / self.operations_of(bytes) as f64;
@@ -87,7 +90,7 @@ impl VolumeLimits {
     }
 }
 
-/// The state of a volume: what has been paid for.
+/// The state of a volume.
 #[derive(Debug, Clone)]
 pub struct Volume {
     limits: VolumeLimits,
@@ -114,7 +117,7 @@ impl Volume {
         Volume { meters, random: Random::new(seed), limits }
     }
 
-    /// A command goes when every meter lets it: none counts it as gone before.
+    /// Lets a command pass when every meter allows it; no meter counts it before.
     fn take_turn(&mut self, bytes: u64, due: &mut Due) {
         let now = due.when();
         let turns = self.meters.iter().map(|(resource, meter)| (meter.turn(now), *resource));

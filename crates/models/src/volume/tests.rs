@@ -1,4 +1,4 @@
-//! A volume lets through what was paid for, no more and no less.
+//! A volume lets through as much as its limits allow, no more and no less.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn only(operations_per_s: f64, bytes_per_s: f64) -> Volume {
     Volume::new(VolumeLimits::only(Rate(operations_per_s), Rate(bytes_per_s), Time::ZERO), 1)
 }
 
-/// When commands that all came at 7 ms may go, in milliseconds from then.
+/// Turns of commands that all came at 7 ms, in milliseconds from then.
 fn turns_ms(volume: &mut Volume, lengths_kib: &[u64]) -> Vec<u64> {
     let came = MS * 7;
     let answer = |&kib: &u64| ask(volume, write(0, kib * KIB, came)).when() - came;
@@ -46,7 +46,8 @@ fn flushes_and_discards_are_free() {
     }
 }
 
-/// A small AWS gp2 volume: 300 operations a second, 3 000 while there is credit of 5.4 million, here a hundredth of it.
+/// A small AWS gp2 volume: 300 operations a second, 3 000 while there is credit of 5.4 million,
+/// here a hundredth of it.
 fn gp2() -> VolumeLimits {
     let limits = VolumeLimits::only(Rate(300.0), Rate(128.0 * 1024.0 * KIB as f64), MS * 10);
     let credit = 54_000.0;
@@ -62,7 +63,8 @@ fn credit_is_spent_at_the_peak_and_then_the_long_run_counts() {
     assert_near(seconds, 20.0, 1e-9);
     let answered =
         closed_loop(&mut Volume::new(limits, 1), 8, 66_000, |_| read(0, 4096, Time::ZERO));
-    let until = |s: f64| answered.iter().filter(|one| one.due.when().as_s() <= s).count() as f64;
+    let until =
+        |s: f64| answered.iter().filter(|answer| answer.due.when().as_s() <= s).count() as f64;
     assert_near(until(10.0), 30_000.0, 0.01);
     assert_near(until(20.0), 60_000.0, 0.01);
     assert_near(until(35.0) - until(25.0), 3000.0, 0.01);
@@ -72,7 +74,7 @@ fn credit_is_spent_at_the_peak_and_then_the_long_run_counts() {
 fn a_rest_refills_credit_at_the_long_run_s_rate() {
     let mut volume = Volume::new(gp2(), 1);
     let spent = closed_loop(&mut volume, 8, 61_000, |_| read(0, 4096, Time::ZERO));
-    let end = spent.iter().map(|one| one.due.when()).max().unwrap();
+    let end = spent.iter().map(|answer| answer.due.when()).max().unwrap();
     // 18 s of rest are 5 400 operations, at once as far as the peak lets them.
     let again = end + Time::from_s(18.0);
     let mut turns = (0..10_000).map(|_| ask(&mut volume, read(0, 4096, again)).when() - again);
@@ -87,7 +89,7 @@ fn latency_and_limit_are_the_closed_forms_and_the_tail_is_there() {
     let make = |_| read(0, 16 * KIB, Time::ZERO);
     let alone = closed_loop(&mut Volume::new(limits, 1), 1, 100_000, make);
     assert_near(mean_us(&alone), limits.read_latency.mean().as_us(), 0.02);
-    let slow = alone.iter().filter(|one| one.latency() > Time::from_us(2000.0)).count();
+    let slow = alone.iter().filter(|answer| answer.latency() > Time::from_us(2000.0)).count();
     assert_near(slow as f64, 1000.0, 0.1);
     let many = per_s(&mut Volume::new(limits, 1), 64, 200_000, make);
     assert_near(many, limits.commands_per_s(16 * KIB), 0.02);

@@ -16,7 +16,7 @@ use crate::random::Random;
 
 const MIB: u64 = 1 << 20;
 
-/// What a block that does not compress takes on media.
+/// Stored size of a block that does not compress.
 const STORED: u64 = 4101;
 
 /// A small drive, slow enough to tell its parts apart.
@@ -95,14 +95,14 @@ impl Rig {
         self.disk.advance(now).unwrap();
     }
 
-    /// How long `command` takes now.
+    /// Present latency of `command`.
     fn latency(&mut self, command: impl FnOnce(&dyn Disk) -> assay_disk::Result<()>) -> Time {
         let now = self.clock.now();
         self.disk.run(now, command).unwrap().when() - now
     }
 
-    /// `commands` at a constant depth, each begun when the one before it in its place is answered; gives how many a second
-    /// there were.
+    /// `commands` at a constant depth, each begun when the one before it in its place is answered;
+    /// gives how many a second there were.
     fn rate_at_depth(
         &mut self,
         depth: usize,
@@ -228,7 +228,8 @@ fn sequential_writes_reach_the_dies_program_rate() {
     assert!(near(rate, expected, 0.05), "{rate} for {expected}");
 }
 
-/// Steady random writes of 4 KiB follow from the program rate and the write amplification at this fill.
+/// Steady random writes of 4 KiB follow from the program rate and the write amplification at this
+/// fill.
 fn steady_writes(share: f64, codec: Codec, compressible: bool) -> (f64, f64) {
     let media_bytes = 128 * MIB;
     let mut rig = Rig::new(geometry(), limits(), media_bytes, codec);

@@ -1,4 +1,4 @@
-//! What every codec has to keep: data come back whole, and anything else is an error.
+//! Guarantees of all codecs: data come back whole, and anything else is an error.
 
 pub mod samples;
 
@@ -18,7 +18,7 @@ fn dictionary(version: u8, seed: u64) -> Arc<Dictionary> {
     Arc::new(Dictionary::train(version, &samples, 4096).unwrap().unwrap())
 }
 
-/// Version 1, for tests that need just any: training takes a while.
+/// A dictionary of version 1, shared because training takes a while.
 static KNOWN: LazyLock<Arc<Dictionary>> = LazyLock::new(|| dictionary(1, 1));
 
 fn round_trip(coder: &mut Coder, data: &[u8], with: Option<&Arc<Dictionary>>) -> (u8, usize) {
@@ -26,7 +26,7 @@ fn round_trip(coder: &mut Coder, data: &[u8], with: Option<&Arc<Dictionary>>) ->
     let id = coder.encode(data, with.map(AsRef::as_ref), &mut stored);
     assert_eq!(&stored[..6], b"before");
     let mut back = vec![0xa5; data.len()];
-    let find = |version| with.filter(|one| one.version() == version).cloned();
+    let find = |version| with.filter(|known| known.version() == version).cloned();
     coder.decode(id, &stored[6..], &find, &mut back).unwrap();
     assert!(back == data, "{} bytes stored as {id} came back changed", data.len());
     assert!(id == 0 || stored.len() - 6 <= data.len() / 16 * 15);
@@ -76,7 +76,7 @@ fn random_bytes_are_stored_as_they_are() {
     }
 }
 
-/// Ever more random bytes and ever fewer zeroes: somewhere on the way every codec passes its limit.
+/// Ever more random bytes and ever fewer zeroes, so that every codec passes its limit somewhere.
 #[test]
 fn the_limit_is_fifteen_sixteenths_whichever_side_of_it_a_block_falls() {
     for codec in [Codec::Lz4, Codec::Deflate, Codec::Zstd] {
@@ -84,7 +84,7 @@ fn the_limit_is_fifteen_sixteenths_whichever_side_of_it_a_block_falls() {
         let mut longest = 0;
         let mut raw = 0;
         for random_bytes in 3400..4096 {
-            // 210 values: 7.7 bits, which the probe lets pass and no codec brings below the limit.
+            // 210 values: 7.7 bits, which the probe accepts and no codec brings below the limit.
             let mut data = random(4, random_bytes);
             data.iter_mut().for_each(|byte| *byte %= 210);
             data.resize(4096, 0);
@@ -102,7 +102,8 @@ fn the_limit_is_fifteen_sixteenths_whichever_side_of_it_a_block_falls() {
 fn zstd_frames_carry_nothing_that_the_record_says_already() {
     let mut stored = Vec::new();
     Coder::new(Codec::Zstd).encode(&[0; 4096], None, &mut stored);
-    // Frame_Header_Descriptor: no content size, checksum or dictionary; Window_Descriptor: 2^12 (RFC 8878, 3.1.1.1).
+    // Frame_Header_Descriptor: no content size, checksum or dictionary; Window_Descriptor: 2^12
+    // (RFC 8878, 3.1.1.1).
     assert_eq!(stored[..2], [0, 2 << 3]);
 }
 
@@ -127,7 +128,7 @@ fn a_dictionary_helps_and_is_asked_for_by_its_version() {
     assert!(wrong.is_err() || back != data, "a wrong dictionary was no matter");
 }
 
-/// A coder remembers a dictionary by what it is: two of one version must not be taken for each other.
+/// A coder identifies a dictionary by its contents: two of one version must not be confused.
 #[test]
 fn one_coder_serves_several_dictionaries_in_turn() {
     let dictionaries = [dictionary(1, 1), dictionary(2, 2), dictionary(1, 3)];
@@ -136,7 +137,8 @@ fn one_coder_serves_several_dictionaries_in_turn() {
         let with = dictionaries.get(round as usize % 4);
         let expected = if with.is_some() { Encoding::ZstdDictionary } else { Encoding::Zstd };
         assert_eq!(round_trip(&mut coder, &text(round, 4096), with).0, expected.id());
-        // One that passes the probe and does not fit: the next dictionary must be taken all the same.
+        // Data that pass the probe and do not shrink: the coder must accept the next dictionary
+        // after them.
         let hardly = random(round, 4096).into_iter().map(|byte| byte % 210).collect::<Vec<_>>();
         assert_eq!(round_trip(&mut coder, &hardly, with).0, Encoding::Raw.id());
     }
@@ -209,13 +211,16 @@ proptest! {
     }
 
     #[test]
-    fn a_used_coder_stores_what_a_new_one_does(blocks in prop::collection::vec(block(), 1..6), codec in 0..4u8) {
+    fn a_used_coder_stores_what_a_new_one_does(
+        blocks in prop::collection::vec(block(), 1..6),
+        codec in 0..4u8,
+    ) {
         let codec = Codec::from_id(codec).unwrap();
         let mut used = Coder::new(codec);
         for data in blocks {
             let (mut one, mut other) = (Vec::new(), Vec::new());
-            let ids = (used.encode(&data, None, &mut one), Coder::new(codec).encode(&data, None, &mut other));
-            prop_assert_eq!(ids.0, ids.1);
+            let id = used.encode(&data, None, &mut one);
+            prop_assert_eq!(id, Coder::new(codec).encode(&data, None, &mut other));
             prop_assert!(one == other);
         }
     }
@@ -228,12 +233,13 @@ proptest! {
     ) {
         let mut data = vec![0; length];
         for id in [id, 0, 1, 2, 3, 4] {
-            let result = Coder::new(Codec::Zstd).decode(id, &stored, &|_| Some(Arc::clone(&KNOWN)), &mut data);
+            let known = |_| Some(Arc::clone(&KNOWN));
+            let result = Coder::new(Codec::Zstd).decode(id, &stored, &known, &mut data);
             prop_assert!(result.is_err() || (id == 0 && stored == data));
         }
     }
 
-    /// Nearer to what a damaged medium gives: a good record with a few bytes changed, or cut short.
+    /// Closer to a damaged medium: a good record with a few bytes changed, or cut short.
     #[test]
     fn damaged_records_are_data_of_the_right_length_or_an_error(
         data in block(),

@@ -26,7 +26,7 @@ pub fn digits(seed: u64, length: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Lines of words out of a thousand, so that a block holds most of them only once.
+/// Lines of words out of a thousand, so that most occur only once in a block.
 pub fn text(seed: u64, length: usize) -> Vec<u8> {
     let mut draws = Draws(seed);
     std::iter::repeat_with(|| word(draws.next() % 1000)).flatten().take(length).collect()
@@ -38,12 +38,12 @@ fn word(number: u64) -> Vec<u8> {
     (0..length).map(|_| b'a' + (letters.next() % 26) as u8).chain([b' ']).collect()
 }
 
-/// High entropy byte by byte, but every 256 bytes come again.
+/// High entropy byte by byte, but repeated every 256 bytes.
 pub fn repeated(seed: u64, length: usize) -> Vec<u8> {
     random(seed, 256).into_iter().cycle().take(length).collect()
 }
 
-/// Runs of every other kind.
+/// Runs of all other kinds.
 pub fn mixed(seed: u64, length: usize) -> Vec<u8> {
     let mut draws = Draws(seed);
     let mut block = Vec::with_capacity(length + 1024);

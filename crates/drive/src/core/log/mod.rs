@@ -1,14 +1,14 @@
-//! The log: where records get their place, in one order for all.
+//! The log: gives records their places, in one order for all.
 //!
-//! Each stream fills chunks in its own open segment. A chunk gets its sequence number when it is sealed; from then
-//! on it does not change and is written by whoever sealed it, outside the lock. Sequence numbers have no gaps, so that
-//! after a crash the longest run without one is the log. A segment ends with a footer that repeats its tables and names
-//! the segment where the stream goes on.
+//! Each stream fills chunks in its own open segment. A chunk gets its sequence number when it is
+//! sealed. From then on it does not change, and the sealing thread writes it outside the lock.
+//! Sequence numbers have no gaps, so that after a crash the longest run without a gap is the log. A
+//! segment ends with a footer that repeats its tables and names the stream's next segment.
 //!
-//! The map's stream counts by itself: replay asks nothing of it, and what a checkpoint wrote that never came to its end
-//! is as free after a crash as it was before.
+//! The map's stream has its own count: replay does not need it, so the segments that an unfinished
+//! checkpoint took are free again after a crash.
 //!
-//! Everything here happens under the log's lock and takes memory copies, no input or output.
+//! Everything here happens under the log's lock and copies memory, without input or output.
 
 mod root;
 mod tail;
@@ -30,11 +30,11 @@ use crate::format::{
 use crate::status::Counters;
 use assay_disk::BlockBuffer;
 
-/// No free segment for this stream now: collection must make room first.
+/// No free segment for this stream now: collection must gain one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoSegment;
 
-/// Something sealed that must be written.
+/// A sealed chunk that must be written.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) seq: u64,
@@ -42,42 +42,43 @@ pub(crate) struct Job {
     pub(crate) bytes: usize,
 }
 
-/// How far both counts have come.
+/// Sequence numbers reached in both counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reached {
     pub(crate) log: u64,
     pub(crate) map: u64,
 }
 
-/// The log's state.
+/// The state of the log.
 #[derive(Debug)]
 pub(crate) struct Log {
     pub(crate) identity: Identity,
     pub(crate) limits: Limits,
     pub(crate) space: Space,
     pub(crate) next_seq: u64,
-    /// The same of the map's stream.
+    /// The next sequence number of the map's stream.
     next_map_seq: u64,
     /// Everything of the log up to here is on stable media.
     pub(crate) durable_seq: u64,
     durable_map_seq: u64,
-    /// The highest `durable_seq` that any chunk tells.
+    /// The highest `durable_seq` in any chunk.
     pub(crate) told_durable_seq: u64,
     pub(crate) last_host_seq: u64,
-    /// Bytes that the log wrote in the drive's life: the clock of ages.
+    /// Bytes that the log wrote in the drive's life: the clock of segments' ages.
     pub(crate) log_bytes: u64,
-    /// What a replay of all that was put into it since it was opened would cost, in blocks ([`Group::replay_blocks`]).
+    /// Cost of a replay of everything since the drive was opened, in blocks
+    /// ([`Group::replay_blocks`]).
     pub(crate) replay_blocks: u64,
     tails: [Tail; STREAMS],
     jobs: VecDeque<Job>,
     unwritten: BTreeSet<u64>,
-    /// What the next chunk repeats; nothing before the first.
+    /// The table that the next chunk repeats; empty before the first.
     last_chunk: Vec<u64>,
     map_trail: MapTrail,
 }
 
 impl Log {
-    /// A log that goes on at `cursors`, whose segments `space` already counts as open.
+    /// A log that continues at `cursors`, whose segments count as open in `space`.
     pub(crate) fn new(
         identity: Identity,
         space: Space,
@@ -110,7 +111,7 @@ impl Log {
         }
     }
 
-    /// Goes on with sequence numbers from `first`; nothing may be open.
+    /// Continues with sequence numbers from `first`; no chunk may be open.
     pub(crate) fn resume(&mut self, first: u64) {
         (self.next_seq, self.next_map_seq) = (first, MAP_SEQS | first);
         (self.durable_seq, self.told_durable_seq) = (first - 1, first - 1);
@@ -119,7 +120,7 @@ impl Log {
         self.last_chunk.clear();
     }
 
-    /// Puts the end of a stream where replay found it.
+    /// Sets the end of a stream to that of a replay.
     pub(crate) fn set_cursor(&mut self, stream: Stream, cursor: Cursor) {
         let opened_seq = self.space.get(cursor.segment).opened_seq;
         self.tails[stream as usize] = Tail::new(stream, cursor, opened_seq);
@@ -129,22 +130,22 @@ impl Log {
         &self.tails[stream as usize]
     }
 
-    /// Where a stream's open chunk begins, or its next one will.
+    /// The place of a stream's open chunk, or of its next one.
     pub(crate) fn open_place(&self, stream: Stream) -> (u32, u32) {
         let tail = self.tail(stream);
         (tail.segment, tail.offset)
     }
 
-    /// Where each stream's next chunk goes, when nothing is open.
+    /// The place of a stream's next chunk, if no chunk is open.
     pub(crate) fn cursor(&self, stream: Stream) -> Cursor {
         let tail = self.tail(stream);
         Cursor { segment: tail.segment, offset: tail.offset, words: tail.words.clone() }
     }
 
-    /// Makes room in an open chunk of `stream`; seals chunks and segments on the way.
+    /// Makes room in an open chunk of `stream`, and seals chunks and segments for it.
     ///
     /// # Errors
-    /// [`NoSegment`], with nothing lost, when the stream may not have another segment.
+    /// [`NoSegment`], with nothing lost, if the stream may not have another segment.
     pub(crate) fn make_room(
         &mut self,
         stream: Stream,
@@ -160,7 +161,8 @@ impl Log {
         Ok(())
     }
 
-    /// Words that the next chunk of a stream may have to repeat: those of the last chunk, or of one that is sealed before it.
+    /// Words that the next chunk of a stream may have to repeat: those of the last chunk, or of one
+    /// that is sealed before it.
     fn repeat_words(&self, stream: Stream) -> usize {
         if stream == Stream::Map {
             return 0;
@@ -169,7 +171,7 @@ impl Log {
         self.last_chunk.len().max(RepeatedChunk::WORDS + open.unwrap_or(0))
     }
 
-    /// The streams, but the map's, beside this one that have an open chunk.
+    /// The other streams with an open chunk, except the map's.
     fn others(&self, stream: Stream) -> impl Iterator<Item = Stream> {
         let is_other = move |other: &Stream| {
             *other != stream && *other != Stream::Map && self.tail(*other).chunk.is_some()
@@ -177,8 +179,8 @@ impl Log {
         Stream::ALL.into_iter().filter(is_other)
     }
 
-    /// Seals what has no room to repeat a chunk of this stream that comes to so many words: it repeats what came before, for
-    /// which it has room.
+    /// Seals other streams' chunks without room to repeat `words` of this stream. They repeat the
+    /// previous chunk, for which they have room.
     fn let_others_repeat(&mut self, stream: Stream, words: usize, counters: &Counters) {
         if stream == Stream::Map {
             return;
@@ -208,10 +210,11 @@ impl Log {
                 return Ok(());
             }
             if tail.chunk.is_some() {
-                // Also an empty one, which was opened for less or for what the host has overtaken: it has its room, and is in the way.
+                // An empty one too: it was opened for a smaller group or for moves that the host
+                // has overtaken, and is in the way.
                 self.seal_even_if_empty(stream, counters);
             } else if tail.is_at_the_beginning() {
-                // It fits no segment: the next one would be taken for nothing, and the one after it.
+                // The group fits no segment, so the next ones would be taken in vain.
                 return Err(NoSegment);
             } else {
                 self.close_segment(stream, urgency, chunks, counters)?;
@@ -219,7 +222,7 @@ impl Log {
         }
     }
 
-    /// Gives the wanted ones of the group's records their places, in an open chunk that has room for them.
+    /// Gives the wanted records of a group their places in the open chunk, which has room for them.
     pub(crate) fn place(
         &mut self,
         stream: Stream,
@@ -234,7 +237,7 @@ impl Log {
         self.tails[stream as usize].place(self.identity.drive_id, group, wanted, places);
     }
 
-    /// Whether a group fits what is left of a stream's segment.
+    /// Whether a group fits the rest of a stream's segment.
     pub(crate) fn fits_segment(&self, stream: Stream, payload: usize, words: usize) -> bool {
         let (tail, repeat) = (self.tail(stream), self.repeat_words(stream));
         tail.has_room(payload, words, repeat, self.limits)
@@ -246,7 +249,7 @@ impl Log {
         self.tail(stream).chunk.as_ref().is_some_and(|open| !open.words.is_empty())
     }
 
-    /// Closes the open chunk of a stream, if it holds anything, and queues it for writing.
+    /// Seals the open chunk of a stream, if it has records, and queues it for writing.
     pub(crate) fn seal(&mut self, stream: Stream, counters: &Counters) {
         if self.has_open(stream) {
             self.seal_even_if_empty(stream, counters);
@@ -283,24 +286,24 @@ impl Log {
         self.queue(Job { seq, chunk: open.chunk, bytes }, stream);
     }
 
-    /// The number that the stream's next chunk gets.
+    /// The number of the stream's next chunk.
     fn seq_of(&self, stream: Stream) -> u64 {
         if stream == Stream::Map { self.next_map_seq } else { self.next_seq }
     }
 
-    /// Queues a chunk without records, which only tells what is durable.
+    /// Queues a chunk without records, which only carries the durable number.
     pub(crate) fn mark(&mut self, chunks: &Chunks, counters: &Counters) -> Result<(), NoSegment> {
         self.make_room(Stream::Host, 0, 0, Urgency::Ordinary, chunks, counters)?;
         self.seal_even_if_empty(Stream::Host, counters);
         Ok(())
     }
 
-    /// Goes on in another segment, if this one is a stream's open one and there is another.
+    /// Moves the stream that fills this segment to another one, if there is one.
     pub(crate) fn leave_segment(&mut self, segment: u32, chunks: &Chunks, counters: &Counters) {
         for stream in Stream::ALL {
             if self.tail(stream).segment == segment {
                 self.seal_even_if_empty(stream, counters);
-                // Without another the stream stays where it is.
+                // Without another segment, the stream stays.
                 let _ = self.close_segment(stream, Urgency::MakesRoom, chunks, counters);
             }
         }
@@ -357,12 +360,12 @@ impl Log {
         self.jobs.push_back(job);
     }
 
-    /// The next chunk that waits to be written.
+    /// Takes the next chunk to be written.
     pub(crate) fn take_job(&mut self) -> Option<Job> {
         self.jobs.pop_front()
     }
 
-    /// The one chunk that is not on stable media, if nothing else waits to be written or made durable.
+    /// Takes the only chunk that is not on stable media, if no other is queued or being written.
     pub(crate) fn take_only_job(&mut self) -> Option<Job> {
         let durable = self.durable_to();
         let is_alone =
@@ -370,17 +373,17 @@ impl Log {
         if is_alone { self.jobs.pop_front() } else { None }
     }
 
-    /// Whether anything waits to be written.
+    /// Whether chunks are queued for writing.
     pub(crate) fn has_jobs(&self) -> bool {
         !self.jobs.is_empty()
     }
 
-    /// A chunk was written.
+    /// Notes that a chunk was written.
     pub(crate) fn note_written(&mut self, seq: u64) {
         self.unwritten.remove(&seq);
     }
 
-    /// How far everything was written, though it may not be on stable media.
+    /// The numbers up to which everything was written, though possibly not to stable media.
     pub(crate) fn written_to(&self) -> Reached {
         let first = |range: (Bound<u64>, Bound<u64>)| self.unwritten.range(range).next().copied();
         let log = first((Bound::Unbounded, Bound::Excluded(MAP_SEQS))).unwrap_or(self.next_seq);
@@ -388,23 +391,23 @@ impl Log {
         Reached { log: log - 1, map: map.unwrap_or(self.next_map_seq) - 1 }
     }
 
-    /// The last chunks that were sealed.
+    /// The numbers of the last sealed chunks.
     pub(crate) fn sealed_to(&self) -> Reached {
         Reached { log: self.next_seq - 1, map: self.next_map_seq - 1 }
     }
 
-    /// Everything up to here is on stable media.
+    /// Notes that everything up to here is on stable media.
     pub(crate) fn note_durable(&mut self, reached: Reached) {
         self.durable_seq = self.durable_seq.max(reached.log);
         self.durable_map_seq = self.durable_map_seq.max(reached.map);
     }
 
-    /// How far everything is on stable media.
+    /// The numbers up to which everything is on stable media.
     pub(crate) fn durable_to(&self) -> Reached {
         Reached { log: self.durable_seq, map: self.durable_map_seq }
     }
 
-    /// Chunks that are sealed and not written yet.
+    /// Number of sealed chunks that are not written yet.
     pub(crate) fn unwritten_chunks(&self) -> usize {
         self.unwritten.len()
     }
@@ -416,7 +419,7 @@ mod tests {
     use crate::format::table_words_most;
     use crate::{BLOCK_BYTES, Codec, Drive, DriveOptions, Format, MemoryDisk};
 
-    /// A fresh drive of small segments.
+    /// A fresh drive with small segments.
     fn small_drive(codec: Codec) -> Drive {
         let media = Arc::new(MemoryDisk::new(64 << 20).unwrap());
         let format = Format {
@@ -431,7 +434,8 @@ mod tests {
         Drive::open(media, DriveOptions::default()).unwrap()
     }
 
-    /// Collection opens a chunk for moves that the host may then overtake; what comes next must not wait for it to be filled.
+    /// Collection opens a chunk for moves that the host may overtake; the next group must not wait
+    /// until it is full.
     #[test]
     fn an_empty_chunk_at_the_end_of_a_segment_makes_way() {
         let drive = small_drive(Codec::None);
@@ -461,7 +465,8 @@ mod tests {
         assert!(log.tail(Stream::Cold).has_room(64 << 10, 16, 0, log.limits));
     }
 
-    /// The next chunk repeats it, wherever that lies: with a longer one it would reach beyond its segment.
+    /// The next chunk repeats the table in any place: with a longer table, it would reach beyond
+    /// its segment.
     #[test]
     fn no_table_is_longer_than_the_next_chunk_has_room_for() {
         let drive = small_drive(Codec::Lz4);

@@ -1,4 +1,5 @@
-//! Roots in the log, and what the map's stream takes while a checkpoint is made: a root tells all of it but itself.
+//! Roots in the log, and the segments that the map's stream takes during a checkpoint, which the
+//! root lists.
 
 use assay_disk::BLOCK_BYTES;
 
@@ -10,7 +11,7 @@ use crate::format::{
 };
 use crate::status::Counters;
 
-/// What the map's stream took since a checkpoint began.
+/// Segments that the map's stream took since a checkpoint began.
 #[derive(Debug, Default)]
 pub(super) struct MapTrail {
     segments: Vec<u32>,
@@ -34,7 +35,8 @@ impl Log {
         self.make_room_until(Stream::Map, has_room, Urgency::Ordinary, chunks, counters)
     }
 
-    /// Queues a part of a root, for which there is room, and gives its place, with its length in blocks.
+    /// Queues a part of a root, for which there is room; returns its place, with its length in
+    /// blocks.
     pub(crate) fn append_root(&mut self, words: &[u64], counters: &Counters) -> Location {
         let stream = Stream::Map;
         let seq = self.seq_of(stream);
@@ -55,7 +57,7 @@ impl Log {
         place
     }
 
-    /// Where the map's stream goes on behind a last part of a root with so many words.
+    /// The end of the map's stream behind a last part of a root with `words` words.
     pub(crate) fn cursor_behind_root(&self, words: usize) -> Cursor {
         let mut cursor = self.cursor(Stream::Map);
         let seq = self.seq_of(Stream::Map);
@@ -64,36 +66,36 @@ impl Log {
         cursor
     }
 
-    /// From here on notes what the map's stream takes.
+    /// Begins to note the segments that the map's stream takes.
     pub(crate) fn begin_checkpoint(&mut self) {
         self.space.note_checkpoint(true);
         self.map_trail = MapTrail { segments: vec![self.tail(Stream::Map).segment] };
     }
 
-    /// Whether the log ends with `seq`, and nothing waits to be put behind it.
+    /// Whether `seq` is the last number of the log, and no chunk is open.
     pub(crate) fn ends_with(&self, seq: u64) -> bool {
         let is_open = Stream::ALL.into_iter().any(|stream| self.has_open(stream));
         !is_open && self.next_seq == seq + 1
     }
 
-    /// The number that the map's stream gives next.
+    /// The next number of the map's stream.
     pub(crate) fn next_map_seq(&self) -> u64 {
         self.seq_of(Stream::Map)
     }
 
-    /// Segments that the map's stream took since the checkpoint began, as they are now.
+    /// Segments that the map's stream took since the checkpoint began, with their present rows.
     pub(crate) fn checkpoint_segments(&self) -> Vec<(u32, SegmentRow)> {
         let rows = self.map_trail.segments.iter();
         rows.map(|number| (*number, self.space.get(*number).row())).collect()
     }
 
-    /// Words that the root's end may come to.
+    /// Most words of the root's end.
     pub(crate) fn map_words_at_most(&self) -> usize {
         6 * (self.map_trail.segments.len() + 1) + self.tail(Stream::Map).words.len()
     }
 }
 
-/// A part of the root as a live record: it keeps its segment from being used again.
+/// A part of the root as a live record, which keeps its segment from being filled again.
 pub(crate) fn root_weight(part: Location) -> Location {
     Location::new(part.segment(), part.offset(), 1, false)
 }

@@ -1,4 +1,4 @@
-//! The end of one stream: the segment it fills, the chunk it fills there, and what the footer will hold.
+//! The end of one stream: its open segment, its open chunk, and the footer so far.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ pub(crate) struct Tail {
     pub(super) stream: Stream,
     pub(crate) segment: u32,
     pub(crate) opened_seq: u64,
-    /// Where the next chunk goes.
+    /// Offset of the next chunk.
     pub(crate) offset: u32,
     /// The footer so far.
     pub(crate) words: Vec<u64>,
     pub(super) chunk: Option<OpenChunk>,
 }
 
-/// How far a stream may fill what it fills, in bytes.
+/// Limits of chunks and segments, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) segment_bytes: u32,
-    /// A chunk with more is sealed; the first group always fits.
+    /// A larger chunk is sealed; the first group always fits.
     pub(crate) chunk_bytes: u32,
 }
 
@@ -40,13 +40,13 @@ pub(super) struct OpenChunk {
 }
 
 impl Tail {
-    /// An end at `cursor`, in a segment that was opened as number `opened_seq`.
+    /// An end at `cursor`, in a segment that was opened by `opened_seq`.
     pub(super) fn new(stream: Stream, cursor: Cursor, opened_seq: u64) -> Tail {
         let Cursor { segment, offset, words } = cursor;
         Tail { stream, segment, opened_seq, offset, words, chunk: None }
     }
 
-    /// Notes a chunk of so many bytes with this table behind the others.
+    /// Adds a chunk of `bytes` with this table to the footer.
     pub(super) fn add_chunk(&mut self, seq: u64, table: &[u64], bytes: usize) {
         FooterChunk { seq, offset: self.offset, table_words: table.len() as u32 }
             .push(&mut self.words);
@@ -54,13 +54,13 @@ impl Tail {
         self.offset += bytes as u32;
     }
 
-    /// Goes on at the beginning of another segment.
+    /// Continues at the beginning of another segment.
     pub(super) fn go_on_in(&mut self, segment: u32, opened_seq: u64) {
         (self.segment, self.opened_seq, self.offset) = (segment, opened_seq, 0);
         self.words.clear();
     }
 
-    /// The header of a chunk here; whose, how much is in it and where it goes on is left to fill in.
+    /// The header of a chunk at this place. The caller fills in drive, lengths and next segment.
     pub(super) fn header(&self, kind: ChunkKind, stream: Stream, seq: u64) -> ChunkHeader {
         ChunkHeader {
             kind,
@@ -78,7 +78,7 @@ impl Tail {
         }
     }
 
-    /// Puts the wanted ones of the group's records into the open chunk; of the others the place is nowhere.
+    /// Puts the wanted records of a group into the open chunk; the others get no place.
     pub(super) fn place(
         &mut self,
         drive_id: u64,
@@ -117,18 +117,18 @@ impl Tail {
         }
     }
 
-    /// Whether nothing is in the segment yet.
+    /// Whether the segment is empty.
     pub(super) fn is_at_the_beginning(&self) -> bool {
         self.offset == 0 && self.chunk.is_none()
     }
 
-    /// Words of the chunk that is open.
+    /// Words of the open chunk.
     pub(super) fn open_words(&self) -> usize {
         self.chunk.as_ref().map_or(0, |open| open.words.len())
     }
 
-    /// Whether a group fits the open chunk, or a new one, which then repeats up to so many words, with the segment's footer
-    /// still behind it.
+    /// Whether a group fits the open chunk, or a new one that repeats up to `repeat` words, with
+    /// room for the segment's footer behind it.
     pub(super) fn has_room(
         &self,
         payload: usize,
@@ -146,7 +146,7 @@ impl Tail {
             && self.fits_behind(0, chunk, FooterChunk::WORDS + words, limits)
     }
 
-    /// Whether the open chunk, if there is one, has room to repeat so many words.
+    /// Whether the open chunk, if there is one, has room to repeat this number of words.
     pub(super) fn can_repeat(&self, repeat: usize, limits: Limits) -> bool {
         self.chunk.as_ref().is_none_or(|open| {
             let words = open.words.len();
@@ -156,7 +156,7 @@ impl Tail {
         })
     }
 
-    /// Whether a part of a root fits a chunk of its own; the footer tells nothing of its words.
+    /// Whether a part of a root fits a chunk of its own. The footer does not repeat its words.
     pub(super) fn has_root_room(&self, words: usize, limits: Limits) -> bool {
         let is_clear = self.chunk.as_ref().is_none_or(|open| open.words.is_empty());
         is_clear
@@ -164,7 +164,7 @@ impl Tail {
             && self.fits_behind(0, chunk_bytes(self.stream, 0, words), FooterChunk::WORDS, limits)
     }
 
-    /// Whether a group fits a new chunk behind the open one, each of which repeats up to so many words.
+    /// Whether a group fits a new chunk behind the open one, if each repeats up to `repeat` words.
     pub(super) fn has_room_in_next_chunk(
         &self,
         payload: usize,
@@ -185,7 +185,7 @@ impl Tail {
             && self.fits_behind(chunk, next, open_words + FooterChunk::WORDS + words, limits)
     }
 
-    /// Whether a chunk fits `behind` bytes further on, where the footer then has so many words more.
+    /// Whether a chunk fits `behind` bytes further on, if the footer then has `words` more words.
     fn fits_behind(&self, behind: u64, chunk: u64, words: usize, limits: Limits) -> bool {
         let footer = footer_bytes(self.words.len() + words);
         u64::from(self.offset) + behind + chunk + u64::from(footer)
@@ -193,7 +193,8 @@ impl Tail {
             && (footer <= self.footer_most(limits) || self.words.is_empty())
     }
 
-    /// Bytes that the segment's footer may come to, so that a root can tell it while the segment is open.
+    /// Longest footer of the segment, in bytes, so that a root can repeat it while the segment is
+    /// open.
     fn footer_most(&self, limits: Limits) -> u32 {
         match self.stream {
             Stream::Map => footer_bytes(map_footer_words_most(limits.segment_bytes)),

@@ -1,4 +1,4 @@
-//! The map by itself: against an ordered map, and in the moments that matter.
+//! The map compared with an ordered map, and in special situations.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -128,7 +128,7 @@ fn what_is_lost_is_lost_until_it_is_written_or_discarded() {
     assert_eq!(map.set(601, Location::NONE), Ok(Location::LOST));
     let read = [600, 601, 602].map(|block| map.get(block));
     assert_eq!(read, [Ok(place(4)), Ok(Location::NONE), Ok(Location::LOST)]);
-    // The directory, too: all but what was changed since.
+    // The directory too: all except nodes changed since.
     let mut map = Map::stored_at(NODE_ENTRIES * NODE_ENTRIES, &[place(1)], 2, 600);
     map.lose(NodeId::Directory(0), place(1));
     assert_eq!(map.set(5, place(6)), Ok(Location::LOST));
@@ -138,7 +138,7 @@ fn what_is_lost_is_lost_until_it_is_written_or_discarded() {
     );
 }
 
-/// What may happen to a map.
+/// An operation on a map.
 #[derive(Debug, Clone)]
 enum Step {
     Set(u64, Location),
@@ -152,7 +152,8 @@ const BLOCKS: u64 = 2 * NODE_ENTRIES * NODE_ENTRIES + 700;
 fn step() -> impl Strategy<Value = Step> {
     let near = prop_oneof![0..40_u64, 500..530_u64, BLOCKS - 300..BLOCKS, 0..BLOCKS];
     let location = prop_oneof![
-        3 => (0..9_u32, 1..99_u32).prop_map(|(segment, at)| Location::new(segment, 64 * at, 50, false)),
+        3 => (0..9_u32, 1..99_u32)
+            .prop_map(|(segment, at)| Location::new(segment, 64 * at, 50, false)),
         1 => Just(Location::NONE),
     ];
     prop_oneof![
@@ -162,7 +163,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A map with the media that its nodes are stored on.
+/// A map with the media on which its nodes are stored.
 struct Stored {
     map: Map,
     nodes: HashMap<(NodeId, Location), Box<Node>>,
@@ -214,7 +215,7 @@ impl Stored {
         }
     }
 
-    /// What is left of it after a crash: the directories, and their nodes on media.
+    /// The state after a crash: the directories, and their nodes on media.
     fn reopened(self) -> Stored {
         let directories = self.map.stored_directories();
         let map =
@@ -247,7 +248,8 @@ proptest! {
         for (block, place) in &model {
             prop_assert!(place.is_none() || !stored.map.is_hole(*block..block + 1));
             prop_assert_eq!(stored.get(*block), *place);
-            prop_assert!(stored.get(block ^ 1) == model.get(&(block ^ 1)).copied().unwrap_or_default());
+            let neighbour = model.get(&(block ^ 1)).copied().unwrap_or_default();
+            prop_assert_eq!(stored.get(block ^ 1), neighbour);
         }
     }
 }

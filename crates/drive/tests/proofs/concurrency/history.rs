@@ -1,8 +1,9 @@
-//! What happened when: enough to say of anything that is read whether it may be there.
+//! The times of all commands, which show whether data may be read.
 //!
-//! Each range is written, or discarded, by whole commands only. A global clock stamps where commands begin and end.
-//! One command overwrites another for certain if it began after that had ended; what certainly was overwritten before a
-//! read began must not be read, and what certainly was overwritten before a flush began must not come back.
+//! Each range is written, or discarded, by whole commands only. A global clock stamps where
+//! commands begin and end. One command overwrites another for certain if it began after that had
+//! ended; what certainly was overwritten before a read began must not be read, and what certainly
+//! was overwritten before a flush began must not come back.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +14,7 @@ pub struct Range {
     pub blocks: u64,
 }
 
-/// What a range holds: all of it was written by one command, or discarded, or never written.
+/// Contents of a range: all of it was written by one command, or discarded, or never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     Zero,
@@ -30,7 +31,8 @@ struct Command {
     discards: AtomicU64,
 }
 
-/// For each range, the latest beginning among the commands that had ended: what ended before it is overwritten.
+/// For each range, the latest beginning among the commands that had ended: what ended before it is
+/// overwritten.
 pub type Floors = Vec<u64>;
 
 pub struct History {
@@ -81,7 +83,7 @@ impl History {
         floor.fetch_max(load(&command.began), Ordering::SeqCst);
     }
 
-    /// How far each range had come: to be taken before a read or a flush begins.
+    /// Progress of each range; taken before a read or a flush begins.
     pub fn floors(&self) -> Floors {
         self.floors.iter().map(load).collect()
     }
@@ -97,12 +99,12 @@ impl History {
         }
     }
 
-    /// How far each range had certainly come on stable media: to be taken before power goes.
+    /// Progress of each range that is certainly on stable media; taken before power goes.
     pub fn durable(&self) -> Floors {
         self.durable.iter().map(load).collect()
     }
 
-    /// When what was found ended, at the latest; no end while it is on its way.
+    /// Latest end of the command that left these contents; none while it is running.
     fn ended(&self, range: usize, found: Found) -> u64 {
         let end = |command: &Command| match load(&command.ended) {
             0 => u64::MAX,
@@ -114,7 +116,7 @@ impl History {
         }
     }
 
-    /// When what was found began, at the earliest.
+    /// Earliest beginning of the command that left these contents.
     fn began(&self, found: Found) -> u64 {
         match found {
             Found::Command(number) => load(&self.commands[number as usize].began),
@@ -137,8 +139,8 @@ impl History {
         Err(format!("{:?} holds {found:?}, which was overwritten before", self.ranges[range]))
     }
 
-    /// Checks that what a crash left in all ranges is a prefix: where a command is there, so is every one that ended
-    /// before it began.
+    /// Checks that what a crash left in all ranges is a prefix: where a command is there, so is
+    /// every one that ended before it began.
     pub fn check_prefix(&self, found: &[Found]) -> Result<(), String> {
         let latest = found.iter().map(|found| self.began(*found)).max().unwrap_or(0);
         let mut floors = vec![0; self.ranges.len()];

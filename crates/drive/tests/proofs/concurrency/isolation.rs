@@ -1,8 +1,9 @@
 //! Readers against writers, collection, checkpoints, eviction, flushes and power cuts, all at once.
 //!
-//! Writers share ranges of 1 to 64 blocks and write each by one command. A reader must see every range as one command
-//! left it, and none that was overwritten before it looked. Power cuts are taken in between from the media, and
-//! opened afterwards: they must show a prefix that holds what was flushed.
+//! Writers share ranges of 1 to 64 blocks and write each by one command. A reader must see every
+//! range as one command left it, and none that was overwritten before it looked. Power cuts are
+//! taken in between from the media, and opened afterwards: they must show a prefix that holds what
+//! was flushed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -164,7 +165,7 @@ impl Bench {
         Ok(true)
     }
 
-    /// What power cuts would find, spread over the run, and what was durable by then.
+    /// Moments of power cuts, spread over the run, with the durable state of each.
     fn cut_power(&self) -> Vec<(Floors, Moment)> {
         let mut cuts = Vec::new();
         let mut reads = 0;
@@ -228,7 +229,7 @@ impl Bench {
     }
 }
 
-/// What a range holds; an error unless one command left all of it.
+/// Contents of a range; an error unless one command left all of it.
 fn found(drive: &Drive, range: Range) -> Result<Found, String> {
     let Range { first, blocks } = range;
     let mut data = vec![1; (blocks * BLOCK_BYTES) as usize];
@@ -248,7 +249,7 @@ fn found(drive: &Drive, range: Range) -> Result<Found, String> {
 }
 
 fn prove(codec: Codec, ranges_count: usize) {
-    // Of fewer commands, fewer segments are collected.
+    // Fewer commands cause fewer collections.
     let (commands, least) = count((1500, 4), (6000, 20));
     let bench = Bench::new(codec, ranges(ranges_count), false, commands);
     let cuts = bench.run();
@@ -261,7 +262,8 @@ fn prove(codec: Codec, ranges_count: usize) {
     let reads = bench.reads.load(Ordering::SeqCst);
     let (gc_segments, checkpoints) = (counts.gc_segments, counts.checkpoints);
     println!(
-        "{codec}: {reads} reads, {gc_segments} segments collected, {checkpoints} checkpoints, {} cuts",
+        "{codec}: {reads} reads, {gc_segments} segments collected, {checkpoints} checkpoints, \
+         {} cuts",
         cuts.len()
     );
     assert!(reads > 25 * least && gc_segments > least && checkpoints > least && cuts.len() > 3);

@@ -40,13 +40,14 @@ fn data(block: u64, blocks: u64, flavour: Flavour) -> Vec<u8> {
     (block..block + blocks).flat_map(|block| bytes_of(block, 1, flavour)).collect()
 }
 
-/// A dictionary is learnt from what is read with maintenance in hand: where the host brings the map to the end of its memory
-/// meanwhile, that must not wait for maintenance.
+/// A dictionary is learnt from what is read with maintenance in hand: where the host brings the map
+/// to the end of its memory meanwhile, that must not wait for maintenance.
 #[test]
 fn learning_a_dictionary_does_not_wait_for_itself() {
     let options = DriveOptions { map_bytes: Some(64 << 10), ..DriveOptions::default() };
     let (media, drive) = drive(160, GIB, Codec::Zstd, options);
-    // A dictionary is tried when 16 MiB were written: with the last of these, when nothing else is left to do.
+    // A dictionary is tried when 16 MiB were written: with the last of these, when nothing else is
+    // left to do.
     for leaf in 0..64 {
         if leaf == 63 {
             while drive.maintain().unwrap() == Rest::More {}
@@ -78,8 +79,8 @@ fn learning_a_dictionary_does_not_wait_for_itself() {
     }
 }
 
-/// Until a checkpoint has given back what it emptied there is less room than the next one needs. That is as it should be, and
-/// nothing to complain of.
+/// Until a checkpoint has given back what it emptied there is less room than the next one needs.
+/// That is as it should be, and nothing to complain of.
 #[test]
 fn a_checkpoint_that_gives_back_is_not_out_of_room() {
     let options = DriveOptions { discard_media: true, ..DriveOptions::default() };

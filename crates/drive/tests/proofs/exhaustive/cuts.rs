@@ -1,11 +1,11 @@
-//! What a power cut may leave of writes that were not flushed.
+//! Possible results of a power cut for writes that were not flushed.
 
 use crate::common::media::Fate;
 
 /// Up to so many unflushed writes every subset is tried.
 const SUBSETS_OF_AT_MOST: usize = 4;
 
-/// What may become of `writes` unflushed writes.
+/// Possible fates of `writes` unflushed writes.
 pub fn fates(writes: usize) -> Vec<Vec<Fate>> {
     let mut all = if writes <= SUBSETS_OF_AT_MOST { subsets(writes) } else { edges(writes) };
     for torn in 0..writes {

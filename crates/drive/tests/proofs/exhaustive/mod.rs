@@ -1,9 +1,11 @@
-//! Every sequence of up to three commands over overlapping ranges, with the power cut wherever it can be.
+//! Every sequence of up to three commands over overlapping ranges, with the power cut wherever it
+//! can be.
 //!
-//! After the last command of a sequence, and after every write and flush of media inside it, power goes; each subset
-//! of the writes that were not flushed is tried where they are few, and some torn ones. After each of these the drive
-//! must equal a prefix of the commands that holds all that was made durable, with its books in order. Shorter
-//! sequences are the beginnings of longer ones, so nothing is missed between commands.
+//! After the last command of a sequence, and after every write and flush of media inside it, power
+//! goes; each subset of the writes that were not flushed is tried where they are few, and some torn
+//! ones. After each of these the drive must equal a prefix of the commands that holds all that was
+//! made durable, with its books in order. Shorter sequences are the beginnings of longer ones, so
+//! nothing is missed between commands.
 
 mod cuts;
 mod sequence;
@@ -22,8 +24,8 @@ fn sequence(number: usize, length: usize) -> Vec<Command> {
     (0..length as u32).map(|place| COMMANDS[digit(place)]).collect()
 }
 
-/// Of the sequences of three commands, one in `stride` runs: all of them in the full scope. The other stride
-/// shares no factor with the number of commands, so each command comes at each place.
+/// One in `stride` sequences of three commands runs; all of them in the full scope. The other
+/// stride shares no factor with the number of commands, so each command comes at each place.
 fn stride(length: usize) -> usize {
     if length < 3 { 1 } else { count(12, 1) }
 }

@@ -15,7 +15,8 @@ const LOGICAL_BYTES: u64 = 8 << 20;
 /// Every so many crashes of a sequence the drive lives on and crashes again.
 const LIVES_AGAIN_EACH: u64 = 4;
 
-/// What a host, or the port's thread, does. Ranges are first block and blocks; block 512 begins a leaf of the map.
+/// A step of a host, or of the port's thread. Ranges are first block and blocks; block 512 begins a
+/// leaf of the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     Write(u64, u64),
@@ -47,7 +48,7 @@ pub const COMMANDS: [Command; 13] = [
     Command::Reopen,
 ];
 
-/// What was seen over all sequences.
+/// Counts over all sequences.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Seen {
     pub sequences: u64,
@@ -122,7 +123,8 @@ impl Bench {
         Ok(seen)
     }
 
-    /// Every crash at a moment. Where the last write was in flight, without it is the moment before.
+    /// Every crash at a moment. Where the last write was in flight, without it is the moment
+    /// before.
     fn cut(
         &self,
         moment: &Moment,
@@ -146,7 +148,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Opens what is left and holds it against the model; if it `goes_on`, once more after a cut in its next life.
+    /// Opens what is left and holds it against the model; if it `goes_on`, once more after a cut in
+    /// its next life.
     fn recover(
         &self,
         media: Arc<SimulatedMedia>,

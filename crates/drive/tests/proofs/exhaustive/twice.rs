@@ -1,5 +1,6 @@
-//! A power cut, and another while the drive comes back: each at every write and flush, and each tearing what it interrupts. Of the
-//! two superblocks the first cut may tear one, and the second must not tear the other.
+//! A power cut, and another while the drive comes back: each at every write and flush, and each
+//! tearing what it interrupts. Of the two superblocks the first cut may tear one, and the second
+//! must not tear the other.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ fn open(media: &Arc<SimulatedMedia>) -> Result<Drive, String> {
     Drive::open(media.clone(), DriveOptions::default()).map_err(|error| error.to_string())
 }
 
-/// Writes something, and everything after that to media; gives what a power cut would find at each step of it.
+/// Writes something, and everything after that to media; gives what a power cut would find at each
+/// step of it.
 fn moments_of_use(media: &Arc<SimulatedMedia>, model: &mut Model) -> Result<Vec<Moment>, String> {
     media.keep_moments();
     let drive = open(media)?;

@@ -1,4 +1,5 @@
-//! Commands of the media that go wrong while the drive works: lost, misdirected, stale, short, failed.
+//! Commands of the media that go wrong while the drive works: lost, misdirected, stale, short,
+//! failed.
 
 use std::sync::Arc;
 
@@ -35,7 +36,7 @@ impl Scene {
         Scene { media, faulty, life }
     }
 
-    /// What is left after power is cut, with everything that reached the media.
+    /// The state after a power cut, with everything that reached the media.
     fn cut(self) -> (Arc<SimulatedMedia>, Model) {
         let Life { drive, model, .. } = self.life;
         drop(drive);
@@ -43,7 +44,8 @@ impl Scene {
     }
 }
 
-/// Works on with one write of the log struck by `fault`, then either closes or cuts the power; judges what is left.
+/// Works on with one write of the log struck by `fault`, then either closes or cuts the power;
+/// judges what is left.
 fn with_bad_write(fault: Fault, seed: u64, closes: bool) -> Outcome {
     let mut scene = Scene::new(seed);
     scene.faulty.inject(fault, log_range(&*scene.media), seed % 12, 1);
@@ -52,7 +54,7 @@ fn with_bad_write(fault: Fault, seed: u64, closes: bool) -> Outcome {
     }
     // Then a little more, or much, so that it is struck in an open segment and in a full one.
     scene.life.work(seed % 3 * 12);
-    // What is still in memory is right; what is not, says that it is damaged.
+    // Blocks that are in memory read right; all others report damage.
     let seen = read_all(&scene.life.drive, &scene.life.model).unwrap();
     let now = scene.life.model.prefixes(&seen.contents, scene.life.model.commands);
     now.unwrap_or_else(|problem| panic!("seed {seed}: wrong data while it works: {problem:?}"));
@@ -64,7 +66,7 @@ fn with_bad_write(fault: Fault, seed: u64, closes: bool) -> Outcome {
     judge(media, &model).unwrap_or_else(|problem| panic!("seed {seed}: {problem}")).0
 }
 
-/// How often each outcome came, over seeds and endings.
+/// Number of each outcome, over seeds and endings.
 fn outcomes(seeds: u64, mut run: impl FnMut(u64, bool) -> Outcome) -> Vec<(Outcome, usize)> {
     let mut seen = Vec::new();
     for seed in 0..seeds {
@@ -130,7 +132,7 @@ fn a_segment_that_fell_back_in_time_is_noticed() {
     let mut seen = Vec::new();
     for (number, specimen) in Specimen::all().iter().enumerate() {
         let pieces = pieces(&specimen.media.image());
-        // Of the log: the map's stream counts apart.
+        // Only the log: the map's stream has its own count.
         let log = pieces.iter().filter(|piece| piece.seq < 1 << 63);
         let last = log.max_by_key(|piece| piece.seq).unwrap().owner;
         let starts = (1 << 20..specimen.media.size() - (512 << 10)).step_by(512 << 10);
@@ -156,7 +158,7 @@ fn a_segment_that_fell_back_in_time_is_noticed() {
 #[test]
 fn stale_reads_are_noticed() {
     let mut stale = 0;
-    for specimen in Specimen::all().iter().filter(|each| each.ending == Ending::Closed) {
+    for specimen in Specimen::all().iter().filter(|specimen| specimen.ending == Ending::Closed) {
         let faulty = Arc::new(FaultyDisk::new(Arc::new(specimen.media.copy())));
         let drive = Drive::open(faulty.clone(), options()).unwrap();
         let older: Arc<dyn Disk> = Arc::new(specimen.older.copy());
@@ -204,7 +206,7 @@ fn reads_that_fail_once_fail_no_command() {
 #[test]
 fn a_read_that_fails_once_while_it_opens_costs_nothing() {
     let mut struck = 0;
-    for specimen in Specimen::all().iter().filter(|each| each.ending != Ending::Closed) {
+    for specimen in Specimen::all().iter().filter(|specimen| specimen.ending != Ending::Closed) {
         for passes in (0..40).step_by(count(5, 1)) {
             let media = Arc::new(specimen.media.copy());
             let faulty = Arc::new(FaultyDisk::new(media.clone()));
@@ -232,7 +234,7 @@ fn media_that_die_while_it_opens_lose_nothing() {
                 assert_eq!(faulty.hits(), 0, "{}: it opened without its media", specimen.name);
                 break;
             }
-            // What it wrote before they died is what it should have written.
+            // Everything that it wrote before they died is right.
             let (outcome, _) = judge(media, &specimen.model).unwrap();
             assert!(outcome <= Outcome::Told, "{}, read {passes}: {outcome:?}", specimen.name);
         }
@@ -269,7 +271,7 @@ fn a_failed_flush_stops_the_drive_and_what_was_flushed_before_survives() {
         assert_stopped(&scene.life.drive, "a flush of the media failed");
         let Life { drive, mut model, .. } = scene.life;
         drop(drive);
-        // What the failed flush was for may be lost to the last byte, and then power goes as well.
+        // Data of the failed flush may be lost to the last byte, and then power goes as well.
         let fate = if seed % 3 == 0 { Fate::Lost } else { Fate::Torn(seed) };
         let left = Arc::new(scene.media.after_power_cut(|_| fate));
         let drive = Drive::open(left, options()).unwrap();

@@ -8,7 +8,8 @@ use super::specimen::{Ending, Specimen, options};
 use super::verdict::{judge, read_all};
 use crate::common::faulty::{Fault, FaultyDisk};
 
-/// The whole media as it was some time ago: nothing on it can tell, but what was flushed since is gone.
+/// The whole media as it was some time ago: nothing on it can tell, but what was flushed since is
+/// gone.
 #[test]
 fn media_that_forgot_a_flush_are_caught() {
     for ending in [Ending::Closed, Ending::Flushed] {

@@ -20,21 +20,22 @@ fn flips_of_a_kind() -> usize {
     count(1, 20)
 }
 
-/// What a flipped bit may come to; what it must have come to at least once comes first.
+/// Possible outcomes of a flipped bit; those that must occur at least once come first.
 fn expected(part: Part, ending: Ending) -> (&'static [Outcome], &'static [Outcome]) {
     let is_closed = ending == Ending::Closed;
     match part {
         Part::Superblock(_) => (&[Told], &[]),
         // Parity makes them whole, and that is told where they are needed.
         Part::Root | Part::Node => (&[Unnoticed], &[Told]),
-        // Behind the checkpoint it is the log, and the next chunk tells what it held: of the last one nothing tells that it
-        // was ever whole. Before the checkpoint it serves nobody as long as the footer is whole.
-        // Where the next one is torn by the power cut, two are gone.
+        // Behind the checkpoint it is the log, and the next chunk tells what it held: of the last
+        // one nothing tells that it was ever whole. Before the checkpoint it serves nobody as long
+        // as the footer is whole. Where the next one is torn by the power cut, two are gone.
         Part::Header(_) | Part::Table(_) if ending == Ending::Torn => {
             (&[], &[Unnoticed, Told, Corrupt, Shorter, ReadOnly])
         }
         Part::Header(_) | Part::Table(_) if !is_closed => (&[Unnoticed], &[Told, Corrupt, Shorter]),
-        // Its chunks and the next segment tell the same; at the torn end of the log nothing tells that it was ever whole.
+        // Its chunks and the next segment tell the same; at the torn end of the log nothing tells
+        // that it was ever whole.
         Part::Footer(Stream::Host) if ending == Ending::Torn => (&[Told, Unnoticed], &[Shorter]),
         Part::Footer(Stream::Host) if !is_closed => (&[Told, Unnoticed], &[]),
         Part::Footer(_) if !is_closed => (&[], &[Unnoticed, Told]),
@@ -110,7 +111,7 @@ fn flip_each(specimen: &Specimen, problems: &mut Vec<String>) -> Vec<(Part, Outc
     outcomes
 }
 
-/// What the specimen is without damage; the prefix that is there.
+/// The prefix that a specimen holds without damage.
 pub fn baseline(specimen: &Specimen) -> u64 {
     let judged = judge(Arc::new(specimen.media.copy()), &specimen.model);
     let (outcome, prefix) = judged.unwrap_or_else(|problem| panic!("{}: {problem}", specimen.name));
@@ -132,7 +133,8 @@ fn a_flipped_bit_is_told_where_it_matters_and_never_read_as_data() {
         println!("(part, closed) {kind:?}: {outcomes:?}");
     }
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
-    // Few flips of a kind come to all that flips of that kind may come to, but all flips together do.
+    // Few flips of a kind come to all that flips of that kind may come to, but all flips together
+    // do.
     for must in [Unnoticed, Told, Corrupt] {
         assert!(seen.values().any(|outcomes| outcomes.contains_key(&must)), "never {must:?}");
     }
@@ -145,7 +147,8 @@ fn a_flipped_bit_is_told_where_it_matters_and_never_read_as_data() {
     assert!(seen.len() >= 30, "not every structure was there to be damaged: {:?}", seen.keys());
 }
 
-/// A drive with damaged records goes on working: collection leaves them where they are, and what is written anew is read.
+/// A drive with damaged records goes on working: collection leaves them where they are, and what is
+/// written anew is read.
 #[test]
 fn a_damaged_drive_works_on_and_heals_where_it_is_written() {
     for seed in 0..count(2, 6) {

@@ -1,7 +1,8 @@
 //! Media that fail: whatever they do, the drive says so, and never gives wrong data for good.
 //!
-//! Each kind of damage to each kind of structure, on drives that were closed properly and on those that crashed; then
-//! commands of media that are lost, misdirected, stale, short or failed while the drive works.
+//! Each kind of damage to each kind of structure, on drives that were closed properly and on those
+//! that crashed; then commands of media that are lost, misdirected, stale, short or failed while
+//! the drive works.
 
 mod commands;
 mod controls;

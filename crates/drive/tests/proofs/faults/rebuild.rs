@@ -23,7 +23,8 @@ fn rebuilt(media: &SimulatedMedia) -> Drive {
 fn what_lay_behind_the_end_of_a_drive_that_was_made_smaller_stays_given_up() {
     let media = media();
     let mut life = Life::begin(&(media.clone() as Arc<dyn Disk>), Codec::None, true, 1);
-    // On both sides of what will be the end, which lies within a unit, and in a directory that goes.
+    // On both sides of what will be the end, which lies within a unit, and in a directory that
+    // goes.
     let end = DIRECTORY + 1002;
     for first in [end - 20, 2 * DIRECTORY + 4] {
         let data = life.model.write(first, 40);

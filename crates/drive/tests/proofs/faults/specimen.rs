@@ -1,4 +1,5 @@
-//! Drives to be damaged: with something of everything on their media, and with what should be read from them known.
+//! Drives to be damaged: with something of everything on their media, and with what should be read
+//! from them known.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,17 +12,17 @@ use crate::common::random::Random;
 const SEGMENT_BYTES: u32 = 512 << 10;
 const SEGMENTS: u64 = 36;
 
-/// Where the host writes: across leaves of the map and into a second directory.
+/// Ranges that the host writes: across leaves of the map and into a second directory.
 const RANGES: [(u64, u64); 3] = [(0, 1100), (262_100, 90), (500_000, 64)];
 
-/// How a drive's last life ended.
+/// The end of a drive's last life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// Closed properly.
     Closed,
-    /// By a power cut after a flush and a rest.
+    /// A power cut after a flush and a rest.
     Flushed,
-    /// By a power cut that tore what was written after the last flush.
+    /// A power cut that tore the writes since the last flush.
     Torn,
 }
 
@@ -35,7 +36,8 @@ pub struct Specimen {
     pub model: Model,
 }
 
-/// How the specimens' drives work: checkpoints only when they are needed, so that there is a log to replay.
+/// Options of the specimens' drives: checkpoints only when needed, so that there is a log to
+/// replay.
 pub fn options() -> DriveOptions {
     DriveOptions { checkpoint_bytes: Some(u64::MAX), ..DriveOptions::default() }
 }
@@ -89,7 +91,7 @@ impl Life {
         Ok(())
     }
 
-    /// So many commands of a host, and the background's work.
+    /// Runs commands of a host, and the background's work.
     pub fn work(&mut self, commands: u64) {
         for number in 0..commands {
             match self.random.below(20) {

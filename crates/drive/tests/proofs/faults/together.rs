@@ -1,6 +1,7 @@
 //! Damage to several structures at once, one of which makes a rebuild of the map necessary.
 //!
-//! The law is the same as for one: what was flushed is there, or cannot be read and says so, or the drive is read-only.
+//! The law is the same as for one: what was flushed is there, or cannot be read and says so, or the
+//! drive is read-only.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,8 +46,9 @@ fn newest_nodes(pieces: &[Piece]) -> Vec<Piece> {
     nodes.filter(|node| node.seq == newest).cloned().collect()
 }
 
-/// Flips, for each specimen, a bit in each of some pieces of every kind and in one of `others` of its pieces; prints what it
-/// came to. What is the same for all flips of a specimen is found once: reading all of its media takes longer than a flip.
+/// Flips, for each specimen, a bit in each of some pieces of every kind and in one of `others` of
+/// its pieces; prints what it came to. What is the same for all flips of a specimen is found once:
+/// reading all of its media takes longer than a flip.
 fn with_each(others: fn(&[Piece]) -> Vec<Piece>) {
     let mut seen = BTreeMap::<(Part, Outcome), u64>::new();
     let mut problems = Vec::new();
@@ -101,11 +103,12 @@ fn several_damaged_nodes_cost_nothing_that_was_written() {
     }
 }
 
-/// The checkpoint's own chunks lie behind it and before what was flushed since: none of them ends the log.
+/// The checkpoint's own chunks lie behind it and before what was flushed since: none of them ends
+/// the log.
 #[test]
 fn a_damaged_node_does_not_end_the_log() {
     let mut rebuilt = 0;
-    for specimen in Specimen::all().iter().filter(|each| each.ending == Ending::Flushed) {
+    for specimen in Specimen::all().iter().filter(|specimen| specimen.ending == Ending::Flushed) {
         let pieces = pieces(&specimen.media.image());
         let newest = newest_nodes(&pieces);
         let leaves = newest.iter().filter(|node| node.key >> 39 & 1 == 0);
@@ -120,7 +123,8 @@ fn a_damaged_node_does_not_end_the_log() {
                 continue;
             }
             rebuilt += 1;
-            // Each block that was written last, and not discarded, is there; discards are told of its own leaf only.
+            // Each block that was written last, and not discarded, is there; discards are told of
+            // its own leaf only.
             let leaf = node.key & ((1 << 39) - 1);
             let is_certain =
                 |block: &u64| block / 512 != leaf || !specimen.model.was_discarded(*block);

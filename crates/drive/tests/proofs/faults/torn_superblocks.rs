@@ -8,7 +8,8 @@ use assay_testing::count;
 use super::scenes::host::{Host, format, open};
 use crate::common::media::{Fate, Fault, SimulatedMedia};
 
-/// Every moment while a drive with data begins to write and is closed, at which a write was not flushed.
+/// Every moment while a drive with data begins to write and is closed, at which a write was not
+/// flushed.
 fn moments() -> (Host, Vec<crate::common::media::Moment>) {
     let mut host = Host::new(40, &format(Codec::None, 64 << 20), DriveOptions::default());
     host.write(0, 64);
@@ -33,7 +34,8 @@ fn assert_sound(status: &Status, about: &str) {
     assert_eq!((status.state, &status.problems), (State::Healthy, &vec![]), "{about}: {status:?}");
 }
 
-/// Looking at it, opening it and opening it again report a sound drive, also after power is cut while it is mended.
+/// Looking at it, opening it and opening it again report a sound drive, also after power is cut
+/// while it is mended.
 #[test]
 fn a_torn_superblock_is_no_damage_and_opening_mends_it() {
     let (_host, moments) = moments();

@@ -1,8 +1,9 @@
-//! What damage came to, and the law that any damage must keep.
+//! The outcome of damage, and the law that any damage must keep.
 //!
-//! A drive that opens gives of each block what some command wrote there, or says that it is damaged. What it gives
-//! equals the state after a prefix of the commands with all that was flushed in it; where it does not, the drive says
-//! that its log is damaged and takes no writes. What the check finds is what cannot be read, no less and no more.
+//! A drive that opens returns for each block the data that some command wrote there, or reports
+//! damage. All data together equal the state after a prefix of the commands that includes
+//! everything flushed; otherwise the drive reports that its log is damaged, and takes no writes. A
+//! check finds exactly the blocks that cannot be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,14 +14,14 @@ use super::specimen::options;
 use crate::common::faulty::FaultyDisk;
 use crate::common::model::{BLOCK, Content, Model, content_of};
 
-/// What damage came to.
+/// The outcome of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Everything is there.
     Unnoticed,
     /// Everything is there, and something is said to be wrong.
     Told,
-    /// Of what was not flushed, less is there than without the damage.
+    /// Fewer unflushed commands are there than without the damage.
     Shorter,
     /// Blocks cannot be read, and say so.
     Corrupt,
@@ -30,7 +31,7 @@ pub enum Outcome {
     Refused,
 }
 
-/// What reading every block gave.
+/// Results of reading every block.
 pub struct Found {
     pub contents: BTreeMap<u64, Content>,
     pub corrupt: BTreeSet<u64>,
@@ -63,7 +64,8 @@ fn longest_prefix(model: &Model, found: &Found, shortest: u64) -> Option<u64> {
     model.prefixes(&found.contents, shortest).ok()?.last().copied()
 }
 
-/// Opens what is left of a drive and holds it to the law; gives the outcome and, of a drive that opens, the prefix.
+/// Opens what is left of a drive and holds it to the law; gives the outcome and, of a drive that
+/// opens, the prefix.
 pub fn judge(media: Arc<dyn Disk>, model: &Model) -> Result<(Outcome, u64), String> {
     let media = Arc::new(FaultyDisk::new(media));
     let drive = match Drive::open(media.clone(), options()) {
@@ -74,7 +76,7 @@ pub fn judge(media: Arc<dyn Disk>, model: &Model) -> Result<(Outcome, u64), Stri
     let mut found = read_all(&drive, model)?;
     let forgotten = forgotten(&drive)?;
     found.contents.retain(|block, _| {
-        // What was done there is forgotten with the node that knew, and that is said.
+        // Changes under a lost node are forgotten, and reported.
         let mut told = forgotten.iter().filter(|(blocks, _)| blocks.contains(block));
         !told.any(|(_, written)| *written || model.was_discarded(*block))
     });
@@ -112,8 +114,8 @@ pub fn judge(media: Arc<dyn Disk>, model: &Model) -> Result<(Outcome, u64), Stri
     Ok((outcome, prefix))
 }
 
-/// Blocks of which the drive says that they may be old, and whether that goes for what was written, too, not only for
-/// what was discarded. It does not call itself healthy then.
+/// Blocks of which the drive says that they may be old, and whether that goes for what was written,
+/// too, not only for what was discarded. It does not call itself healthy then.
 fn forgotten(drive: &Drive) -> Result<Vec<(std::ops::Range<u64>, bool)>, String> {
     let status = drive.status();
     let told = status.problems.iter().filter(|problem| problem.contains("may hold old data"));

@@ -37,7 +37,8 @@ impl Host {
         Host { media, drive, model: Model::new(), random: Random::new(seed), options }
     }
 
-    /// Writes; false if it was refused. A refusal is for lack of space and nothing else, and changes nothing.
+    /// Writes; false if it was refused. A refusal is for lack of space and nothing else, and
+    /// changes nothing.
     pub fn write(&mut self, first: u64, blocks: u64, flavour: Flavour) -> bool {
         let data = self.model.write_as(first, blocks, |_, _| flavour);
         let before = self.drive.status().counts;
@@ -63,7 +64,7 @@ impl Host {
         self.drive.discard(first * BLOCK_BYTES, blocks * BLOCK_BYTES).unwrap();
     }
 
-    /// What was accepted is always flushed.
+    /// Accepted data can always be flushed.
     pub fn flush(&mut self) {
         self.drive.flush().unwrap();
         self.model.flushed();
@@ -75,7 +76,8 @@ impl Host {
         }
     }
 
-    /// Fills from block 0 on until not one more block is taken; gives how many were, and the states on the way.
+    /// Fills from block 0 on until not one more block is taken; gives how many were, and the states
+    /// on the way.
     pub fn fill(&mut self, flavour: Flavour) -> (u64, Vec<State>) {
         let mut next = 0;
         let mut states = vec![self.drive.status().state];

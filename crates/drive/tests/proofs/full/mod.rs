@@ -1,4 +1,5 @@
-//! A drive without space: it refuses before it accepts, keeps what it accepted, and works again when there is room.
+//! A drive without space: it refuses before it accepts, keeps what it accepted, and works again
+//! when there is room.
 
 mod host;
 mod seeds;
@@ -14,7 +15,7 @@ use host::Host;
 
 const SEGMENTS: u64 = 32;
 
-/// What drives are filled with: codec, units, and data that compress not at all, by half or well.
+/// Contents of the drives: codec, units, and data that compress not at all, by half, or well.
 const KINDS: [(Codec, bool, Flavour); 7] = [
     (Codec::None, false, Flavour::Hard),
     (Codec::None, true, Flavour::Digits),
@@ -55,7 +56,7 @@ fn a_drive_refuses_before_it_accepts_and_keeps_what_it_accepted() {
         host.maintain(50);
         host.flush();
         host.check();
-        // However it is opened next, it is as full as before.
+        // In any order of openings, it stays as full as before.
         for round in 0..4 {
             if round % 2 == 0 {
                 host.reopen()
@@ -102,14 +103,14 @@ fn a_drive_is_full_from_the_first_refusal_until_there_is_room() {
         blocks += 64;
     }
     assert_eq!(host.drive.status().state, State::Full, "64 blocks were refused");
-    // What is smaller is still taken, which makes no room.
+    // Smaller data are still accepted, which makes no room.
     assert!(host.write(blocks, 1, Flavour::Hard));
     assert_eq!(host.drive.status().state, State::Full);
     host.discard(0, 1);
     assert_eq!(host.drive.status().state, State::Full, "64 blocks would be refused again");
     host.discard(1, 127);
     assert_eq!(host.drive.status().state, State::LowSpace);
-    // Of several sizes it is the least that counts.
+    // The smallest of several refused sizes counts.
     for count in [64, 1] {
         blocks += 64;
         while host.write(blocks, count, Flavour::Hard) {
@@ -161,7 +162,7 @@ fn a_full_drive_refuses_overwrites_that_compress_worse_and_lives_on() {
         host.flush();
         host.check();
         host.crash();
-        // What compresses better makes room, and what needed room is taken then.
+        // Data that compress better make room, and the refused write is accepted then.
         for first in (0..blocks / 2).step_by(64) {
             assert!(host.write(first, 64, Flavour::Easy), "better data was refused");
         }
@@ -221,7 +222,7 @@ fn a_full_drive_can_be_read_and_resized_and_refuses_without_waiting() {
     host.check();
 }
 
-/// What a file system does that cannot be mounted for lack of space: it writes where it never wrote, and deletes.
+/// A file system that cannot be mounted for lack of space writes to fresh blocks, and deletes.
 #[test]
 fn a_full_drive_that_is_opened_for_rescue_takes_fresh_data_and_lives_on() {
     for kind in kinds() {
@@ -235,7 +236,8 @@ fn a_full_drive_that_is_opened_for_rescue_takes_fresh_data_and_lives_on() {
         }
         println!("{kind:?}: {fresh} fresh blocks beside {blocks}");
         assert!(fresh * 40 > blocks, "{kind:?}: {fresh} fresh blocks, and no more");
-        // Also at the end of the reserve it takes overwrites, forgets nothing, and is as full when it is opened again.
+        // Also at the end of the reserve it takes overwrites, forgets nothing, and is as full when
+        // it is opened again.
         for first in (0..blocks - 64).step_by(64) {
             assert!(host.write(first, 64, kind.2), "{kind:?}: an overwrite was refused");
         }

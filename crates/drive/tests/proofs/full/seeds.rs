@@ -1,4 +1,5 @@
-//! Hosts that keep a tiny drive at its limit, one for each seed: nothing wedges, nothing accepted is lost.
+//! Hosts that keep a tiny drive at its limit, one for each seed: nothing wedges, nothing accepted
+//! is lost.
 //!
 //! `ASSAY_SEEDS` sets how many seeds run, `ASSAY_SEED` the first.
 
@@ -8,7 +9,7 @@ use super::host::Host;
 use crate::common::model::Flavour;
 use crate::common::seeds;
 
-/// How often what is rare happened.
+/// Counts of rare events.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     refused: u64,
@@ -61,7 +62,7 @@ fn run(seed: u64) -> Seen {
         host.crash();
         host.check();
     }
-    // However full it is: what is given back can be had again.
+    // However full the drive is, discarded space can be used again.
     host.discard(0, BLOCKS);
     assert!(host.write(0, 64, Flavour::Hard), "an emptied drive takes nothing: {seen:?}");
     host.flush();

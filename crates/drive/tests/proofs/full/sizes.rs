@@ -1,4 +1,5 @@
-//! Logical sizes: what a map takes that could name far more than there is, and which sizes cannot be.
+//! Logical sizes: what a map takes that could name far more than there is, and which sizes cannot
+//! be.
 
 use std::sync::Arc;
 
@@ -96,7 +97,8 @@ fn a_drive_that_was_made_smaller_keeps_its_books() {
     }
 }
 
-/// A root tells what lies in segments that are open, also in that of the map's stream, where nodes of a few bytes each are many.
+/// A root tells what lies in segments that are open, also in that of the map's stream, where nodes
+/// of a few bytes each are many.
 #[test]
 fn a_root_behind_very_many_small_nodes_is_read_again() {
     let media = Arc::new(MemoryDisk::new(2 << 30).unwrap());

@@ -1,8 +1,8 @@
 //! Drives as an earlier version left them: this one must open them, find everything, and work on.
 //! The first four have their maps as the codec stored them, the last one's is packed.
 //!
-//! An image holds the blocks of media that are not zero, compressed. They are made anew, for a new format only, by
-//! `ASSAY_MAKE_GOLDEN=1 cargo test -p assay-drive --test proofs golden::drives`.
+//! An image holds the blocks of media that are not zero, compressed. They are made anew, for a new
+//! format only, by `ASSAY_MAKE_GOLDEN=1 cargo test -p assay-drive --test proofs golden::drives`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const SEGMENTS: u64 = 40;
 const BLOCKS: u64 = 1 << 19;
 const BLOCK: usize = BLOCK_BYTES as usize;
 
-/// How a drive was left.
+/// The state in which a drive was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Closed,
@@ -63,7 +63,7 @@ impl Kind {
     }
 }
 
-/// What is done to a drive, and to the model of it.
+/// The commands of a drive, and of its model.
 struct Host<'a> {
     drive: Option<&'a Drive>,
     model: Versions,
@@ -95,7 +95,8 @@ impl Host<'_> {
         }
     }
 
-    /// Writes and discards at both ends of the drive and where leaves and directories of the map meet.
+    /// Writes and discards at both ends of the drive and where leaves and directories of the map
+    /// meet.
     fn some(&mut self, commands: u64) {
         for _ in 0..commands {
             let start = *self.random.pick(&[0, 500, 262_100, 300_000, BLOCKS - 64]);
@@ -241,7 +242,7 @@ fn make_images() {
         let drive = Drive::open(media.clone(), options).unwrap();
         live(kind, Some(&drive));
         drop(drive);
-        // Of what is dead only that is kept which happens to be looked at.
+        // Only those dead records are kept that happen to be looked at.
         let mut blocks = media.blocks();
         for index in (0..blocks.len()).rev() {
             let dropped = blocks.remove(index);

@@ -1,4 +1,5 @@
-//! Interleavings that threads meet once in a blue moon, forced: media hold one command back while the rest goes on.
+//! Interleavings that threads meet once in a blue moon, forced: media hold one command back while
+//! the rest goes on.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ const MEDIA_BYTES: u64 = SEGMENTS_START + BLOCK_BYTES + 40 * SEGMENT_BYTES as u6
 const LOGICAL_BYTES: u64 = 64 << 20;
 const EVERYWHERE: std::ops::Range<u64> = 0..u64::MAX;
 
-/// Free segments of this drive below which maintenance frees some, but a host write takes one without asking.
+/// Free segments of this drive below which maintenance frees some, but a host write takes one
+/// without asking.
 const FREE_BEFORE_COLLECTION: u64 = 10;
 
 struct Bench {
@@ -66,7 +68,8 @@ fn read(drive: &Drive, block: u64) -> assay_drive::Result<Vec<u8>> {
     drive.read(block * BLOCK_BYTES, &mut data).map(|()| data)
 }
 
-/// A reader fetches a part of the map; before it is back, that part was changed, stored anew and evicted.
+/// A reader fetches a part of the map; before it is back, that part was changed, stored anew and
+/// evicted.
 #[test]
 fn a_node_that_comes_late_does_not_bring_old_places_back() {
     let options =
@@ -162,12 +165,13 @@ fn a_write_during_close_is_as_durable_as_any() {
     bench.model.check_prefix(&drive).unwrap();
 }
 
-/// A checkpoint keeps its room until it is written: a host that comes to the end of its segment just then must wait, or it
-/// takes what collection needs afterwards.
+/// A checkpoint keeps its room until it is written: a host that comes to the end of its segment
+/// just then must wait, or it takes what collection needs afterwards.
 #[test]
 fn a_host_in_the_midst_of_a_checkpoint_leaves_it_its_room() {
     let mut bench = Bench::new(DriveOptions::default());
-    // Each group fills a segment; the last one that the host may have is in use, and full, in the end.
+    // Each group fills a segment; the last one that the host may have is in use, and full, in the
+    // end.
     while bench.drive.status().segments_free >= FREE_BEFORE_COLLECTION {
         bench.write(0, 64);
     }

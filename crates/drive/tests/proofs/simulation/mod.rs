@@ -1,9 +1,9 @@
 //! Seeded simulation of the drive over media that lose what was not flushed.
 //!
-//! The production engine, one thread, every choice drawn from a seed: what the host does, when collection and
-//! checkpoints happen, when power goes and what it leaves of each unflushed write. After each cut the drive must equal
-//! a prefix of the host's commands. `ASSAY_SEEDS` sets how many seeds run (2 000 in the full scope),
-//! `ASSAY_SEED` the first.
+//! The production engine, one thread, every choice drawn from a seed: what the host does, when
+//! collection and checkpoints happen, when power goes and what it leaves of each unflushed write.
+//! After each cut the drive must equal a prefix of the host's commands. `ASSAY_SEEDS` sets how many
+//! seeds run (2 000 in the full scope), `ASSAY_SEED` the first.
 
 mod script;
 

@@ -16,7 +16,7 @@ use crate::common::random::Random;
 /// Segments of the smallest kind, few of them: collection and checkpoints happen all the time.
 pub const SEGMENT_BYTES: u32 = 512 << 10;
 
-/// What is done to the drive beside the script: to show that the checker notices.
+/// A fault of the drive outside the script, to show that the checker notices.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sabotage {
     pub tear: bool,
@@ -38,11 +38,11 @@ pub fn format(codec: Codec, units: bool) -> Format {
     }
 }
 
-/// Where the host writes: small ranges that meet the edges of leaves and directories.
+/// Ranges that the host writes: small ones that meet the edges of leaves and directories.
 const RANGES: [(u64, u64); 5] =
     [(0, 200), (480, 100), (262_100, 90), (500_000, 64), (FILL_START, FILL_BLOCKS)];
 
-/// What is filled first: up to more than the media holds.
+/// First block of the range that is filled first, with up to more than the media holds.
 const FILL_START: u64 = 1000;
 const FILL_BLOCKS: u64 = 4000;
 
@@ -56,7 +56,7 @@ struct Run {
     coverage: Coverage,
 }
 
-/// How often what is rare happened.
+/// Counts of rare events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Coverage {
     pub gc_segments: u64,
@@ -139,7 +139,8 @@ fn open(
     }
     let drive = Drive::open(media.clone(), options.clone());
     let drive = drive.map_err(|error| format!("it cannot be opened: {error}"))?;
-    // A power cut may tear one superblock; that is told, and is no fault, as is a rebuild after the script's own.
+    // A power cut may tear one superblock; that is told, and is no fault, as is a rebuild after the
+    // script's own.
     let is_expected = |problem: &&String| {
         problem.contains("superblock") || problem.contains("rebuilt from the segments")
     };
@@ -159,7 +160,8 @@ fn may_be_old(problems: &[String], block: u64) -> bool {
 }
 
 impl Run {
-    /// Fills the drive, up to where it refuses more: from here on room must be made for whatever is written.
+    /// Fills the drive, up to where it refuses more: from here on room must be made for whatever is
+    /// written.
     fn fill(&mut self) -> Result<(), String> {
         let blocks = self.random.below(FILL_BLOCKS);
         for first in (0..blocks).step_by(64) {
@@ -277,7 +279,8 @@ impl Run {
         Ok(Ok(()))
     }
 
-    /// Cuts the power, opens again and checks the contract; sometimes power goes again while it opens.
+    /// Cuts the power, opens again and checks the contract; sometimes power goes again while it
+    /// opens.
     fn crash(&mut self) -> Result<(), String> {
         let mood = self.random.below(4);
         let random = &mut self.random;
@@ -326,8 +329,8 @@ impl Run {
         self.check_books()
     }
 
-    /// Opens a copy with one flipped bit in one of the map's newest nodes: everything flushed is there, but what is said
-    /// to be lost.
+    /// Opens a copy with one flipped bit in one of the map's newest nodes: everything flushed is
+    /// there, but what is said to be lost.
     fn damage_a_node(&mut self, media: &SimulatedMedia) -> Result<(), String> {
         let mut nodes = pieces(&media.image());
         nodes.retain(|piece| piece.part == Part::Node);

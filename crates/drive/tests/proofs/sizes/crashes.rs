@@ -9,7 +9,7 @@ use crate::common::random::Random;
 use crate::common::thin_host::{Found, Host, SEGMENT_BYTES, in_parallel, plain_format, setting};
 use crate::common::versions::Stuff;
 
-/// What the host does with a drive that it has filled.
+/// The host's use of a drive that it has filled.
 #[derive(Debug, Clone, Copy)]
 enum Use {
     Overwrites,
@@ -132,7 +132,8 @@ fn drives_of_any_size_open_after_a_power_cut() {
     });
 }
 
-/// The checker itself: media that lose what was flushed, and a drive that is held to what it never wrote.
+/// The checker itself: media that lose what was flushed, and a drive that is held to what it never
+/// wrote.
 #[test]
 fn a_flush_that_lies_is_noticed() {
     let noticed = (0..10).filter(|seed| {

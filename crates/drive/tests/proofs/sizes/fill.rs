@@ -1,5 +1,5 @@
-//! What a drive writes when it is filled for the first time, and when it is overwritten at random: nothing is moved where
-//! nothing died, also when each write is as long as one that is atomic may be.
+//! Writes of a drive when it is filled for the first time, and when it is overwritten at random:
+//! nothing moves while nothing has died, even if each write is as long as an atomic one can be.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ const PAGE_BYTES: u64 = 16 << 10;
 /// Segments as small drives had them: of four groups, the fourth does not fit beside its tables.
 const WITHOUT_ROOM_FOR_TABLES: Option<u32> = Some(1 << 20);
 
-/// How the first fill goes.
+/// The kind of the first fill.
 #[derive(Debug, Clone, Copy)]
 enum Order {
     Sequential,
@@ -127,8 +127,8 @@ fn sizes() -> &'static [u64] {
     count(&[400], &[400, 1024])
 }
 
-/// Checkpoints are counted apart: in random order they write most of the map each time, which is bounded to 4 % by when
-/// they are due.
+/// Checkpoints are counted apart: in random order they write most of the map each time, which is
+/// bounded to 4 % by when they are due.
 #[test]
 fn a_first_fill_moves_nothing() {
     for mebibytes in sizes() {

@@ -1,4 +1,5 @@
-//! Lives of drives whose shapes are drawn: any size, any spread, any codec, with much memory and with little.
+//! Lives of drives whose shapes are drawn: any size, any spread, any codec, with much memory and
+//! with little.
 
 use assay_testing::count;
 
@@ -44,8 +45,9 @@ fn any_seed_soaks() {
 
 const SOAKED: [u64; 2] = [1_882_684_938_780_800, 1_882_684_682_650_406];
 
-/// Lives that a soak found to end badly: one checkpoint wrote directories twice, where each leaf had a directory of its own, and
-/// found no room; a drive could not be made smaller because of a bad place.
+/// Lives that a soak found to end badly: one checkpoint wrote directories twice, where each leaf
+/// had a directory of its own, and found no room; a drive could not be made smaller because of a
+/// bad place.
 #[test]
 fn lives_that_ended_badly_once_do_not_again() {
     for seed in count(&SOAKED[..1], &SOAKED[..]) {

@@ -1,4 +1,5 @@
-//! Memory of the map: with `--memory` what was asked for, whatever is written and read; without it what docs/drive.md says.
+//! Memory of the map: with `--memory` what was asked for, whatever is written and read; without it
+//! what docs/drive.md says.
 
 use assay_drive::{BLOCK_BYTES, Disk, DriveOptions};
 
@@ -48,7 +49,8 @@ fn a_map_keeps_to_its_memory_whatever_is_written_and_read() {
     assert!(measure(&host) <= limit);
 }
 
-/// docs/drive.md has these figures: blocks next to each other, blocks each far from the next, and after they were discarded.
+/// docs/drive.md has these figures: blocks next to each other, blocks each far from the next, and
+/// after they were discarded.
 #[test]
 fn the_maps_memory_is_that_of_the_addresses_that_hold_data() {
     const GIB: u64 = 1 << 30;

@@ -1,5 +1,5 @@
-//! How long a drive takes to come back: of pages that shrink to almost nothing, no more is replayed than of others, and what the
-//! replay needs of the map is read together.
+//! Duration of a drive's recovery: pages that shrink to almost nothing cause no longer replay than
+//! others, and the replay reads the nodes that it needs in long reads.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ const MEDIA_BYTES: u64 = 256 * MIB;
 const LOGICAL_BYTES: u64 = 2048 * MIB;
 const LEAVES: u64 = LOGICAL_BYTES / (2 * MIB);
 
-/// An eighth of the media is the most that is written between two checkpoints, counted as the host counts.
+/// An eighth of the media is the most that is written between two checkpoints, counted as the host
+/// counts.
 const BLOCKS_MOST: u64 = MEDIA_BYTES / 8 / BLOCK_BYTES;
 
 /// Records of the smallest pages here that collection moves at once: what lies within 256 KiB.
@@ -35,7 +36,8 @@ fn format() -> Format {
     }
 }
 
-/// What a drive says that opens after its power went, in the middle of random writes of pages that shrink to nothing.
+/// Status of a drive that opens after a power cut amid random writes of pages that shrink to
+/// nothing.
 fn after_a_cut(options: &DriveOptions) -> Status {
     let media: Arc<dyn Disk> = Arc::new(MemoryDisk::new(MEDIA_BYTES).unwrap());
     Drive::format(Arc::clone(&media), &format()).unwrap();
@@ -76,7 +78,8 @@ fn small(count: u64) -> [u8; BLOCK_BYTES as usize] {
     page
 }
 
-/// A host that never lets up keeps collection at work on a full drive; checkpoints come all the same, and moves count once.
+/// A host that never lets up keeps collection at work on a full drive; checkpoints come all the
+/// same, and moves count once.
 #[test]
 fn a_busy_drive_makes_its_checkpoints_too() {
     let media_bytes = count(32, 64) * MIB;

@@ -1,4 +1,5 @@
-//! What a drive says is free: no more after it was opened again, and less by what was taken out of use.
+//! The space that a drive reports as free: no more after it was reopened, and less by the segments
+//! out of use.
 
 use assay_drive::{BLOCK_BYTES, Disk, DiskError, DriveOptions};
 

@@ -6,7 +6,7 @@ use assay_testing::{count, is_full};
 use crate::common::thin_host::{DIRECTORY, Host, LEAF, plain_format};
 use crate::common::versions::Versions;
 
-/// Where a host writes: so many blocks every so many.
+/// Places that a host writes: a number of blocks at regular distances.
 #[derive(Debug, Clone, Copy)]
 struct Spread {
     segments: u64,
@@ -42,7 +42,7 @@ fn look_all_round(host: &mut Host) {
     host.look_after_power_cut().unwrap();
     host.reopen().unwrap();
     host.look_after_power_cut().unwrap();
-    // What is opened works, and can be closed again.
+    // An opened drive works, and can be closed again.
     for _ in 0..3 {
         let leaves = host.model.leaves(&host.drive);
         let block = Versions::any_block(&host.drive, &leaves, &mut host.random);
@@ -139,7 +139,7 @@ fn overwrites_all_over_a_wide_map_never_stop_a_drive() {
     }
 }
 
-/// What is filled in sequence fills the map's stream with leaves that are rewritten again and again.
+/// A sequential fill fills the map's stream with leaves that are rewritten again and again.
 #[test]
 fn a_large_fresh_drive_takes_all_that_it_says_is_free() {
     let segments = count(1000, 6000);
@@ -165,8 +165,8 @@ fn a_large_fresh_drive_takes_all_that_it_says_is_free() {
     }
 }
 
-/// As an aged file system does it: most of the drive was written once, much of that is no longer in use, and one day all of
-/// it is trimmed at once.
+/// As an aged file system does it: most of the drive was written once, much of that is no longer in
+/// use, and one day all of it is trimmed at once.
 #[test]
 fn a_file_system_that_trims_what_it_freed_keeps_its_drive() {
     let large = count(256, 1024);

@@ -1,8 +1,10 @@
-//! One case: a drive with bad places is opened, worked with, crashed, opened, worked with, closed and opened again.
+//! One case: a drive with bad places is opened, worked with, crashed, opened, worked with, closed
+//! and opened again.
 //!
-//! The law: no read ever gives what was not the last thing written; the drive never stops and is not read-only; no write,
-//! discard or flush fails; a read fails only where the record lay in a bad place, or lies in one that stays bad whatever is
-//! written; and what cannot be read is in the check, and makes the drive call itself damaged.
+//! The law: no read ever gives what was not the last thing written; the drive never stops and is
+//! not read-only; no write, discard or flush fails; a read fails only where the record lay in a bad
+//! place, or lies in one that stays bad whatever is written; and what cannot be read is in the
+//! check, and makes the drive call itself damaged.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -16,16 +18,17 @@ use super::specimen::{Life, Specimen};
 use crate::common::model::{BLOCK, Content, Model, content_of, runs};
 use crate::common::random::Random;
 
-/// What damage may come to.
+/// The permitted consequences of damage.
 #[derive(Debug, Clone, Default)]
 pub struct Allowance {
     /// Blocks that may not be readable.
     pub damaged: BTreeSet<u64>,
     /// Blocks that may be lost with their part of the map.
     pub lost: Vec<Range<u64>>,
-    /// Commands that must be there: all, but where the end of the log cannot be told from a torn one.
+    /// Commands that must be there: all, but where the end of the log cannot be told from a torn
+    /// one.
     pub shortest: u64,
-    /// Where that is so, blocks that may not be readable in an earlier state.
+    /// Blocks that may be unreadable in an earlier state, if that is permitted.
     pub damaged_when_shorter: BTreeSet<u64>,
     pub may_be_read_only: bool,
     pub may_be_refused: bool,
@@ -33,14 +36,14 @@ pub struct Allowance {
     pub may_fill: bool,
 }
 
-/// What damage came to.
+/// The outcome of damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// Everything is there, and nothing is said.
     Unnoticed,
     /// Everything is there, and something is said to be wrong.
     Told,
-    /// What was flushed last is not there, as if power had gone before.
+    /// The last flush is not there, as if power had gone before it.
     Shorter,
     /// Blocks cannot be read, and say so.
     Damaged,
@@ -50,7 +53,7 @@ pub enum Outcome {
     Refused,
 }
 
-/// What one case came to.
+/// The result of one case.
 #[derive(Debug, Clone, Copy)]
 pub struct Ran {
     pub outcome: Outcome,
@@ -62,7 +65,7 @@ pub struct Ran {
     pub is_rebuilt: bool,
 }
 
-/// What looking at blocks gave.
+/// Results of reading blocks.
 #[derive(Default)]
 pub struct Seen {
     pub contents: BTreeMap<u64, Content>,
@@ -71,11 +74,12 @@ pub struct Seen {
 }
 
 thread_local! {
-    /// Checksums of blocks that were looked at in full: what a command writes to a block is always the same.
+    /// Checksums of blocks that were looked at in full: what a command writes to a block is always
+    /// the same.
     static KNOWN: RefCell<HashMap<(u64, u64), u32>> = RefCell::default();
 }
 
-/// What these bytes are, if they are whole; most are looked at many times.
+/// Contents of these bytes, if they are whole; cached, because most are read many times.
 fn known_content_of(block: u64, bytes: &[u8]) -> Result<Content, String> {
     let command = u64::from_le_bytes(bytes[8..16].try_into().unwrap());
     let sum = crc32c::crc32c(bytes);
@@ -173,7 +177,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// What cannot be read is in the check, which has nothing else to say of data; its books balance.
+    /// The check lists exactly the unreadable data, and its accounts balance.
     pub fn compare_check(&self, seen: &Seen) -> Result<(), String> {
         let check = self.drive.check(&mut |_, _| {}).map_err(|error| format!("check: {error}"))?;
         let mut named = BTreeSet::new();
@@ -206,7 +210,7 @@ impl Host<'_> {
         Ok(())
     }
 
-    /// So many commands of a host, and the background's work.
+    /// Runs commands of a host, and the background's work.
     pub fn work(&mut self, commands: u64) -> Result<(), String> {
         for number in 0..commands {
             let (first, blocks) = Life::somewhere(&mut self.random);
@@ -380,7 +384,7 @@ pub fn run(
 }
 
 impl Host<'_> {
-    /// What a drive gives that was opened with its damage; the model goes on from there.
+    /// State of a drive that was opened with its damage; the model continues from there.
     fn first_look(&mut self, allowance: &Allowance) -> Result<(Outcome, u64), String> {
         let mut seen = look(&self.drive, &self.media, &self.specimen.blocks)?;
         let status = self.drive.status();
@@ -395,7 +399,8 @@ impl Host<'_> {
         let prefix = prefix.map(|possible| possible[possible.len() - 1]);
         let prefix = prefix.map_err(|(block, _)| {
             format!(
-                "flushed data is lost, and nothing said: block {block} reads {:?}, but {:?} was written; {:?}",
+                "flushed data is lost, and nothing said: block {block} reads {:?}, \
+                 but {:?} was written; {:?}",
                 seen.contents[&block],
                 self.model.now(block),
                 status.problems
@@ -416,7 +421,7 @@ impl Host<'_> {
         if !seen.failed.is_empty() {
             self.compare_check(&seen)?;
         }
-        // What can be read now must stay so, but what is said to be lost at any time.
+        // Readable blocks must stay readable, except those that are reported as lost.
         self.may_fail = seen.failed.keys().copied().collect();
         let lost = self.specimen.blocks.iter().copied().filter(is_lost);
         self.may_fail.extend(lost);

@@ -1,4 +1,5 @@
-//! Dictionaries that are lost: what needs them cannot be read, and never reads as something else; no version comes twice.
+//! Dictionaries that are lost: what needs them cannot be read, and never reads as something else;
+//! no version comes twice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ const BLOCK: usize = BLOCK_BYTES as usize;
 const SEGMENT_BYTES: u64 = 512 << 10;
 const SEGMENTS: u64 = 64;
 
-/// Where each language is spoken: a dictionary is learnt from all of it.
+/// Blocks of each language: a dictionary learns from all of them.
 const SPOKEN: u64 = 8192;
 
 /// Blocks of each language that stay.
@@ -37,7 +38,7 @@ fn page(language: u64, block: u64) -> Vec<u8> {
 struct Scene {
     media: Arc<Scarred>,
     drive: Drive,
-    /// Which language each block speaks.
+    /// The language of each block.
     spoken: BTreeMap<u64, u64>,
 }
 
@@ -73,7 +74,8 @@ impl Scene {
         }
     }
 
-    /// Learns a language: a dictionary of it, and blocks that need that. The drive is opened for it, which then tries.
+    /// Learns a language: a dictionary of it, and blocks that need that. The drive is opened for
+    /// it, which then tries.
     fn learn(&mut self, language: u64) {
         let before = self.versions();
         self.speak(language, 1 << 16..(1 << 16) + SPOKEN);
@@ -145,7 +147,8 @@ fn version(key: u64) -> u64 {
     key & ((1 << 40) - 1)
 }
 
-/// What was learnt with the dictionary that is lost is refused, and only that; later languages are learnt with a new version.
+/// Data under the lost dictionary are refused, and only those; later languages are learnt with a
+/// new version.
 #[test]
 fn a_lost_dictionary_is_never_taken_for_another() {
     for lost in [1, 2] {
@@ -184,7 +187,7 @@ fn a_lost_dictionary_is_never_taken_for_another() {
                 assert_eq!(seen.refused.len(), 1, "{lost}, {is_rebuilt}: {seen:?}");
                 scene.reopen();
             }
-            // What is written anew is read.
+            // Newly written data are read.
             scene.speak(lost, lost * 1000..lost * 1000 + KEPT);
             scene.drive.flush().unwrap();
             assert_eq!(scene.look().refused, BTreeMap::new());

@@ -1,4 +1,5 @@
-//! What is read when a drive opens: the superblocks, and the first block of every segment.
+//! Bad blocks in the places that are read when a drive opens: the superblocks, and the first block
+//! of every segment.
 
 use std::ops::Range;
 

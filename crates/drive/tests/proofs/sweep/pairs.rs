@@ -3,12 +3,15 @@
 //! What is allowed beyond one bad place by itself:
 //!
 //! - both superblocks: the drive does not open;
-//! - two blocks of one chunk of the map's stream, of which parity restores one: nodes in them are lost, and said to be;
-//! - two such blocks with a dictionary in one of them: records that need it are lost, and segments that
-//!   hold any of them are not collected before they are overwritten: there may be no room for that;
-//! - the tables of two chunks of the log that follow each other behind the checkpoint, or of one and of the footer that
-//!   would have told of it: the drive is read-only, with a reason;
-//! - the last two chunks of the log: nothing tells that they were durable, as with the last one by itself.
+//! - two blocks of one chunk of the map's stream, of which parity restores one: nodes in them are
+//!   lost, and said to be;
+//! - two such blocks with a dictionary in one of them: records that need it are lost, and segments
+//!   that hold any of them are not collected before they are overwritten: there may be no room for
+//!   that;
+//! - the tables of two chunks of the log that follow each other behind the checkpoint, or of one
+//!   and of the footer that would have told of it: the drive is read-only, with a reason;
+//! - the last two chunks of the log: nothing tells that they were durable, as with the last one by
+//!   itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
@@ -36,13 +39,13 @@ fn draw(specimen: &Specimen, parts: &Parts<'_>, random: &mut Random) -> [u64; 2]
     };
     let first = any(random);
     let near: Vec<u64> = match random.below(4) {
-        // Of the same chunk.
+        // In the same chunk.
         0 => {
             let owners: BTreeSet<_> = parts[&first].iter().map(|piece| piece.owner).collect();
             let of_chunk = specimen.pieces.iter().filter(|piece| owners.contains(&piece.owner));
             of_chunk.flat_map(|piece| blocks_of(&piece.range)).collect()
         }
-        // Of the chunk before or behind it in the log, or in the map's stream.
+        // In the chunk before or behind it in the log, or in the map's stream.
         1 => {
             let seqs: BTreeSet<_> = parts[&first].iter().map(|piece| piece.seq).collect();
             let is_next = |piece: &&Piece| {
@@ -51,7 +54,7 @@ fn draw(specimen: &Specimen, parts: &Parts<'_>, random: &mut Random) -> [u64; 2]
             let of_next = specimen.pieces.iter().filter(is_next);
             of_next.flat_map(|piece| blocks_of(&piece.range)).collect()
         }
-        // Of the same segment.
+        // In the same segment.
         2 => {
             let opened: BTreeSet<_> = parts[&first].iter().map(|piece| piece.opened_seq).collect();
             let of_segment =
@@ -65,7 +68,8 @@ fn draw(specimen: &Specimen, parts: &Parts<'_>, random: &mut Random) -> [u64; 2]
     [first, second]
 }
 
-/// Numbers of the log's chunks and footers whose tables lie in one of these blocks, or whose header does.
+/// Numbers of the log's chunks and footers whose tables lie in one of these blocks, or whose header
+/// does.
 fn gone(parts: &Parts<'_>, block: u64) -> BTreeSet<u64> {
     let is_table = |piece: &&&Piece| match piece.part {
         Part::Header(stream) | Part::Table(stream) | Part::Footer(stream) => stream != Stream::Map,

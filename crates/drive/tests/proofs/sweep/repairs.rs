@@ -60,14 +60,14 @@ fn expect(specimen: &Specimen, seen: &Seen, gone: &BTreeSet<u64>, unreadable: Un
 #[test]
 fn a_repaired_drive_is_whole_but_for_what_is_named() {
     let mut given_up = 0;
-    let specimens = Specimen::all().iter().filter(|each| each.ending != Ending::Flushed);
+    let specimens = Specimen::all().iter().filter(|specimen| specimen.ending != Ending::Flushed);
     for (number, specimen) in specimens.enumerate() {
         // In turn, so that the specimens together see each.
         let stride = count(4, 1);
         for seed in (0..8).skip(number % stride).step_by(stride) {
             let unreadable = [Unreadable::Kept, Unreadable::Discarded][seed as usize / 4];
             let media = hurt(specimen, seed);
-            // What can be read before.
+            // Readable blocks before the repair.
             let read_only = DriveOptions { read_only: true, ..options() };
             let drive = Drive::open(media.clone(), read_only).unwrap();
             let before = look(&drive, &media, &specimen.blocks).unwrap();
@@ -125,7 +125,7 @@ fn a_whole_drive_is_left_alone() {
 #[test]
 fn a_log_with_a_gap_is_given_up_from_there() {
     let mut told = 0;
-    for specimen in Specimen::all().iter().filter(|each| each.ending == Ending::Rested) {
+    for specimen in Specimen::all().iter().filter(|specimen| specimen.ending == Ending::Rested) {
         let is_header = |piece: &&Piece| match piece.part {
             Part::Header(stream) => stream != Stream::Map && piece.seq > specimen.checkpoint_seq(),
             _ => false,
@@ -153,7 +153,8 @@ fn a_log_with_a_gap_is_given_up_from_there() {
                 !matches!(drive.status().state, State::ReadOnly | State::Damaged) || seed % 3 == 2
             );
             drive.write(0, &[1; 4096], true).unwrap();
-            // An earlier state, but for what was lost with it: segments may have been filled anew since.
+            // An earlier state, but for what was lost with it: segments may have been filled anew
+            // since.
             let mut seen = look(&drive, &media, &specimen.blocks[1..]).unwrap();
             assert!(seen.failed.is_empty());
             let lost = repaired.lost.iter().filter(|lost| lost.loss != Loss::Reverted);

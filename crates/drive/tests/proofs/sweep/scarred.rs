@@ -9,7 +9,7 @@ use crate::common::anatomy::{geometry, u64_at};
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 
-/// What is wrong with a block of media.
+/// The fault of a block of media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scar {
     /// One bit of it, drawn from this seed, is not what was written.
@@ -69,7 +69,7 @@ impl Scarred {
         }
     }
 
-    /// How many reads have failed.
+    /// Number of failed reads.
     pub fn strikes(&self) -> u64 {
         self.state.lock().unwrap().strikes
     }
@@ -81,7 +81,7 @@ impl Scarred {
         self.state.lock().unwrap().trace.take().unwrap()
     }
 
-    /// What it holds now.
+    /// Present contents.
     pub fn image(&self) -> Arc<[u8]> {
         let mut image = self.image.to_vec();
         for (block, bytes) in &self.state.lock().unwrap().changed {

@@ -28,8 +28,9 @@ struct Case {
     part: Option<Part>,
 }
 
-/// What may come of one bad block: what lay in it cannot be read, and nothing else. Where it is the last chunk of the log,
-/// which nothing tells to have been durable, it cannot be told from one that a power cut tore.
+/// The permitted consequences of one bad block: its contents cannot be read, and nothing else. The
+/// last chunk of the log, which nothing proves to have been durable, cannot be told from one that a
+/// power cut tore.
 pub fn allowance(specimen: &Specimen, block: u64) -> Allowance {
     let told = told_durable(specimen, &[block]);
     let is_last = specimen.ending != Ending::Closed
@@ -57,7 +58,8 @@ pub fn is_of_log(part: Part) -> bool {
     }
 }
 
-/// The highest number that a chunk or footer of the log, or the checkpoint, tells to be durable, but those in bad blocks.
+/// The highest number that a chunk or footer of the log, or the checkpoint, tells to be durable,
+/// but those in bad blocks.
 pub fn told_durable(specimen: &Specimen, bad: &[u64]) -> u64 {
     let told = specimen.pieces.iter().filter_map(|piece| {
         let header = match piece.part {
@@ -71,8 +73,8 @@ pub fn told_durable(specimen: &Specimen, bad: &[u64]) -> u64 {
     told.fold(specimen.checkpoint_seq(), u64::max)
 }
 
-/// The cases to run, of each kind of structure some or all blocks, and the kinds of structure that they damage: `None`
-/// for blocks in which none lies.
+/// The cases to run, of each kind of structure some or all blocks, and the kinds of structure that
+/// they damage: `None` for blocks in which none lies.
 fn cases() -> (Vec<Case>, BTreeSet<Option<Part>>) {
     let is_all = std::env::var("ASSAY_SWEEP").is_ok_and(|what| what == "all");
     let (mut cases, mut damaged, mut turn) = (Vec::new(), BTreeSet::new(), 0);
@@ -186,9 +188,9 @@ fn one_bad_place_costs_what_lay_in_it_and_nothing_else() {
     }
     println!("{totals:?}");
     println!(
-        "{cases} cases in {:.0} s, {} problems; {gc_segments} segments collected; parts of the map restored in {restored} \
-         cases, segments taken out of use in {quarantined}, \
-         maps rebuilt in {rebuilt}; {damaged} blocks of the host's at most could not be read",
+        "{cases} cases in {:.0} s, {} problems; {gc_segments} segments collected; \
+         parts of the map restored in {restored} cases, \
+         segments taken out of use in {quarantined}, maps rebuilt in {rebuilt}; {damaged} blocks of the host's at most could not be read",
         began.elapsed().as_secs_f64(),
         problems.len()
     );

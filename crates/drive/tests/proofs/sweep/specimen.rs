@@ -1,4 +1,5 @@
-//! Drives to be damaged: with everything on their media that a drive can have, and with what lies where known.
+//! Drives to be damaged: with everything on their media that a drive can have, and with what lies
+//! where known.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -15,20 +16,20 @@ use crate::common::random::Random;
 const SEGMENT_BYTES: u32 = 512 << 10;
 const SEGMENTS: u64 = 44;
 
-/// Where the host writes: across leaves of the map and into a second directory.
+/// Ranges that the host writes: across leaves of the map and into a second directory.
 const RANGES: [(u64, u64); 3] = [(0, 1300), (262_090, 110), (500_000, 64)];
 
 /// Blocks from which a dictionary is learnt, behind those; they are discarded then.
 const LEARN_FROM: Range<u64> = 4096..12_288;
 
-/// How a drive's last life ended.
+/// The end of a drive's last life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ending {
     /// Closed properly.
     Closed,
-    /// By a power cut right after a flush: nothing tells yet that the last chunks are durable.
+    /// A power cut right after a flush: nothing proves yet that the last chunks are durable.
     Flushed,
-    /// By a power cut after a flush and a rest.
+    /// A power cut after a flush and a rest.
     Rested,
 }
 
@@ -49,7 +50,8 @@ pub struct Specimen {
     pub homes: HashMap<u64, BTreeSet<u64>>,
 }
 
-/// How the specimens' drives work: checkpoints only when they are needed, so that there is a log to replay.
+/// Options of the specimens' drives: checkpoints only when needed, so that there is a log to
+/// replay.
 pub fn options() -> DriveOptions {
     DriveOptions { checkpoint_bytes: Some(u64::MAX), ..DriveOptions::default() }
 }
@@ -184,7 +186,7 @@ impl Specimen {
         model.flushed();
         drop(drive);
         let image: Arc<[u8]> = media.after_power_cut(|_| Fate::Whole).image().into();
-        // Of those that served for learning, some.
+        // Some of the blocks that served for learning.
         let learnt = LEARN_FROM.filter(|block| block % 509 == 0);
         let reached = |(first, length): (u64, u64)| first / 4 * 4..first + length + 64;
         let blocks: BTreeSet<u64> = RANGES.into_iter().flat_map(reached).chain(learnt).collect();
@@ -219,7 +221,7 @@ impl Specimen {
         self.image.len() as u64 / BLOCK_BYTES
     }
 
-    /// What lies in each block of media.
+    /// Contents of each block of media.
     pub fn parts(&self) -> BTreeMap<u64, Vec<&Piece>> {
         let mut parts = BTreeMap::<u64, Vec<&Piece>>::new();
         for piece in &self.pieces {

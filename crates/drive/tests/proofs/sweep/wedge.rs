@@ -1,4 +1,5 @@
-//! One bad place that stays under a busy host: a half-full drive takes every write, however often it must collect.
+//! One bad place that stays under a busy host: a half-full drive takes every write, however often
+//! it must collect.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::common::random::Random;
 const SEGMENT_BYTES: u64 = 512 << 10;
 const SEGMENTS: u64 = 64;
 
-/// Where the host goes on writing, about half of what the drive takes.
+/// Range that the host goes on writing, about half of what the drive takes.
 const BUSY: u64 = 2300;
 
 /// A leaf of the map that it leaves alone.
@@ -55,7 +56,8 @@ impl Scene {
                 scene.write(QUIET.start + block / 4, 1);
             }
         }
-        // The busy leaves are written again elsewhere: none of them lies in a block with the quiet one.
+        // The busy leaves are written again elsewhere: none of them lies in a block with the quiet
+        // one.
         scene.drive.close().unwrap();
         scene.drive = open(&scene.media);
         (0..3000).for_each(|_| scene.overwrite());
@@ -84,7 +86,7 @@ impl Scene {
         all.max_by_key(|piece| piece.seq).unwrap()
     }
 
-    /// What is there no more, or cannot be read; the rest is as it was written.
+    /// Blocks that are lost or cannot be read; all others are as written.
     fn unreadable(&self) -> Vec<u64> {
         let is_bad = |block: &u64| match self.model.check_now(&self.drive, *block..block + 1) {
             Ok(()) => false,
@@ -214,7 +216,7 @@ fn a_rotten_leaf_refuses_no_write() {
     }
 }
 
-/// What cannot be read may hold something, so the drive does not end before it; once it is discarded, it may.
+/// Unreadable blocks may hold data, so the drive cannot end before them until they are discarded.
 #[test]
 fn a_drive_is_not_made_smaller_than_a_rotten_leaf() {
     for scar in [Scar::Zeroed, Scar::Unreadable, Scar::Dead] {
@@ -277,7 +279,7 @@ fn writing_or_discarding_a_rotten_leaf_heals_it() {
     }
 }
 
-/// What was said to be lost stays so when the map is rebuilt: it must not read as what it was before.
+/// Blocks that were reported as lost stay so when the map is rebuilt: they must not read as before.
 #[test]
 fn a_rebuild_remembers_what_is_lost() {
     for scar in [Scar::Zeroed, Scar::Unreadable, Scar::Dead] {
@@ -297,7 +299,7 @@ fn a_rebuild_remembers_what_is_lost() {
         overwrite_all(&mut scene, true);
         scene.drive.close().unwrap();
         scene.drive = open(&scene.media);
-        // That the media stays bad was known of the roots alone: there, it takes what was written since.
+        // Only the roots knew that the media stays bad; it takes data written there since.
         let of_the_media = |block: &u64| scar == Scar::Dead && *block < BUSY;
         let lost: Vec<u64> =
             scene.unreadable().into_iter().filter(|at| !of_the_media(at)).collect();
@@ -316,7 +318,7 @@ fn what_is_in_memory_is_not_lost() {
         lose_quiet_leaf(&mut scene, scar);
         scene.drive = drive;
         overwrite_all(&mut scene, true);
-        // Where the media stays bad, it takes what was written there since.
+        // If the media stays bad, it takes data written there since.
         let is_quiet = |block: &u64| QUIET.contains(block);
         assert!(!scene.unreadable().iter().any(is_quiet), "{scar:?}");
         scene.drive.close().unwrap();

@@ -1,4 +1,4 @@
-//! The controller's cache: what it hides, until it is full, and what a flush waits for.
+//! The controller's cache: the latency that it hides until it is full, and the wait of a flush.
 
 use super::*;
 use crate::testing::{ask, assert_near, closed_loop, flush, open_loop, per_s, submit};
@@ -36,7 +36,7 @@ fn a_full_cache_makes_writes_wait_for_room_in_their_order() {
     let answered = open_loop(&mut rotating(&array), &commands);
     // All come at once and pass the link one after the other; room is there for the first 256.
     let link_us = |i: u64| 200.0 + (i + 1) as f64 * PAGE as f64 / 600.0;
-    let latencies: Vec<f64> = answered.iter().map(|one| one.latency().as_us()).collect();
+    let latencies: Vec<f64> = answered.iter().map(|answer| answer.latency().as_us()).collect();
     assert_near(latencies[200], link_us(200), 0.01);
     assert_near(latencies[ROOM as usize - 1], link_us(ROOM - 1), 0.01);
     assert!(latencies[ROOM as usize + 10] > 2.0 * link_us(ROOM + 10), "{latencies:?}");
@@ -100,7 +100,8 @@ fn a_flush_waits_for_nothing_that_came_after_it() {
     };
     let (alone, beside) = (latency(0), latency(150));
     assert!(alone > MS * 50, "{alone:?}");
-    // What is being written when the flush comes may differ; the later 150 would take half a second more.
+    // What is being written when the flush comes may differ; the later 150 would take half a second
+    // more.
     assert!(beside < alone + MS * 30, "{beside:?} for {alone:?}");
 }
 

@@ -1,4 +1,4 @@
-//! What is computed in closed form is what comes out.
+//! The closed forms agree with the model.
 
 use super::*;
 use crate::rotating::figures;

@@ -6,7 +6,8 @@ use super::*;
 use crate::testing::{ask, open_loop, per_s, submit};
 
 proptest! {
-    /// Both platters turn as the single one does; whatever comes, one of the two arms is where the single arm would be.
+    /// Both platters turn as the single one does; whatever comes, one of the two arms is where the
+    /// single arm would be.
     #[test]
     fn a_mirrored_read_is_never_slower_than_on_one_disk(
         reads in prop::collection::vec((0..(4_u64 << 30) / PAGE - 4, 1..4_u64), 1..80)
@@ -42,7 +43,7 @@ fn a_pair_reads_almost_twice_as_fast_as_a_disk_and_writes_as_fast() {
     assert!((0.85..1.01).contains(&writes), "{writes}");
 }
 
-/// What a read of each pair waits for after a long command of chunk 0.
+/// Latencies of a read of each pair after a long command of chunk 0.
 fn latencies_after(first: &Command) -> [Time; 3] {
     [0, 1, 2].map(|pair| {
         let quick_link = ArrayGeometry { link_bytes_per_s: Rate(60e9), ..array(6, true) };

@@ -1,4 +1,4 @@
-//! The elevator: what it gains, whom it moves, and that nobody waits for ever.
+//! The elevator: its gain, the requests that it moves, and the bound on their wait.
 
 use parking_lot::Mutex;
 use std::sync::{Arc, OnceLock, Weak};
@@ -101,7 +101,8 @@ fn a_disk_that_was_put_off_waits_again() {
     assert!(tally.waited[Resource::Spindle as usize] >= 1);
 }
 
-/// One request behind the arm while twice as many as it can serve keep coming before it, each further on.
+/// One request behind the arm while twice as many as it can serve keep coming before it, each
+/// further on.
 fn latency_beside_a_stream(patience: Time) -> Time {
     let mut disk = rotating(&ArrayGeometry { patience, ..array(1, false) });
     let stream = |i| read((1 << 30) + i * 44 * PAGE, PAGE, MS * i);
@@ -171,10 +172,11 @@ proptest! {
         }
         prop_assert_eq!(first.requests.len(), 0);
         prop_assert_eq!(&answered, &open_loop(&mut rotating(&array), &commands));
-        // The link passes no more than it can in any time, but for what was under way at its beginning.
+        // The link passes no more than it can in any time, but for what was under way at its
+        // beginning.
         let mut reads: Vec<(Time, u64)> = answered.iter()
-            .filter(|one| one.command.kind == Kind::Read)
-            .map(|one| (one.due.when(), one.command.length)).collect();
+            .filter(|answer| answer.command.kind == Kind::Read)
+            .map(|answer| (answer.due.when(), answer.command.length)).collect();
         reads.sort_unstable();
         for from in 0..reads.len() {
             let mut bytes = 0;

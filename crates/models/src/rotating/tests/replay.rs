@@ -1,4 +1,5 @@
-//! In virtual time a queue is served in the order of the elevator, too: an answer is settled when its time has come.
+//! In virtual time, too, a queue is served in the order of the elevator: an answer is settled when
+//! its time has come.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ fn pages() -> impl FnMut(usize) -> Command {
     move |_| pages.read()
 }
 
-/// The same reads at the same depth, as another device would have been asked for them: one that answers each soon, but
-/// none with another.
+/// The same reads at the same depth, as recorded on another device: one that answers each soon, but
+/// none together with another.
 fn recorded_elsewhere() -> Vec<Event> {
     let steady = Allowance::steady(Rate(1e6), Time::from_us(1000.0));
     let latency = |us: f64| Latency::lognormal(Time::from_us(us), Time::from_us(4.0 * us));
@@ -67,7 +68,7 @@ fn replayed_per_s(disk: &mut dyn Replayed) -> f64 {
     COMMANDS as f64 / end.as_s()
 }
 
-/// Takes the first answer for good, as who does not wait for its time.
+/// Takes the first answer as final, as a caller does that does not wait for its time.
 struct SettledAtOnce(VirtualDisk<Rotating>);
 
 impl Replayed for SettledAtOnce {

@@ -54,7 +54,7 @@ fn a_repair_finds_the_second_superblock_of_grown_media() {
     host.assert_right();
 }
 
-/// What an earlier drive left on larger media is not taken for the one that was there last.
+/// Remains of an earlier drive on larger media are not taken for the last drive.
 #[test]
 fn a_repair_does_not_bring_an_earlier_drive_back() {
     let earlier = media_of(30);

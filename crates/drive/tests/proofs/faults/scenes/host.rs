@@ -15,7 +15,7 @@ pub const SEGMENT_BYTES: u64 = 512 << 10;
 pub const LEAF: u64 = 512;
 pub const DIRECTORY: u64 = LEAF * LEAF;
 
-/// Where the first segment begins, in bytes.
+/// Offset of the first segment.
 const SEGMENTS_START: u64 = 1 << 20;
 
 pub fn media_of(segments: u64) -> Arc<SimulatedMedia> {
@@ -42,7 +42,7 @@ pub fn open(media: &Arc<SimulatedMedia>, options: &DriveOptions) -> Drive {
     Drive::open(Arc::clone(media) as Arc<dyn Disk>, options.clone()).unwrap()
 }
 
-/// What a version of a block holds: nothing compresses it.
+/// Incompressible contents of a version of a block.
 pub fn noise(block: u64, version: u64) -> Vec<u8> {
     let mut random = Random::new(block << 24 ^ version.wrapping_mul(0x1234_5677));
     (0..BLOCK_BYTES / 8).flat_map(|_| random.next().to_le_bytes()).collect()

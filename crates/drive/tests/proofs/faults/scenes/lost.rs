@@ -10,8 +10,8 @@ use crate::common::media::SimulatedMedia;
 
 const LEAVES: u64 = 400;
 
-/// Blocks whose newest record lies in a segment, the first blocks of leaves of which that is so, and whether the map's stream
-/// has left the segment.
+/// Blocks whose newest record lies in a segment, the first blocks of leaves of which that is so,
+/// and whether the map's stream has left the segment.
 fn living_in(media: &SimulatedMedia, segment: u64) -> (Vec<u64>, bool) {
     let mut newest = BTreeMap::new();
     let mut is_left = false;
@@ -32,8 +32,8 @@ fn living_in(media: &SimulatedMedia, segment: u64) -> (Vec<u64>, bool) {
     (living.map(|((_, block), _)| block).collect(), is_left)
 }
 
-/// A leaf that cleaning finds rotten dies with its segment. Were its place counted as dying a second time, a segment that was
-/// used again would pass for empty while something lives in it.
+/// A leaf that cleaning finds rotten dies with its segment. Were its place counted as dying a
+/// second time, a segment that was used again would pass for empty while something lives in it.
 #[test]
 fn the_place_of_a_lost_leaf_dies_once() {
     let lost = 201;
@@ -66,8 +66,9 @@ fn the_place_of_a_lost_leaf_dies_once() {
     host.assert_right();
 }
 
-/// A lost directory is so many lost leaves, of which a full drive has room for none. Discards of whole leaves need none; those of
-/// a part change nothing sooner than that a checkpoint finds no room.
+/// A lost directory is so many lost leaves, of which a full drive has room for none. Discards of
+/// whole leaves need none; those of a part change nothing sooner than that a checkpoint finds no
+/// room.
 #[test]
 fn discards_in_lost_directories_never_take_the_room_of_a_checkpoint() {
     for is_part in [true, false] {

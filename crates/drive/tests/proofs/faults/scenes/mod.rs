@@ -1,4 +1,5 @@
-//! Scenes that somebody who wished the drive ill thought of: rare states, each played as it was found.
+//! Scenes that somebody who wished the drive ill thought of: rare states, each played as it was
+//! found.
 
 mod grown;
 pub(super) mod host;

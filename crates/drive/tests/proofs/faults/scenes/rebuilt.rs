@@ -12,7 +12,8 @@ use crate::common::media::{Fate, Fault, Moment, SimulatedMedia};
 use crate::common::random::Random;
 use crate::common::roots::destroy_roots;
 
-/// The checkpoint that an opening makes tells of what was discarded; the chunks that told it may be gone.
+/// The checkpoint that an opening makes tells of what was discarded; the chunks that told it may be
+/// gone.
 #[test]
 fn a_rebuild_knows_what_an_opening_wrote() {
     for crashes in [false, true] {
@@ -44,7 +45,8 @@ fn a_rebuild_knows_what_an_opening_wrote() {
     }
 }
 
-/// A checkpoint that was cut short may have closed the segment where the next one then went on: its footer knows nothing of that.
+/// A checkpoint that was cut short may have closed the segment where the next one then went on: its
+/// footer knows nothing of that.
 #[test]
 fn a_footer_of_a_checkpoint_that_was_cut_short_is_not_believed() {
     const LEAVES: u64 = 150;
@@ -117,7 +119,8 @@ fn dictionaries(media: &SimulatedMedia) -> Vec<Piece> {
     all.into_iter().filter(|piece| piece.part == Part::Dictionary).collect()
 }
 
-/// A nearly full drive that overwrites until a checkpoint moves the dictionary: the moments of that, and the copy.
+/// A nearly full drive that overwrites until a checkpoint moves the dictionary: the moments of
+/// that, and the copy.
 fn while_the_dictionary_moves(host: &mut Host) -> (Vec<Moment>, Piece) {
     speak(host, 1 << 16..(1 << 16) + 8192);
     host.maintain(500);
@@ -171,7 +174,8 @@ fn torn(moments: &[Moment], copy: &Piece, whole: &[u8]) -> Vec<SimulatedMedia> {
     found
 }
 
-/// The checkpoint that moved it was cut short: the older copy is whole, and everything that needs it can be read.
+/// The checkpoint that moved it was cut short: the older copy is whole, and everything that needs
+/// it can be read.
 #[test]
 fn a_torn_copy_of_a_dictionary_costs_nothing() {
     let options = DriveOptions { checkpoint_bytes: Some(32 << 10), ..DriveOptions::default() };

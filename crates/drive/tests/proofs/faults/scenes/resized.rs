@@ -38,7 +38,7 @@ fn a_unit_across_the_end_survives_its_moves() {
 #[test]
 fn a_size_whose_root_no_superblock_can_name_is_refused() {
     let host = Host::new(400_000, &format(Codec::None, 1 << 30), DriveOptions::default());
-    // So many times the capacity, far below what else limits a size.
+    // A multiple of the capacity, far below all other limits of a size.
     let refused = host.drive.resize(2 << 50);
     assert!(matches!(refused, Err(DiskError::OutOfRange { .. })), "{refused:?}");
     host.drive.write(0, &[1; BLOCK_BYTES as usize], true).unwrap();
@@ -71,7 +71,8 @@ fn what_grows_behind_a_lost_end_is_fresh() {
     }
 }
 
-/// Shrinking keeps what the map has beyond its end until the drive is opened again, however often it is done.
+/// Shrinking keeps what the map has beyond its end until the drive is opened again, however often
+/// it is done.
 #[test]
 fn a_drive_can_be_made_smaller_twice() {
     let gib = 1 << 30;
