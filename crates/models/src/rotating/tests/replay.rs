@@ -35,10 +35,10 @@ fn recorded_elsewhere() -> Vec<Event> {
     let answered = testing::closed_loop(&mut volume, DEPTH, COMMANDS, pages());
     let mut events: Vec<Event> = answered
         .iter()
-        .map(|one| Event {
-            command: one.command,
-            modelled: one.latency(),
-            achieved: one.latency(),
+        .map(|answer| Event {
+            command: answer.command,
+            modelled: answer.latency(),
+            achieved: answer.latency(),
             stored_bytes: Vec::new(),
         })
         .collect();
