@@ -190,7 +190,8 @@ fn one_bad_place_costs_what_lay_in_it_and_nothing_else() {
     println!(
         "{cases} cases in {:.0} s, {} problems; {gc_segments} segments collected; \
          parts of the map restored in {restored} cases, \
-         segments taken out of use in {quarantined}, maps rebuilt in {rebuilt}; {damaged} blocks of the host's at most could not be read",
+         segments taken out of use in {quarantined}, \
+         maps rebuilt in {rebuilt}; {damaged} blocks of the host's at most could not be read",
         began.elapsed().as_secs_f64(),
         problems.len()
     );
