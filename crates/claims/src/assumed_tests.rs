@@ -1,4 +1,4 @@
-//! What rests on an assumption is told as that, and what no number can hold tells nothing.
+//! Checks under an assumption are undecided, and so are values that overflow.
 
 use super::findings::{STEC, UNSURE};
 use super::outcome::Verdict;

@@ -1,4 +1,4 @@
-//! That every figure is told with its place, and that what is wrong in a file is said in a line.
+//! Errors in files of claims are reported with their place, in one line.
 
 use super::find::{PAPERS, find};
 use super::paper::Paper;
@@ -17,7 +17,7 @@ fn every_figure_has_its_place_and_is_told_once() {
         figures += paper.figures.len();
         for (name, figure) in &paper.figures {
             assert!(figure.place.len() > 2 && figure.what.len() > 2, "{name}");
-            let is_number = figure.values().iter().all(|one| one.value.is_finite());
+            let is_number = figure.values().iter().all(|value| value.value.is_finite());
             assert!(is_number && (!figure.printed.is_empty() || figure.says.is_some()), "{name}");
         }
         for remark in &paper.document.remarks {
@@ -27,7 +27,7 @@ fn every_figure_has_its_place_and_is_told_once() {
     assert!(figures > 250, "{figures}");
 }
 
-/// How a changed copy of the shortest paper is refused.
+/// The error for a changed copy of the shortest paper.
 fn refused(from: &str, to: &str) -> String {
     let changed = text(STEC).replacen(from, to, 1);
     assert_ne!(changed, text(STEC), "`{from}` is not there");

@@ -1,4 +1,4 @@
-//! The papers that come with Assay, and those that a user names.
+//! Finds shipped papers by name and the user's own by path.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use assay_base::text_file;
 
 macro_rules! papers {
     ($($name:literal,)+) => {
-        /// The papers that come with Assay: names and texts.
+        /// Names and texts of the shipped papers.
         pub const PAPERS: &[(&str, &str)] =
             &[$(($name, include_str!(concat!("../../../claims/", $name, ".toml"))),)+];
     };
@@ -23,18 +23,14 @@ papers! {
     "fungible-2021",
 }
 
-/// All of ours.
-///
-/// # Errors
-/// None: every one of them is read by a test.
+/// All shipped papers.
 pub fn all() -> Result<Vec<Paper>> {
     PAPERS.iter().map(|(name, text)| Paper::parse(name, text)).collect()
 }
 
-/// One of ours by its name, or what the TOML file of that name says.
+/// The shipped paper of this name, or the one in the TOML file `named`.
 ///
-/// # Errors
-/// One line: no such paper, with the nearest; or the file, the line in it, and what is wrong there.
+/// An error names the most similar paper, or the file, the line and the error in it.
 pub fn find(named: &str) -> Result<Paper> {
     let inside = named.strip_prefix("claims/").and_then(|rest| rest.strip_suffix(".toml"));
     let path = Path::new(named);
@@ -62,16 +58,15 @@ fn no_such_paper(named: &str) -> String {
     format!("there are no claims `{named}`; {known}")
 }
 
-/// The one whose plan made a study: that which its plan names, else that of the title which its plan has.
+/// The paper that a study repeats: the claims that its plan names, else those with its title.
 ///
-/// # Errors
-/// One line: the study stands beside no paper of ours.
+/// Fails if the study repeats no shipped paper.
 pub fn of_study(paper: Option<&assay_study::Paper>) -> Result<Paper> {
     let none = "the study's plan does not repeat a paper; name the claims to compare with";
     let paper = paper.with_context(|| none.to_owned())?;
     if let Some(named) = &paper.claims {
         return find(named);
     }
-    let known = all()?.into_iter().find(|one| one.document.title == paper.title);
+    let known = all()?.into_iter().find(|ours| ours.document.title == paper.title);
     known.with_context(|| none.to_owned())
 }

@@ -1,11 +1,11 @@
-//! What does not follow in the papers that come with Assay: for the tests, and for the table in `docs/claims.md`.
+//! The checks that fail in the shipped papers: for the tests and the table in `docs/claims.md`.
 
 pub const STEC: &str = "stec-2013";
 pub const PERCONA: &str = "percona-scaleflux-2020";
 pub const EXFLASH: &str = "exflash-2015";
 pub const FUNGIBLE: &str = "fungible-2021";
 
-/// Every check that does not follow: the paper, its name, its arithmetic. What is not here follows or cannot be told.
+/// Every check that fails: paper, name, arithmetic. All others hold or are undecided.
 pub const WRONG: [(&str, &str, &str); 12] = [
     (
         PERCONA,
@@ -69,7 +69,7 @@ pub const WRONG: [(&str, &str, &str); 12] = [
     ),
 ];
 
-/// Every check that would not follow if what it assumes were so: it cannot be told.
+/// Every undecided check that would fail under its assumption.
 pub const UNSURE: [(&str, &str, &str); 10] = [
     (
         PERCONA,
@@ -94,31 +94,37 @@ pub const UNSURE: [(&str, &str, &str); 10] = [
     (
         EXFLASH,
         "mean response time, if samples were means of transactions: dimm4_128",
-        "Little's law: 1000 × 128 / 5996.5105 = 21.35 (18.1 to 24.5), printed 37.931489 ms; 15 % allowed",
+        "Little's law: 1000 × 128 / 5996.5105 = 21.35 (18.1 to 24.5), printed 37.931489 ms; 15 % \
+        allowed",
     ),
     (
         EXFLASH,
         "mean response time, if samples were means of transactions: dimm4_256",
-        "Little's law: 1000 × 256 / 6162.4271 = 41.54 (35 to 48), printed 90.789317 ms; 15 % allowed",
+        "Little's law: 1000 × 256 / 6162.4271 = 41.54 (35 to 48), printed 90.789317 ms; 15 % \
+        allowed",
     ),
     (
         EXFLASH,
         "mean response time, if samples were means of transactions: dimm8_128",
-        "Little's law: 1000 × 128 / 7140.5038 = 17.93 (15.2 to 20.6), printed 28.796017 ms; 15 % allowed",
+        "Little's law: 1000 × 128 / 7140.5038 = 17.93 (15.2 to 20.6), printed 28.796017 ms; 15 % \
+        allowed",
     ),
     (
         EXFLASH,
         "mean response time, if samples were means of transactions: dimm8_256",
-        "Little's law: 1000 × 256 / 6498.1460 = 39.4 (33 to 45), printed 94.060628 ms; 15 % allowed",
+        "Little's law: 1000 × 256 / 6498.1460 = 39.4 (33 to 45), printed 94.060628 ms; 15 % \
+        allowed",
     ),
     (
         EXFLASH,
         "mean response time, if samples were means of transactions: fio_128",
-        "Little's law: 1000 × 128 / 1855.4304 = 68.99 (59 to 79), printed 138.052150 ms; 15 % allowed",
+        "Little's law: 1000 × 128 / 1855.4304 = 68.99 (59 to 79), printed 138.052150 ms; 15 % \
+        allowed",
     ),
     (
         EXFLASH,
         "mean response time, if samples were means of transactions: fio_256",
-        "Little's law: 1000 × 256 / 2187.5271 = 117 (99 to 135), printed 304.851844 ms; 15 % allowed",
+        "Little's law: 1000 × 256 / 2187.5271 = 117 (99 to 135), printed 304.851844 ms; 15 % \
+        allowed",
     ),
 ];

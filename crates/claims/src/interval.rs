@@ -1,56 +1,50 @@
-//! A number that is known as well as it was printed: its value, and the least and most that rounding allows.
+//! Interval arithmetic over printed numbers: a value, and the bounds that its rounding allows.
 //!
-//! Every operation encloses: whatever the unrounded numbers were, the unrounded result lies within. Where a number stands
-//! in an expression twice the enclosure is wider than need be, never narrower; so two enclosures that do not meet prove
-//! that the figures do not agree, and the reverse proves nothing (R. E. Moore, "Interval Analysis", 1966).
+//! Guarantees: the result of an operation encloses every result of unrounded operands. If a number
+//! occurs twice in an expression, the enclosure is wider than necessary, never narrower. So two
+//! disjoint enclosures prove that figures disagree; overlapping ones prove nothing (R. E. Moore,
+//! "Interval Analysis", 1966).
 
-/// Shares of a number's size that the arithmetic of this machine may be off by, and more.
+/// Bound of the relative error of floating-point operations, with a margin.
 const SLACK: f64 = 1e-9;
 
-/// A value between two bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The least that it may be.
     pub low: f64,
-    /// What it is, if everything was printed without rounding.
+    /// Value if nothing was rounded.
     pub value: f64,
-    /// The most that it may be.
     pub high: f64,
 }
 
 impl Interval {
-    /// A number that is known exactly.
     #[must_use]
     pub fn exact(value: f64) -> Interval {
         Interval { low: value, value, high: value }
     }
 
-    /// A number that is known up to `within` either way.
+    /// `value` ± `within`.
     #[must_use]
     pub fn around(value: f64, within: f64) -> Interval {
         Interval { low: value - within, value, high: value + within }
     }
 
-    /// Whether both bounds are numbers.
     #[must_use]
     pub fn is_finite(self) -> bool {
         self.low.is_finite() && self.high.is_finite()
     }
 
-    /// Whether rounding leaves nothing open.
     #[must_use]
     pub fn is_exact(self) -> bool {
         self.high - self.low <= self.slack()
     }
 
-    /// The same, wider by a share of its size.
+    /// Widens both bounds by a share of the magnitude.
     #[must_use]
     pub fn widened(self, percent: f64) -> Interval {
         let more = |bound: f64| bound.abs() * percent / 100.0;
         Interval { low: self.low - more(self.low), high: self.high + more(self.high), ..self }
     }
 
-    /// The sum.
     #[must_use]
     pub fn plus(self, other: Interval) -> Interval {
         Interval {
@@ -60,13 +54,11 @@ impl Interval {
         }
     }
 
-    /// The other way round zero.
     #[must_use]
     pub fn negated(self) -> Interval {
         Interval { low: -self.high, value: -self.value, high: -self.low }
     }
 
-    /// The product.
     #[must_use]
     pub fn times(self, other: Interval) -> Interval {
         let corners = [
@@ -82,30 +74,27 @@ impl Interval {
         }
     }
 
-    /// The quotient; nothing where the divisor may be zero.
+    /// The quotient; `None` if the divisor may be zero.
     #[must_use]
     pub fn divided_by(self, other: Interval) -> Option<Interval> {
         let may_be_zero = other.low <= 0.0 && other.high >= 0.0;
         let inverse =
             Interval { low: 1.0 / other.high, value: 1.0 / other.value, high: 1.0 / other.low };
-        // The value is divided, not multiplied by an inverse that is rounded itself.
+        // Divides the value: multiplying by the rounded inverse would round twice.
         let value = self.value / other.value;
         (!may_be_zero).then(|| Interval { value, ..self.times(inverse) })
     }
 
-    /// The lesser of both.
     #[must_use]
     pub fn min(self, other: Interval) -> Interval {
         self.by_bound(other, f64::min)
     }
 
-    /// The greater of both.
     #[must_use]
     pub fn max(self, other: Interval) -> Interval {
         self.by_bound(other, f64::max)
     }
 
-    /// Its size without sign.
     #[must_use]
     pub fn abs(self) -> Interval {
         let (low, high) = (self.low.abs(), self.high.abs());
@@ -117,25 +106,24 @@ impl Interval {
         }
     }
 
-    /// To the nearest whole number.
     #[must_use]
     pub fn rounded(self) -> Interval {
         Interval { low: self.low.round(), value: self.value.round(), high: self.high.round() }
     }
 
-    /// Whether both can be the same number.
+    /// Returns true if both can be the same number.
     #[must_use]
     pub fn may_equal(self, other: Interval) -> bool {
         self.may_reach(other) && other.may_reach(self)
     }
 
-    /// Whether this can be as much as the other, or more.
+    /// Returns true if `self` can be at least `other`.
     #[must_use]
     pub fn may_reach(self, other: Interval) -> bool {
         self.high >= other.low - self.slack().max(other.slack())
     }
 
-    /// Whether this can be more than the other.
+    /// Returns true if `self` can be greater than `other`.
     #[must_use]
     pub fn may_exceed(self, other: Interval) -> bool {
         self.high > other.low + self.slack().max(other.slack())

@@ -1,7 +1,8 @@
-//! Published figures, and what follows from them and what does not.
+//! Published figures, and whether they agree with each other.
 //!
-//! A paper is a file in `claims/`, or one of the user's own: every figure stands there once, with its digits and its place. Checks
-//! are arithmetic over those figures; rounding is carried along as intervals, so that only what cannot be is called so.
+//! A paper is a file in `claims/` or the user's own. It holds each figure once, with its digits and
+//! its place. Checks are arithmetic over those figures with intervals for rounding, so that only an
+//! impossible figure is called wrong.
 
 #[cfg(test)]
 mod assumed_tests;
@@ -22,10 +23,9 @@ pub mod repeated;
 mod tests;
 pub mod text;
 
-/// What a plan that names these claims stands beside: their title and every comparison with its printed figures.
+/// The title and the comparisons with printed figures of the claims `named`, for a plan.
 ///
-/// # Errors
-/// One line: no such claims, or ones that no plan repeats.
+/// Fails if there are no such claims, or no plan repeats them.
 pub fn beside(named: &str) -> anyhow::Result<assay_study::Paper> {
     repeated::printed(&find::find(named)?)
 }

@@ -1,4 +1,4 @@
-//! What became of a check: it follows, it does not, or it cannot be told; with the arithmetic.
+//! The outcome of a check: it holds, it does not, or it is undecided; with the arithmetic.
 
 use anyhow::{Result, bail, ensure};
 use serde::Serialize;
@@ -9,22 +9,20 @@ use super::interval::Interval;
 use super::paper::Paper;
 use super::text;
 
-/// Whether a figure follows from others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Verdict {
-    /// It does, within rounding.
+    /// The figure follows from others within rounding.
     #[serde(rename = "follows")]
     Follows,
-    /// However the printed figures were rounded, it does not.
+    /// No rounding of the printed figures makes it follow.
     #[serde(rename = "does not follow")]
     DoesNotFollow,
-    /// Something is missing.
+    /// A figure or an assumption is missing.
     #[serde(rename = "undecidable")]
     Undecidable,
 }
 
 impl Verdict {
-    /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -35,77 +33,70 @@ impl Verdict {
     }
 }
 
-/// What became of one check.
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// What was checked.
     pub name: String,
-    /// Where the paper states it.
     #[serde(rename = "where")]
     pub place: String,
-    /// What came of it.
     pub verdict: Verdict,
-    /// The arithmetic, where there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arithmetic: Option<Arithmetic>,
-    /// What is taken for granted that the paper does not say.
+    /// Assumption that the paper does not state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumes: Option<String>,
-    /// What would come of it if that were so.
+    /// Verdict under that assumption.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_so: Option<Verdict>,
-    /// What it means, or what is missing.
+    /// Explanation, or the missing figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
-    /// Numbers from elsewhere that it rests on, with their sources.
+    /// Numbers from other sources, with the source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub given: Vec<String>,
 }
 
-/// Two sides and how they should stand to each other.
+/// Two values and their required relation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Arithmetic {
-    /// The law it is an instance of, if it is one.
+    /// Name of the law that the check applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub law: Option<&'static str>,
-    /// What follows.
     pub computed: Side,
-    /// How it should stand to the other side.
     pub relation: Relation,
-    /// What is printed; nothing where there is nothing to hold against it.
+    /// `None` if there is no printed value to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub printed: Option<Side>,
-    /// Allowed beyond rounding.
+    /// Tolerance in addition to rounding.
     pub tolerance_percent: f64,
-    /// Of both sides.
+    /// Unit of both sides.
     pub unit: String,
 }
 
-/// An expression with figures in it, and what it comes to.
+/// An expression and its value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Side {
-    /// Figures in place of names.
+    /// Text with figures in place of names.
     pub arithmetic: String,
-    /// What it comes to; nothing where rounding lets a divisor be zero.
+    /// `None` if rounding lets a divisor be zero.
     pub value: Option<f64>,
-    /// The least that rounding allows.
+    /// Lower bound by rounding.
     pub low: Option<f64>,
-    /// The most that rounding allows.
+    /// Upper bound by rounding.
     pub high: Option<f64>,
-    /// Whether it is one printed figure and nothing else.
+    /// True if the expression is a single printed figure.
     #[serde(skip)]
     pub is_figure: bool,
     #[serde(skip)]
     interval: Option<Interval>,
 }
 
-/// Whoever allows more than this allows anything.
+/// Largest tolerance; a larger one would accept any value.
 const TOLERANCE_MAX_PERCENT: f64 = 100.0;
 
-/// Makes a check, as often as it says.
+/// Evaluates a check, once for each of its `each`.
 ///
-/// # Errors
-/// One line: an expression that is not understood, a figure that is not there, or keys that do not go together.
+/// Fails for an expression that does not parse, an unknown figure, and conflicting keys.
 pub fn of(paper: &Paper, check: &Check) -> Result<Vec<Outcome>> {
     let tolerance = check.tolerance_percent;
     ensure!(
@@ -122,10 +113,7 @@ pub fn of(paper: &Paper, check: &Check) -> Result<Vec<Outcome>> {
     }
 }
 
-/// All checks of a paper.
-///
-/// # Errors
-/// None that a parsed paper could have.
+/// Evaluates all checks of a paper.
 pub fn all(paper: &Paper) -> Result<Vec<Outcome>> {
     let mut outcomes = Vec::new();
     for check in &paper.document.checks {
@@ -164,7 +152,6 @@ fn one(paper: &Paper, check: &Check, each: Option<&str>) -> Result<Outcome> {
     })
 }
 
-/// The expressions of a check.
 struct Sides {
     law: Option<&'static str>,
     computed: Expression,
@@ -227,9 +214,9 @@ impl Sides {
     fn arithmetic(&self, paper: &Paper, check: &Check) -> Arithmetic {
         let side = |expression: &Expression, interval: Option<Interval>| Side {
             arithmetic: expression.shown(&|name| paper.named(name)),
-            value: interval.map(|one| one.value),
-            low: interval.map(|one| one.low),
-            high: interval.map(|one| one.high),
+            value: interval.map(|value| value.value),
+            low: interval.map(|value| value.low),
+            high: interval.map(|value| value.high),
             is_figure: expression.is_a_name(),
             interval,
         };
@@ -237,14 +224,14 @@ impl Sides {
             law: self.law,
             computed: side(&self.computed, self.computed_interval),
             relation: self.relation,
-            printed: self.printed.as_ref().map(|one| side(one, self.printed_interval)),
+            printed: self.printed.as_ref().map(|printed| side(printed, self.printed_interval)),
             tolerance_percent: check.tolerance_percent,
             unit: check.unit.clone(),
         }
     }
 }
 
-/// Numbers from elsewhere, each once.
+/// Numbers from other sources, each once.
 fn given(paper: &Paper, sides: &Sides) -> Vec<String> {
     let expressions = std::iter::once(&sides.computed).chain(&sides.printed);
     let mut told: Vec<String> = Vec::new();
@@ -260,7 +247,7 @@ fn given(paper: &Paper, sides: &Sides) -> Vec<String> {
 }
 
 impl Outcome {
-    /// What is assumed, and what it would make of the figure; nothing where nothing is.
+    /// Sentence with the assumption and the verdict under it.
     #[must_use]
     pub fn assumption(&self) -> Option<String> {
         let (assumes, if_so) = self.assumes.as_ref().zip(self.if_so)?;
@@ -274,7 +261,7 @@ impl Outcome {
 }
 
 impl Side {
-    /// `15 024 / 27 = 556.4 (546.3 to 567)`; of a number that stands for itself, only the rest.
+    /// `15 024 / 27 = 556.4 (546.3 to 567)`; for a single figure only the part after `=`.
     #[must_use]
     pub fn shown(&self) -> String {
         let Some(interval) = self.interval else {
@@ -293,7 +280,7 @@ impl Side {
 }
 
 impl Arithmetic {
-    /// In a line: `15 024 / 27 = 556.4 (546.3 to 567), printed 442 (441.5 to 442.5) USD`.
+    /// Line such as `15 024 / 27 = 556.4 (546.3 to 567), printed 442 (441.5 to 442.5) USD`.
     #[must_use]
     pub fn shown(&self) -> String {
         let law = self.law.map_or_else(String::new, |law| format!("{law}: "));
@@ -317,7 +304,6 @@ impl Arithmetic {
 }
 
 impl Relation {
-    /// In words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -330,8 +316,8 @@ impl Relation {
     }
 }
 
-/// How many checks ended so.
+/// Number of outcomes with this verdict.
 #[must_use]
 pub fn count(outcomes: &[Outcome], verdict: Verdict) -> u64 {
-    outcomes.iter().filter(|one| one.verdict == verdict).count() as u64
+    outcomes.iter().filter(|outcome| outcome.verdict == verdict).count() as u64
 }

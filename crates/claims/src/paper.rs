@@ -1,4 +1,4 @@
-//! A paper: its figures by name, with their places and conditions, and what its expressions say of them.
+//! A paper: its figures by name, with places and conditions, and expressions over them.
 
 use anyhow::{Context, Result, anyhow};
 use assay_base::suggest::nearest;
@@ -11,14 +11,12 @@ use super::expression::{Expression, Named};
 use super::interval::Interval;
 use super::printed::Printed;
 
-/// A paper that was read and whose references all lead somewhere; made by [`Paper::parse`].
+/// A parsed paper; every reference in it resolves.
 #[derive(Debug, Clone)]
 pub struct Paper {
-    /// What it is called by.
     pub name: String,
-    /// What its file says.
     pub document: Document,
-    /// Every figure, by name, in the order of the file; those from elsewhere are not among them.
+    /// Figures by name in the order of the file, without numbers from other sources.
     pub figures: IndexMap<String, Figure>,
     pub(super) text: String,
 }
@@ -26,19 +24,16 @@ pub struct Paper {
 /// A published figure.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figure {
-    /// Its digits; none where what is printed is words.
+    /// Printed numbers; empty if the figure is printed in words.
     pub printed: Vec<Printed>,
-    /// The unit.
     pub unit: String,
-    /// What it is.
     pub what: String,
     /// Page, table or section.
     #[serde(rename = "where")]
     pub place: String,
-    /// What stands before the number, or in its place.
+    /// Words before the number, or instead of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
-    /// Its conditions.
     #[serde(flatten)]
     pub on: Conditions,
     #[serde(skip)]
@@ -46,13 +41,13 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// The numbers, each with what rounding leaves open.
+    /// The numbers as intervals of their rounding.
     #[must_use]
     pub fn values(&self) -> Vec<Interval> {
-        self.printed.iter().map(|one| one.interval(self.within)).collect()
+        self.printed.iter().map(|printed| printed.interval(self.within)).collect()
     }
 
-    /// The numbers, as a person reads them.
+    /// The numbers in the form that reports print.
     #[must_use]
     pub fn shown(&self) -> String {
         let all: Vec<String> = self.printed.iter().map(Printed::shown).collect();
@@ -61,14 +56,14 @@ impl Figure {
 }
 
 impl Paper {
-    /// What a name in an expression stands for.
+    /// The value of a name in an expression.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Named> {
         if let Some(given) = self.document.given.get(name) {
             let values = vec![given.printed.interval(given.within)];
             return Some(Named { values, shown: given.printed.shown() });
         }
-        // `tps.dimm4_128.threads` is the condition of a row, as exact as a count is.
+        // `tps.dimm4_128.threads` is the condition of a row: a count, so exact.
         if let Some((row, "threads")) = name.rsplit_once('.')
             && !self.figures.contains_key(name)
         {
@@ -81,10 +76,9 @@ impl Paper {
         Some(Named { values: figure.values(), shown: figure.shown() })
     }
 
-    /// Reads an expression of the file, with `each` in place of `{}`.
+    /// Parses an expression of the file, with `each` in place of `{}`.
     ///
-    /// # Errors
-    /// One line with the line in the file: what is not understood or not there, and the nearest that is.
+    /// An error names the line in the file, the unknown name and the most similar known one.
     pub fn expression(&self, source: &Source, each: Option<&str>) -> Result<Expression> {
         let text = source.get_ref().replace("{}", each.unwrap_or("{}"));
         let line = || format!("line {}", self.line_of(source));
@@ -94,15 +88,13 @@ impl Paper {
                 return Err(self.unknown(name)).with_context(line);
             }
         }
-        // Lists where a number is needed are found here and not when somebody asks.
+        // Finds lists where a number is needed now, not at the first evaluation.
         expression.evaluate(&|name| self.named(name)).with_context(line)?;
         Ok(expression)
     }
 
-    /// Reads an expression over a run's results, too: names of metrics, for which `result` stands.
-    ///
-    /// # Errors
-    /// As [`Paper::expression`].
+    /// Parses an expression over figures and over a run's results, which `result` looks up by
+    /// metric. Fails as [`Paper::expression`] does.
     pub fn over_results(
         &self,
         source: &Source,
@@ -129,10 +121,9 @@ impl Paper {
         Ok(value.map(|value| value.value))
     }
 
-    /// The figure that is named, be it words or numbers.
+    /// The figure with this name, printed in numbers or in words.
     ///
-    /// # Errors
-    /// One line with the line in the file: there is none, and the nearest.
+    /// An error names the line in the file and the most similar known name.
     pub fn figure(&self, source: &Source) -> Result<&Figure> {
         let name = source.get_ref();
         let figure = self.figures.get(name).ok_or_else(|| self.unknown(name));

@@ -1,11 +1,11 @@
-//! A number as it is printed: its digits tell how far it may have been rounded.
+//! A printed number: its digits give the rounding.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::interval::Interval;
 use super::text;
 
-/// One number, in the digits of the paper.
+/// A number in the digits of the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(into = "String")]
 pub struct Printed {
@@ -16,10 +16,7 @@ pub struct Printed {
 }
 
 impl Printed {
-    /// Reads digits, e.g. `"79.8"`, `"-19"`, `"1e-20"`.
-    ///
-    /// # Errors
-    /// A sentence: they are none.
+    /// Parses digits, e.g. `"79.8"`, `"-19"`, `"1e-20"`.
     pub fn parse(text: &str) -> Result<Printed, String> {
         let no_number =
             || format!("`{text}` is not a printed number; give digits such as \"79.8\"");
@@ -36,13 +33,13 @@ impl Printed {
         Ok(Printed { digits: text.into(), value, within })
     }
 
-    /// What it may have been before it was rounded: half a unit of the last digit either way, unless said otherwise.
+    /// The values that round to the number: ± `within`, by default half a unit of the last digit.
     #[must_use]
     pub fn interval(&self, within: Option<f64>) -> Interval {
         Interval::around(self.value, within.unwrap_or(self.within))
     }
 
-    /// As a person reads it.
+    /// The form that reports print.
     #[must_use]
     pub fn shown(&self) -> String {
         text::digits(&self.digits)
@@ -69,7 +66,7 @@ mod tests {
     fn digits_tell_the_rounding() {
         let bounds = |text: &str| {
             let interval = Printed::parse(text).unwrap().interval(None);
-            [interval.low, interval.value, interval.high].map(|one| (one * 1e4).round() / 1e4)
+            [interval.low, interval.value, interval.high].map(|bound| (bound * 1e4).round() / 1e4)
         };
         assert_eq!(bounds("27"), [26.5, 27.0, 27.5]);
         assert_eq!(bounds("79.8"), [79.75, 79.8, 79.85]);

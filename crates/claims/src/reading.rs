@@ -1,4 +1,4 @@
-//! Reading a paper: the text of its file to figures by name, and everything that refers to them checked.
+//! Parses the file of a paper and checks every reference to its figures.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use indexmap::IndexMap;
@@ -9,10 +9,8 @@ use super::{outcome, repeated};
 use assay_base::one_line;
 
 impl Paper {
-    /// What `text` says, by the name given.
-    ///
-    /// # Errors
-    /// One line: the line in it, what is not understood, and the nearest that would be.
+    /// Parses `text` as the paper `name`. An error names the line, the unknown key or name and the
+    /// most similar known one.
     pub fn parse(name: &str, text: &str) -> Result<Paper> {
         let document: Document =
             toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
@@ -30,7 +28,7 @@ impl Paper {
         Ok(paper)
     }
 
-    /// What the form alone does not keep out.
+    /// Checks the rules that the types do not express.
     fn check(&self) -> Result<()> {
         let document = &self.document;
         for (name, figure) in &self.figures {
@@ -70,7 +68,7 @@ fn said(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// How far a value may lie from what is printed is a distance.
+/// Checks that a distance is finite and not negative.
 fn check_within(within: Option<f64>) -> Result<()> {
     let Some(within) = within else { return Ok(()) };
     let is_distance = within.is_finite() && within >= 0.0;
@@ -102,7 +100,7 @@ fn single(figure: &document::Figure) -> Figure {
     }
 }
 
-/// The figures of a table: what a column says goes before what its row says, and that before the table.
+/// The figures of a table. Keys of a column override those of its row, and these the table's.
 fn trials(name: &str, table: &Table) -> Result<Vec<(String, Figure)>> {
     let mut trials = Vec::new();
     for (row_name, row) in &table.rows {
@@ -115,7 +113,7 @@ fn trials(name: &str, table: &Table) -> Result<Vec<(String, Figure)>> {
         for ((column_name, column), printed) in table.columns.iter().zip(&row.printed) {
             let words = [&table.what, &row.what, &column.what];
             let words: Vec<&str> =
-                words.into_iter().map(String::as_str).filter(|one| !one.is_empty()).collect();
+                words.into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
             let unit = column.unit.as_ref().or(row.unit.as_ref()).unwrap_or(&table.unit);
             let figure = Figure {
                 printed: vec![printed.clone()],
@@ -132,7 +130,7 @@ fn trials(name: &str, table: &Table) -> Result<Vec<(String, Figure)>> {
     Ok(trials)
 }
 
-/// The first that says something goes before those behind it.
+/// Takes each condition from the first of `all` that states it.
 fn joined(all: &[&Conditions]) -> Conditions {
     let mut joined = Conditions::default();
     for one in all {
@@ -144,7 +142,7 @@ fn joined(all: &[&Conditions]) -> Conditions {
     joined
 }
 
-/// That every level is one number.
+/// Checks that every level is a single number.
 fn check_levels(paper: &Paper) -> Result<()> {
     for level in paper.document.repeated.iter().flat_map(|repeated| &repeated.levels) {
         let figure = paper.figure(&level.figure)?;
@@ -152,7 +150,7 @@ fn check_levels(paper: &Paper) -> Result<()> {
         ensure!(figure.printed.len() == 1, "`{name}` is not a single number; a level is");
         if let Some(mean) = &level.mean {
             let is_above_zero =
-                paper.figure(mean)?.values().first().is_some_and(|one| one.value > 0.0);
+                paper.figure(mean)?.values().first().is_some_and(|value| value.value > 0.0);
             ensure!(is_above_zero, "`{}` is not a mean above zero", mean.get_ref());
         }
         match (&level.metric, &level.measured) {

@@ -1,4 +1,4 @@
-//! What a plan that repeats the paper stands beside: printed gains, worked out from figures that stand once.
+//! The printed gains of a paper, computed from its figures, for the plan that repeats it.
 
 use anyhow::{Context, Result, anyhow};
 
@@ -8,8 +8,7 @@ pub use super::document::repeated::{Crossover, Gain, GainPrinted, Level, Repeate
 
 /// The plan's `[paper]`: title and comparisons.
 ///
-/// # Errors
-/// One line: no plan repeats it; or an expression that is not understood, with its line.
+/// Fails if no plan repeats the paper, or an expression does not parse.
 pub fn printed(paper: &Paper) -> Result<assay_study::Paper> {
     let repeated = paper.document.repeated.as_ref();
     let repeated = repeated.with_context(|| {
@@ -24,7 +23,7 @@ pub fn printed(paper: &Paper) -> Result<assay_study::Paper> {
 }
 
 fn comparison(paper: &Paper, gain: &Gain) -> Result<assay_study::Comparison> {
-    let printed = gain.printed.iter().map(|one| of_workload(paper, one));
+    let printed = gain.printed.iter().map(|gain| of_workload(paper, gain));
     Ok(assay_study::Comparison {
         table: gain.table.clone(),
         metric: gain.metric.clone(),
@@ -34,7 +33,7 @@ fn comparison(paper: &Paper, gain: &Gain) -> Result<assay_study::Comparison> {
     })
 }
 
-/// A figure that is worked out says how.
+/// The printed gain of a workload; a computed one carries its arithmetic.
 fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<assay_study::Printed> {
     let (percent, says) = match (&gain.percent, &gain.figure) {
         (Some(source), None) => {

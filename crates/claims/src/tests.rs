@@ -1,5 +1,5 @@
-//! What follows and what does not in the papers that come with Assay, each by its arithmetic; and that a changed figure
-//! is noticed.
+//! The verdicts on the shipped papers, with their arithmetic, and those on papers with one changed
+//! figure.
 
 use super::find::PAPERS;
 use super::findings::{EXFLASH, FUNGIBLE, PERCONA, STEC, UNSURE, WRONG};
@@ -15,20 +15,20 @@ pub(super) fn outcomes_of(name: &str, text: &str) -> Vec<Outcome> {
 }
 
 pub(super) fn named<'a>(outcomes: &'a [Outcome], name: &str) -> &'a Outcome {
-    let found = outcomes.iter().find(|one| one.name == name);
+    let found = outcomes.iter().find(|outcome| outcome.name == name);
     found.unwrap_or_else(|| panic!("there is no check `{name}`"))
 }
 
-/// What comes of the check `name`, or would if it were as it assumes, of a paper whose text has `to` in place of
-/// `from`; with its arithmetic.
+/// Verdict (under its assumption, if it has one) and arithmetic of the check `name` of a paper
+/// whose text has `to` in place of `from`.
 fn after(paper: &str, from: &str, to: &str, name: &str) -> (Verdict, String) {
     let changed = text(paper).replacen(from, to, 1);
     assert!(from == to || changed != text(paper), "`{from}` is not in {paper}");
     let outcomes = outcomes_of(paper, &changed);
-    let one = named(&outcomes, name);
+    let outcome = named(&outcomes, name);
     (
-        one.if_so.unwrap_or(one.verdict),
-        one.arithmetic.as_ref().map_or_else(String::new, |one| one.shown()),
+        outcome.if_so.unwrap_or(outcome.verdict),
+        outcome.arithmetic.as_ref().map_or_else(String::new, |sides| sides.shown()),
     )
 }
 
@@ -58,9 +58,11 @@ fn the_documentation_has_what_the_program_prints() {
     assert_eq!(table.lines().filter(|line| line.starts_with("| ")).count(), rows);
     let example = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     let outcomes = outcomes_of("mine", example);
-    for one in &outcomes {
-        let lines = [format!("{:<15}  {} ({})", one.verdict.words(), one.name, one.place)];
-        let arithmetic = one.arithmetic.iter().map(|one| format!("{:17}{}", "", one.shown()));
+    for outcome in &outcomes {
+        let verdict = outcome.verdict.words();
+        let lines = [format!("{verdict:<15}  {} ({})", outcome.name, outcome.place)];
+        let arithmetic =
+            outcome.arithmetic.iter().map(|sides| format!("{:17}{}", "", sides.shown()));
         for line in lines.into_iter().chain(arithmetic) {
             assert!(page.contains(&format!("\n{line}\n")), "`{line}` is not in the example");
         }
@@ -117,17 +119,20 @@ fn what_is_consistent_follows() {
         (
             STEC,
             "mean latency, from threads and run time: disks",
-            "Little's law: 1000 × 20 / (1 000 000 / (60 × 612)) = 734.4 (733.8 to 735), printed 735 (734.5 to 735.5) ms",
+            "Little's law: 1000 × 20 / (1 000 000 / (60 × 612)) = 734.4 (733.8 to 735), printed \
+            735 (734.5 to 735.5) ms",
         ),
         (
             STEC,
             "mean latency, from threads and run time: card",
-            "Little's law: 1000 × 20 / (1 000 000 / (60 × 66.5)) = 79.8 (79.74 to 79.86), printed 79.8 (79.75 to 79.85) ms",
+            "Little's law: 1000 × 20 / (1 000 000 / (60 × 66.5)) = 79.8 (79.74 to 79.86), \
+            printed 79.8 (79.75 to 79.85) ms",
         ),
         (
             STEC,
             "95th percentile against the mean: disks",
-            "Markov's bound: 735 / (1 − 95 / 100) = 14 700 (14 690 to 14 710), to be at least the printed 1168 (1167.5 to 1168.5) ms",
+            "Markov's bound: 735 / (1 − 95 / 100) = 14 700 (14 690 to 14 710), to be at least \
+            the printed 1168 (1167.5 to 1168.5) ms",
         ),
         (
             STEC,
@@ -157,7 +162,8 @@ fn what_is_consistent_follows() {
         (
             PERCONA,
             "as many statements as are prepared are allowed",
-            "max(100, 1000, 100, 540, 540) × 9 × max(1, 8, 16, 32, 64, 96, 128, 256) = 2 304 000, to be at most the printed 4 000 000",
+            "max(100, 1000, 100, 540, 540) × 9 × max(1, 8, 16, 32, 64, 96, 128, 256) = 2 304 \
+            000, to be at most the printed 4 000 000",
         ),
         (
             EXFLASH,
@@ -167,7 +173,8 @@ fn what_is_consistent_follows() {
         (
             FUNGIBLE,
             "the client's network carries the highest rate's reads",
-            "max(60, 80, 100) × 1000 × 50 / 100 × 4 × 1024 × 8 / (1000 × 1000 × 1000) = 1.638, to be less than the printed 10 Gbit/s",
+            "max(60, 80, 100) × 1000 × 50 / 100 × 4 × 1024 × 8 / (1000 × 1000 × 1000) = 1.638, \
+            to be less than the printed 10 Gbit/s",
         ),
     ] {
         assert_eq!(check(paper, name), (Verdict::Follows, arithmetic.into()), "{name}");

@@ -1,8 +1,8 @@
-//! Numbers of papers as people read them: four digits that count, thousands apart.
+//! Formats numbers of papers: four significant digits, thousands separated.
 
 use super::interval::Interval;
 
-/// Four digits that count, without zeroes behind them: `556.4`, `15 024`, `0.2179`.
+/// Four significant digits without trailing zeroes: `556.4`, `15 024`, `0.2179`.
 #[must_use]
 pub fn number(value: f64) -> String {
     if !value.is_finite() || (value != 0.0 && !(1e-4..1e15).contains(&value.abs())) {
@@ -13,7 +13,7 @@ pub fn number(value: f64) -> String {
     fixed(value, decimals)
 }
 
-/// Digits as they are, with thousands apart from five of them on, and a minus in place of a hyphen.
+/// Printed digits with thousands separated from five digits on, and a minus sign for a hyphen.
 #[must_use]
 pub fn digits(printed: &str) -> String {
     let (sign, rest) = match printed.strip_prefix('-') {
@@ -31,11 +31,11 @@ pub fn digits(printed: &str) -> String {
     text + fraction
 }
 
-/// Less than this share of a number is not worth a range.
+/// Smallest range that is shown, as a share of the number.
 const SHARE_SHOWN: f64 = 1e-4;
 
-/// What rounding leaves open, in parentheses, with as many digits as tell both ends apart by ten steps or more; nothing where it
-/// leaves next to nothing.
+/// The bounds in parentheses, with enough digits to separate them by ten steps; empty for a
+/// negligible range.
 #[must_use]
 pub fn range(interval: Interval) -> String {
     let width = interval.high - interval.low;
@@ -46,7 +46,7 @@ pub fn range(interval: Interval) -> String {
     format!(" ({} to {})", fixed(interval.low, decimals), fixed(interval.high, decimals))
 }
 
-/// So many decimals, without zeroes behind them.
+/// Fixed number of decimals, without trailing zeroes.
 fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     let short = match text.contains('.') {

@@ -1,7 +1,8 @@
 //! Arithmetic over named figures: `disks.cost / disks.tps`, `max(threads)`, `mean(a, b) - 1`.
 //!
-//! Numbers, names, `+ - * /`, parentheses, and `min`, `max`, `mean`, `sum`, `abs`, `round`. A name may stand for a list;
-//! the first four take lists and put them in place of their arguments. What is evaluated is intervals.
+//! Numbers, names, `+ - * /`, parentheses, and `min`, `max`, `mean`, `sum`, `abs`, `round`. A name
+//! may stand for a list; the first four functions expand lists into their arguments. Values are
+//! intervals.
 
 mod node;
 mod parser;
@@ -13,31 +14,28 @@ use node::Node;
 
 pub use node::Named;
 
-/// Longest text of an expression, in bytes: parentheses cannot nest deeper.
+/// Longest text of an expression in bytes, which also bounds the nesting of parentheses.
 const BYTES_MAX: usize = 1000;
 
-/// An expression that was understood.
+/// A parsed expression.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression(Node);
 
 impl Expression {
-    /// Reads an expression.
-    ///
-    /// # Errors
-    /// One line: what is not understood, and where.
+    /// Parses an expression. An error names the unexpected character and its position.
     pub fn parse(text: &str) -> Result<Expression> {
         ensure!(text.len() <= BYTES_MAX, "an expression has at most {BYTES_MAX} characters");
         parser::parse(text).map(Expression)
     }
 
-    /// Mean milliseconds of what so many do at once at so many a second.
+    /// Mean latency in ms by Little's law, of `at_once` concurrent requests at a rate of `per_s`.
     #[must_use]
     pub fn little_ms(at_once: Expression, per_s: Expression) -> Expression {
         let at_once = Node::Number(1000.0).with('*', at_once.0.grouped());
         Expression(at_once.with('/', per_s.0.grouped()))
     }
 
-    /// The most that so many in a hundred stay below, by the mean of all.
+    /// Upper bound of a percentile by Markov's inequality.
     #[must_use]
     pub fn markov(mean: Expression, percent: u32) -> Expression {
         let share = Node::Number(f64::from(percent)).with('/', Node::Number(100.0));
@@ -45,7 +43,7 @@ impl Expression {
         Expression(mean.0.grouped().with('/', others.grouped()))
     }
 
-    /// Every name in it, in order, each as often as it is there.
+    /// All names in order, with repetitions.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
@@ -57,21 +55,20 @@ impl Expression {
         names
     }
 
-    /// Whether it is a name and nothing else.
+    /// Returns true for a single name.
     #[must_use]
     pub fn is_a_name(&self) -> bool {
         matches!(self.0, Node::Name(_))
     }
 
-    /// Its value; nothing where it divides by what may be zero.
+    /// Evaluates the expression. `None` if a divisor may be zero.
     ///
-    /// # Errors
-    /// One line: an unknown name, or a list where a number is needed.
+    /// Fails for an unknown name, and for a list where a number is needed.
     pub fn evaluate(&self, of: &dyn Fn(&str) -> Option<Named>) -> Result<Option<Interval>> {
         self.0.one(of)
     }
 
-    /// The arithmetic, with figures in place of names.
+    /// The text with figures in place of names.
     #[must_use]
     pub fn shown(&self, of: &dyn Fn(&str) -> Option<Named>) -> String {
         self.0.shown(of)
@@ -97,7 +94,7 @@ mod tests {
     }
 
     fn error(text: &str) -> String {
-        let tried = Expression::parse(text).and_then(|one| one.evaluate(&figures));
+        let tried = Expression::parse(text).and_then(|expression| expression.evaluate(&figures));
         format!("{:#}", tried.unwrap_err())
     }
 

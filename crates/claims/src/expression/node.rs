@@ -1,19 +1,16 @@
-//! What an expression is made of, what that comes to, and how it is shown.
+//! The nodes of an expression: evaluation and display.
 
 use anyhow::{Result, anyhow, bail, ensure};
 
 use crate::interval::Interval;
 use crate::text;
 
-/// What a name stands for: one number or several, and how it is printed.
+/// The value of a name: one number or several, and their printed form.
 pub struct Named {
-    /// The numbers.
     pub values: Vec<Interval>,
-    /// As the arithmetic shows it.
     pub shown: String,
 }
 
-/// What an expression is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
     Number(f64),
@@ -24,7 +21,6 @@ pub(super) enum Node {
     Call(Function, Vec<Node>),
 }
 
-/// What can be made of several numbers, or of one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Function {
     Min,
@@ -46,12 +42,11 @@ pub(super) const FUNCTIONS: [(&str, Function); 6] = [
 ];
 
 impl Node {
-    /// Both with a sign between them.
     pub(super) fn with(self, sign: char, right: Node) -> Node {
         Node::Binary(Box::new(self), sign, Box::new(right))
     }
 
-    /// So that it can stand inside another.
+    /// The text as an operand of another expression, in parentheses if needed.
     pub(super) fn grouped(self) -> Node {
         match self {
             Node::Binary(..) | Node::Negative(_) => Node::Group(Box::new(self)),
@@ -68,7 +63,7 @@ impl Node {
                 left.walk(visit);
                 right.walk(visit);
             }
-            Node::Call(_, arguments) => arguments.iter().for_each(|one| one.walk(visit)),
+            Node::Call(_, arguments) => arguments.iter().for_each(|argument| argument.walk(visit)),
         }
     }
 
@@ -104,9 +99,9 @@ impl Node {
                 call(*function, &values)?
             }
         };
-        // What no number can hold tells nothing.
-        let one = one.filter(|one| one.is_finite());
-        Ok(one.map(|one| vec![one]))
+        // A value that overflows proves nothing.
+        let value = one.filter(|value| value.is_finite());
+        Ok(value.map(|value| vec![value]))
     }
 
     pub(super) fn shown(&self, of: &dyn Fn(&str) -> Option<Named>) -> String {
@@ -122,14 +117,17 @@ impl Node {
                     other => *other,
                 };
                 let right = right.shown(of);
-                // Two signs in a row are none that anybody writes.
+                // Avoids two signs in a row.
                 let right = if right.starts_with('−') { format!("({right})") } else { right };
                 format!("{} {sign} {right}", left.shown(of))
             }
             Node::Call(function, arguments) => {
-                let name =
-                    FUNCTIONS.iter().find(|(_, one)| one == function).map_or("", |one| one.0);
-                let arguments: Vec<String> = arguments.iter().map(|one| one.shown(of)).collect();
+                let name = FUNCTIONS
+                    .iter()
+                    .find(|(_, known)| known == function)
+                    .map_or("", |(name, _)| name);
+                let arguments: Vec<String> =
+                    arguments.iter().map(|argument| argument.shown(of)).collect();
                 format!("{name}({})", arguments.join(", "))
             }
         }

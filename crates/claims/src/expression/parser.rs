@@ -1,4 +1,4 @@
-//! Reads the text of an expression.
+//! Parser of expressions, by recursive descent.
 
 use std::iter::Peekable;
 use std::str::CharIndices;
@@ -8,10 +8,7 @@ use assay_base::suggest::nearest;
 
 use super::node::{FUNCTIONS, Node};
 
-/// Reads all of `text`.
-///
-/// # Errors
-/// One line: what is not understood, and where.
+/// Parses all of `text`. An error names the unexpected character and its position.
 pub(super) fn parse(text: &str) -> Result<Node> {
     let mut parser = Parser { text, rest: text.char_indices().peekable() };
     let node = parser.sum()?;
@@ -21,14 +18,14 @@ pub(super) fn parse(text: &str) -> Result<Node> {
     }
 }
 
-/// Reads from left to right; each rule takes what binds tighter than itself.
+/// Each method parses one level of precedence.
 struct Parser<'a> {
     text: &'a str,
     rest: Peekable<CharIndices<'a>>,
 }
 
 impl Parser<'_> {
-    /// The next character that is no space.
+    /// The next character after spaces.
     fn next_sign(&mut self) -> Option<char> {
         while self.rest.next_if(|(_, sign)| sign.is_whitespace()).is_some() {}
         self.rest.peek().map(|(_, sign)| *sign)
@@ -79,14 +76,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A number, a name, or a function with its arguments.
+    /// Parses a number, a name, or a function with its arguments.
     fn word(&mut self) -> Result<Node> {
         let is_part = |sign: char| sign.is_ascii_alphanumeric() || "._".contains(sign);
         let mut word = String::new();
         while let Some((_, sign)) = self.rest.next_if(|(_, sign)| is_part(*sign)) {
             word.push(sign);
         }
-        // A figure's name may begin with a digit (`440g`), so a number is what reads as one.
+        // A figure's name may begin with a digit (`440g`): only a word that parses is a number.
         if let Ok(number) = word.parse::<f64>()
             && number.is_finite()
         {
@@ -95,7 +92,7 @@ impl Parser<'_> {
         if self.takes("(").is_none() {
             return Ok(Node::Name(word));
         }
-        let function = FUNCTIONS.iter().find(|(name, _)| *name == word).map(|one| one.1);
+        let function = FUNCTIONS.iter().find(|(name, _)| *name == word).map(|(_, known)| *known);
         let function = function.ok_or_else(|| no_such_function(&word))?;
         let mut arguments = vec![self.sum()?];
         while self.takes(",").is_some() {
