@@ -1,15 +1,15 @@
-//! From a metric's seconds to its figure over a window of them, each by the rule that the catalogue has for it: of a run's whole
-//! measuring window, or of one of its phases.
+//! Computes a metric's figure from the seconds of a window, by the catalogue's rule for it. The
+//! window is that of a whole run or of one of its phases.
 
 use std::collections::BTreeMap;
 
 use super::records::Series;
 use crate::metrics::{self, Aggregation, Window, has_ended};
 
-/// Figures by their names.
+/// Figures by name.
 pub type Results = BTreeMap<String, f64>;
 
-/// What follows from other figures by the catalogue: its quotients.
+/// The quotients of the catalogue whose operands are in `results`.
 #[must_use]
 pub fn quotients(results: &Results) -> Results {
     let value = |metric: &metrics::Metric| match metric.aggregation {
@@ -22,11 +22,11 @@ pub fn quotients(results: &Results) -> Results {
     known.filter(|(_, value)| value.is_finite()).collect()
 }
 
-/// The result of every series whose seconds tell one.
+/// The results of all series that are aggregated over the window.
 #[must_use]
 pub fn over_window(series: &[Series], window: Window) -> Results {
     let by_name: BTreeMap<&str, &Series> =
-        series.iter().map(|one| (one.name.as_str(), one)).collect();
+        series.iter().map(|series| (series.name.as_str(), series)).collect();
     let of = |one: &Series| {
         let rule = metrics::find(&one.name).map_or(Aggregation::Mean, |metric| metric.aggregation);
         let value = match rule {
@@ -41,7 +41,7 @@ pub fn over_window(series: &[Series], window: Window) -> Results {
     series.iter().filter_map(of).collect()
 }
 
-/// Of the seconds in the window, each with what the weights have in it; without weights all weigh the same.
+/// Mean of the window's seconds, weighted by another series if there is one.
 fn mean(series: &Series, weights: Option<&Series>, window: Window) -> Option<f64> {
     let weight = |second: u32| weights.map_or(Some(1.0), |weights| value_at(weights, second));
     let inside = series.points.iter().filter(|(second, _)| window.contains_second(*second));
@@ -62,7 +62,8 @@ fn last_seen(series: &Series, window: Window) -> Option<f64> {
     last.map(|(_, value)| *value)
 }
 
-/// A reading that waits for a server that stands still is of the second in which it was asked for, so the first behind the window counts.
+/// A reading that waits for a stalled server belongs to the second in which it was requested, so
+/// the window ends at the first reading after it.
 fn growth(series: &Series, window: Window) -> Option<f64> {
     let at = |second: u32| f64::from(second);
     let before = series.points.iter().rfind(|(second, _)| at(*second) <= window.from_s);
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_stall_counts_where_the_window_met_it() {
-        // Asked for in second 5, told in second 9.
+        // Requested in second 5, answered in second 9.
         let points = [(1, 300.0), (2, 300.0), (5, 4300.0), (9, 4300.0), (10, 9000.0)];
         let all = [series("model_stalled_ms", &points)];
         let stalled = |from_s, to_s| over(&all, from_s, to_s)["model_stalled_ms"];

@@ -1,51 +1,53 @@
-//! What some seconds of trying showed of the machine, before anything long began.
+//! Calibration of the machine: some seconds of measurement before the first run.
 //!
-//! Guarantees: figures of one try, in the units of their names; what could not be tried is absent. Nothing here judges, but for
-//! [`Port::keeps`], the one rule of how fast an emulated device may be.
+//! Guarantees: figures of one measurement, in the units of their names; figures that could not be
+//! measured are absent. Nothing here judges except [`Port::keeps_per_s`], the rule for the fastest
+//! device that can be emulated.
 
 use serde::{Deserialize, Serialize};
 
 use super::warning::CpuUse;
 
-/// The machine as it was when the study began, or was resumed last.
+/// The machine when the study began, or was last resumed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Calibration {
-    /// CPUs that may be used.
+    /// Number of usable CPUs.
     pub cpus: u32,
-    /// What a thread on each of them got while nothing but these was to run, in percent of all CPUs.
+    /// CPU time that one busy thread on each CPU got, in percent of all CPUs.
     pub cpu_granted_percent: f64,
-    /// Who had the rest. Of other programs it is what is left when the rest is known.
+    /// Use of the remaining CPU time; other programs' share is what is left after all others.
     pub cpu: CpuUse,
-    /// The least quota of the control groups around us, in CPUs.
+    /// Smallest quota of the enclosing control groups, in CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quota_cpus: Option<f64>,
-    /// How late a thread that slept was woken, half of all times and 99 of 100, in microseconds.
+    /// Delay of waking a sleeping thread, in µs: median and 99th percentile.
     pub wake_up_us_p50: f64,
-    /// See there.
     pub wake_up_us_p99: f64,
-    /// The way to an emulated device or a software drive, where the plan has any.
+    /// The port of emulated devices and software drives, if the plan has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<Port>,
-    /// Configurations whose emulated device does more than the port can carry.
+    /// Configurations whose emulated device is faster than the port.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub too_fast: Vec<TooFast>,
 }
 
-/// What the port carries when the device behind it answers at once.
+/// Throughput of the port with a device that answers immediately.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Port {
-    /// Of one read of 4 KiB at a time, half of all, in microseconds.
+    /// Median round trip of single 4 KiB reads, in µs.
     pub round_trip_us: f64,
-    /// Reads of 16 KiB a second, of several at once, with all CPUs at it.
+    /// Concurrent 16 KiB reads per second, with all CPUs.
     pub reads_per_s: f64,
 }
 
-/// The share of what the port carries that a server under load leaves it: at its limit the port has every CPU to itself.
+/// Share of the port's throughput that is left next to a loaded server: the measurement gives the
+/// port every CPU.
 const SHARE_MAX: f64 = 0.5;
 
 impl Port {
-    /// The most operations a second of an emulated device that this machine can keep the time of, while it also runs a server.
+    /// Highest rate, in operations per second, that an emulated device can have on this machine
+    /// next to a server.
     #[must_use]
     pub fn keeps_per_s(&self) -> f64 {
         self.reads_per_s * SHARE_MAX
@@ -55,16 +57,15 @@ impl Port {
 /// An emulated device that is too fast for this machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TooFast {
-    /// The configuration.
     pub config: String,
-    /// Operations of 16 KiB a second that the device does by its numbers.
+    /// Rate of the device in 16 KiB operations per second.
     pub operations_per_s: f64,
-    /// The `parallel_scale` with which it would do what this machine can keep.
+    /// The `parallel_scale` that brings the device down to the rate of this machine.
     pub parallel_scale: f64,
 }
 
 impl Calibration {
-    /// What a run would not get of the CPUs, in percent of all of them, whoever takes it.
+    /// CPU time that a run would lose, to any user, in percent of all CPUs.
     #[must_use]
     pub fn lost_percent(&self) -> f64 {
         (100.0 - self.cpu_granted_percent).clamp(0.0, 100.0)

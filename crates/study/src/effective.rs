@@ -1,13 +1,13 @@
-//! A server setting as it was asked for, against the value that the server runs with.
+//! Compares a requested server setting with the value that the server runs with.
 //!
-//! Guarantees: two spellings of one value are equal, and values that cannot be compared (the number of an enumeration's word,
-//! the name of a log that a switch turns on) count as equal.
+//! Guarantees: two spellings of one value are equal, and so are values that cannot be compared (the
+//! number of an enumeration's word, the name of a log that a switch turns on).
 
 use std::collections::BTreeSet;
 
 use assay_base::Size;
 
-/// Whether a server that was asked for one value and tells the other took what was asked.
+/// Returns true if `effective` is the value that was `asked` for.
 #[must_use]
 pub fn is_as_asked(asked: &str, effective: &str) -> bool {
     let (asked, effective) = (bare(asked), bare(effective));
@@ -15,20 +15,21 @@ pub fn is_as_asked(asked: &str, effective: &str) -> bool {
         return true;
     }
     if let Some(is_on) = switch(&effective) {
-        // A word that is no switch (`log_bin = name`) turns it on.
+        // A word other than a switch's turns it on (`log_bin = name`).
         let asks_for_off = asked == "0" || switch(&asked) == Some(false);
         return is_on != asks_for_off;
     }
     match (number(&asked), number(&effective)) {
         (Some(asked), Some(effective)) => asked == effective,
-        // Server enumerations take the number of a word, and switches of more than two words ON and OFF.
+        // Enumerations accept numbers for their words, and switches with more than two words accept
+        // ON and OFF.
         (Some(_), None) => true,
         (None, Some(_)) => switch(&asked).is_some(),
         (None, None) => has_all(&effective, &asked),
     }
 }
 
-/// Without quotes and spaces around, in small letters.
+/// Strips quotes and spaces and converts to lower case.
 fn bare(text: &str) -> String {
     text.trim().trim_matches(['"', '\'']).to_ascii_lowercase()
 }
@@ -41,16 +42,17 @@ fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// A count, a size or a fraction, as one number.
+/// Parses a count, a size or a fraction.
 fn number(text: &str) -> Option<f64> {
     let size = || Size::parse(text).ok().map(|size| size.0 as f64);
     text.parse().ok().or_else(size)
 }
 
-/// Whether a list has all members of the other: a server adds what was not named.
+/// Returns true if list `whole` has all members of `part`: a server adds members that were not
+/// named.
 fn has_all(whole: &str, part: &str) -> bool {
     let members = |text: &str| -> BTreeSet<String> {
-        text.split([',', ';']).map(|one| one.trim().to_owned()).collect()
+        text.split([',', ';']).map(|member| member.trim().to_owned()).collect()
     };
     let lists = [whole, part].iter().any(|text| text.contains([',', ';']));
     lists && members(part).is_subset(&members(whole))

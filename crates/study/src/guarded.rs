@@ -1,8 +1,9 @@
-//! Opening a study's file whoever wrote it: a study that was sent is read as data and can do nothing.
+//! Opens a study's file that may come from anybody: it is read as data and cannot execute anything.
 //!
-//! Guarantees: no link is followed and nothing but a regular file is opened; a reader cannot write, not even a journal;
-//! the tables are ours, column by column, before the first of them is read, so that no view, trigger or expression of
-//! the file is ever run; what reading may cost in steps and memory follows from the file's length.
+//! Guarantees: no link is followed and only a regular file is opened; a reader writes nothing, not
+//! even a journal; the tables are verified column by column before the first is read, so that no
+//! view, trigger or expression of the file is ever run; the steps and memory of reading are bounded
+//! by the file's length.
 //!
 //! Source of the measures: sqlite.org/security.html, "Untrusted SQLite Database Files".
 
@@ -18,43 +19,41 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::{PATIENCE, TABLES};
 
-/// What a caller does with a study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Reads one that may be anybody's.
+    /// Reads a study that may come from anybody.
     Read,
-    /// Looks at the one that it goes on writing.
+    /// Reads the study that the caller is writing.
     Look,
-    /// Writes, and makes the file if it is missing.
+    /// Writes, and creates a missing file.
     Write,
 }
 
-/// First bytes of a file of SQLite (sqlite.org/fileformat2.html, "The Database Header").
+/// First bytes of an SQLite file (sqlite.org/fileformat2.html, "The Database Header").
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
-/// Last bytes of a rollback journal that names a super-journal, which SQLite deletes after a rollback, whatever file it is
-/// (sqlite.org/fileformat2.html, "The Rollback Journal"; `pager.c`, `readSuperJournal`). A study has one file, so its own
-/// journals never name any.
+/// Last bytes of a rollback journal that names a super-journal. SQLite deletes the named file after
+/// a rollback, whatever it is (sqlite.org/fileformat2.html, "The Rollback Journal"; `pager.c`,
+/// `readSuperJournal`). A study is a single file, so its own journals name none.
 const SUPER_JOURNAL: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
-/// The longest value that a study holds, in bytes: response times of a week, second by second, are 160 MB.
+/// Longest value in a study, in bytes: response times of a week, second by second, are 160 MB.
 const VALUE_BYTES_MAX: u64 = 256 << 20;
 
-/// Memory that SQLite may take to read a study of somebody else, in bytes.
+/// Limit of SQLite's memory for reading a study from somebody else, in bytes.
 const HEAP_BYTES_MAX: i64 = 192 << 20;
 
-/// Steps of SQLite's machine after which reading is counted.
+/// Steps of SQLite's virtual machine between two checks of the limit.
 const STEPS_COUNTED: i32 = 10_000;
 
-/// Steps that any study may take to be read, and those that each of its bytes may take. A row has at least eight bytes and
-/// takes some ten steps each time that a report reads it.
+/// Steps that every study may take, plus those for each of its bytes. A row has at least eight
+/// bytes and takes some ten steps each time that a report reads it.
 const STEPS_ANY: u64 = 20_000_000;
 const STEPS_PER_BYTE: u64 = 200;
 
 /// Opens the store at `path`.
 ///
-/// # Errors
-/// A file that is not a study's, or SQLite's own error, to be explained by the caller.
+/// Fails for a file that is not a study; SQLite's own errors are for the caller to explain.
 pub(super) fn open(path: &Path, access: Access) -> Result<Connection> {
     let (real, length) = real_file(path)?;
     let kind = match access {
@@ -97,27 +96,28 @@ fn connect(real: &Path, kind: OpenFlags, length: u64) -> Result<Connection> {
     ] {
         db.set_limit(limit, value)?;
     }
-    // Sorting stays in memory, which is bounded, and off the disk; a file that shrinks under a map would kill the process.
+    // Sorting stays in memory, which is limited; a file that shrinks while it is mapped would kill
+    // the process.
     db.execute_batch(
-        "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA foreign_keys = ON",
+        "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA cell_size_check = ON; PRAGMA \
+        foreign_keys = ON",
     )?;
     Ok(db)
 }
 
-/// Directories of a study that files are written into.
+/// Directories of a study with files that are written.
 const DIRECTORIES: [&str; 5] = ["", "tables", "tables/series", "traces", "power-cuts"];
 
-/// Refuses a study's directory with a symbolic link in a place that is written: it would lead the writer out of the study.
-///
-/// # Errors
-/// One line that names the link.
+/// Refuses a directory of a study that has a symbolic link where files are written: it would lead
+/// the writer out of the study. The error names the link.
 pub fn check_directory(study: &Path) -> Result<()> {
     for directory in DIRECTORIES.map(|name| study.join(name)) {
         let Ok(entries) = std::fs::read_dir(&directory) else { continue };
         let is_link = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|of| of.is_symlink());
         if let Some(link) = entries.flatten().find(is_link) {
             bail!(
-                "{} is a symbolic link, and a study holds none; remove it, or give another directory",
+                "{} is a symbolic link, and a study holds none; remove it, or give another \
+                directory",
                 link.path().display()
             );
         }
@@ -125,7 +125,7 @@ pub fn check_directory(study: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The file's path without links, and its length; the file may be missing, or empty.
+/// The file's path without links, and its length. The file may be missing or empty.
 fn real_file(path: &Path) -> Result<(PathBuf, u64)> {
     let directory = path.parent().context("a study lies in a directory")?;
     let name = path.file_name().context("a study has a file")?;
@@ -146,7 +146,7 @@ fn real_file(path: &Path) -> Result<(PathBuf, u64)> {
     Ok((real, found.len()))
 }
 
-/// A study keeps a rollback journal. A write-ahead log would have a reader make files beside it.
+/// Checks for a rollback journal: with a write-ahead log, a reader would create files.
 fn check_header(path: &Path, real: &Path) -> Result<()> {
     let mut header = [0; 20];
     let mut file = plain_file::open(real)
@@ -163,7 +163,7 @@ fn journal_of(real: &Path) -> PathBuf {
     journal.into()
 }
 
-/// Refuses a journal that would have SQLite delete another file.
+/// Refuses a journal that would make SQLite delete another file.
 fn check_journal(real: &Path) -> Result<()> {
     use std::os::unix::fs::FileExt;
     let journal = journal_of(real);
@@ -176,14 +176,15 @@ fn check_journal(real: &Path) -> Result<()> {
         .with_context(|| format!("cannot read {}", journal.display()))?;
     if last == SUPER_JOURNAL {
         bail!(
-            "{} names another file, which Assay's own journals never do; remove it, or use a copy of the study without it",
+            "{} names another file, which Assay's own journals never do; remove it, or use a \
+            copy of the study without it",
             journal.display()
         );
     }
     Ok(())
 }
 
-/// A run that was killed while it wrote leaves a journal, which a reader may not play back: a writer does, once.
+/// Rolls back the journal of a writer that was killed. A reader must not; a writer does, once.
 fn roll_back(db: &mut Connection, real: &Path, length: u64) -> Result<()> {
     let found = version(db).err().and_then(|error| error.sqlite_error().map(|it| it.extended_code));
     if found != Some(SQLITE_READONLY_ROLLBACK) {
@@ -195,15 +196,13 @@ fn roll_back(db: &mut Connection, real: &Path, length: u64) -> Result<()> {
     Ok(())
 }
 
-/// The version of its tables.
-///
-/// # Errors
-/// SQLite's.
+/// Version of the file's tables.
 pub(super) fn version(db: &Connection) -> rusqlite::Result<i64> {
     db.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Ends what takes more steps than the file's length explains: pages that several others point to make rows without end.
+/// Interrupts a query that takes more steps than the file's length explains: pages that refer to
+/// one page repeatedly produce unlimited rows.
 fn limit_work(db: &mut Connection, length: u64) -> Result<()> {
     db.execute_batch(&format!("PRAGMA hard_heap_limit = {HEAP_BYTES_MAX}"))?;
     let mut left = STEPS_ANY.saturating_add(length.saturating_mul(STEPS_PER_BYTE));
@@ -215,20 +214,17 @@ fn limit_work(db: &mut Connection, length: u64) -> Result<()> {
     Ok(())
 }
 
-/// What SQLite says of one thing in a file: its type, its name, its table, and the statement that made it.
+/// An entry of SQLite's schema: type, name, table, and the statement that created it.
 type Made = (String, String, String, Option<String>);
 
-/// The first thing in the file by which it differs from a study, if it does.
-///
-/// # Errors
-/// SQLite's.
+/// The first schema entry that differs from a study's, if any.
 pub(super) fn foreign(db: &Connection) -> rusqlite::Result<Option<String>> {
     let ours = Connection::open_in_memory()?;
     ours.execute_batch(TABLES)?;
     let ours = schema(&ours, i64::MAX)?;
     let found = schema(db, ours.len() as i64 + 1)?;
-    let lacks = ours.iter().find(|one| !found.contains(one));
-    let other = found.iter().find(|one| !ours.contains(one));
+    let lacks = ours.iter().find(|entry| !found.contains(entry));
+    let other = found.iter().find(|entry| !ours.contains(entry));
     Ok(match (other, lacks) {
         (None, None) => None,
         (Some((kind, name, ..)), _) => Some(format!("the {kind} {name:?}")),
@@ -238,7 +234,8 @@ pub(super) fn foreign(db: &Connection) -> rusqlite::Result<Option<String>> {
 
 fn schema(db: &Connection, most: i64) -> rusqlite::Result<Vec<Made>> {
     let mut statement = db.prepare(
-        "SELECT substr(type, 1, 20), substr(name, 1, 80), substr(tbl_name, 1, 80), sql FROM sqlite_schema LIMIT ?1",
+        "SELECT substr(type, 1, 20), substr(name, 1, 80), substr(tbl_name, 1, 80), sql FROM \
+        sqlite_schema LIMIT ?1",
     )?;
     let rows = statement
         .query_map([most], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;

@@ -1,85 +1,82 @@
-//! What a plan asks for beside server settings, against what the machine gave: mount options, the file system's own making,
-//! extent size hints, direct I/O, CPUs, and options of pools.
+//! Requests of a plan other than server settings, compared with the machine: mount options, options
+//! of `mkfs`, extent size hints, direct I/O, CPUs, and options of pools.
 //!
-//! Guarantees: each pair is kept as it was asked for and as it was read back from the machine. What cannot be read back is
-//! not called different.
+//! Guarantees: each pair holds the request and the value read back from the machine. A value that
+//! cannot be read back is not reported as different.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What kind of thing a plan asks for.
+/// Kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Asked {
-    /// An option of `mount`, against the kernel's list.
+    /// An option of `mount`, compared with the kernel's list.
     MountOption,
-    /// The mount option `discard`, against what the device takes.
+    /// The mount option `discard`, compared with the device's support.
     Discards,
-    /// An option of `mkfs`, against the file system's superblock.
+    /// An option of `mkfs`, compared with the file system's superblock.
     MkfsOption,
-    /// The extent size hint of the data directory.
     ExtentSizeHint,
-    /// That a loop device goes past the page cache.
+    /// Direct I/O of a loop device, past the page cache.
     DirectIo,
-    /// CPUs of the server, against those that the kernel lets its threads use.
+    /// CPUs of the server, compared with its threads' affinity.
     ServerCpus,
-    /// CPUs of the load.
     LoadCpus,
     /// CPUs of the process that serves a drive.
     DriveCpus,
-    /// So many CPUs in all, against the quota of the control group.
+    /// Number of CPUs, compared with the quota of the control group.
     CpuTime,
-    /// An option of a pool or of its images, against the cluster's answer.
+    /// An option of a pool or of its images, compared with the cluster's answer.
     PoolOption,
 }
 
-/// Something that a machine gave otherwise than it was asked for.
+/// A request that the machine did not meet.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Differing {
-    /// What kind of thing.
     pub what: Asked,
-    /// As the plan asks for it.
+    /// Value in the plan.
     pub asked: String,
-    /// As it is; nothing where there is nothing of the kind.
+    /// Value read back; `None` if there is nothing of the kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective: Option<String>,
 }
 
 impl Differing {
-    /// Of a kind, with both sides.
     pub fn new(what: Asked, asked: impl Into<String>, effective: Option<String>) -> Differing {
         Differing { what, asked: asked.into(), effective }
     }
 }
 
-/// How a configuration's rig came out, as read back from the machine before the first run.
+/// Properties of a configuration's rig, read back from the machine before the first run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InEffect {
-    /// All mount options that the kernel tells, defaults included where it tells them; sorted.
+    /// All mount options that the kernel reports, sorted.
     pub mount_options: Vec<String>,
-    /// What the superblock says of how the file system was made, by the names of the file system's own tool.
+    /// Properties of the file system from its superblock, by the names of its own tool.
     pub made: BTreeMap<String, String>,
-    /// The extent size hint that new files in the data directory get.
+    /// Extent size hint of new files in the data directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extsize_bytes: Option<u64>,
     /// Options of the pool and of its images, by Ceph's names.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pool: BTreeMap<String, String>,
-    /// What is not as the plan asks.
+    /// Requests that were not met.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differing: Vec<Differing>,
 }
 
 impl InEffect {
-    /// Whether the file systems were mounted alike, as far as both were read back.
+    /// Returns true if both file systems have the same mount options, as far as both were read
+    /// back.
     #[must_use]
     pub fn is_mounted_like(&self, other: &InEffect) -> bool {
         !self.mount_options.is_empty() && self.mount_options == other.mount_options
     }
 
-    /// Whether the file systems were made alike, as far as both were read back.
+    /// Returns true if both file systems were created alike, as far as both were read back.
     #[must_use]
     pub fn is_made_like(&self, other: &InEffect) -> bool {
         !self.made.is_empty() && self.made == other.made

@@ -1,7 +1,7 @@
-//! A study that somebody else holds, or whose file is gone: told as that, with who it is where the kernel says so, and not as a
-//! damaged one.
+//! Explains errors of a study that another process has locked, or whose file is gone, as distinct
+//! from a damaged study.
 //!
-//! SQLite holds a file by record locks (`fcntl(2)`), of which the kernel tells whose they are.
+//! SQLite locks a file with record locks (`fcntl(2)`); the kernel reports their owner.
 
 use std::path::Path;
 
@@ -9,14 +9,15 @@ use assay_base::file_locks;
 use rusqlite::ErrorCode;
 use rusqlite::ffi::SQLITE_READONLY_DBMOVED;
 
-/// An error of SQLite on the study at `path`: that another process holds it, that it is no longer there, or `what` with SQLite's own
-/// words.
+/// Explains an SQLite error on the study at `path`: locked by another process, deleted, or `what`
+/// with SQLite's message.
 pub(super) fn explain(
     error: rusqlite::Error,
     path: &Path,
     what: impl FnOnce() -> String,
 ) -> anyhow::Error {
-    // SQLite looks before each write whether the name still leads to the file that it has open (sqlite.org/rescode.html).
+    // Before each write, SQLite checks that the path still leads to the open file
+    // (sqlite.org/rescode.html).
     let is_gone = error.sqlite_error().map(|it| it.extended_code) == Some(SQLITE_READONLY_DBMOVED);
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => anyhow::anyhow!(
@@ -25,14 +26,15 @@ pub(super) fn explain(
             holder(path).unwrap_or_else(|| "another process".into())
         ),
         _ if is_gone => anyhow::anyhow!(
-            "the study {} was deleted or replaced during the run; run the plan again and leave it in place",
+            "the study {} was deleted or replaced during the run; run the plan again and leave \
+            it in place",
             path.display()
         ),
         _ => anyhow::Error::new(error).context(what()),
     }
 }
 
-/// Who else holds a lock on it: `process 123 (sqlite3)`.
+/// The other owner of a lock on the file: `process 123 (sqlite3)`.
 fn holder(path: &Path) -> Option<String> {
     let holders = file_locks::holders(&path.metadata().ok()?).ok()?;
     let pid = holders.into_iter().find(|pid| *pid != std::process::id())?;

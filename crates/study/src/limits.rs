@@ -1,32 +1,35 @@
-//! The most of anything that a study holds. What is beyond is no run's: the file is damaged, or was made to do harm, and whoever
-//! makes room by its numbers would make too much.
+//! Limits of a study's contents. No run exceeds them: a file that does is damaged or malicious, and
+//! memory allocated by its numbers would be too much.
 
-/// No window ends later and no sample lies later: a plan warms up and measures for a week each at most.
+/// Latest end of a window and of a sample: a plan warms up and measures for at most a week each.
 pub(super) const SECONDS_MAX: u32 = 15 * 86_400;
 
-/// The most of anything that a run counts: a week at a million events a second is less than 2^40. Sums of millions of
-/// counts still fit into 64 bits.
+/// Largest count of a run: a week at a million events per second is less than 2^40. Sums of
+/// millions of counts still fit into 64 bits.
 pub(super) const COUNT_MAX: u64 = 1 << 40;
 
-/// The longest latency that a histogram holds, in ns: the longest run.
+/// Longest latency in a histogram, in ns: the longest run.
 pub(super) const LATENCY_NS_MAX: u64 = SECONDS_MAX as u64 * 1_000_000_000;
 
-/// Threads and repeats of a plan are up to 1000 each; YCSB's and sysbench's command lines allow more threads.
+/// Plans have at most 1000 threads and repeats; command lines of YCSB and sysbench allow more
+/// threads.
 pub(super) const THREADS_MAX: u32 = 1_000_000;
 pub(super) const REPEAT_MAX: u32 = 1_000_000;
 
-/// The most configurations of a plan and its study, and their most workloads, those on each data profile and at each rate
-/// counted: far more than a report can show.
+/// Largest number of configurations and of workloads (each data profile and rate counted) of a plan
+/// and its study: far more than a report can show.
 pub const LISTED_MAX: usize = 500;
 
-/// The most runs of a plan and its study: more than two months of runs of a minute.
+/// Largest number of runs of a plan and its study: more than two months of runs of a minute.
 pub const RUNS_MAX: usize = 100_000;
 
-/// The most results by different names; the catalogue has some hundred, and some for each kind of statement.
+/// Largest number of results of different names; the catalogue has some hundred, and some for each
+/// kind of statement.
 pub(super) const RESULTS_MAX: usize = 2000;
 
-/// The most series of one run.
+/// Largest number of series of a run.
 pub(super) const SERIES_MAX: usize = 5000;
 
-/// The longest name of a configuration, a workload or a series, in bytes. Those of a plan have at most 64 for each part.
+/// Longest name of a configuration, a workload or a series, in bytes. Each part of a plan's names
+/// has at most 64.
 pub(super) const NAME_BYTES_MAX: usize = 1024;

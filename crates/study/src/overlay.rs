@@ -1,4 +1,5 @@
-//! Overlays: what `--overlay` merged into a study's plan. The plan's text keeps them, so that whoever runs that text again sees them too.
+//! Overlays that `--overlay` merged into a study's plan. The plan's text keeps them, so that they
+//! are shown again when the text is run again.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,15 +9,15 @@ use super::records::Study;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overlay {
-    /// The name of an overlay that comes with Assay, else that of its file without the ending.
+    /// Name of a shipped overlay, or the file's name without its extension.
     pub name: String,
-    /// Its purpose, in its own words.
+    /// Purpose, as the overlay states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// The keys of the plan that it changed.
+    /// Changed keys of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<OverlayChange>,
-    /// The keys of the plan's quick profile that it changed.
+    /// Changed keys of the plan's quick profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub quick_changes: Vec<OverlayChange>,
 }
@@ -25,17 +26,17 @@ pub struct Overlay {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OverlayChange {
-    /// Its path, e.g. `settings.sync_binlog`.
+    /// Path, e.g. `settings.sync_binlog`.
     pub key: String,
-    /// Its value in the plan, as TOML; `None` if the plan does not set it.
+    /// Value in the plan, as TOML; `None` if the plan does not set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
-    /// Its value with the overlay; `None` if the overlay excludes it.
+    /// Value with the overlay; `None` if the overlay excludes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
 }
 
-/// The key of a plan that holds them.
+/// The key of a plan that holds the overlays.
 #[derive(Deserialize)]
 struct Kept {
     #[serde(default)]
@@ -43,7 +44,8 @@ struct Kept {
 }
 
 impl Study {
-    /// The overlays of its plan, in the order in which they were merged; none if the plan's text is not TOML.
+    /// The overlays of the study's plan in the order of merging; empty if the plan's text is not
+    /// TOML.
     #[must_use]
     pub fn overlays(&self) -> Vec<Overlay> {
         toml::from_str(&self.plan_toml).map_or_else(|_| Vec::new(), |kept: Kept| kept.overlays)

@@ -1,57 +1,54 @@
-//! What a paper printed, to stand beside what was measured: the plan's `[paper]`, kept in the study as it is.
+//! Printed figures to compare with measured ones: the plan's `[paper]`, stored as it is.
 
 use serde::{Deserialize, Serialize};
 
-/// A paper whose figures a study stands beside.
+/// A paper that a study repeats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    /// The claims that have the rest, by name: then a plan says no more.
+    /// Name of the claims that hold title and comparisons; a plan then states nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims: Option<String>,
-    /// Who, what, when.
+    /// Authors, title and date.
     #[serde(default)]
     pub title: String,
-    /// What it compares, each a table of the report.
+    /// Comparisons, each of which becomes a table of the report.
     #[serde(default)]
     pub comparisons: Vec<Comparison>,
 }
 
-/// One configuration against another, over data profiles and workloads.
+/// One configuration against another, for each data profile and workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
-    /// Where the paper prints it, e.g. `"Table 1"`, and what it calls it.
+    /// Table or figure of the paper, e.g. `"Table 1"`.
     pub table: String,
-    /// The result that is compared, e.g. `qps`, or a percentile of a kind of statement from when it was sent, e.g.
-    /// `latency_ms_p99{read}`.
+    /// The compared result, e.g. `qps`, or a percentile of a kind of statement from its sending,
+    /// e.g. `latency_ms_p99{read}`.
     #[serde(default = "qps")]
     pub metric: String,
-    /// The configuration whose gain it is.
     pub config: String,
-    /// The configuration that it is measured by.
+    /// The configuration compared with.
     pub against: String,
-    /// What is printed. What is not is compared all the same.
+    /// Printed gains. Gains that the paper does not print are reported too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<Printed>,
 }
 
-/// A printed figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Printed {
-    /// The plan's data profile, where it has any.
+    /// Data profile of the plan, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_profile: Option<String>,
-    /// The plan's workload.
     pub workload: String,
-    /// By how much the configuration is above the other, in percent.
+    /// Gain in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// What is printed in place of a figure, or how the figure follows from what is.
+    /// Words printed instead of a figure, or the figure's derivation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
-    /// Whether words in place of a figure call the configuration better than the other, or worse.
+    /// True if words instead of a figure call the configuration better, false if worse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_better: Option<bool>,
 }

@@ -1,58 +1,57 @@
-//! Phases of a run: what each asked of the load, and what happened in it. A happening is as the plan writes it.
+//! Phases of a run: their load, and the event that took place in each.
 //!
-//! What is not known is absent: a happening without an end was still going on when the load ended.
+//! Unknown values are absent: an event without an end was still in progress when the load ended.
 
 use assay_load::PhasePace;
 use serde::{Deserialize, Serialize};
 
 use super::metrics::Window;
 
-/// A phase as it was run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Its name.
     pub name: String,
-    /// From when to when, on the run's clock.
     #[serde(rename = "window_s")]
     pub window: Window,
-    /// How events were started.
+    /// Pacing of the load's events.
     pub pace: PhasePace,
-    /// The workload whose mix it had, if not the run's own.
+    /// Workload that supplies the mix, if not the run's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// What happened in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub happened: Option<Happened>,
 }
 
-/// What is to happen while a load goes on.
+/// An event that takes place under load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Happening {
-    /// All rows of all tables are read in one consistent snapshot, as `mysqldump --single-transaction` reads them.
+    /// Reads all rows of all tables in one consistent snapshot, as `mysqldump --single-transaction`
+    /// does.
     Scan,
-    /// Dirty pages are written until the checkpoint has passed where the redo log ended at its beginning.
+    /// Writes dirty pages until the checkpoint passes the end that the redo log had at the
+    /// beginning.
     Checkpoint,
-    /// The kernel's cache forgets the server's files.
+    /// Drops the server's files from the kernel's page cache.
     DropPageCache,
-    /// The server is shut down in order, and started again on the same data.
+    /// Shuts the server down cleanly and starts it again on the same data.
     Restart,
-    /// A store of the pool below the server is killed, as a crash would; by its number, from 0.
+    /// Kills a store of the pool below the server, as a crash would; by its number, from 0.
     KillStore(u16),
-    /// A store that was killed is started again; it ends when every object has all its copies or parts again.
+    /// Starts a killed store again; ends when every object has all copies or parts again.
     ReturnStore(u16),
-    /// A statement, such as an `ALTER TABLE`.
+    /// Executes a statement, such as `ALTER TABLE`.
     Sql(String),
 }
 
 impl Happening {
-    /// Whether the server does less for a while, or nothing, and it is asked when it is back at what it did before.
+    /// Returns true if the event interrupts or slows the server, so that the time to recover is
+    /// reported.
     #[must_use]
     pub fn is_outage(&self) -> bool {
         matches!(self, Happening::Restart | Happening::KillStore(_))
     }
 
-    /// The word of the plan for its kind.
+    /// Name of the event's kind in plans.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -67,62 +66,55 @@ impl Happening {
     }
 }
 
-/// What happened, when, and what came of it.
+/// An event that took place, with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Happened {
-    /// What.
     pub happening: Happening,
-    /// When it began, in seconds of the run's clock.
+    /// Start in seconds of the run's clock.
     pub began_s: f64,
-    /// When it ended; nothing if it had not when the load had.
+    /// End; `None` if the load ended first.
     pub ended_s: Option<f64>,
-    /// Why it failed, in the words of whoever refused it.
+    /// Error message, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What was done until then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done: Option<Done>,
 }
 
-/// What came of a happening.
+/// Result of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Done {
-    /// Of a scan.
     Scan {
-        /// Rows read.
+        /// Number of rows read.
         rows: u64,
-        /// Bytes of their fields.
+        /// Total size of their fields.
         bytes: u64,
     },
-    /// Of a checkpoint.
     Checkpoint {
-        /// Redo log between the last checkpoint and the log's end when it began.
+        /// Redo log from the last checkpoint to the log's end, at the beginning.
         redo_bytes: u64,
     },
-    /// Of files that left the page cache.
     DropPageCache {
-        /// How many files.
+        /// Number of files that left the page cache.
         files: u64,
     },
-    /// Of a store that came back, which ends when every object has all its copies or parts again.
     ReturnStore {
-        /// How long it took until the cluster counted on it again.
+        /// Time until the cluster counted the store as up.
         up_s: f64,
     },
-    /// Of a restart, which ends when the server answers.
     Restart {
-        /// How long the shutdown took.
+        /// Duration of the shutdown.
         stop_s: f64,
-        /// How long it took from then on until the server answered.
+        /// Time from the shutdown until the server answered.
         answer_s: f64,
-        /// Whether it was shut down in order; else it was killed for taking too long.
+        /// True for a clean shutdown; false if the server was killed for taking too long.
         is_orderly: bool,
     },
 }
 
 impl Happened {
-    /// How long it took; nothing if it had not ended.
+    /// Duration; `None` if the event did not end.
     #[must_use]
     pub fn took_s(&self) -> Option<f64> {
         self.ended_s.map(|ended| ended - self.began_s)

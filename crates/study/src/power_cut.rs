@@ -1,244 +1,189 @@
-//! Power cuts: the findings of each, as values.
+//! Results of power cuts.
 
 pub use assay_models::power::{Moment, PageName, Survival, TornPage};
 use serde::{Deserialize, Serialize};
 
-/// One power cut under load, and what came up again.
+/// A power cut under load, and the state after the restart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PowerCut {
-    /// The configuration.
     pub config: String,
-    /// Which of its cuts, from 1.
+    /// Number of the cut within its configuration, from 1.
     pub number: u32,
-    /// Under which conditions it was made: cuts under others are not counted together.
+    /// Fingerprint of the conditions: cuts under different ones are not counted together.
     pub fingerprint: String,
-    /// Chose the moment, and what survived.
+    /// Seed of the moment and of the surviving writes.
     pub seed: u64,
-    /// The moment that was set, counted from the end of `loaded_ms`.
+    /// The moment of the cut, from the end of `loaded_ms`.
     pub moment: Moment,
-    /// How long the load ran before, in milliseconds.
+    /// Duration of the load before, in ms.
     pub loaded_ms: f64,
-    /// What survived of the writes that were not durable.
+    /// The writes that survived of those that were not durable.
     pub survival: Survival,
-    /// How a replica followed the server, which took over from it; nothing where the server itself came up again.
+    /// Mode of the replica that took over; `None` if the server itself was restarted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replica: Option<Replication>,
-    /// What became of the transactions; nothing where the server did not come up.
+    /// `None` if the server did not start.
     pub commits: Option<Commits>,
-    /// How long it took to come up again; nothing where it did not.
+    /// `None` if the server did not start.
     pub recovery: Option<Recovery>,
-    /// What was lost that must not be.
+    /// Losses, and states that must not occur.
     pub losses: Vec<Loss>,
-    /// Where the media are kept as the power cut left them, if they are: a directory in the study's.
+    /// Directory in the study's that keeps the media as the cut left them.
     pub kept_in: Option<String>,
-    /// The torn pages that the cut left, where something was lost and they could be read.
+    /// Torn pages, recorded if something was lost and the pages could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aftermath: Option<Aftermath>,
 }
 
-/// The torn pages on a disk after a power cut that lost something, and what their newest copies are good for.
+/// Torn pages on a disk after a cut with losses, and the value of their newest copies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aftermath {
-    /// Bytes of a page.
     pub page_bytes: u64,
-    /// The torn pages, before any server has started.
+    /// The torn pages before the first server start.
     pub pages: Vec<PageLeft>,
-    /// Losses that remain once the newest copies are put over the torn pages; `None` if no torn page has a whole copy.
+    /// Losses that remain with the newest copies in place of the torn pages; `None` if no torn page
+    /// has an intact copy.
     pub put_back: Option<Vec<Loss>>,
 }
 
-/// A page that a power cut left torn, or that a server has restored from a copy that is not the newest.
+/// A page that a power cut tore, or that a server restored from a copy other than the newest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageLeft {
-    /// Its name.
     pub name: PageName,
-    /// Where it is: the file relative to the data directory, and the byte.
+    /// File relative to the data directory, and offset.
     pub at: FilePlace,
-    /// Whether it is torn.
     pub is_torn: bool,
-    /// LSN at its head.
+    /// LSN in the header.
     pub lsn: u64,
-    /// The lower half of the LSN at its end.
+    /// Lower half of the LSN, in the trailer.
     pub lsn_tail: u32,
-    /// The newest whole copy.
+    /// Newest intact copy.
     pub newest: Option<CopyLeft>,
-    /// A whole copy that is older and that the server finds first.
+    /// An older intact copy that the server finds first.
     pub older_first: Option<CopyLeft>,
 }
 
 /// A copy in a doublewrite buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyLeft {
-    /// Where it is.
     pub at: FilePlace,
-    /// Its LSN.
     pub lsn: u64,
 }
 
-/// A place in a file.
+/// Position in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilePlace {
-    /// The file, relative to the data directory unless it is elsewhere.
+    /// Path, relative to the data directory if inside it.
     pub file: String,
-    /// The byte.
     pub offset: u64,
 }
 
 impl PowerCut {
-    /// How long it took until the server let somebody in, in milliseconds; nothing where it did not.
+    /// Time until the server accepted connections, in ms; `None` if it did not.
     #[must_use]
     pub fn recovery_ms(&self) -> Option<f64> {
         self.recovery.map(|recovery| recovery.file_system_ms + recovery.server_ms)
     }
 }
 
-/// How a replica follows its primary.
+/// Replication mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replication {
-    /// A commit is acknowledged when the replica has it.
+    /// Commits are acknowledged when the replica has them.
     SemiSync,
-    /// A commit is acknowledged whether the replica has it or not.
+    /// Commits are acknowledged without waiting for the replica.
     Async,
 }
 
 /// Transactions between the last check and the power cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commits {
-    /// Those whose commit was acknowledged.
+    /// Transactions with an acknowledged commit.
     pub acknowledged: u64,
-    /// Those of them that are gone.
+    /// Acknowledged transactions that are missing.
     pub lost: u64,
-    /// Those that are there though nobody had heard so.
+    /// Transactions that are present without an acknowledgement.
     pub unanswered: u64,
 }
 
-/// How everything came up again.
+/// Duration of the recovery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recovery {
-    /// Drive, device and file system, in milliseconds.
+    /// Drive, device and file system, in ms.
     pub file_system_ms: f64,
-    /// The server, until it let somebody in; milliseconds.
+    /// The server, until it accepted connections, in ms.
     pub server_ms: f64,
-    /// Bytes of redo log that it scanned, where its log says so.
+    /// Bytes of redo log that the server scanned, by its error log.
     pub redo_bytes: Option<u64>,
-    /// Pages that it took from the doublewrite buffer, where its log says so.
+    /// Pages that the server restored from the doublewrite buffer, by its error log.
     pub doublewrite_pages: u64,
 }
 
-/// Something that must not be lost and is, or that is not as it must be.
+/// A loss, or a state that must not occur.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// The drive did not open.
-    Drive {
-        /// In its words.
-        reason: String,
-    },
+    Drive { reason: String },
     /// The file system was not mounted.
-    FileSystem {
-        /// In the system's words.
-        reason: String,
-    },
+    FileSystem { reason: String },
     /// The server did not start.
-    Server {
-        /// In its log's words.
-        reason: String,
-    },
+    Server { reason: String },
     /// The replica could not take over.
-    TakeOver {
-        /// In its words.
-        reason: String,
-    },
-    /// The server ended while it was asked.
-    ServerEnded {
-        /// In its log's words.
-        reason: String,
-    },
-    /// All checks passed, the server shut down in order, and did not start on the same files afterwards.
-    NextStart {
-        /// In its log's words.
-        reason: String,
-    },
-    /// The server ended under load before the next power cut, which found it gone.
-    EndedUnderLoad {
-        /// In its log's words.
-        reason: String,
-    },
-    /// `innochecksum` refuses a file.
+    TakeOver { reason: String },
+    /// The server ended while it was checked.
+    ServerEnded { reason: String },
+    /// All checks passed and the server shut down cleanly, but did not start again on the same
+    /// files.
+    NextStart { reason: String },
+    /// The server ended under load before the next power cut.
+    EndedUnderLoad { reason: String },
+    /// `innochecksum` reports an error in a file.
     File {
-        /// Relative to the data directory.
+        /// Path relative to the data directory.
         file: String,
-        /// What it said.
         reason: String,
     },
-    /// `CHECK TABLE` finds an error.
+    /// `CHECK TABLE` reports an error.
     Table {
-        /// With its database.
+        /// Name with its database.
         table: String,
-        /// What it said.
         reason: String,
     },
-    /// Commits were acknowledged and are gone.
+    /// Acknowledged commits are missing.
     Commits {
-        /// Whose.
         writer: u32,
-        /// The last that was acknowledged.
+        /// Last acknowledged commit.
         acknowledged: u64,
-        /// The last that is there.
+        /// Last commit found.
         found: u64,
     },
-    /// A writer's number can never have been written, or was there after an earlier power cut and is gone.
+    /// A writer's number was never written, or was present after an earlier cut and is missing.
     WriterWrong {
-        /// Whose.
         writer: u32,
-        /// The number.
         found: u64,
-        /// The least that it can be.
+        /// Smallest possible number.
         least: u64,
-        /// The most.
+        /// Largest possible number.
         most: u64,
     },
-    /// The row with a writer's number is gone.
-    WriterMissing {
-        /// Whose.
-        writer: u32,
-    },
-    /// A row is not of the transaction that wrote it last.
-    RowOfOtherCommit {
-        /// Its number.
-        id: u32,
-        /// That transaction.
-        expected: u64,
-        /// The one that it is of.
-        found: u64,
-    },
-    /// A row is of the right transaction, and not what that wrote.
-    RowChanged {
-        /// Its number.
-        id: u32,
-        /// The transaction.
-        commit: u64,
-    },
-    /// A row is gone.
-    RowMissing {
-        /// Its number.
-        id: u32,
-    },
-    /// A row is there that nobody wrote.
-    RowUnknown {
-        /// Its number.
-        id: u32,
-    },
-    /// More rows are wrong than are told one by one.
-    MoreRows {
-        /// How many more.
-        rows: u64,
-    },
+    /// The row with a writer's number is missing.
+    WriterMissing { writer: u32 },
+    /// A row belongs to another transaction than the last that wrote it.
+    RowOfOtherCommit { id: u32, expected: u64, found: u64 },
+    /// A row belongs to the right transaction and has other contents.
+    RowChanged { id: u32, commit: u64 },
+    /// A row is missing.
+    RowMissing { id: u32 },
+    /// A row exists that was never written.
+    RowUnknown { id: u32 },
+    /// More rows are wrong than are listed.
+    MoreRows { rows: u64 },
 }
 
 impl PowerCut {
-    /// Whether nothing was lost.
+    /// Returns true if nothing was lost.
     #[must_use]
     pub fn is_survived(&self) -> bool {
         self.losses.is_empty()

@@ -1,6 +1,8 @@
-//! What servers, drives and power cost: a file for `assay report --prices`, or the plan's `[prices]`.
+//! Prices of servers, drives and power: a file for `assay report --prices`, or the plan's
+//! `[prices]`.
 //!
-//! Guarantees: what cannot be a price is refused in one line that names it; a price that nobody gave stays unknown.
+//! Guarantees: an invalid price is refused in one line that names its key; a missing price stays
+//! unknown.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,66 +16,68 @@ use crate::Disk;
 use assay_base::one_line;
 use assay_base::text_file;
 
-/// The most that an amount, a rate, a number of years or of drives may be: far beyond any, and small enough that no
-/// product of them leaves the range of numbers.
+/// Upper limit of amounts, rates, years and counts: far above any real one, and small enough that
+/// no product of them overflows.
 const AMOUNT_MAX: f64 = 1e15;
 
-/// The most bytes: those of the whole world's storage a hundred times over, and for the same reason.
+/// Upper limit of bytes: a hundred times the world's storage, for the same reason.
 const BYTES_MAX: f64 = 1e24;
 
-/// The longest word for a currency: it stands in the heads of tables.
+/// Longest name of a currency: it is printed in the heads of tables.
 const CURRENCY_MAX: usize = 12;
 
-/// Prices and what they are for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Prices {
-    /// What all amounts are in, e.g. `USD`.
+    /// Currency of all amounts, e.g. `USD`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
-    /// How long everything is paid for.
+    /// Years that the costs cover.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub years: Option<f64>,
-    /// Of electric energy; absent: energy costs nothing.
+    /// Price of electric energy; absent: energy costs nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price_per_kwh: Option<f64>,
-    /// Servers that each hold all of the data, the first among them; absent: one.
+    /// Number of servers that each hold all of the data, the first included; absent: one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<u32>,
-    /// What is to be carried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-    /// Of every configuration's server.
+    /// Prices of every configuration's server.
     #[serde(skip_serializing_if = "is_default")]
     pub every_config: Each,
-    /// What is otherwise in a configuration, by its name.
+    /// Differing prices of single configurations, by name.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub configs: IndexMap<String, Each>,
 }
 
-/// A load and data that servers are counted for.
+/// The load and the data that servers are counted for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Target {
-    /// Transactions a second.
+    /// Transactions per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tps: Option<f64>,
-    /// Bytes of data files, before anything compresses them.
+    /// Bytes of data files before compression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_bytes: Option<f64>,
 }
 
 macro_rules! each {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// One server and its drives.
+        /// Prices and properties of a server and its drives.
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         pub struct Each {
-            $($(#[$doc])* #[serde(skip_serializing_if = "Option::is_none")] pub $name: Option<f64>,)+
+            $(
+                $(#[$doc])*
+                #[serde(skip_serializing_if = "Option::is_none")]
+                pub $name: Option<f64>,
+            )+
         }
 
         impl Each {
-            /// What is given here, and what is not from `other`.
+            /// The values given here, and for the others those of `other`.
             pub fn or(&self, other: &Each) -> Each {
                 Each { $($name: self.$name.or(other.$name),)+ }
             }
@@ -86,30 +90,30 @@ macro_rules! each {
 }
 
 each! {
-    /// Of a server without its drives, as listed.
+    /// List price of a server without drives.
     server_price,
-    /// What it draws, without its drives.
+    /// Power of a server without drives.
     server_power_w,
-    /// Of keeping it for a year beyond the energy counted here.
+    /// Operating costs of a year without energy.
     operating_per_year,
-    /// Of a drive, as listed.
+    /// List price of a drive.
     drive_price,
-    /// What a drive draws.
+    /// Power of a drive.
     drive_power_w,
-    /// Drives in a server; absent: one.
+    /// Number of drives in a server; absent: one.
     drives,
-    /// What a server's drives hold together; absent: what the preset's device is sold with.
+    /// Total capacity of a server's drives; absent: the sold capacity of the preset's device.
     capacity_bytes,
-    /// What comes off both list prices.
+    /// Discount on both list prices.
     discount_percent,
-    /// What a server's drives may be given in their life, together.
+    /// Rated host writes of a server's drives over their life, together.
     endurance_bytes,
-    /// What may go to the flash of a server's drives in their life, together, where the maker rates that: it is held
-    /// against bytes to media, never against what the host writes.
+    /// Rated flash writes of a server's drives over their life, together, if the maker rates these:
+    /// compared with bytes to media, never with host writes.
     endurance_media_bytes,
-    /// How often a day that capacity may be written.
+    /// Rated full writes of the capacity per day.
     drive_writes_per_day,
-    /// And for how long.
+    /// Years of that rating.
     warranty_years,
 }
 
@@ -118,20 +122,14 @@ fn is_default(each: &Each) -> bool {
 }
 
 impl Prices {
-    /// What a file says.
-    ///
-    /// # Errors
-    /// One line: not to be read, not understood, or no price.
+    /// Reads a file. The error names the line and the reason.
     pub fn read(path: &Path) -> Result<Prices> {
         let shown = path.display();
         let text = text_file::read(path, "prices")?;
         Prices::parse(&text).with_context(|| shown.to_string())
     }
 
-    /// What a text says.
-    ///
-    /// # Errors
-    /// One line: not understood, or no price.
+    /// Parses a text. The error names the line and the reason.
     pub fn parse(text: &str) -> Result<Prices> {
         let prices: Prices =
             toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
@@ -139,10 +137,7 @@ impl Prices {
         Ok(prices)
     }
 
-    /// Checks what can be known without a study.
-    ///
-    /// # Errors
-    /// One line naming the key.
+    /// Checks everything that does not depend on a study. The error names the key.
     pub fn check(&self) -> Result<()> {
         let target = self.target.unwrap_or_default();
         for (key, value) in [
@@ -164,10 +159,8 @@ impl Prices {
         self.configs.iter().try_for_each(|(name, each)| each.check(&format!("configs.{name}")))
     }
 
-    /// Checks that configurations with prices of their own are configurations.
-    ///
-    /// # Errors
-    /// One line with the nearest that there is.
+    /// Checks that configurations with prices exist. The error names the most similar one that
+    /// does.
     pub fn check_configs<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<()> {
         for name in self.configs.keys() {
             if known.clone().any(|config| config == name) {
@@ -186,8 +179,7 @@ impl Prices {
         Ok(())
     }
 
-    /// The same where an A/A run, which is another configuration run once more, has the prices of that configuration but
-    /// those of its own.
+    /// Gives each A/A run the prices of the configuration that it repeats, under its own.
     pub fn with_aa_runs(&self, aa_runs: &BTreeMap<String, String>) -> Prices {
         let mut all = self.clone();
         for (aa_run, original) in aa_runs {
@@ -198,8 +190,8 @@ impl Prices {
         all
     }
 
-    /// What is said of a configuration: by itself, of every configuration, and last by its device's preset, whose
-    /// prices are in USD.
+    /// The prices of a configuration: its own, then those of every configuration, then those of its
+    /// device's preset, which are in USD.
     pub fn of_config(&self, config: &str, disk: Option<&Disk>) -> Each {
         let own = self.configs.get(config).cloned().unwrap_or_default().or(&self.every_config);
         let Some(disk) = disk else { return own };
@@ -252,8 +244,8 @@ mod tests {
     use super::*;
     use crate::Worth;
 
-    const TEXT: &str = "currency = \"USD\"\nyears = 3\n[every_config]\nserver_price = 9999\ndrive_price = 1570\n\
-        [configs.flash]\ndrive_price = 11414\n";
+    const TEXT: &str = "currency = \"USD\"\nyears = 3\n[every_config]\nserver_price = 9999\n\
+        drive_price = 1570\n[configs.flash]\ndrive_price = 11414\n";
 
     #[test]
     fn a_configs_own_price_goes_before_that_of_all_and_the_presets_comes_last() {

@@ -1,4 +1,4 @@
-//! Reading a study back, for resuming and for the report.
+//! Reads a study, for resuming it and for reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -22,24 +22,22 @@ use super::warning::{Stored, Warning};
 use super::{SecondLatencies, Store};
 use crate::metrics::Window;
 
-/// The least that any question may read, in bytes; more than that follows from the file's length.
+/// Bytes that every query may read; more follow from the file's length.
 const ALLOWANCE_BYTES: u64 = 256 << 10;
 
-/// The condition that selects one run by its key.
+/// SQL condition that selects a run by its key.
 pub(super) const BY_KEY: &str = "config = ?1 AND workload = ?2 AND threads = ?3 AND repeat = ?4";
 
 impl Store {
-    /// The whole study but for series, histograms and variables, which are read by run.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
+    /// Reads the study without series, histograms and variables, which are read for each run.
     pub fn study(&self) -> Result<Study> {
         self.allow();
         let configs = self.configs()?;
         let workloads = self.workloads()?;
         let mut trials = self.trials()?;
         let config_place = |name: &str| configs.iter().position(|config| config.name == name);
-        let workload_place = |name: &str| workloads.iter().position(|one| one.name == name);
+        let workload_place =
+            |name: &str| workloads.iter().position(|workload| workload.name == name);
         trials.sort_by_key(|trial| {
             let key = &trial.key;
             (workload_place(&key.workload), key.threads, config_place(&key.config), key.repeat)
@@ -68,9 +66,6 @@ impl Store {
     }
 
     /// The runs that are still missing.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
     pub fn pending(&self) -> Result<BTreeSet<TrialKey>> {
         self.allow();
         self.rows(
@@ -81,10 +76,7 @@ impl Store {
         .map(BTreeSet::from_iter)
     }
 
-    /// Attempts at runs that were thrown away, in the order of time.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
+    /// Discarded attempts at runs, in the order of time.
     pub fn discarded(&self) -> Result<Vec<Discarded>> {
         self.allow();
         let rows = self.rows(
@@ -100,7 +92,7 @@ impl Store {
             .collect()
     }
 
-    /// How far a run is, whatever it was planned under; nothing if it never was.
+    /// State of a run under any plan; `None` if it was never planned.
     pub(crate) fn state(&self, key: &TrialKey) -> Result<Option<State>> {
         self.allow();
         let found = self.rows(
@@ -112,10 +104,9 @@ impl Store {
         state.transpose()
     }
 
-    /// How far a run is; nothing if it was never planned.
+    /// State of a run; `None` if it was never planned.
     ///
-    /// # Errors
-    /// One of the same coordinates was planned under other conditions, or a store that cannot be read.
+    /// Fails if the run was planned under other conditions.
     pub fn planned(&self, key: &TrialKey, fingerprint: &str) -> Result<Option<State>> {
         self.allow();
         let found = self.rows(
@@ -126,27 +117,22 @@ impl Store {
         let Some((stored, state)) = found.into_iter().next() else { return Ok(None) };
         if stored != fingerprint {
             bail!(
-                "the plan differs from the one that {} was made with (run {key}); give another --out",
+                "the plan differs from the one that {} was made with (run {key}); give another \
+                --out",
                 self.path.display()
             );
         }
         state.parse().map(Some).map_err(anyhow::Error::msg)
     }
 
-    /// Whether every run has ended, done or failed.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
+    /// Returns true if every run is done or failed.
     pub fn is_finished(&self) -> Result<bool> {
         self.allow();
         let open = "SELECT config FROM runs WHERE state NOT IN ('done', 'failed') LIMIT 1";
         Ok(self.column(open, [])?.is_empty())
     }
 
-    /// Every series of a run, in the order in which they were written.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
+    /// All series of a run, in the order of writing.
     pub fn series(&self, trial_id: i64) -> Result<Vec<Series>> {
         self.allow();
         let heads = self.rows(
@@ -170,11 +156,12 @@ impl Store {
         series.collect()
     }
 
-    /// One of a few words, which stands in the store with what is called `of_what`.
+    /// Parses a stored word, which belongs to `of_what`.
     fn word<T: FromStr<Err = String>>(&self, word: &str, of_what: &str) -> Result<T> {
         word.parse().map_err(|error| {
             anyhow!(
-                "cannot read {of_what} of the study {}: {error}; it is damaged, or a later version made it",
+                "cannot read {of_what} of the study {}: {error}; it is damaged, or a later \
+                version made it",
                 self.path.display()
             )
         })
@@ -190,10 +177,7 @@ impl Store {
         Ok(Series { points, ..series })
     }
 
-    /// Every latency distribution of a run.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
+    /// All latency distributions of a run.
     pub fn histograms(&self, trial_id: i64) -> Result<Vec<Histogram>> {
         self.allow();
         let rows = self.rows(
@@ -222,10 +206,7 @@ impl Store {
         Ok(histograms)
     }
 
-    /// Response times of a run's transactions, second by second, if it has any.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
+    /// Response times of a run's transactions by second, if recorded.
     pub fn second_latencies(&self, trial_id: i64) -> Result<Option<SecondLatencies>> {
         self.allow();
         let blobs: Vec<Vec<u8>> = self.rows(
@@ -236,10 +217,7 @@ impl Store {
         blobs.into_iter().next().map(SecondLatencies::from_blob).transpose()
     }
 
-    /// One series of a run, if it was recorded.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
+    /// A series of a run, if recorded.
     pub fn points(&self, trial_id: i64, name: &str) -> Result<Vec<(u32, f64)>> {
         self.allow();
         let points = self.rows(
@@ -252,7 +230,7 @@ impl Store {
         Ok(points)
     }
 
-    /// Callers go through all seconds from the first to the last.
+    /// Checks seconds and order: callers iterate over all seconds from the first to the last.
     fn check_points(&self, name: &str, points: &[(u32, f64)]) -> Result<()> {
         let is_ordered = points.is_sorted_by(|a, b| a.0 < b.0);
         let is_one = |(second, value): &(u32, f64)| *second <= SECONDS_MAX && value.is_finite();
@@ -261,13 +239,14 @@ impl Store {
         })
     }
 
-    /// A study whose figures no run can have made.
+    /// Fails with the message of a damaged study unless `is_sound`.
     fn check(&self, is_sound: bool, what: impl FnOnce() -> String) -> Result<()> {
         if is_sound {
             return Ok(());
         }
         bail!(
-            "the study {} is damaged: {}; use a backup of the study, or run it again with another --out",
+            "the study {} is damaged: {}; use a backup of the study, or run it again with \
+            another --out",
             self.path.display(),
             what()
         )
@@ -280,17 +259,14 @@ impl Store {
         })
     }
 
-    /// A count that is stored, from `least` on.
+    /// Checks a stored count against its limit.
     fn count(&self, what: &str, stored: i64, most: u64) -> Result<u64> {
         let count = u64::try_from(stored).ok().filter(|count| *count <= most);
         self.check(count.is_some(), || format!("{what} holds {stored}"))?;
         Ok(count.unwrap_or_default())
     }
 
-    /// All variables of the server that a run ran on.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
+    /// All server variables of a run.
     pub fn variables(&self, trial_id: i64) -> Result<BTreeMap<String, String>> {
         self.allow();
         self.rows(
@@ -321,7 +297,8 @@ impl Store {
 
     fn workloads(&self) -> Result<Vec<Workload>> {
         let rows = self.rows(
-            "SELECT name, data_profile, workload, recipe, options_json FROM workloads ORDER BY position",
+            "SELECT name, data_profile, workload, recipe, options_json FROM workloads ORDER BY \
+            position",
             [],
             |row| {
                 let workload = Workload {
@@ -342,8 +319,8 @@ impl Store {
 
     pub(super) fn trials(&self) -> Result<Vec<Trial>> {
         let heads = self.rows(
-            "SELECT id, config, workload, threads, repeat, position, state, reason, started_at, ended_at,
-             window_from_s, window_to_s, facts_json, capacity_json FROM runs",
+            "SELECT id, config, workload, threads, repeat, position, state, reason, started_at,
+             ended_at, window_from_s, window_to_s, facts_json, capacity_json FROM runs",
             [],
             |row| {
                 let window: (Option<f64>, Option<f64>) = (row.get(10)?, row.get(11)?);
@@ -382,7 +359,7 @@ impl Store {
             .collect()
     }
 
-    /// Whoever goes through the seconds of a window relies on there being few enough of them.
+    /// Checks that a window is short enough to iterate over its seconds.
     fn check_window(&self, trial: &Trial, window: Option<Window>) -> Result<()> {
         let Some(Window { from_s, to_s }) = window else { return Ok(()) };
         let is_one = 0.0 <= from_s && from_s <= to_s && to_s <= f64::from(SECONDS_MAX);
@@ -391,7 +368,7 @@ impl Store {
         })
     }
 
-    /// Tables of a report multiply what a study lists.
+    /// Checks the numbers of listed items, which tables of a report multiply.
     fn check_counts(&self, study: Study) -> Result<Study> {
         let names: BTreeSet<&str> = study
             .trials
@@ -460,8 +437,8 @@ impl Store {
 
     fn phases(&self, trial: &Trial) -> Result<Vec<Phase>> {
         let stored = self.rows(
-            "SELECT name, from_s, to_s, workload, pace_json, happened_json FROM phases WHERE run_id = ?1
-             ORDER BY position",
+            "SELECT name, from_s, to_s, workload, pace_json, happened_json FROM phases
+             WHERE run_id = ?1 ORDER BY position",
             [trial.id],
             |row| {
                 let window = Window { from_s: row.get(1)?, to_s: row.get(2)? };
@@ -490,10 +467,11 @@ impl Store {
         self.named("fact.")
     }
 
-    /// What stands in the study's head under keys that begin so, by the rest of the key.
+    /// Entries of the study's head whose keys begin with `prefix`, by the rest of the key.
     pub(super) fn named(&self, prefix: &str) -> Result<BTreeMap<String, String>> {
         self.rows(
-            "SELECT substr(key, length(?1) + 1), value FROM study WHERE substr(key, 1, length(?1)) = ?1",
+            "SELECT substr(key, length(?1) + 1), value FROM study WHERE substr(key, 1, \
+            length(?1)) = ?1",
             [prefix],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
@@ -536,9 +514,6 @@ impl Store {
     }
 
     /// All power cuts, by configuration and number.
-    ///
-    /// # Errors
-    /// A store that cannot be read.
     pub fn power_cuts(&self) -> Result<Vec<PowerCut>> {
         self.allow();
         let texts = self.column("SELECT cut_json FROM power_cuts ORDER BY config, number", [])?;
@@ -548,15 +523,16 @@ impl Store {
         texts.into_iter().map(parse).collect()
     }
 
-    /// Begins a question: what it reads is bounded by what the file can hold, twice for rows that are joined. Pages of a
-    /// damaged file can point to each other, so that they hold rows without end.
+    /// Sets the allowance of a query: the size of the file, twice for joined rows. Pages of a
+    /// damaged file can point to each other and hold unlimited rows.
     pub(super) fn allow(&self) {
         let bytes = self.path.metadata().map_or(0, |file| file.len());
         self.allowance.set(ALLOWANCE_BYTES.saturating_add(bytes.saturating_mul(2)));
     }
 
-    /// Takes a row's bytes from the allowance: at least a byte for each column's type, and the length of each text
-    /// (sqlite.org/fileformat2.html, "Record Format"). False if none are left.
+    /// Subtracts a row's bytes from the allowance: at least a byte for each column's type, and the
+    /// length of each text (sqlite.org/fileformat2.html, "Record Format"). Returns false if nothing
+    /// is left.
     fn spend(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
         let columns = row.as_ref().column_count();
         let mut bytes = 2 + columns as u64;

@@ -1,7 +1,7 @@
-//! What a study holds, as plain records: the words of the design, ready for the report and for `results.json`.
+//! Records of a study, for reports and `results.json`.
 //!
-//! Names of results and series carry their unit last (`latency_ms_p99`, `disk_write_bytes_per_s`) and are the same
-//! word in the plan, the store, the report and the tables.
+//! Names of results and series end with their unit (`latency_ms_p99`, `disk_write_bytes_per_s`) and
+//! are the same in plans, stores, reports and tables.
 
 use assay_load::fileio::FILEIO;
 use std::collections::BTreeMap;
@@ -22,44 +22,41 @@ use super::servers::OfServer;
 use super::warning::Warning;
 use crate::metrics::{Layer, Unit, Window};
 
-/// One configuration as it was run: a named rig with its server.
+/// A configuration as it was run: a named rig with its server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Config {
-    /// The configuration's name in the plan.
+    /// Name in the plan.
     pub name: String,
-    /// What the rig is made of, from media to server.
     pub rig: Rig,
-    /// Server settings of this configuration that the plan sets, the plan-wide ones included.
+    /// Server settings that the plan sets, plan-wide ones included.
     pub settings: BTreeMap<String, String>,
 }
 
-/// One workload of the plan.
+/// A workload of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Workload {
-    /// Its name: the workload's in the plan, after the data profile's where the plan has any (`text 2.5T: read write`).
+    /// Name in the plan, after the data profile's if there is one (`text 2.5T: read write`).
     pub name: String,
-    /// The data profile that it is run on, if the plan has any.
+    /// Data profile, if the plan has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_profile: Option<String>,
-    /// Its name in the plan.
+    /// Name in the plan.
     #[serde(skip)]
     pub workload: String,
-    /// The sysbench recipe it runs, e.g. `oltp_read_write`.
+    /// Recipe of sysbench, e.g. `oltp_read_write`.
     pub recipe: String,
-    /// Every option of the workload, defaults included.
+    /// All options, defaults included.
     pub options: BTreeMap<String, String>,
 }
 
-/// Which run: the coordinates in the plan's matrix.
+/// The coordinates of a run in the plan's matrix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TrialKey {
-    /// Name of the configuration.
     pub config: String,
-    /// Name of the workload.
     pub workload: String,
-    /// Connections; of fileio, threads.
+    /// Number of connections; threads for fileio.
     pub threads: u32,
-    /// Repeat, from 1.
+    /// Number of the repeat, from 1.
     pub repeat: u32,
 }
 
@@ -71,22 +68,21 @@ impl fmt::Display for TrialKey {
     }
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// Planned, not begun.
+    /// Planned.
     Pending,
-    /// Begun; found in this state later, it was interrupted and is run again.
+    /// Started. A run found in this state later was interrupted and is repeated.
     Running,
-    /// Ended with results.
     Done,
-    /// Ended with a reason in place of results.
+    /// Ended with a reason instead of results.
     Failed,
 }
 
 impl State {
-    /// The word stored and shown.
+    /// Name in stores and reports.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -109,50 +105,47 @@ impl FromStr for State {
     }
 }
 
-/// One run with everything about it but its series, which are read when needed.
+/// A run without its series, which are read when needed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trial {
-    /// Row number in the store; series and histograms are asked for by it.
+    /// Row in the store, for reading series and histograms.
     #[serde(skip)]
     pub id: i64,
-    /// The run's coordinates.
     #[serde(flatten)]
     pub key: TrialKey,
-    /// Place in the run's random order, from 1.
+    /// Position in the random order of runs, from 1.
     pub position: u32,
-    /// How far it has come.
     pub state: State,
-    /// Why it failed.
+    /// Reason of a failure.
     pub reason: Option<String>,
-    /// Start of bringing the rig up, RFC 3339 in UTC.
+    /// Start of building the rig, RFC 3339 in UTC.
     pub started_at: Option<String>,
-    /// End of tearing it down, RFC 3339 in UTC.
+    /// End of tearing the rig down, RFC 3339 in UTC.
     pub ended_at: Option<String>,
-    /// The measuring window on the run's clock, which series use too.
+    /// Measuring window on the run's clock, which series use too.
     #[serde(rename = "window_s")]
     pub window: Option<Window>,
-    /// What was found wrong or worth knowing.
     pub warnings: Vec<Warning>,
     /// Circumstances: placement, server version, seeds, limits.
     pub facts: BTreeMap<String, String>,
-    /// Figures over the measuring window, by name with the unit last.
+    /// Figures over the measuring window by name.
     pub results: BTreeMap<String, f64>,
-    /// Errors by server code.
+    /// Number of errors by the server's error code.
     pub errors: BTreeMap<u16, u64>,
-    /// What its window was made of, where that was more than one thing.
+    /// Phases of the window, if it has more than one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Phase>,
-    /// Each of its servers, where it had several.
+    /// The servers of a run on several servers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<OfServer>,
-    /// The search for the highest rate that keeps the plan's objective. The window is then that of the run that stands for
-    /// what was found.
+    /// Search for the highest rate within the plan's objective. The window then belongs to the run
+    /// that stands for the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
 }
 
 impl Trial {
-    /// A run that is done, with these figures and nothing else known of it: for what is computed from figures alone.
+    /// A finished run with these figures only, for computations on figures.
     pub fn done(key: TrialKey, results: &[(&str, f64)]) -> Trial {
         Trial {
             id: 1,
@@ -174,35 +167,32 @@ impl Trial {
     }
 }
 
-/// An attempt at a run that was thrown away for what the machine did meanwhile.
+/// A discarded attempt at a run, disturbed by the machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Discarded {
-    /// The run's coordinates.
     #[serde(flatten)]
     pub key: TrialKey,
-    /// When it ended, RFC 3339 in UTC.
+    /// End, RFC 3339 in UTC.
     pub ended_at: String,
-    /// What was found of it.
     pub warnings: Vec<Warning>,
 }
 
-/// One counter over time.
+/// A counter over time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Name with the unit last, e.g. `disk_write_bytes_per_s`.
     pub name: String,
-    /// What its values are in.
     pub unit: Unit,
-    /// What a person reads, e.g. "disk writes".
+    /// Label in reports, e.g. "disk writes".
     pub label: String,
-    /// The layer it was read at.
+    /// Layer of the measurement.
     pub layer: Layer,
-    /// Second of the run's clock and value. Seconds without a value are absent, not zero.
+    /// Seconds of the run's clock with their values. Seconds without a value are absent, not zero.
     pub points: Vec<(u32, f64)>,
 }
 
 impl Series {
-    /// Of a metric, without seconds.
+    /// The empty series of a metric.
     pub fn of(metric: &crate::metrics::Metric) -> Series {
         let (name, label) = (metric.name.into(), metric.label.into());
         Series { name, unit: metric.unit, label, layer: metric.layer, points: Vec::new() }
@@ -212,37 +202,35 @@ impl Series {
 /// A latency distribution over the measuring window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Histogram {
-    /// Of what.
     pub kind: Timed,
-    /// By which clock.
     pub clock: Clock,
-    /// Latency in nanoseconds (upper end of the bucket) and count; empty buckets are left out, ascending.
+    /// Upper end of a bucket in ns, and its count; ascending, without empty buckets.
     pub buckets: Vec<(u64, u64)>,
 }
 
 impl Histogram {
-    /// Whether it is of the times that users wait for.
+    /// Returns true for response times of transactions, the times that users wait.
     #[must_use]
     pub fn is_of_responses(&self) -> bool {
         self.kind == Timed::Transaction && self.clock == Clock::Response
     }
 }
 
-/// What a latency distribution is of.
+/// The event that a latency distribution describes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timed {
-    /// Whole events.
+    /// Transactions.
     Transaction,
-    /// A kind of statement by the load's word for it, e.g. `point_select`.
+    /// A kind of statement by the load's name, e.g. `point_select`.
     Statement(String),
 }
 
 impl Timed {
-    /// The load's word for whole events.
+    /// The load's name for transactions.
     pub const TRANSACTION: &str = "transaction";
 
-    /// By the load's word.
+    /// Parses the load's name.
     #[must_use]
     pub fn named(word: &str) -> Timed {
         match word {
@@ -251,7 +239,7 @@ impl Timed {
         }
     }
 
-    /// The word stored and shown.
+    /// Name in stores and reports.
     #[must_use]
     pub fn word(&self) -> &str {
         match self {
@@ -261,18 +249,18 @@ impl Timed {
     }
 }
 
-/// From when on a latency is measured.
+/// Start of a latency measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
-    /// From the actual start.
+    /// The actual start.
     Service,
-    /// From the planned start.
+    /// The planned start.
     Response,
 }
 
 impl Clock {
-    /// The word stored and shown.
+    /// Name in stores and reports.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -294,28 +282,28 @@ impl FromStr for Clock {
 }
 
 impl Study {
-    /// The disk under a configuration's server, if the study says.
+    /// The disk under a configuration's server, if recorded.
     #[must_use]
     pub fn disk(&self, config: &str) -> Option<&Disk> {
-        self.configs.iter().find(|one| one.name == config)?.rig.disk.as_ref()
+        self.configs.iter().find(|known| known.name == config)?.rig.disk.as_ref()
     }
 
-    /// What the rates of a configuration are divided by, of those that it stands for: the one value that costs, lives and
-    /// figures beside a paper's are made with. Nothing where the study does not keep it.
+    /// Divisor of a configuration's rates relative to the device that it stands for, used by costs,
+    /// endurance and comparisons with papers. `None` if the study does not record it.
     #[must_use]
     pub fn parallel_scale(&self, config: &str) -> Option<f64> {
         self.disk(config).map_or(Some(1.0), Disk::parallel_scale)
     }
 
-    /// How many servers of a configuration are under a run's own load at once, whose throughput is that of all of them.
+    /// Number of servers under a run's own load, whose throughput is summed.
     #[must_use]
     pub fn servers(&self, config: &str) -> f64 {
-        let config = self.configs.iter().find(|one| one.name == config);
+        let config = self.configs.iter().find(|known| known.name == config);
         let servers = config.and_then(|config| config.rig.servers.as_ref());
         servers.map_or(1.0, |servers| f64::from(servers.own()))
     }
 
-    /// Whether files were loaded in place of servers, under every workload.
+    /// Returns true if every workload loads files instead of a server.
     #[must_use]
     pub fn is_of_files(&self) -> bool {
         !self.workloads.is_empty() && self.workloads.iter().all(Workload::is_of_files)
@@ -323,23 +311,23 @@ impl Study {
 }
 
 impl Workload {
-    /// Returns true if files are loaded in place of a server.
+    /// Returns true if files are loaded instead of a server.
     #[must_use]
     pub fn is_of_files(&self) -> bool {
         self.recipe == FILEIO
     }
 }
 
-/// Something that should be known of a whole study.
+/// A remark on a whole study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
-    /// The study lies on the disk that is measured.
+    /// The study is stored on the measured disk.
     OnMeasuredDisk,
 }
 
 impl Note {
-    /// The word stored.
+    /// Name in stores.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -357,41 +345,37 @@ impl FromStr for Note {
     }
 }
 
-/// A whole study, read from the store.
+/// A study, read from its store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Study {
-    /// Title of the plan.
     pub title: String,
-    /// The question that the plan asks, if it says so.
+    /// Question of the plan, if it states one.
     pub question: Option<String>,
-    /// What was run of the plan in place of the whole, in words.
+    /// Description of the plan's form, if not the full one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<String>,
-    /// What a paper printed, if the plan repeats one.
+    /// The repeated paper, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,
-    /// What is needed to judge it beside its figures.
     pub judging: Judging,
-    /// What servers, drives and power cost, if the plan says so.
     #[serde(skip)]
     pub prices: Option<Prices>,
-    /// The plan as it was given.
+    /// Text of the plan.
     pub plan_toml: String,
-    /// The machine and the programs: kernel, CPUs, memory, disk, versions.
+    /// Machine and programs: kernel, CPUs, memory, disk, versions.
     pub facts: BTreeMap<String, String>,
-    /// What the machine could show when the study began, if it was tried.
+    /// Calibration of the machine, measured before the first run; `None` if it was skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
-    /// What should be known of the whole study.
     pub notes: Vec<Note>,
-    /// Configurations in the plan's order; colours follow this order.
+    /// Configurations in the plan's order, which determines their colours.
     pub configs: Vec<Config>,
     /// Workloads in the plan's order.
     pub workloads: Vec<Workload>,
     /// Runs in the order of the plan's matrix: workload, threads, configuration, repeat.
     #[serde(rename = "runs")]
     pub trials: Vec<Trial>,
-    /// Attempts at runs that the machine spoilt and that were repeated, in the order of time.
+    /// Discarded attempts at runs, in the order of time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub discarded: Vec<Discarded>,
     /// Power cuts, by configuration and number.

@@ -1,7 +1,8 @@
-//! What a configuration's server stood on, from the media up: kept with the study, so that a report judges by what was
-//! run and not by presets as they have become since.
+//! The rig of a configuration, from the media up, stored with the study: reports judge by what was
+//! run, not by presets as they are today.
 //!
-//! Guarantees: what decides is a value here; sentences are made of it where it is shown. Sizes are in bytes.
+//! Guarantees: decisions rest on values; sentences are made of them where they are shown. Sizes are
+//! in bytes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,54 +12,52 @@ use serde::{Deserialize, Serialize};
 
 use super::in_effect::InEffect;
 
-/// A configuration's rig.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Rig {
-    /// The block device, or the directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disk: Option<Disk>,
-    /// Where the server is somebody else's: then nothing below it is known.
+    /// Set for a server that somebody else runs; nothing below it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub existing: Option<ExistingServer>,
-    /// Nothing in a directory, whose file system was there before.
+    /// `None` in a directory, whose file system existed before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
-    /// How its disk and file system came out, where that was read back.
+    /// Properties of disk and file system as read back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_effect: Option<InEffect>,
-    /// How many servers run at once, each on a disk of its own, where that is more than one.
+    /// Set for several concurrent servers, each on a disk of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers: Option<Servers>,
-    /// The server's version, in its own words.
+    /// Version as the server reports it.
     pub server: String,
-    /// What lies on it, of each data profile of the plan, or of the only one.
+    /// Data of each data profile of the plan, or of the only one.
     pub data: Vec<Data>,
 }
 
 impl Rig {
-    /// The emulated device under it, if it stands on one.
+    /// The emulated device, if there is one.
     #[must_use]
     pub fn model(&self) -> Option<&Model> {
         self.disk.as_ref()?.model()
     }
 
-    /// Its tables for a data profile.
+    /// The tables of a data profile.
     #[must_use]
     pub fn tables(&self, data_profile: Option<&str>) -> Option<&Tables> {
-        let its = self.data.iter().find(|one| one.data_profile.as_deref() == data_profile);
+        let its = self.data.iter().find(|data| data.data_profile.as_deref() == data_profile);
         let only = || self.data.first().filter(|_| self.data.len() == 1);
-        its.or_else(only).map(|one| &one.tables)
+        its.or_else(only).map(|data| &data.tables)
     }
 
-    /// RigLayer by layer, from the media up.
+    /// The layers from the media up.
     #[must_use]
     pub fn layers(&self) -> Vec<RigLayer> {
         let model = self.model();
         let disk = self.disk.as_ref().map(|disk| RigLayer::Disk(disk.media.clone()));
         let set = |one: &Data| one.data_profile.clone();
-        let tables = self.data.iter().map(|one| (set(one), one.tables.clone())).collect();
-        let fills = || self.data.iter().map(|one| (set(one), one.fill.clone())).collect();
+        let tables = self.data.iter().map(|data| (set(data), data.tables.clone())).collect();
+        let fills = || self.data.iter().map(|data| (set(data), data.fill.clone())).collect();
         let filled = model.is_some().then(|| RigLayer::Filled(fills()));
         let numbers = model.map(|model| RigLayer::Numbers {
             preset: model.preset.clone(),
@@ -70,7 +69,7 @@ impl Rig {
             self.disk.as_ref().map(|_| RigLayer::FileSystem(self.file_system.clone())),
             self.servers.clone().map(RigLayer::Servers),
             (!self.server.is_empty()).then(|| RigLayer::Server(self.server.clone())),
-            self.data.iter().any(|one| one.tables.count > 0).then_some(RigLayer::Tables(tables)),
+            self.data.iter().any(|data| data.tables.count > 0).then_some(RigLayer::Tables(tables)),
             filled,
             model.map(|model| RigLayer::Scale(model.resources.clone())),
             numbers,
@@ -82,18 +81,17 @@ impl Rig {
     }
 }
 
-/// Several servers at once.
+/// Several concurrent servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Servers {
-    /// How many.
     pub count: u32,
-    /// What the last of them is loaded with, where that is not the run's workload.
+    /// Workload of the last server, if not the run's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour: Option<String>,
 }
 
 impl Servers {
-    /// Those under the run's own load.
+    /// Number of servers under the run's own load.
     #[must_use]
     pub fn own(&self) -> u32 {
         self.count.saturating_sub(u32::from(self.neighbour.is_some())).max(1)
@@ -103,56 +101,51 @@ impl Servers {
 /// A server that somebody else runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExistingServer {
-    /// Where it listens.
+    /// Address.
     pub address: String,
-    /// How each run came back to the same start.
     pub restored: Restored,
 }
 
-/// How each run on somebody else's server came back to the same start.
+/// Way in which each run on somebody else's server starts from the same state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Restored {
-    /// The tables were loaded anew.
+    /// Tables are loaded for each run.
     Loaded,
-    /// By a program of the user's.
+    /// A program of the user's restores the state.
     ByCommand,
-    /// Not at all.
+    /// The state is never restored.
     Never,
 }
 
-/// One layer of a rig.
+/// A layer of a rig.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RigLayer {
-    /// What stands for everything below a server that somebody else runs.
+    /// Everything below a server that somebody else runs.
     Existing(ExistingServer),
-    /// The block device, or the directory.
     Disk(Media),
-    /// The file system; nothing where it was there before.
+    /// `None` if the file system existed before.
     FileSystem(Option<FileSystem>),
-    /// Several servers at once.
+    /// Several concurrent servers.
     Servers(Servers),
-    /// The server.
     Server(String),
-    /// The tables of each data profile.
+    /// Tables of each data profile.
     Tables(Vec<(Option<String>, Tables)>),
-    /// How full the emulated device is, of each data profile.
+    /// Fill of the emulated device for each data profile.
     Filled(Vec<(Option<String>, Option<Fill>)>),
-    /// What is left of each of its resources.
+    /// Remaining part of each resource.
     Scale(Vec<Resource>),
-    /// Where its preset's numbers are from.
+    /// Sources of the preset's numbers.
     Numbers {
-        /// The preset.
         preset: String,
-        /// How many of each sort.
+        /// Number of figures for each kind of source.
         numbers: Vec<Count>,
     },
-    /// What is wrong with it on purpose.
+    /// Injected fault.
     Fault(Fault),
 }
 
 impl RigLayer {
-    /// Its name.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -170,39 +163,40 @@ impl RigLayer {
     }
 }
 
-/// The disk under a configuration's server, and what it guarantees and is worth.
+/// The disk under a configuration's server, with its guarantees and its worth.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Disk {
-    /// What it is.
     #[serde(flatten)]
     pub media: Media,
-    /// Bytes that a power cut leaves whole or not there, and who says so; nothing where nobody does.
+    /// Size of a write that is atomic at a power cut, with its guarantor; `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atomic_write_bytes: Option<Atomic>,
-    /// Whether the file system gives a page of 16 KiB room in one piece, so that it comes down as one write.
+    /// True if the file system places a page of 16 KiB contiguously, so that it becomes a single
+    /// write.
     pub keeps_pages_together: bool,
-    /// What a completed write survives, of a model. Of other disks the device alone knows.
+    /// Cache of a model; for other disks only the device knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
-    /// What the kernel believes of the device's cache (`queue/write_cache`): `write back` or `write through`.
+    /// The kernel's setting for the device's cache (`queue/write_cache`): `write back` or `write
+    /// through`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_cache: Option<String>,
-    /// How its file system is mounted: as the kernel tells it, or as it was asked for where that was not read back.
+    /// Mount options as the kernel reports them, or as requested if they were not read back.
     pub mount_options: Vec<String>,
-    /// Bytes that the whole disk is sold with: all of its devices, a model's not divided.
+    /// Sold capacity of all devices together, undivided for a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_bytes: Option<f64>,
-    /// Bytes of flash for each of those, of a model.
+    /// Bytes of flash per sold byte, for a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_per_user: Option<f64>,
-    /// What the preset says that one whole device costs and how long it lasts, by name with the unit last.
+    /// Price and endurance of one undivided device, from the preset, by name with the unit last.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub worth: BTreeMap<String, Worth>,
 }
 
 impl Disk {
-    /// The emulated device, if it is one.
+    /// The emulated device, if the disk is one.
     #[must_use]
     pub fn model(&self) -> Option<&Model> {
         match &self.media {
@@ -211,21 +205,22 @@ impl Disk {
         }
     }
 
-    /// What its rates are divided by, of those that it stands for: an emulated device's parallelism, and 1 of what is none.
-    /// Nothing of a model whose scale the study does not keep, as older ones did not, or of one that nobody wrote.
+    /// Divisor of the disk's rates relative to the device that it stands for: the scale of
+    /// parallelism for an emulated device, 1 for others. `None` for a model whose scale the study
+    /// lacks, as older ones did, or holds out of range.
     #[must_use]
     pub fn parallel_scale(&self) -> Option<f64> {
         let scale = self.model().map_or(1.0, |model| model.parallel_scale);
         Some(scale).filter(|scale| SCALES.contains(scale))
     }
 
-    /// How many devices it is made of, each of which is bought: more than one of an emulated disk that stands for several.
+    /// Number of devices to buy: more than one for an emulated disk that stands for several.
     #[must_use]
     pub fn devices(&self) -> f64 {
         self.model().map_or(1.0, |model| f64::from(model.devices.max(1)))
     }
 
-    /// The pool below it, if there is one, also below a software drive.
+    /// The pool below the disk or its software drive, if there is one.
     #[must_use]
     pub fn pool(&self) -> Option<&Pool> {
         match &self.media {
@@ -235,42 +230,34 @@ impl Disk {
         }
     }
 
-    /// Whether it is the software drive.
+    /// Returns true for the software drive.
     #[must_use]
     pub fn is_drive(&self) -> bool {
         matches!(self.media, Media::Drive(_))
     }
 }
 
-/// What models are divided by, and more.
+/// Range of valid scales.
 const SCALES: std::ops::RangeInclusive<f64> = 1e-3..=1e9;
 
-/// What a disk is.
+/// Kind of a disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Media {
-    /// A directory on a file system that was there.
+    /// A directory on an existing file system.
     Directory {
-        /// Where.
         path: PathBuf,
     },
-    /// A file as a loop device.
+    /// A file, attached as a loop device.
     Image {
-        /// Its size.
         bytes: u64,
-        /// Where it lies.
         directory: PathBuf,
     },
-    /// A block device.
     Device {
-        /// Its node.
         path: PathBuf,
     },
-    /// The software drive.
     Drive(Drive),
-    /// An emulated device.
     Model(Model),
-    /// An image of a pool.
     Pool(Pool),
 }
 
@@ -280,85 +267,79 @@ impl Default for Media {
     }
 }
 
-/// A software drive.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Drive {
-    /// What the host sees; nothing where that follows from its device.
+    /// Size visible to the host; `None` if it follows from the device.
     pub bytes: Option<u64>,
-    /// The block device below it; nothing of an image.
+    /// Block device below the drive; `None` for an image.
     pub device: Option<PathBuf>,
-    /// The pool whose image is below it.
+    /// Pool of the image below the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<Pool>,
-    /// Where its image lies.
+    /// Directory of the image.
     pub directory: PathBuf,
-    /// The image's size.
+    /// Size of the image.
     pub capacity_bytes: Option<u64>,
-    /// What it compresses with.
     pub codec: String,
-    /// Whether it trains dictionaries.
+    /// True if the drive trains dictionaries.
     pub has_dictionaries: bool,
-    /// What it compresses together.
+    /// Bytes that are compressed together.
     pub unit_bytes: u64,
-    /// What it reads at least at once.
+    /// Smallest read from media.
     pub read_ahead_bytes: Option<u64>,
 }
 
-/// A pool of a Ceph cluster, and the image in it.
+/// An image in a pool of a Ceph cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pool {
-    /// Whose cluster it is.
     pub cluster: PoolCluster,
-    /// The image's size.
+    /// Size of the image.
     pub bytes: u64,
 }
 
-/// A cluster, and how the pool keeps data in it.
+/// A cluster, and the pool's protection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolCluster {
-    /// A private one on this machine, and the pool that was made in it.
+    /// A private cluster on this machine, with a pool of its own.
     Private {
-        /// Its stores.
+        /// Number of stores.
         stores: u16,
-        /// What keeps data when stores are lost.
+        /// Protection against the loss of stores.
         protection: Protection,
-        /// What the stores compress, if anything.
+        /// Compression by the stores.
         compression: Option<PoolCompression>,
-        /// Most I/Os a second of each image.
+        /// Limit of each image's operations per second.
         image_iops: Option<u64>,
-        /// Most bytes a second of each image.
+        /// Limit of each image's bytes per second.
         image_bytes_per_s: Option<u64>,
     },
-    /// An existing one, and a pool that was there.
+    /// An existing cluster and pool.
     Existing {
-        /// Its configuration file.
+        /// Ceph's configuration file.
         conf: PathBuf,
-        /// The pool.
         pool: String,
     },
 }
 
-/// An emulated device.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Model {
-    /// Its preset.
     pub preset: String,
-    /// The device's name.
+    /// Name of the device.
     pub title: String,
-    /// How many of them stand side by side as one disk.
+    /// Number of devices that form one disk.
     #[serde(default = "one_device", skip_serializing_if = "is_one_device")]
     pub devices: u32,
-    /// What the capacity of all of them is divided by.
+    /// Divisor of the capacity.
     pub capacity_scale: f64,
-    /// What the parallelism of all of them, and so their rates, are divided by.
+    /// Divisor of the parallelism, and so of the rates.
     pub parallel_scale: f64,
-    /// What that leaves of each resource.
+    /// Resources after the division.
     pub resources: Vec<Resource>,
-    /// How many of the preset's numbers come from where, the strongest first.
+    /// Number of the preset's figures for each kind of source, the strongest first.
     pub numbers: Vec<Count>,
-    /// What is wrong with it on purpose.
+    /// Injected fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
 }
@@ -372,103 +353,97 @@ fn is_one_device(devices: &u32) -> bool {
 }
 
 impl Model {
-    /// What it is divided by.
+    /// The divisors.
     #[must_use]
     pub fn scale(&self) -> Scale {
         Scale { capacity: self.capacity_scale, parallel: self.parallel_scale }
     }
 }
 
-/// What an emulated device is divided by.
+/// Divisors of an emulated device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    /// Its capacity.
+    /// Divisor of the capacity.
     pub capacity: f64,
-    /// Its parallelism, and so its rates.
+    /// Divisor of the parallelism, and so of the rates.
     pub parallel: f64,
 }
 
 /// A resource of an emulated device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Resource {
-    /// Its name, unit last.
+    /// Name, unit last.
     pub name: String,
-    /// How much of it the device has.
+    /// Amount of the real device.
     pub real: f64,
-    /// What that is divided by.
+    /// Divisor.
     pub factor: f64,
 }
 
-/// So many of a sort.
+/// Number of figures of a kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// The sort.
     pub sort: String,
-    /// How many.
     pub count: usize,
 }
 
-/// What is wrong with an emulated device on purpose.
+/// Fault injected into an emulated device.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fault {
-    /// How long it answers nothing, and from the beginning of one such time to the next.
+    /// Periods without answers.
     pub stall: Option<Stall>,
-    /// What every latency is multiplied by.
+    /// Factor of every latency.
     pub slower: Option<f64>,
-    /// Whether a write that was not flushed may be half there after a crash.
+    /// True if an unflushed write may be torn by a crash.
     pub tears: bool,
 }
 
-/// Times in which a device answers nothing.
+/// Periodic stalls of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stall {
-    /// How long.
     pub length_ms: f64,
-    /// How often.
     pub every_s: f64,
 }
 
-/// A file system that was made for the rig.
+/// A file system created for the rig.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileSystem {
     /// `ext4`, `xfs` or `btrfs`.
     pub name: String,
-    /// What it was made with, as on the command line.
+    /// Options of `mkfs`.
     pub mkfs_options: Vec<String>,
-    /// What it was mounted with.
+    /// Mount options.
     pub mount_options: Vec<String>,
-    /// The extent size hint of the data's directory.
+    /// Extent size hint of the data directory.
     pub extsize_bytes: Option<u64>,
 }
 
-/// What lies on a rig.
+/// Data on a rig.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Data {
-    /// The plan's data profile, if it has any.
+    /// Data profile, if the plan has any.
     pub data_profile: Option<String>,
-    /// The tables.
     pub tables: Tables,
-    /// How full an emulated device is.
+    /// Fill of an emulated device.
     pub fill: Option<Fill>,
 }
 
-/// Tables that are all alike.
+/// Identical tables.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tables {
-    /// How many.
     pub count: u32,
-    /// Rows in each.
+    /// Rows of each table.
     pub rows: u64,
-    /// Whether they have columns of text.
+    /// True if the tables have text columns.
     pub has_text: bool,
-    /// Whose tables, if not those of the sysbench of today.
+    /// Generator, if not today's sysbench.
     pub generator: Option<String>,
-    /// What `CREATE TABLE` ends with, such as compression.
+    /// Options at the end of `CREATE TABLE`, such as compression.
     pub create_options: String,
 }
 
 impl Tables {
-    /// Whether they hold the same rows, however they are stored.
+    /// Returns true if the tables hold the same rows, stored in any way.
     #[must_use]
     pub fn are_as_many(&self, other: &Tables) -> bool {
         let bare = |tables: &Tables| Tables { create_options: String::new(), ..tables.clone() };
@@ -476,48 +451,46 @@ impl Tables {
     }
 }
 
-/// How full an emulated device is when a run begins.
+/// Fill of an emulated device at the start of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fill {
-    /// Share of what it is sold with.
+    /// Percent of the sold capacity.
     pub percent: f64,
-    /// What it is sold with, divided.
+    /// Sold capacity after division.
     pub user_bytes: u64,
-    /// What the host sees.
+    /// Size visible to the host.
     pub logical_bytes: u64,
-    /// What the data that preconditioned it compress to, 2 being 2:1.
+    /// Compression ratio of the preconditioning data; 2 means 2:1.
     pub ratio: f64,
 }
 
-/// What a completed write survives in a device's cache.
+/// Durability of completed writes in a device's cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Cache {
-    /// Nothing: a flush is needed.
+    /// Lost at a power cut without a flush.
     Volatile,
-    /// A power cut: the cache has power of its own.
+    /// Survives a power cut: the cache has its own power.
     Protected,
-    /// All: there is none.
+    /// No cache.
     Writethrough,
 }
 
-/// A size that is written all or nothing.
+/// Size of an atomic write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Atomic {
-    /// In bytes.
     pub bytes: u64,
-    /// Whether our own drive's format keeps it, and not a device's word.
+    /// True if the software drive's format guarantees it; false for a device's word.
     pub by_format: bool,
 }
 
-/// A figure of a preset with where it is from.
+/// A figure of a preset with its source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Worth {
-    /// In the unit that its name ends with.
+    /// Value in the unit that its name ends with.
     pub value: f64,
-    /// How it came to be: `published`, `computed`, `unsourced` or `fitted`.
+    /// Kind of source: `published`, `computed`, `unsourced` or `fitted`.
     pub mark: String,
-    /// Where it is from.
     pub source: String,
 }
 

@@ -1,12 +1,14 @@
-//! Response times of transactions, second by second: a sparse histogram for each second of a run, all of a run in one blob.
+//! Response times of transactions by second: a sparse histogram for each second of a run, all in
+//! one blob.
 //!
-//! Buckets are those of an HDR histogram coarsened: a power of two is cut into [`PARTS`] equal parts, so a bucket is at
-//! most 1.6 % wide, and a time below 64 ns has one of its own. The load's own histograms, three digits wide, fall into
-//! them whole, so nothing but width is lost.
+//! Buckets are those of an HDR histogram, coarsened: a power of two is divided into [`PARTS`] equal
+//! parts, so that a bucket is at most 1.6 % wide, and a time below 64 ns has a bucket of its own.
+//! Each bucket of the load's own histograms, which have three digits, falls into a single one of
+//! these, so that only width is lost.
 //!
-//! The blob: a byte for the format ([`FORMAT`]), then for each second that has transactions, all numbers as LEB128:
-//! seconds since the one before (the first: since 0), number of buckets, and for each bucket its number less the one
-//! before and its count.
+//! The blob holds a byte for the format ([`FORMAT`]), then for each second with transactions, all
+//! numbers as LEB128: difference to the previous second (initially 0), number of buckets, and for
+//! each bucket the difference to the previous number, and its count.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{COUNT_MAX, SECONDS_MAX};
 
-/// Into how many parts a power of two is cut.
+/// Parts of a power of two.
 pub const PARTS: u64 = 64;
 
 /// log2 of [`PARTS`].
@@ -27,7 +29,7 @@ const BUCKET_MAX: u64 = (u64::BITS - PART_BITS) as u64 * PARTS + PARTS - 1;
 /// First byte of a blob.
 const FORMAT: u8 = 1;
 
-/// The number of the bucket that holds `ns`.
+/// Number of the bucket that holds `ns`.
 #[must_use]
 pub fn bucket_of(ns: u64) -> u32 {
     if ns < PARTS {
@@ -50,17 +52,17 @@ pub fn longest_ns(bucket: u32) -> u64 {
     }
 }
 
-/// Response times of the transactions that ended in one second.
+/// Response times of the transactions that ended in a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SecondLatency {
     /// Second of the run's clock.
     pub second: u32,
-    /// Bucket numbers, ascending, and how many transactions each holds.
+    /// Bucket numbers, ascending, with counts of transactions.
     pub buckets: Vec<(u32, u64)>,
 }
 
 impl SecondLatency {
-    /// Of a finer histogram: times in ns, which need not be in order, and counts.
+    /// Coarsens a histogram of times in ns, in any order, with counts.
     #[must_use]
     pub fn of(second: u32, times_ns: &[(u64, u64)]) -> SecondLatency {
         let mut buckets: BTreeMap<u32, u64> = BTreeMap::new();
@@ -70,20 +72,20 @@ impl SecondLatency {
         SecondLatency { second, buckets: buckets.into_iter().collect() }
     }
 
-    /// How many transactions ended.
+    /// Number of transactions.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
     }
 
-    /// How many of them took longer than those of `bucket`.
+    /// Number of transactions above `bucket`.
     #[must_use]
     pub fn count_above(&self, bucket: u32) -> u64 {
         self.buckets.iter().filter(|(one, _)| *one > bucket).map(|(_, count)| count).sum()
     }
 }
 
-/// All seconds of a run, coded.
+/// All seconds of a run, encoded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<u8>", into = "Vec<u8>")]
 pub struct SecondLatencies {
@@ -112,7 +114,7 @@ impl From<SecondLatencies> for Vec<u8> {
 }
 
 impl SecondLatencies {
-    /// Adds a second later than all before; one without transactions leaves no trace.
+    /// Adds a second after all others; one without transactions adds nothing.
     pub fn push(&mut self, latency: &SecondLatency) {
         if latency.buckets.is_empty() {
             return;
@@ -128,22 +130,19 @@ impl SecondLatencies {
         self.last = latency.second;
     }
 
-    /// Whether no second was added.
+    /// Returns true if no second was added.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blob.len() <= 1
     }
 
-    /// As it is stored.
+    /// The stored form.
     #[must_use]
     pub fn blob(&self) -> &[u8] {
         &self.blob
     }
 
-    /// From what was stored.
-    ///
-    /// # Errors
-    /// Bytes that no version of this wrote.
+    /// Decodes the stored form; fails for bytes of another format.
     pub fn from_blob(blob: Vec<u8>) -> Result<SecondLatencies> {
         let mut all = SecondLatencies { blob, last: 0 };
         let mut last = 0;
@@ -160,14 +159,14 @@ impl SecondLatencies {
             Some(last) if last.second == second => last.buckets.push(bucket),
             _ => seconds.push(SecondLatency { second, buckets: vec![bucket] }),
         };
-        // What was pushed or has been read once reads.
+        // Bytes that were pushed or have been verified decode.
         match self.read(add) {
             Ok(()) => seconds,
             Err(_) => Vec::new(),
         }
     }
 
-    /// Hands every bucket and its count to `each`, in order.
+    /// Calls `each` with every second, bucket and count, in order.
     fn read(&self, mut each: impl FnMut(u32, (u32, u64))) -> Result<()> {
         let Some((&FORMAT, mut rest)) = self.blob.split_first() else {
             bail!("the study has latencies per second in an unknown format");

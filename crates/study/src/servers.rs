@@ -1,24 +1,25 @@
-//! What each of several servers of one run did, beside what all did together.
+//! Results of each server of a run on several servers.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// One of the servers of a run.
+/// A server of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OfServer {
-    /// Its number, from 1.
+    /// Number, from 1.
     pub server: u32,
-    /// The workload that it was loaded with, where that is not the run's: a noisy neighbour. The run's own figures are without it.
+    /// Workload of a noisy neighbour, which the run's own figures leave out; `None` for the run's
+    /// workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour: Option<String>,
-    /// Its figures over the measuring window, by name with the unit last.
+    /// Figures over the measuring window by name.
     pub results: BTreeMap<String, f64>,
 }
 
-/// How evenly servers share what they have together, from 1 ÷ their number (one has all) to 1 (all have the same): the square of the sum over
-/// their number times the sum of the squares (Jain, Chiu and Hawe, "A Quantitative Measure of Fairness", DEC-TR-301, 1984).
-/// Nothing of nothing.
+/// Jain's index of fairness: the square of the sum over the number times the sum of squares, from 1
+/// ÷ number (one server has all) to 1 (all equal). `None` for an empty list. Source: Jain, Chiu and
+/// Hawe, "A Quantitative Measure of Fairness", DEC-TR-301, 1984.
 #[must_use]
 pub fn fairness(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
@@ -38,7 +39,7 @@ mod tests {
         };
         near(&[7.0, 7.0, 7.0], 1.0);
         near(&[9.0, 0.0, 0.0], 1.0 / 3.0);
-        // The paper's own example: k of n users share equally, the index is k ÷ n.
+        // Example of the paper: if k of n users share equally, the index is k ÷ n.
         near(&[5.0, 5.0, 0.0, 0.0], 0.5);
         near(&[1.0, 2.0, 3.0], 36.0 / 42.0);
         near(&[4.0], 1.0);

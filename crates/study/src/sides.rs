@@ -1,4 +1,5 @@
-//! Figures that should agree with each other: each rule with both sides of its arithmetic, so that a reader can repeat it.
+//! Figures that must agree: each rule with both sides of its arithmetic, so that readers can repeat
+//! it.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,72 +8,53 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "rule", content = "sides", rename_all = "snake_case")]
 pub enum Sides {
     /// Threads = TPS × mean latency.
-    Little {
-        /// TPS × mean latency.
-        busy: f64,
-        /// Connections.
-        threads: f64,
-    },
-    /// Queries ÷ transactions is the recipe's.
-    Recipe {
-        /// Queries ÷ transactions.
-        queries_per_transaction: f64,
-        /// What the recipe has.
-        expected: f64,
-    },
+    Little { busy: f64, threads: f64 },
+    /// Queries ÷ transactions equals the recipe's.
+    Recipe { queries_per_transaction: f64, expected: f64 },
     /// Percentile p ≤ mean ÷ (1 − p).
     Markov {
-        /// The p.
         share: f64,
-        /// The percentile.
         percentile_ms: f64,
-        /// The mean.
         mean_ms: f64,
         /// Mean ÷ (1 − p).
         most_ms: f64,
     },
-    /// Percentiles ascend to the longest: names and milliseconds, in the order in which they must be.
+    /// Percentiles ascend: names and milliseconds, in the required order.
     Ascending(Vec<(String, f64)>),
-    /// The target rate was reached, in transactions a second.
-    Rate {
-        /// What was reached.
-        achieved: f64,
-        /// What was asked for.
-        target: f64,
-    },
-    /// The device writes what the server does.
+    /// The target rate was reached, in transactions per second.
+    Rate { achieved: f64, target: f64 },
+    /// The device writes the bytes that the server writes.
     Device(ExplainedWrites),
-    /// The device writes what is written to files past the page cache.
+    /// The device writes the bytes that are written to files past the page cache.
     Files(ExplainedWrites),
-    /// The drive takes what its device writes, in bytes a second.
+    /// The drive receives the bytes that its device writes, per second.
     Drive {
-        /// By the drive's count.
+        /// Bytes counted by the drive.
         taken: f64,
-        /// By the kernel's.
+        /// Bytes counted by the kernel.
         written: f64,
     },
-    /// The parts of media writes add up, in bytes a second.
+    /// The parts of media writes add up, in bytes per second.
     Media {
-        /// All that the drive wrote.
         whole: f64,
-        /// Its parts together.
+        /// Sum of the parts.
         parts: f64,
     },
 }
 
-/// What a device wrote and what explains it, in bytes a second.
+/// Writes of a device and their sources, in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedWrites {
-    /// What it wrote.
+    /// Bytes that the device wrote.
     pub written: f64,
-    /// What InnoDB, or the load, wrote to its files.
+    /// Bytes that InnoDB, or the load, wrote to its files.
     pub files: f64,
-    /// That and the binary log, as far as it is known.
+    /// `files` and the binary log, if known.
     pub logged: f64,
-    /// Flushes a second.
+    /// Flushes per second.
     pub flushes: f64,
-    /// The least that it can have written.
+    /// Lower bound of the device's writes.
     pub least: f64,
-    /// The most that files and flushes explain.
+    /// Upper bound of the writes that files and flushes explain.
     pub most: f64,
 }

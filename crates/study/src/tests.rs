@@ -1,4 +1,4 @@
-//! What is written is what is read, also after an interruption.
+//! Records are read as they were written, also after an interruption.
 
 use super::*;
 use crate::metrics::{Window, metric};
@@ -233,7 +233,7 @@ fn a_run_that_is_made_again_stays_until_it_has_ended_again() {
     store.begin_trial(&on).unwrap();
     store.end_trial(&on, &outcome()).unwrap();
     let before = store.study().unwrap();
-    // Interrupted, thrown away, or the power is cut: what was there is there.
+    // An interrupted, discarded or power-cut attempt changes nothing.
     store.begin_trial(&on).unwrap();
     store.reset_interrupted().unwrap();
     assert_eq!(store.study().unwrap(), before);
@@ -245,7 +245,7 @@ fn a_run_that_is_made_again_stays_until_it_has_ended_again() {
     let other = Outcome { warnings: Vec::new(), ..outcome() };
     store.end_trial(&on, &other).unwrap();
     let now = store.study().unwrap();
-    let of = |study: &Study| study.trials.iter().find(|one| one.key == on).unwrap().clone();
+    let of = |study: &Study| study.trials.iter().find(|trial| trial.key == on).unwrap().clone();
     let (was, is) = (of(&before), of(&now));
     assert_eq!((was.warnings.len(), is.warnings.len()), (1, 0));
     assert_eq!((is.state, is.results), (State::Done, was.results));
@@ -305,7 +305,8 @@ fn a_window_that_no_plan_can_have_is_refused_with_its_trial() {
         ("13.0", "3.0", false),
     ] {
         let sql = format!(
-            "UPDATE runs SET window_from_s = {from}, window_to_s = {to} WHERE config = 'on' AND threads = 8"
+            "UPDATE runs SET window_from_s = {from}, window_to_s = {to} WHERE config = 'on' AND \
+            threads = 8"
         );
         store.db.execute_batch(&sql).unwrap();
         let read = store.study().map_err(|error| format!("{error:#}"));
@@ -339,7 +340,7 @@ fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
             let says = format!("the study {} was deleted or replaced during", path.display());
             assert!(told.contains(&says) && !told.contains("1032"), "{told}");
         }
-        // The negative control: back in its place it is written to.
+        // Negative control: moved back, the file is written again.
         std::fs::rename(directory.path().join("aside"), &path).unwrap();
         store.end_trial(&key("on", 8), &outcome()).unwrap();
     }

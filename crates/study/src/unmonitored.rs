@@ -1,141 +1,77 @@
-//! What could not be monitored, and why: series that a run lacks.
+//! Series that a run lacks, with the reason.
 
 use serde::{Deserialize, Serialize};
 
-/// What is missing of what is monitored. Errors are the system's or the server's own words.
+/// A source that could not be monitored. Errors are the system's or the server's own messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum Unmonitored {
     /// A device whose I/O the kernel does not count (`queue/iostats` is 0).
-    Uncounted {
-        /// Its name.
-        device: String,
-    },
+    Uncounted { device: String },
     /// A device whose counters cannot be read.
-    Device {
-        /// Its name.
-        device: String,
-        /// Why.
-        error: String,
-    },
-    /// A device whose counters went away.
-    DeviceGone {
-        /// Its name.
-        device: String,
-        /// Why.
-        error: String,
-    },
-    /// There is no block device under a file, or it cannot be found.
+    Device { device: String, error: String },
+    /// A device whose counters disappeared.
+    DeviceGone { device: String, error: String },
+    /// No block device was found under a file.
     Below {
-        /// Whose file.
         below: Below,
-        /// The file.
         path: String,
-        /// Why it cannot be found; nothing where its file system has none of its own.
+        /// `None` if the file system has no device.
         error: Option<String>,
     },
     /// A process.
-    Process {
-        /// Its part.
-        role: Role,
-        /// Its number.
-        pid: u32,
-        /// Why.
-        error: String,
-    },
-    /// The bytes that a process reads and writes.
-    ProcessIo {
-        /// Its part.
-        role: Role,
-        /// Its number.
-        pid: u32,
-        /// Why.
-        error: String,
-    },
+    Process { role: Role, pid: u32, error: String },
+    /// The I/O counters of a process.
+    ProcessIo { role: Role, pid: u32, error: String },
     /// A process ended.
-    ProcessEnded {
-        /// Its part.
-        role: Role,
-    },
+    ProcessEnded { role: Role },
     /// Context switches of a process with too many threads.
     Switches {
-        /// Its part.
         role: Role,
-        /// With more threads they are not counted.
+        /// Limit up to which threads' switches are counted.
         threads_max: u64,
     },
-    /// The server from inside.
-    Server {
-        /// Why.
-        error: String,
-    },
-    /// The server, from when it did not answer until it did again.
+    /// The server's own counters.
+    Server { error: String },
+    /// The server, while it did not answer.
     ServerSilent,
-    /// Counters of the server that this user may not read.
+    /// Counters of the server that the user may not read.
     Refused {
-        /// How their names begin.
+        /// Prefix of their names.
         prefix: String,
-        /// The server's words.
         error: String,
     },
     /// The software drive.
-    Drive {
-        /// Why.
-        error: String,
-    },
+    Drive { error: String },
     /// The pool.
-    Pool {
-        /// Why.
-        error: String,
-    },
+    Pool { error: String },
     /// The emulated device.
-    Model {
-        /// Why.
-        error: String,
-    },
+    Model { error: String },
     /// CPU time of other programs.
-    Others {
-        /// Why.
-        error: String,
-    },
+    Others { error: String },
     /// CPU time of the machine.
-    Cpu {
-        /// Why.
-        error: String,
-    },
-    /// The space that the data take.
-    Space {
-        /// The data's directory.
-        path: String,
-        /// Why.
-        error: String,
-    },
-    /// It was monitored, but not bound to the CPUs that the plan names.
-    Unbound {
-        /// Why.
-        error: String,
-    },
-    /// A thread that monitors ended early.
+    Cpu { error: String },
+    /// Space taken by the data.
+    Space { path: String, error: String },
+    /// Monitored without being bound to the plan's CPUs.
+    Unbound { error: String },
+    /// A monitoring thread ended early.
     ThreadEnded,
 }
 
-/// Whose file a device lies below.
+/// Owner of the file above a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Below {
-    /// The data's.
     Data,
-    /// The software drive's.
     Drive,
-    /// The image's.
     Image,
 }
 
-/// A process's part in a run.
+/// Role of a process in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The database server.
     Server,
     /// The process that serves the software drive or the emulated device.
     Daemon,

@@ -1,7 +1,7 @@
-//! What was found wrong with a run, or is worth knowing of it: a kind, and the figures it rests on.
+//! Warnings of a run: a kind and the figures that it rests on.
 //!
-//! Guarantees: whoever decides on a warning decides by its kind; sentences are made of it where it is shown. In the table
-//! `warnings` the kind stands by itself and the rest beside it as JSON.
+//! Guarantees: decisions rest on the kind; sentences are made where the warning is shown. The table
+//! `warnings` holds the kind in a column of its own and the rest as JSON.
 
 use std::collections::BTreeMap;
 
@@ -14,162 +14,146 @@ use super::metrics::{Metric, metric};
 use super::sides::Sides;
 pub use super::unmonitored::{Below, Role, Unmonitored};
 
-/// One thing that was found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", content = "facts", rename_all = "snake_case")]
 pub enum Warning {
-    /// Commands of an emulated device were answered later than the device would have.
+    /// An emulated device answered commands later than the real device would.
     MissedDeadlines {
-        /// Share of all commands.
+        /// Percent of all commands.
         percent: f64,
-        /// Who used the CPU time meanwhile.
         #[serde(default)]
         cpu: CpuUse,
     },
-    /// Commands of an emulated device took longer than the device's, most of them being faster than can be shown.
+    /// Commands of an emulated device took longer than the real device's, most of them faster than
+    /// can be emulated.
     AddedLatency {
-        /// Share of the device's own time.
+        /// Percent of the device's own time.
         percent: f64,
-        /// Who used the CPU time meanwhile.
         #[serde(default)]
         cpu: CpuUse,
     },
-    /// The process that serves an emulated device did not run.
+    /// The process that serves an emulated device was stalled.
     ModelStall {
-        /// In all, within the window.
+        /// Total within the window.
         length_s: f64,
     },
-    /// We did not run ourselves: stopped, or on a machine that slept.
+    /// The program itself was stopped, or the machine slept.
     Stopped {
-        /// At least.
+        /// Lower bound.
         length_s: f64,
     },
-    /// The machine's host or a quota took CPU time.
+    /// The hypervisor or a quota took CPU time.
     CpuTaken {
-        /// How much of it, beside what was used.
         cpu: CpuUse,
-        /// Whether it was too much for the run to be compared.
+        /// True if the run cannot be compared.
         is_too_much: bool,
     },
-    /// Programs that have no part in it used CPU time.
+    /// Programs outside the run used CPU time.
     OtherPrograms {
         /// Percent of one CPU.
         cpu_percent: f64,
-        /// Whether it was too much for the run to be compared.
+        /// True if the run cannot be compared.
         is_too_much: bool,
-        /// Those that used most.
+        /// The largest users.
         programs: Vec<Program>,
     },
-    /// The load generator used so much of its CPUs that it may be the limit.
+    /// The load generator used so much of its CPUs that it may limit the result.
     LoadSaturated {
-        /// Percent of those CPUs.
+        /// Percent of the load's CPUs.
         cpu_percent: f64,
     },
-    /// The rate that was asked for is more than the connections can carry.
+    /// The requested rate exceeds the capacity of the connections.
     TooFewConnections(assay_load::Shortage),
-    /// What was to happen in a phase was refused.
+    /// The event of a phase failed.
     HappeningFailed {
-        /// The phase.
         phase: String,
-        /// The plan's word for it.
+        /// Name of the event's kind in plans.
         happening: String,
-        /// Why, in the words of whoever refused it.
         error: String,
     },
-    /// Throughput had not settled when measuring began.
+    /// Throughput was not steady when measuring began.
     NotSettled,
-    /// Transactions that were due before the window's end had not ended by then.
+    /// Transactions that were due within the window had not ended with it.
     Unfinished {
-        /// How many.
         transactions: u64,
-        /// Share of all.
+        /// Percent of all.
         percent: f64,
-        /// What the oldest had waited.
+        /// Wait of the oldest.
         wait_ms_max: f64,
     },
-    /// The requests were done so soon that what is sampled once a second rests on few samples.
+    /// The requests ended so early that series of one sample a second have few samples.
     ShortWindow {
-        /// After which they were done.
+        /// Time until they ended.
         length_s: f64,
     },
-    /// An emulated device was not as full as the plan says.
+    /// The fill of an emulated device differed from the plan's.
     Fill {
-        /// When measuring began.
         begin_percent: f64,
-        /// When it ended.
         end_percent: f64,
-        /// By the plan.
         planned_percent: f64,
     },
-    /// The arithmetic of an old sysbench distorts the keys that are drawn.
+    /// The arithmetic of an old sysbench distorts the drawn keys.
     DistortedKeys(assay_load::Distortion),
-    /// Figures do not agree with each other.
+    /// Figures contradict each other.
     Disagreement(Sides),
-    /// A stored result is no number that can be measured; it is left out.
+    /// A stored result is not a valid number and is left out.
     NoFigure {
-        /// The result.
         name: String,
     },
-    /// The server runs with another value than was asked for.
+    /// The server reported that it runs with another value than requested.
     SettingAdjusted {
-        /// The server's own words.
+        /// Line of the server's log.
         line: String,
     },
-    /// The server runs with another value than the plan asks for, whether it says so or not.
+    /// The server runs with another value than the plan's.
     SettingDiffers {
-        /// Its name in SHOW VARIABLES.
+        /// Name in SHOW VARIABLES.
         name: String,
-        /// The plan's value.
         asked: String,
-        /// The server's.
         effective: String,
     },
-    /// The machine gave something otherwise than the plan asks for it, whether anything says so or not.
+    /// The machine did not meet a request of the plan.
     GivenDiffers(Differing),
     /// The software drive was not healthy.
     DriveState {
-        /// The state's name.
         state: String,
     },
-    /// The software drive says that something is wrong with it.
+    /// The software drive reported a problem.
     DriveProblem {
-        /// The drive's own words.
+        /// Message of the drive.
         problem: String,
-        /// Whether it was said while the run was measured, and not only found at its end.
+        /// True if it was reported while the run was measured, false if at its end.
         is_while_measuring: bool,
     },
-    /// The clock of a host that had a part in the load moved meanwhile, so its seconds may lie beside others than their own.
+    /// The clock of a load host moved, so that its seconds may be aligned with others'.
     ClockMoved {
-        /// As the user named the host.
+        /// Name that the user gave the host.
         host: String,
-        /// By how much, in ms; nothing where it could not be compared again.
+        /// Difference in ms; `None` if it could not be measured again.
         by_ms: Option<f64>,
     },
-    /// Something could not be monitored.
     Unmonitored(Unmonitored),
-    /// Something that was made for the run could not be taken down again.
+    /// A resource of the run could not be removed.
     LeftBehind {
-        /// What went wrong.
         error: String,
     },
 }
 
-/// Where the CPU time of a run went, each in percent of all CPUs; 0 where it is not known.
+/// Use of CPU time during a run, in percent of all CPUs; 0 if unknown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CpuUse {
-    /// Not idle and not waiting, stolen time included.
+    /// Busy time, stolen time included.
     pub busy_percent: f64,
-    /// What the hypervisor gave to other machines (steal).
+    /// Time that the hypervisor gave to other machines (steal).
     pub steal_percent: f64,
-    /// Time in which a CPU quota of the control group kept threads from running.
+    /// Time in which a CPU quota kept threads from running.
     pub throttled_percent: f64,
-    /// User time of programs that have no part in the run.
+    /// User time of programs outside the run.
     pub others_percent: f64,
 }
 
 impl CpuUse {
-    /// Nothing is known.
     pub const NONE: CpuUse = CpuUse {
         busy_percent: 0.0,
         steal_percent: 0.0,
@@ -177,7 +161,8 @@ impl CpuUse {
         others_percent: 0.0,
     };
 
-    /// By the results of a run on so many CPUs, as far as it was counted. Other programs are counted in percent of one CPU.
+    /// Reads the figures from the results of a run on `cpus` CPUs; other programs are counted in
+    /// percent of one CPU.
     #[must_use]
     pub fn of_results(results: &BTreeMap<String, f64>, cpus: f64) -> CpuUse {
         let figure = |metric: &Metric| results.get(metric.name).copied().unwrap_or(0.0);
@@ -197,58 +182,58 @@ impl CpuUse {
         }
     }
 
-    /// What the run did not get of the CPUs, whoever took it.
+    /// CPU time that the run lost, to any user.
     #[must_use]
     pub fn lost_percent(&self) -> f64 {
         self.taken_percent() + self.others_percent
     }
 
-    /// Whether the loss of CPU time explains so many percent, each of it so many times as much.
+    /// Returns true if the lost CPU time explains `percent`, `times` as much for each lost percent.
     fn explains(&self, percent: f64, times: f64) -> bool {
         let lost_percent = self.lost_percent();
         lost_percent >= LOSS_PERCENT_MIN && percent <= lost_percent * times
     }
 
-    /// What the machine's host and a quota took.
+    /// CPU time taken by the hypervisor and a quota.
     #[must_use]
     pub fn taken_percent(&self) -> f64 {
         self.steal_percent + self.throttled_percent
     }
 }
 
-/// A run that lost less of the CPUs than this was not spoilt by that, in percent of all of them.
+/// Smallest loss that disturbs a run, in percent of all CPUs.
 pub const LOSS_PERCENT_MIN: f64 = 2.0;
 
-/// What a percent of all CPUs that is lost explains: at most so many percent of all emulated I/Os that miss their deadline, and of
-/// time that is added to them. A command is late whose CPU is away when it comes or when it is answered; how much time that
-/// adds hangs on how long the CPU stays away, which is a few commands' time.
+/// Percent of emulated I/Os that miss their deadline, and of time added to them, that one lost
+/// percent of all CPUs explains. A command is late if its CPU is away when it arrives or is
+/// answered; the added time depends on how long the CPU stays away, which is the time of a few
+/// commands.
 const LATE_PERCENT_OF_LOSS: f64 = 2.0;
 
-/// Up to this many percent of late commands a run is compared all the same, if all commands together took little longer: that is
-/// what throughput and the latency of transactions feel. A command counts as late from a twentieth on, be it of 20 µs, and where
-/// the daemon may not go before other threads, as in most containers, a tenth of them are.
+/// Largest percent of late commands at which a run is still compared, if all commands together took
+/// little longer: throughput and latency of transactions depend on that. A command is late from a
+/// twentieth of its time on, e.g. of 20 µs; a tenth of them is if the daemon may not run before
+/// other threads, as in most containers.
 const LATE_PERCENT_MAX: f64 = 25.0;
 const ADDED_PERCENT_OF_LOSS: f64 = 10.0;
 
-/// A program that used CPU time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Program {
-    /// Its name, as the kernel cuts it off.
+    /// Name, truncated by the kernel.
     pub name: String,
-    /// One of its processes.
     pub pid: u32,
-    /// How many processes of that name.
+    /// Number of processes with this name.
     pub processes: usize,
 }
 
 impl Warning {
-    /// Whether figures of such a run may not be set against another's: the machine, not what was measured, made them what they
-    /// are, or they are not known.
+    /// Returns true if a run with this warning cannot be compared: its figures come from the
+    /// machine, or are unknown.
     #[must_use]
     pub fn forbids_comparing(&self) -> bool {
         match self {
-            // What the machine lost meets all configurations alike, in random order: that is noise, which their repeats show. What
-            // a configuration loses by itself is none, for another one may not.
+            // CPU time that the machine loses affects all configurations alike, in random order:
+            // noise, which their repeats show. A loss that a configuration causes itself does not.
             Warning::MissedDeadlines { percent, cpu } => {
                 *percent > LATE_PERCENT_MAX && !cpu.explains(*percent, LATE_PERCENT_OF_LOSS)
             }
@@ -263,7 +248,8 @@ impl Warning {
         }
     }
 
-    /// Whether the machine, and nothing that belongs to the run, made it so: the same run at another time may come out without.
+    /// Returns true if the machine caused it and nothing of the run: the same run at another time
+    /// may be free of it.
     #[must_use]
     pub fn is_of_machine(&self) -> bool {
         match self {
@@ -279,16 +265,14 @@ impl Warning {
     }
 }
 
-/// As it stands in the file.
+/// The stored form.
 pub(super) struct Stored {
-    /// The kind's name.
     pub(super) kind: String,
-    /// The rest, of a kind that has any.
+    /// The figures, for kinds that have any.
     pub(super) facts_json: Option<String>,
 }
 
 impl Stored {
-    /// To be written.
     pub(super) fn of(warning: &Warning) -> Result<Stored> {
         let mut value = serde_json::to_value(warning).context("cannot write JSON")?;
         let facts_json = value.get_mut("facts").map(|facts| facts.take().to_string());
@@ -296,10 +280,7 @@ impl Stored {
         Ok(Stored { kind, facts_json })
     }
 
-    /// Read back.
-    ///
-    /// # Errors
-    /// A kind that there is not, or facts that are not its own.
+    /// Decodes the stored form; fails for an unknown kind or facts of another kind.
     pub(super) fn warning(self) -> Result<Warning> {
         let what = || format!("the study holds a warning `{}` that does not parse", self.kind);
         let mut value = json!({ "kind": self.kind });

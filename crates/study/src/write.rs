@@ -1,4 +1,4 @@
-//! Writing a study: its head once, each run when it begins and, whole, when it ends.
+//! Writes a study: its head once, each run when it begins and completely when it ends.
 
 use std::collections::BTreeMap;
 
@@ -23,30 +23,24 @@ use super::warning::{Stored, Warning};
 use crate::metrics::Window;
 use assay_base::clock::now;
 
-/// What is known of a study before its first run.
+/// The head of a study, known before its first run.
 #[derive(Debug)]
 pub struct StudyHead<'a> {
-    /// Title of the plan.
     pub title: &'a str,
-    /// The question that the plan asks.
     pub question: Option<&'a str>,
-    /// The plan as it was given.
+    /// Text of the plan.
     pub plan_toml: &'a str,
-    /// What was run of it in place of the whole, in words.
+    /// Description of the plan's form, if not the full one.
     pub form: Option<&'a str>,
-    /// The paper that the plan repeats.
     pub paper: Option<&'a Paper>,
-    /// The machine and the programs.
+    /// Machine and programs.
     pub facts: &'a BTreeMap<String, String>,
-    /// What the machine could show, where it was tried.
     pub calibration: Option<&'a Calibration>,
     /// Configurations in the plan's order.
     pub configs: &'a [Config],
     /// Workloads in the plan's order.
     pub workloads: &'a [Workload],
-    /// What is needed to judge it.
     pub judging: &'a Judging,
-    /// What servers, drives and power cost, if the plan says so.
     pub prices: Option<&'a Prices>,
 }
 
@@ -60,7 +54,7 @@ static NO_JUDGING: Judging = Judging {
     percentiles_by_statement: Vec::new(),
 };
 
-/// Of a study of which nothing is known.
+/// An empty head.
 impl Default for StudyHead<'_> {
     fn default() -> Self {
         StudyHead {
@@ -79,7 +73,6 @@ impl Default for StudyHead<'_> {
     }
 }
 
-/// The head that a study has.
 impl<'a> From<&'a Study> for StudyHead<'a> {
     fn from(study: &'a Study) -> Self {
         StudyHead {
@@ -98,42 +91,33 @@ impl<'a> From<&'a Study> for StudyHead<'a> {
     }
 }
 
-/// What a run leaves behind, however it ended.
+/// The outcome of a run, successful or not.
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Why it failed; nothing if it is done.
+    /// Reason of a failure; `None` for a run that is done.
     pub reason: Option<String>,
     /// The measuring window on the run's clock.
     pub window: Option<Window>,
-    /// What was found wrong or worth knowing.
     pub warnings: Vec<Warning>,
-    /// Circumstances.
     pub facts: BTreeMap<String, String>,
     /// Figures over the measuring window.
     pub results: BTreeMap<String, f64>,
     /// Errors by server code.
     pub errors: BTreeMap<u16, u64>,
-    /// Every counter over time.
     pub series: Vec<Series>,
-    /// Latency distributions.
     pub histograms: Vec<Histogram>,
-    /// Response times of transactions, second by second.
     pub second_latencies: SecondLatencies,
-    /// What the window was made of, where that was more than one thing.
+    /// Phases of the window, if it has more than one.
     pub phases: Vec<Phase>,
-    /// Each of its servers, where it had several.
+    /// The servers of a run on several servers.
     pub servers: Vec<OfServer>,
-    /// The search for the highest rate that keeps the plan's objective.
+    /// Search for the highest rate within the plan's objective.
     pub capacity: Option<Capacity>,
-    /// All variables of the server.
     pub variables: BTreeMap<String, String>,
 }
 
 impl Store {
-    /// Writes the head of the study, or brings it up to date when a plan is continued.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
+    /// Writes the head of the study, or updates it when a plan is resumed.
     pub fn write_head(&mut self, head: &StudyHead<'_>) -> Result<()> {
         let paper = head.paper.map(json).transpose()?;
         let prices = head.prices.map(json).transpose()?;
@@ -149,7 +133,7 @@ impl Store {
         texts.extend(head.question.map(|question| ("question".into(), question)));
         texts.extend(head.facts.iter().map(|(name, fact)| (format!("fact.{name}"), fact.as_str())));
         self.change(|transaction| {
-            // A plan may have lost what it had.
+            // Removes keys that the plan no longer has.
             for key in ["question", "form", "paper", "prices"] {
                 transaction.execute("DELETE FROM study WHERE key = ?1", [key])?;
             }
@@ -161,14 +145,20 @@ impl Store {
             }
             for (position, config) in head.configs.iter().enumerate() {
                 transaction.execute(
-                    "INSERT OR REPLACE INTO configs (name, position, rig_json, settings_json) VALUES (?1, ?2, ?3, ?4)",
-                    params![config.name, position as i64, json(&config.rig)?, json(&config.settings)?],
+                    "INSERT OR REPLACE INTO configs (name, position, rig_json, settings_json) \
+                    VALUES (?1, ?2, ?3, ?4)",
+                    params![
+                        config.name,
+                        position as i64,
+                        json(&config.rig)?,
+                        json(&config.settings)?
+                    ],
                 )?;
             }
             for (position, workload) in head.workloads.iter().enumerate() {
                 transaction.execute(
-                    "INSERT OR REPLACE INTO workloads (name, position, workload, data_profile, recipe, options_json)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                    "INSERT OR REPLACE INTO workloads (name, position, workload,
+                     data_profile, recipe, options_json) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
                     params![
                         workload.name,
                         position as i64,
@@ -183,10 +173,9 @@ impl Store {
         })
     }
 
-    /// Plans a run; one that is there already with the same fingerprint stays as it is.
+    /// Plans a run; an existing one with the same fingerprint is kept.
     ///
-    /// # Errors
-    /// A run of the same coordinates that was made under other conditions.
+    /// Fails if a run of the same coordinates was made under other conditions.
     pub fn plan_trial(&self, key: &TrialKey, position: u32, fingerprint: &str) -> Result<()> {
         self.execute(
             "INSERT INTO runs (config, workload, threads, repeat, position, fingerprint, state)
@@ -196,11 +185,8 @@ impl Store {
         self.planned(key, fingerprint).map(|_| ())
     }
 
-    /// Notes that a run has begun; what an interrupted try left of it is dropped. A run that had ended is made again: it stays
-    /// as it was until its new end is stored, whatever happens until then.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
+    /// Marks a run as started and drops the data of an interrupted attempt. A run that had ended
+    /// keeps its data until its new end is stored, whatever happens before.
     pub fn begin_trial(&mut self, key: &TrialKey) -> Result<()> {
         if matches!(self.state(key)?, Some(State::Done | State::Failed)) {
             self.again.insert(key.clone(), now());
@@ -219,10 +205,7 @@ impl Store {
         .with_context(|| format!("cannot begin run {key}"))
     }
 
-    /// Writes all that a run left behind, in one transaction.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
+    /// Writes the outcome of a run in one transaction.
     pub fn end_trial(&mut self, key: &TrialKey, outcome: &Outcome) -> Result<()> {
         let again = self.again.remove(key);
         self.change(|transaction| {
@@ -247,11 +230,8 @@ impl Store {
         .with_context(|| format!("cannot store the results of run {key}"))
     }
 
-    /// Throws an attempt away that the machine spoilt: the run is pending again, and what was found of it is kept. A run
-    /// that had ended before is as it was.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
+    /// Discards an attempt that the machine disturbed: the run is pending again, and its warnings
+    /// are kept. A run that had ended before keeps its data.
     pub fn discard_trial(&mut self, key: &TrialKey, warnings: &[Warning]) -> Result<()> {
         self.change(|transaction| {
             let id = trial_id(transaction, key)?;
@@ -268,10 +248,8 @@ impl Store {
         .with_context(|| format!("cannot discard an attempt at run {key}"))
     }
 
-    /// Forgets runs that were never finished and that `is_planned` no more, and what only they were of. Returns how many.
-    ///
-    /// # Errors
-    /// A store that cannot be read or written.
+    /// Deletes unfinished runs that are not planned any more, with everything that belongs to them
+    /// alone. Returns their number.
     pub fn forget_unplanned(&mut self, is_planned: impl Fn(&TrialKey) -> bool) -> Result<usize> {
         let is_open = |trial: &Trial| matches!(trial.state, State::Pending | State::Running);
         let trials = self.trials()?;
@@ -298,38 +276,30 @@ impl Store {
         })
     }
 
-    /// Puts runs that an interruption left running back to pending. Returns how many.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
+    /// Sets interrupted runs back to pending. Returns their number.
     pub fn reset_interrupted(&self) -> Result<usize> {
         self.execute("UPDATE runs SET state = 'pending' WHERE state = 'running'", [])
     }
 
-    /// Keeps something that should be known of the whole study; the same note twice is one note.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
+    /// Stores a note on the whole study, once.
     pub fn note(&self, note: Note) -> Result<()> {
         self.execute("INSERT OR IGNORE INTO notes (kind) VALUES (?1)", [note.word()])?;
         Ok(())
     }
 
-    /// Stores a power cut; one of the same number is replaced.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
+    /// Stores a power cut, replacing one with the same number.
     pub fn write_power_cut(&self, cut: &PowerCut) -> Result<()> {
         let text = serde_json::to_string(cut)?;
         self.execute(
-            "INSERT OR REPLACE INTO power_cuts (config, number, survived, cut_json) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT OR REPLACE INTO power_cuts (config, number, survived, cut_json) VALUES (?1, \
+            ?2, ?3, ?4)",
             params![cut.config, cut.number, cut.is_survived(), text],
         )
         .map(drop)
     }
 }
 
-/// Removes all that an earlier attempt at a run left behind.
+/// Removes the data of an earlier attempt at a run.
 fn forget_run(transaction: &Transaction<'_>, id: i64) -> Result<()> {
     for table in [
         "warnings",
@@ -359,8 +329,8 @@ fn trial_id(transaction: &Transaction<'_>, key: &TrialKey) -> Result<i64> {
 fn write_trial(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Result<()> {
     let state = if outcome.reason.is_some() { State::Failed } else { State::Done };
     transaction.execute(
-        "UPDATE runs SET state = ?2, reason = ?3, ended_at = ?4, window_from_s = ?5, window_to_s = ?6,
-         facts_json = ?7, variables_hash = ?8, capacity_json = ?9 WHERE id = ?1",
+        "UPDATE runs SET state = ?2, reason = ?3, ended_at = ?4, window_from_s = ?5,
+         window_to_s = ?6, facts_json = ?7, variables_hash = ?8, capacity_json = ?9 WHERE id = ?1",
         params![
             id,
             state.word(),
@@ -376,7 +346,8 @@ fn write_trial(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Res
     Ok(())
 }
 
-/// Servers of one configuration differ in a handful of variables from run to run, if at all: equal sets are stored once.
+/// Servers of a configuration differ in few variables from run to run, so equal sets are stored
+/// once.
 fn write_variables(
     transaction: &Transaction<'_>,
     variables: &BTreeMap<String, String>,
@@ -398,7 +369,7 @@ fn write_counts(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Re
     for warning in &outcome.warnings {
         write_warning(transaction, id, warning)?;
     }
-    // SQLite stores NaN as NULL; a figure that could not be computed is absent.
+    // SQLite stores NaN as NULL; a figure that could not be computed is left out.
     for (name, value) in outcome.results.iter().filter(|(_, value)| value.is_finite()) {
         transaction.execute(
             "INSERT INTO results (run_id, name, value) VALUES (?1, ?2, ?3)",
@@ -414,7 +385,7 @@ fn write_counts(transaction: &Transaction<'_>, id: i64, outcome: &Outcome) -> Re
     Ok(())
 }
 
-/// The kind by itself, for those who ask the file.
+/// Writes the kind in a column of its own, for queries of other programs.
 fn write_warning(transaction: &Transaction<'_>, id: i64, warning: &Warning) -> Result<()> {
     let stored = Stored::of(warning)?;
     transaction.execute(
@@ -440,7 +411,8 @@ fn write_series(transaction: &Transaction<'_>, trial_id: i64, series: &Series) -
 
 fn write_histogram(transaction: &Transaction<'_>, id: i64, histogram: &Histogram) -> Result<()> {
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO histograms (run_id, kind, clock, latency_ns, count) VALUES (?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO histograms (run_id, kind, clock, latency_ns, count) VALUES (?1, ?2, ?3, ?4, \
+        ?5)",
     )?;
     for &(latency_ns, count) in &histogram.buckets {
         insert.execute(params![
@@ -456,8 +428,8 @@ fn write_histogram(transaction: &Transaction<'_>, id: i64, histogram: &Histogram
 
 fn write_phases(transaction: &Transaction<'_>, id: i64, phases: &[Phase]) -> Result<()> {
     let mut insert = transaction.prepare_cached(
-        "INSERT INTO phases (run_id, position, name, from_s, to_s, pace_json, workload, happened_json)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO phases (run_id, position, name, from_s, to_s, pace_json, workload,
+         happened_json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
     for (position, phase) in (1_i64..).zip(phases) {
         let Phase { name, window, pace, workload, happened } = phase;
@@ -481,7 +453,7 @@ fn write_servers(transaction: &Transaction<'_>, id: i64, servers: &[OfServer]) -
         "INSERT INTO servers (run_id, server, neighbour, results_json) VALUES (?1, ?2, ?3, ?4)",
     )?;
     for OfServer { server, neighbour, results } in servers {
-        // A figure that could not be computed is absent, as in the run's own.
+        // Leaves out figures that could not be computed, as for the run itself.
         let known: BTreeMap<&String, f64> = results
             .iter()
             .filter(|(_, value)| value.is_finite())
@@ -502,7 +474,7 @@ fn write_seconds(transaction: &Transaction<'_>, id: i64, seconds: &SecondLatenci
     Ok(())
 }
 
-/// A short name for a text: the first 16 hexadecimal digits of its SHA-256.
+/// Fingerprint of a text: the first 16 hexadecimal digits of its SHA-256.
 #[must_use]
 pub fn fingerprint(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()

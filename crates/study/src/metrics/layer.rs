@@ -5,7 +5,7 @@ use std::str::FromStr;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The part of the machine that a metric was measured at.
+/// Part of the machine at which a metric is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layer {
     /// All CPUs, and the kernel's pressure figures.
@@ -24,7 +24,7 @@ pub enum Layer {
     Daemon,
     /// The server's process.
     Server,
-    /// The load generator: what it counts, and its process.
+    /// The load generator: its counters and its process.
     Load,
     /// The server's statements, threads and network bytes.
     Sql,
@@ -32,7 +32,7 @@ pub enum Layer {
     Innodb,
     /// Files and file system.
     Space,
-    /// What monitoring costs.
+    /// The cost of monitoring.
     Monitor,
 }
 
@@ -53,7 +53,7 @@ impl Layer {
         Layer::Monitor,
     ];
 
-    /// As it is stored, shown, and put before most names.
+    /// The layer's name in stores and reports, and the prefix of most of its metrics.
     pub const fn word(self) -> &'static str {
         match self {
             Layer::Cpu => "cpu",

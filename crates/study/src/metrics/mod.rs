@@ -1,12 +1,12 @@
-//! The one catalogue of metrics: every series that is recorded and every result that is stored, with its unit, layer and label, what
-//! becomes of its seconds over the measuring window, which way it is better, and how tables and charts show it.
+//! The catalogue of metrics: every recorded series and every stored result, with unit, layer,
+//! label, aggregation over the window, direction of better, and its place in tables and charts.
 //!
-//! A metric is said once, as an entry of a table in [`catalogue`]; everything else asks for it by its stored name. Where that name stands in
-//! the code, `metric!` looks it up while compiling, so that one nobody knows is no program; a name from a store is asked for with [`find`],
-//! and may be unknown.
+//! Everything else looks an entry up by its stored name: `metric!` at compile time, so that an
+//! unknown name does not compile; [`find`] at run time, for names from a store, which may be
+//! unknown.
 //!
-//! Guarantees: each name is there once; whatever is monitored or stored of a run has an entry, and each entry has somebody who makes it
-//! (`run/made_tests.rs`).
+//! Guarantees: names are unique; everything that is monitored or stored has an entry, and each
+//! entry has a producer (`run/made_tests.rs`).
 
 mod catalogue;
 mod entry;
@@ -27,7 +27,7 @@ pub use shown::{Chart, Column, Group, Shown};
 pub use unit::Unit;
 pub use window::{Window, has_ended};
 
-/// The entry of this stored name, found while compiling.
+/// The catalogue's entry for this name, looked up at compile time.
 #[macro_export]
 macro_rules! metric {
     ($name:expr) => {
@@ -36,19 +36,19 @@ macro_rules! metric {
 }
 pub use crate::metric;
 
-/// Every metric, layer by layer.
+/// All metrics, by layer.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     catalogue::TABLES.iter().copied().flatten()
 }
 
-/// The metric of a stored name, if the catalogue has it.
+/// The metric with this stored name, if there is one.
 pub fn find(name: &str) -> Option<&'static Metric> {
     static BY_NAME: LazyLock<HashMap<&str, &Metric>> =
-        LazyLock::new(|| all().map(|one| (one.name, one)).collect());
-    BY_NAME.get(name).copied().or_else(|| all().find(|one| one.is_called(name)))
+        LazyLock::new(|| all().map(|metric| (metric.name, metric)).collect());
+    BY_NAME.get(name).copied().or_else(|| all().find(|metric| metric.is_called(name)))
 }
 
-/// What [`metric!`] calls.
+/// The lookup behind [`metric!`].
 pub const fn named(name: &str) -> &'static Metric {
     let mut table = 0;
     while table < catalogue::TABLES.len() {

@@ -1,14 +1,14 @@
-//! Where tables and charts show a metric, and in which units people read it.
+//! The places of metrics in tables and charts, and the units that readers see.
 
 use serde::{Serialize, Serializer};
 
 #[cfg(test)]
 use super::unit::Unit;
 
-/// A unit as people read it.
+/// Unit of a shown value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
-    /// A number that needs none.
+    /// No unit.
     Bare,
     PerSecond,
     TransactionsPerSecond,
@@ -17,7 +17,7 @@ pub enum Shown {
     MegabytesPerSecond,
     Bytes,
     Megabytes,
-    /// Of a transaction, where the rest of the line says so.
+    /// Kilobytes of a transaction, in lines that name it.
     Kilobytes,
     KilobytesPerTransaction,
     PerTransaction,
@@ -64,7 +64,7 @@ impl Shown {
         }
     }
 
-    /// Whether values of this unit may be read so.
+    /// Returns true if values of `unit` can be shown in this unit.
     #[cfg(test)]
     pub(super) fn fits(self, unit: Unit) -> bool {
         let units: &[Unit] = match self {
@@ -92,16 +92,16 @@ impl Serialize for Shown {
     }
 }
 
-/// Columns of tables that stand together.
+/// Group of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     /// Transactions and queries per second.
     Throughput,
-    /// Response time of a transaction.
+    /// Response times of transactions.
     Latency,
-    /// What the machine did for it.
+    /// Use of the machine.
     Machine,
-    /// What is shown on request.
+    /// Columns that are shown on request.
     More,
     /// The software drive's table.
     Drive,
@@ -113,9 +113,9 @@ pub enum Group {
     Servers,
     /// Space at the end of a run, from the files down to the media.
     Space,
-    /// The same of a model of a drive, whose flash holds what wore it in too.
+    /// The same for a model of a drive, whose flash also holds the preconditioning data.
     Preconditioned,
-    /// What a transaction took, on the first screen: the one nearest to the media first.
+    /// Resources of a transaction on the first screen, the one nearest to the media first.
     Taken,
 }
 
@@ -123,13 +123,13 @@ pub enum Group {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Column {
     pub group: Group,
-    /// Columns of a group stand in the order of their places.
+    /// Order within the group.
     pub place: u8,
     pub head: &'static str,
     pub shown: Shown,
-    /// What it is and where it was measured.
+    /// Definition and place of measurement.
     pub title: &'static str,
-    /// A second metric that is added to it.
+    /// Metric whose value is added.
     pub plus: Option<&'static str>,
 }
 
@@ -165,8 +165,8 @@ pub enum Chart {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Line {
     pub chart: Chart,
-    /// Lines of a chart stand in the order of their places, from the bottom up where they are stacked.
+    /// Order within the chart, from the bottom up in stacked charts.
     pub place: u8,
-    /// What the legend calls it.
+    /// Name in the legend.
     pub role: &'static str,
 }

@@ -1,4 +1,5 @@
-//! The catalogue is of a piece: every name once, every name that an entry speaks of there, every value shown in a unit that fits it.
+//! The catalogue is consistent: names are unique, referenced names exist, values are shown in units
+//! that fit.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,7 @@ use super::entry::Judged;
 use super::*;
 
 fn names() -> Vec<&'static str> {
-    all().map(|one| one.name).collect()
+    all().map(|metric| metric.name).collect()
 }
 
 #[test]
@@ -19,7 +20,7 @@ fn each_name_is_there_once() {
 #[test]
 fn a_metric_is_found_by_its_name_and_by_that_of_one_cpu() {
     assert_eq!(find("tps"), Some(metric!("tps")));
-    assert_eq!(find("cpu12_busy_percent").map(|one| one.name), Some("cpu{}_busy_percent"));
+    assert_eq!(find("cpu12_busy_percent").map(|metric| metric.name), Some("cpu{}_busy_percent"));
     assert_eq!(find("cpu{}_busy_percent").unwrap().name_of("12"), "cpu12_busy_percent");
     assert_eq!(find("disk_reads_per_s").unwrap().label_of("vda"), "reads (vda)");
     for unknown in ["", "tp", "tpss", "cpu_busy_percent", "cpux_busy_percent", "cpu1_percent"] {
@@ -59,12 +60,12 @@ fn series_alone_are_made_of_their_seconds() {
     }
 }
 
-/// A name says its unit last, and the entry says the same.
+/// A name ends with its unit, which equals the entry's.
 #[test]
 fn the_unit_is_that_of_the_name() {
     for one in all() {
         let ends = |ending: &str| one.name.ends_with(ending);
-        // Commands that waited for bytes are commands.
+        // Counts commands that waited for bytes, not bytes.
         let is_bytes = one.name.contains("bytes") && !one.name.contains("waited_for_bytes");
         let expected = match one.name {
             _ if one.name.starts_with("tps_of_server") => Unit::PerSecond,
@@ -104,7 +105,7 @@ fn what_is_shown_fits_its_unit_and_has_a_place_of_its_own() {
 
 #[test]
 fn lines_of_a_chart_have_one_unit() {
-    let lines = || all().filter_map(|one| Some((one.line?.chart, one.unit)));
+    let lines = || all().filter_map(|metric| Some((metric.line?.chart, metric.unit)));
     for (chart, unit) in lines() {
         assert!(lines().all(|(other, its)| other != chart || its == unit), "{chart:?}");
     }
@@ -112,12 +113,12 @@ fn lines_of_a_chart_have_one_unit() {
 
 #[test]
 fn few_are_judged_and_it_is_known_which_way_they_are_better() {
-    for one in all().filter(|one| one.judged.is_some()) {
-        let Some(Judged { tail, .. }) = one.judged else { unreachable!() };
-        assert!(one.better.is_some(), "{}", one.name);
-        assert_eq!(one.is_better_higher(), tail.is_none(), "{}", one.name);
+    for metric in all().filter(|metric| metric.judged.is_some()) {
+        let Some(Judged { tail, .. }) = metric.judged else { unreachable!() };
+        assert!(metric.better.is_some(), "{}", metric.name);
+        assert_eq!(metric.is_better_higher(), tail.is_none(), "{}", metric.name);
     }
-    assert_eq!(all().filter(|one| one.judged.is_some()).count(), 5);
+    assert_eq!(all().filter(|metric| metric.judged.is_some()).count(), 5);
 }
 
 #[test]

@@ -1,24 +1,23 @@
-//! The units that stored values are in.
+//! Units of stored values.
 
 use std::str::FromStr;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a stored value counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unit {
     PerSecond,
     BytesPerSecond,
-    /// Waiting that several do at once: 1000 of it is one who waits all along.
+    /// Concurrent waiting time: 1000 is one waiter all the time.
     MillisecondsPerSecond,
-    /// The same in microseconds.
+    /// Concurrent waiting time in µs.
     MicrosecondsPerSecond,
     Bytes,
     Milliseconds,
-    /// Of a whole, or of the time of one CPU.
+    /// Percent of a whole, or of the time of one CPU.
     Percent,
-    /// Of InnoDB, 16 KiB commonly.
+    /// Pages of InnoDB, usually of 16 KiB.
     Pages,
     Ratio,
     Count,
@@ -44,7 +43,7 @@ impl Unit {
         Unit::MicrosecondsPerQuery,
     ];
 
-    /// As it is stored beside a series.
+    /// The unit's name in stores.
     pub const fn word(self) -> &'static str {
         match self {
             Unit::PerSecond => "1/s",
@@ -63,7 +62,7 @@ impl Unit {
         }
     }
 
-    /// Whether it is so much a second, and so as many times as much of as many devices.
+    /// Returns true for a rate, which grows with the number of devices.
     pub const fn is_rate(self) -> bool {
         matches!(
             self,
@@ -74,7 +73,8 @@ impl Unit {
         )
     }
 
-    /// Microseconds spent in each second at one of it; nothing of what is no time spent. A percent is of one CPU.
+    /// Time in µs per second that a value of one stands for; `None` for units other than time. A
+    /// percent is of one CPU.
     pub const fn spent_us_per_s(self) -> Option<f64> {
         match self {
             Unit::Percent => Some(1e4),

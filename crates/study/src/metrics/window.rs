@@ -1,8 +1,8 @@
-//! The measuring window, and the one rule of what lies inside it.
+//! The measuring window, and the rule for which seconds belong to it.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A stretch of a run's clock, in seconds since that began.
+/// Part of a run, in seconds of the run's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Window {
     pub from_s: f64,
@@ -10,8 +10,9 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether the sample of this second is of the window. Second n ends n seconds after the clock began, so the first
-    /// of a window is the one after its start; the last may end a moment after it, see [`has_ended`].
+    /// Returns true if the sample of this second belongs to the window. Second n ends n seconds
+    /// after the clock's start, so the window's first second is the one after its start; its last
+    /// may end a moment after it, see [`has_ended`].
     pub fn contains_second(self, second: u32) -> bool {
         f64::from(second) > self.from_s && has_ended(second, self.to_s)
     }
@@ -21,13 +22,14 @@ impl Window {
     }
 }
 
-/// Whether a second had ended at this moment of the clock. Half a second more counts: the load's seconds have the whole
-/// number that is nearest to their end, so the last of a window that ends at 22.98 s is second 23.
+/// Returns true if a second had ended at this moment of the clock. Half a second more counts: the
+/// load numbers a second by the whole number nearest to its end, so the last second of a window
+/// that ends at 22.98 s is 23.
 pub fn has_ended(second: u32, at_s: f64) -> bool {
     f64::from(second) <= at_s + 0.5
 }
 
-/// As `[from, to]`.
+/// Serializes as `[from, to]`.
 impl Serialize for Window {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         (self.from_s, self.to_s).serialize(serializer)
