@@ -64,8 +64,8 @@ pub use codec::{
 pub use core::victims::Policy;
 pub use drive::Drive;
 pub use format::LOGICAL_PER_CAPACITY;
-pub use inspect::check::{Check, Damage};
-pub use inspect::repair::{Loss, Lost, Repair, Unreadable};
+pub use inspect::check::{CheckReport, Damage};
+pub use inspect::repair::{LossReason, Lost, Repair, UnreadableBlocks};
 pub use opening::create::{DriveError, Format};
 pub use opening::superblocks::begins_drive;
 pub use options::{Cache, DriveOptions, Emulation, StoredSizes};

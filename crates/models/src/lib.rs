@@ -35,16 +35,16 @@ pub mod volume;
 
 pub use clock::{Clock, VirtualClock};
 pub use inside::{Inside, WriteCache};
-pub use mirror::Mirror;
+pub use mirror::MirrorTiming;
 pub use modelled::Modelled;
 pub use packed::PackedDisk;
 pub use precondition::{
-    PAGE_BYTES, Preconditioned, Preconditioning, Progress, fill_block, precondition,
+    PAGE_BYTES, PreconditionProgress, Preconditioned, Preconditioning, fill_block, precondition,
 };
-pub use replay::{Answer, Arrivals, Replayed, replay};
-pub use tally::{KINDS, Tally, TallyOfKind};
+pub use replay::{ReplayPacing, Replayed, ReplayedCommand, replay};
+pub use tally::{CommandTally, KINDS, TallyOfKind};
 pub use tearing::Tearing;
 pub use time::{Rate, Time};
 pub use timing::{Command, Due, Immediate, Kind, Resource, Ticket, Timing};
-pub use trace::{Event, Observer, Recorder, Trace, window_record};
+pub use trace::{CommandObserver, Event, Recorder, Trace, window_record};
 pub use virtual_disk::{BACKGROUND_REST, VirtualDisk};

@@ -9,18 +9,18 @@ use super::timing::{Command, Due, Kind, Timing};
 
 /// The sides, each with its own state.
 #[derive(Debug)]
-pub struct Mirror<T> {
+pub struct MirrorTiming<T> {
     sides: Vec<T>,
     turn_bytes: u64,
 }
 
-impl<T: Timing> Mirror<T> {
+impl<T: Timing> MirrorTiming<T> {
     /// A mirror of `sides`, at least one, each made by `side`. Every `turn_bytes` of the address
     /// space, the next side reads.
     #[must_use]
-    pub fn new(sides: u32, turn_bytes: u64, side: impl FnMut() -> T) -> Mirror<T> {
+    pub fn new(sides: u32, turn_bytes: u64, side: impl FnMut() -> T) -> MirrorTiming<T> {
         let sides = std::iter::repeat_with(side).take(sides.max(1) as usize).collect();
-        Mirror { sides, turn_bytes: turn_bytes.max(1) }
+        MirrorTiming { sides, turn_bytes: turn_bytes.max(1) }
     }
 
     fn each(&mut self, command: &Command, due: &mut Due, step: impl Fn(&mut T, &mut Due)) {
@@ -38,7 +38,7 @@ impl<T: Timing> Mirror<T> {
     }
 }
 
-impl<T: Timing> Timing for Mirror<T> {
+impl<T: Timing> Timing for MirrorTiming<T> {
     fn begin(&mut self, command: &Command, due: &mut Due) {
         self.each(command, due, |side, due| side.begin(command, due));
     }
@@ -71,7 +71,7 @@ mod tests {
 
     /// Answer time of the last of a hundred commands that arrive at once, in ms.
     fn last_ms(sides: u32, kind: Kind) -> f64 {
-        let mut mirror = Mirror::new(sides, 4096, || Single { free: Time::ZERO });
+        let mut mirror = MirrorTiming::new(sides, 4096, || Single { free: Time::ZERO });
         let answers = (0..100).map(|number| {
             let command = Command {
                 kind,
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn a_write_waits_for_the_busier_side() {
-        let mut mirror = Mirror::new(2, 4096, || Single { free: Time::ZERO });
+        let mut mirror = MirrorTiming::new(2, 4096, || Single { free: Time::ZERO });
         let command = |kind, offset| Command {
             kind,
             offset,

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::clock::Clock;
 use super::in_hand::{self, Parts};
-use super::tally::{Counters, Passed, Tally};
+use super::tally::{CommandTally, Counters, Passed};
 use super::time::Time;
 use super::timing::{Command, Due, Kind, Timing};
-use super::trace::Observer;
+use super::trace::CommandObserver;
 use assay_disk::{Disk, Guarantees, Result};
 
 /// A disk over a disk, with the timing of a device.
@@ -22,7 +22,7 @@ pub struct Modelled<T> {
     guarantees: Guarantees,
     port_ns: AtomicU64,
     counters: Counters,
-    observer: Option<Box<dyn Observer>>,
+    observer: Option<Box<dyn CommandObserver>>,
 }
 
 impl<T: Timing> Modelled<T> {
@@ -46,7 +46,7 @@ impl<T: Timing> Modelled<T> {
 
     /// Reports each command that waits here to `observer`.
     #[must_use]
-    pub fn observed_by(self, observer: Box<dyn Observer>) -> Modelled<T> {
+    pub fn observed_by(self, observer: Box<dyn CommandObserver>) -> Modelled<T> {
         Modelled { observer: Some(observer), ..self }
     }
 
@@ -56,7 +56,7 @@ impl<T: Timing> Modelled<T> {
     }
 
     /// Counts so far.
-    pub fn tally(&self) -> Tally {
+    pub fn tally(&self) -> CommandTally {
         self.counters.tally()
     }
 

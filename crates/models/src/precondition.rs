@@ -33,7 +33,7 @@ pub struct Preconditioned {
 }
 
 /// Called with the share of the most work that is done, from 0 to 1.
-pub type Progress<'a> = &'a mut dyn FnMut(f64);
+pub type PreconditionProgress<'a> = &'a mut dyn FnMut(f64);
 
 /// Bytes of the pages that are filled and overwritten: InnoDB's (MySQL manual, `innodb_page_size`).
 pub const PAGE_BYTES: u64 = 16 << 10;
@@ -63,7 +63,7 @@ const WRITES_PER_MAINTENANCE: u64 = 128;
 pub fn precondition(
     drive: &Drive,
     plan: &Preconditioning,
-    progress: Progress<'_>,
+    progress: PreconditionProgress<'_>,
 ) -> Result<Preconditioned> {
     let mut host = Host::new(drive, plan);
     let data_bytes = plan.bytes / PAGE_BYTES * PAGE_BYTES;

@@ -38,7 +38,7 @@ impl Random {
 
 /// The distribution of a latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Latency {
+pub enum LatencyModel {
     /// Always the same.
     Fixed(Time),
     /// Lognormal.
@@ -62,24 +62,24 @@ pub enum Latency {
 /// The normal distribution's 99th percentile, in deviations.
 const P99_DEVIATIONS: f64 = 2.326_347_874_040_841;
 
-impl Latency {
+impl LatencyModel {
     /// The lognormal latency with this median and 99th percentile: sigma = ln(p99 / median) /
     /// 2.326.
     #[must_use]
-    pub fn lognormal(median: Time, p99: Time) -> Latency {
+    pub fn lognormal(median: Time, p99: Time) -> LatencyModel {
         let sigma = (p99.as_s() / median.as_s()).ln().max(0.0) / P99_DEVIATIONS;
-        Latency::Lognormal { median, sigma }
+        LatencyModel::Lognormal { median, sigma }
     }
 
     /// The mean; of a lognormal latency, median × exp(sigma² / 2).
     #[must_use]
     pub fn mean(&self) -> Time {
         match *self {
-            Latency::Fixed(time) => time,
-            Latency::Lognormal { median, sigma } => {
+            LatencyModel::Fixed(time) => time,
+            LatencyModel::Lognormal { median, sigma } => {
                 Time::from_s(median.as_s() * (sigma * sigma / 2.0).exp())
             }
-            Latency::TwoPoint { usual, slow, slow_share } => {
+            LatencyModel::TwoPoint { usual, slow, slow_share } => {
                 Time::from_s(usual.as_s() * (1.0 - slow_share) + slow.as_s() * slow_share)
             }
         }
@@ -87,11 +87,11 @@ impl Latency {
 
     pub(super) fn draw(&self, random: &mut Random) -> Time {
         match *self {
-            Latency::Fixed(time) => time,
-            Latency::Lognormal { median, sigma } => {
+            LatencyModel::Fixed(time) => time,
+            LatencyModel::Lognormal { median, sigma } => {
                 Time::from_s(median.as_s() * (sigma * random.normal()).exp())
             }
-            Latency::TwoPoint { usual, slow, slow_share } => {
+            LatencyModel::TwoPoint { usual, slow, slow_share } => {
                 if random.unit() < slow_share {
                     slow
                 } else {
@@ -106,7 +106,7 @@ impl Latency {
 mod tests {
     use super::*;
 
-    fn drawn(latency: Latency) -> Vec<f64> {
+    fn drawn(latency: LatencyModel) -> Vec<f64> {
         let mut random = Random::new(3);
         let mut drawn: Vec<f64> = (0..100_000).map(|_| latency.draw(&mut random).as_us()).collect();
         drawn.sort_by(f64::total_cmp);
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn what_is_drawn_has_the_mean_the_median_and_the_tail_that_were_asked_for() {
-        let latency = Latency::lognormal(Time::from_us(500.0), Time::from_us(2000.0));
+        let latency = LatencyModel::lognormal(Time::from_us(500.0), Time::from_us(2000.0));
         let drawn = drawn(latency);
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         assert!(near(drawn[50_000], 500.0), "median {}", drawn[50_000]);
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn one_in_a_hundred_is_slow() {
         let (usual, slow) = (Time::from_us(500.0), Time::from_us(10_000.0));
-        let latency = Latency::TwoPoint { usual, slow, slow_share: 0.01 };
+        let latency = LatencyModel::TwoPoint { usual, slow, slow_share: 0.01 };
         let drawn = drawn(latency);
         let slow = drawn.iter().filter(|&&us| us == 10_000.0).count();
         assert!((900..1100).contains(&slow), "{slow} slow");

@@ -20,7 +20,7 @@ use assay_disk::Result;
 
 /// The arrival of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrivals {
+pub enum ReplayPacing {
     /// After the answer that they waited for, which is seen no sooner than the port's round trip
     /// after its command.
     AfterAnswers {
@@ -52,7 +52,7 @@ pub trait Replayed {
 
 /// The replay of one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Answer {
+pub struct ReplayedCommand {
     pub kind: Kind,
     /// Arrival in the replay.
     pub arrival: Time,
@@ -68,9 +68,9 @@ pub struct Answer {
     pub recorded_achieved: Time,
 }
 
-impl Answer {
-    fn new(event: &Event, arrival: Time, due: Due) -> Answer {
-        Answer {
+impl ReplayedCommand {
+    fn new(event: &Event, arrival: Time, due: Due) -> ReplayedCommand {
+        ReplayedCommand {
             kind: event.command.kind,
             arrival,
             recorded_arrival: event.command.arrival,
@@ -90,8 +90,8 @@ impl Answer {
 pub fn replay(
     events: &[Event],
     disk: &mut dyn Replayed,
-    arrivals: Arrivals,
-    mut tell: impl FnMut(&Answer) -> ControlFlow<()>,
+    arrivals: ReplayPacing,
+    mut tell: impl FnMut(&ReplayedCommand) -> ControlFlow<()>,
 ) -> Result<()> {
     let waiting = Waiting::new(events, arrivals);
     let arrive = |(at, index)| Reverse(Happening { at, is_arrival: true, index });
@@ -110,7 +110,7 @@ pub fn replay(
             in_queue.insert(index, (arrival, due));
             continue;
         }
-        if tell(&Answer::new(event, arrival, due)).is_break() {
+        if tell(&ReplayedCommand::new(event, arrival, due)).is_break() {
             break;
         }
         let seen = waiting.seen(arrival, due.when() - arrival);
@@ -139,10 +139,10 @@ struct Waiting {
 }
 
 impl Waiting {
-    fn new(events: &[Event], arrivals: Arrivals) -> Waiting {
+    fn new(events: &[Event], arrivals: ReplayPacing) -> Waiting {
         let port = match arrivals {
-            Arrivals::AfterAnswers { port } => port,
-            Arrivals::AsRecorded => Time::ZERO,
+            ReplayPacing::AfterAnswers { port } => port,
+            ReplayPacing::AsRecorded => Time::ZERO,
         };
         let mut waiting = Waiting { first: Vec::new(), others: Vec::new(), port };
         let mut open: BinaryHeap<Reverse<(Time, usize)>> = BinaryHeap::new();
@@ -156,7 +156,7 @@ impl Waiting {
                 last = Some(answer);
             }
             match last {
-                Some((_, former)) if arrivals != Arrivals::AsRecorded => {
+                Some((_, former)) if arrivals != ReplayPacing::AsRecorded => {
                     let waited_for = &events[former];
                     let seen = waiting.seen(waited_for.command.arrival, waited_for.modelled);
                     waiting.others.push((former, arrival - seen, index));
@@ -208,11 +208,11 @@ mod tests {
         }
     }
 
-    fn after_answers(port_us: f64) -> Arrivals {
-        Arrivals::AfterAnswers { port: Time::from_us(port_us) }
+    fn after_answers(port_us: f64) -> ReplayPacing {
+        ReplayPacing::AfterAnswers { port: Time::from_us(port_us) }
     }
 
-    fn arrivals_us(events: &[Event], latency_us: f64, arrivals: Arrivals) -> Vec<f64> {
+    fn arrivals_us(events: &[Event], latency_us: f64, arrivals: ReplayPacing) -> Vec<f64> {
         let mut told = Vec::new();
         let mut disk = Constant(latency_us, Time::ZERO);
         replay(events, &mut disk, arrivals, |answer| {
@@ -230,7 +230,7 @@ mod tests {
             [event(0.0, 100.0), event(0.0, 250.0), event(105.0, 100.0), event(210.0, 100.0)];
         assert_eq!(arrivals_us(&events, 10.0, after_answers(0.0)), [0.0, 0.0, 15.0, 30.0]);
         assert_eq!(arrivals_us(&events, 10.0, after_answers(40.0)), [0.0, 0.0, 45.0, 90.0]);
-        assert_eq!(arrivals_us(&events, 10.0, Arrivals::AsRecorded), [0.0, 0.0, 105.0, 210.0]);
+        assert_eq!(arrivals_us(&events, 10.0, ReplayPacing::AsRecorded), [0.0, 0.0, 105.0, 210.0]);
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl<T: Timing> Timing for Slower<T> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{self, read};
-    use super::super::volume::{Volume, VolumeLimits};
+    use super::super::volume::{VolumeLimits, VolumeTiming};
     use super::super::{Immediate, Rate};
     use super::*;
 
@@ -142,8 +142,8 @@ mod tests {
     fn what_would_be_answered_in_a_stall_is_answered_after_it() {
         let volume = || {
             let mut limits = VolumeLimits::only(Rate(1e9), Rate(1e18), Time::ZERO);
-            limits.read_latency = super::super::volume::Latency::Fixed(Time::from_ns(50 * MS));
-            Volume::new(limits, 1)
+            limits.read_latency = super::super::volume::LatencyModel::Fixed(Time::from_ns(50 * MS));
+            VolumeTiming::new(limits, 1)
         };
         let mut timing =
             Stalling::new(volume(), Time::from_ns(10_000 * MS), Time::from_ns(200 * MS));
@@ -157,8 +157,8 @@ mod tests {
         // One at a time the latency decides, at depth 64 the limit.
         let volume = || {
             let mut limits = VolumeLimits::only(Rate(1000.0), Rate(1e18), Time::ZERO);
-            limits.read_latency = super::super::volume::Latency::Fixed(Time::from_ns(5 * MS));
-            Volume::new(limits, 1)
+            limits.read_latency = super::super::volume::LatencyModel::Fixed(Time::from_ns(5 * MS));
+            VolumeTiming::new(limits, 1)
         };
         for depth in [1, 64] {
             let quick = testing::per_s(&mut volume(), depth, 4000, |_| read(0, 4096, Time::ZERO));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::time::Time;
 use super::timing::{Kind, Resource};
 
-/// Kinds of commands, in the order of [`Tally::of_kind`].
+/// Kinds of commands, in the order of [`CommandTally::of_kind`].
 pub const KINDS: [Kind; 4] = [Kind::Read, Kind::Write, Kind::Flush, Kind::Discard];
 
 const RESOURCES: usize = Resource::ALL.len();
@@ -72,9 +72,9 @@ impl Counters {
         add(&self.waited[passed.resource as usize], 1);
     }
 
-    pub(super) fn tally(&self) -> Tally {
+    pub(super) fn tally(&self) -> CommandTally {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Tally {
+        CommandTally {
             of_kind: std::array::from_fn(|index| {
                 let kind = &self.kinds[index];
                 TallyOfKind {
@@ -92,7 +92,7 @@ impl Counters {
 
 /// Counts of a model since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct CommandTally {
     /// In the order of [`KINDS`].
     pub of_kind: [TallyOfKind; KINDS.len()],
     /// Commands by the resource for which they waited longest, in the order of [`Resource::ALL`].
@@ -116,7 +116,7 @@ pub struct TallyOfKind {
     pub too_fast: u64,
 }
 
-impl Tally {
+impl CommandTally {
     /// Counts of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> &TallyOfKind {

@@ -48,13 +48,13 @@ pub struct Event {
 }
 
 /// An observer of answered commands.
-pub trait Observer: Send + Sync {
+pub trait CommandObserver: Send + Sync {
     /// Called for a command that was answered at `answered`; with the stored bytes of each block of
     /// a write, if the disk below knows them.
     fn answered(&self, command: &Command, due: Due, answered: Time, stored_bytes: &[u16]);
 }
 
-impl<O: Observer> Observer for Arc<O> {
+impl<O: CommandObserver> CommandObserver for Arc<O> {
     fn answered(&self, command: &Command, due: Due, answered: Time, stored_bytes: &[u16]) {
         self.as_ref().answered(command, due, answered, stored_bytes);
     }
@@ -106,7 +106,7 @@ impl<W: Write + Send> Recorder<W> {
     }
 }
 
-impl<W: Write + Send> Observer for Recorder<W> {
+impl<W: Write + Send> CommandObserver for Recorder<W> {
     fn answered(&self, command: &Command, due: Due, answered: Time, stored_bytes: &[u16]) {
         let mut state = self.state.lock();
         let State { out, record, failure } = &mut *state;

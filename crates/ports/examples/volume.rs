@@ -17,7 +17,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use assay_disk::Disk;
-use assay_models::volume::{Volume, VolumeLimits};
+use assay_models::volume::{VolumeLimits, VolumeTiming};
 use assay_models::{Modelled, Rate, Time};
 use assay_ports::clock::PacedClock;
 use assay_ports::fuse::{DEFAULT_THREADS, FuseMount, FuseOptions};
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         disk = Arc::new(Modelled::new(
             disk,
             Arc::new(PacedClock::new()),
-            Volume::new(limits, SEED),
+            VolumeTiming::new(limits, SEED),
             guarantees,
         ));
     }

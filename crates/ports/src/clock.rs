@@ -146,7 +146,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use assay_disk::{Disk, MemoryDisk};
-    use assay_models::volume::{Volume, VolumeLimits};
+    use assay_models::volume::{VolumeLimits, VolumeTiming};
     use assay_models::{Modelled, Rate};
 
     use super::*;
@@ -186,11 +186,11 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(10));
     }
 
-    fn limited(operations_per_s: f64) -> Modelled<Volume> {
+    fn limited(operations_per_s: f64) -> Modelled<VolumeTiming> {
         let disk = Arc::new(MemoryDisk::new(1 << 20).unwrap());
         let limits = VolumeLimits::only(Rate(operations_per_s), Rate(1e18), Time::ZERO);
         let guarantees = disk.guarantees();
-        Modelled::new(disk, Arc::new(PacedClock::new()), Volume::new(limits, 1), guarantees)
+        Modelled::new(disk, Arc::new(PacedClock::new()), VolumeTiming::new(limits, 1), guarantees)
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl CacheName {
     }
 }
 
-/// See [`assay_models::nand::Engine`].
+/// See [`assay_models::nand::CompressionEngine`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Engine {
@@ -219,7 +219,7 @@ pub struct Network {
     pub parity_pieces: Option<Figure<u32>>,
 }
 
-/// Devices that hold the same data, see [`assay_models::Mirror`].
+/// Devices that hold the same data, see [`assay_models::MirrorTiming`].
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mirror {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use assay_drive::{BLOCK_BYTES, Codec, Format};
-use assay_models::nand::{Engine, FlashGeometry, HostLimits};
+use assay_models::nand::{CompressionEngine, FlashGeometry, HostLimits};
 use assay_models::{Rate, Time, WriteCache};
 
 use super::document::CacheName;
@@ -75,7 +75,7 @@ impl Nand {
                 .map(|rate| Rate(rate.value / scale.parallel)),
             link_bytes_per_s: Rate(host.link_bytes_per_s.value),
             link_cap_bytes_per_s: Rate(host.link_bytes_per_s.value / scale.parallel),
-            engine: document.engine.as_ref().map(|engine| Engine {
+            engine: document.engine.as_ref().map(|engine| CompressionEngine {
                 latency: us(engine.latency_us.value),
                 bytes_per_s: Rate(engine.bytes_per_s.value),
                 cap_bytes_per_s: Rate(engine.bytes_per_s.value / scale.parallel),

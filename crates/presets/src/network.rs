@@ -1,7 +1,7 @@
 //! What lies between a host and a device behind a network, at a scale; and which device that is.
 
 use anyhow::{Context, Result, ensure};
-use assay_models::network::{FanOut, Latency, NetworkLink, Redundancy};
+use assay_models::network::{FanOut, LatencyModel, NetworkLink, Redundancy};
 use assay_models::{Immediate, Rate, Time};
 
 use super::document::{self, Kind};
@@ -26,7 +26,7 @@ impl Network {
         let real = said.bytes_per_s.value;
         let rate = Rate(real / scale.parallel);
         let link = NetworkLink {
-            round_trip: Latency::lognormal(
+            round_trip: LatencyModel::lognormal(
                 Time::from_us(said.round_trip_us.value),
                 Time::from_us(said.round_trip_p99_us.value),
             ),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use assay_drive::{Disk, Drive, DriveError, DriveOptions, Guarantees, Policy};
-use assay_models::nand::{Flash, Host};
+use assay_models::nand::{FlashTiming, HostTiming};
 use assay_models::rotating::Rotating;
-use assay_models::volume::Volume;
-use assay_models::{Clock, Inside, Mirror, Modelled, Observer, Tearing, Timing};
+use assay_models::volume::VolumeTiming;
+use assay_models::{Clock, CommandObserver, Inside, MirrorTiming, Modelled, Tearing, Timing};
 
 use super::device::Device;
 use super::fault::Fault;
@@ -64,7 +64,7 @@ impl Builder<'_> {
         &self,
         media: Arc<dyn Disk>,
         device: &Device,
-        observer: Option<Box<dyn Observer>>,
+        observer: Option<Box<dyn CommandObserver>>,
     ) -> Result<Stack> {
         let layer = self.layer(media, device)?;
         let drive = layer.drive.clone();
@@ -91,7 +91,9 @@ impl Builder<'_> {
                 let timing = Rotating::new(disks.geometry, SEED)?;
                 Ok(plain(Box::new(timing), disks.geometry.cache.is_volatile()))
             }
-            Device::Volume(paid) => Ok(plain(Box::new(Volume::new(paid.limits, SEED)), false)),
+            Device::Volume(paid) => {
+                Ok(plain(Box::new(VolumeTiming::new(paid.limits, SEED)), false))
+            }
             Device::Network(remote) => {
                 let behind = self.layer(media, &remote.over)?;
                 let (volatile_cache, drive) = (behind.volatile_cache, behind.drive.clone());
@@ -107,8 +109,8 @@ impl Builder<'_> {
         let below = media.guarantees();
         // Not by the stripe, which decides the die: each side would then read half of its dies.
         let turn_bytes = nand.geometry.stripe_bytes() * nand.geometry.dies();
-        let flash = || Flash::new(nand.geometry);
-        let timing = self.fault().part(Box::new(Mirror::new(sides, turn_bytes, flash)));
+        let flash = || FlashTiming::new(nand.geometry);
+        let timing = self.fault().part(Box::new(MirrorTiming::new(sides, turn_bytes, flash)));
         let flash = Modelled::new(media, self.time(), timing, below);
         let tears = self.tears || self.fault().tears;
         // What tears must lose what it did not force, whatever the device has for its memory.
@@ -119,8 +121,8 @@ impl Builder<'_> {
             true => Arc::new(Tearing::new(Arc::clone(&drive))),
             false => Arc::clone(&drive) as _,
         };
-        let host = || Host::new(nand.limits);
-        let timing = self.fault().part(Box::new(Mirror::new(sides, turn_bytes, host)));
+        let host = || HostTiming::new(nand.limits);
+        let timing = self.fault().part(Box::new(MirrorTiming::new(sides, turn_bytes, host)));
         let volatile_cache = nand.cache.is_volatile();
         Ok(Layer { below, timing, volatile_cache, drive: Some(drive) })
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use assay_drive::BLOCK_BYTES;
-use assay_models::volume::{Allowance, Latency, VolumeLimits};
+use assay_models::volume::{Allowance, LatencyModel, VolumeLimits};
 use assay_models::{Rate, Time};
 
 use super::figure::Figure;
@@ -51,8 +51,9 @@ impl Paid {
                 ..steady
             }
         };
-        let latency =
-            |median: f64, p99: f64| Latency::lognormal(Time::from_us(median), Time::from_us(p99));
+        let latency = |median: f64, p99: f64| {
+            LatencyModel::lognormal(Time::from_us(median), Time::from_us(p99))
+        };
         let (operations, bytes) = (volume.operations_per_s.value, volume.bytes_per_s.value);
         let limits = VolumeLimits {
             operations: allowance(

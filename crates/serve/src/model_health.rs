@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use assay_models::{KINDS, Kind, Resource, Tally};
+use assay_models::{CommandTally, KINDS, Kind, Resource};
 use serde::{Deserialize, Serialize};
 
 use super::job::ModelJob;
@@ -70,7 +70,12 @@ pub struct KindHealth {
 impl ModelHealth {
     /// What `now` has more than `before`.
     #[must_use]
-    pub fn new(job: &ModelJob, port_us: f64, now: &Tally, before: &Tally) -> ModelHealth {
+    pub fn new(
+        job: &ModelJob,
+        port_us: f64,
+        now: &CommandTally,
+        before: &CommandTally,
+    ) -> ModelHealth {
         let kinds: BTreeMap<_, _> = KINDS
             .iter()
             .map(|kind| (kind_name(*kind).to_owned(), of_kind(*kind, now, before)))
@@ -137,7 +142,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-fn of_kind(kind: Kind, now: &Tally, before: &Tally) -> KindHealth {
+fn of_kind(kind: Kind, now: &CommandTally, before: &CommandTally) -> KindHealth {
     let (now, before) = (now.of(kind), before.of(kind));
     let commands = now.commands - before.commands;
     let modelled_s = (now.modelled_ns - before.modelled_ns) as f64 / 1e9;

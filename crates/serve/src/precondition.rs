@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_drive::{Disk, DriveOptions};
-use assay_models::{Preconditioned, Preconditioning, Progress};
+use assay_models::{PreconditionProgress, Preconditioned, Preconditioning};
 use assay_ports::media::{Access, FileMedia};
 
 use super::open::in_words;
@@ -20,7 +20,7 @@ pub fn precondition(
     device: &Device,
     media: &Path,
     plan: &Preconditioning,
-    progress: Progress<'_>,
+    progress: PreconditionProgress<'_>,
 ) -> Result<Option<Preconditioned>> {
     device.nand().map(|nand| precondition_drive(media, nand, plan, progress)).transpose()
 }
@@ -30,7 +30,7 @@ fn precondition_drive(
     media: &Path,
     nand: &Nand,
     plan: &Preconditioning,
-    progress: Progress<'_>,
+    progress: PreconditionProgress<'_>,
 ) -> Result<Preconditioned> {
     let name = || media.display().to_string();
     let file = FileMedia::open(media, Access::ReadWrite)?.in_memory_of_kernel()?;

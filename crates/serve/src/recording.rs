@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context, Result, anyhow};
-use assay_models::{Command, Due, Observer, Recorder, Time};
+use assay_models::{Command, CommandObserver, Due, Recorder, Time};
 
 use crate::TraceHead;
 
@@ -75,7 +75,7 @@ impl Recording {
     }
 }
 
-impl Observer for Recording {
+impl CommandObserver for Recording {
     fn answered(&self, command: &Command, due: Due, answered: Time, stored_bytes: &[u16]) {
         if let Some(recorder) = self.recorder.get() {
             recorder.answered(command, due, answered, stored_bytes);

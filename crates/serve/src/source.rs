@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use assay_drive::{Disk, State, Status};
-use assay_models::{Clock, Tally, Time};
+use assay_models::{Clock, CommandTally, Time};
 use assay_ports::fuse::{DISK_FILE, TextFile};
 use assay_ports::loopdev;
 use assay_ports::media::Loss;
@@ -49,7 +49,7 @@ pub struct Survival {
 struct Started {
     /// How long the port alone takes.
     port: Time,
-    tally: Tally,
+    tally: CommandTally,
     stalled: Duration,
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use anyhow::Result;
 use assay_drive::{Disk, Drive};
 use assay_models::in_hand::{self, Parts};
-use assay_models::{Clock, Observer, Time};
+use assay_models::{Clock, CommandObserver, Time};
 use assay_ports::clock::PacedClock;
 use assay_ports::media::{Access, Condition, FileMedia};
 
@@ -102,7 +102,8 @@ impl Stack {
             None => Arc::new(file),
         };
         let recording = options.trace.as_deref().map(Recording::create).transpose()?;
-        let observer = recording.clone().map(|recording| Box::new(recording) as Box<dyn Observer>);
+        let observer =
+            recording.clone().map(|recording| Box::new(recording) as Box<dyn CommandObserver>);
         let clock = Arc::new(StartedClock::new());
         let builder = Builder {
             clock: Arc::clone(&clock) as _,

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use assay_drive::{BLOCK_BYTES, Check, Damage, Drive, DriveOptions};
+use assay_drive::{BLOCK_BYTES, CheckReport, Damage, Drive, DriveOptions};
 use clap::Args;
 use serde_json::json;
 
@@ -78,7 +78,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
     Ok(if check.damages.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn checked(drive: &Drive, path: &Path) -> Result<Check> {
+fn checked(drive: &Drive, path: &Path) -> Result<CheckReport> {
     let mut progress = Progress::new("checking");
     let check = drive.check(&mut |done, all| progress.show(done, all));
     progress.end();
@@ -122,7 +122,7 @@ impl Progress {
     }
 }
 
-fn tell(path: &Path, check: &Check) {
+fn tell(path: &Path, check: &CheckReport) {
     for damage in check.damages.iter().take(LINES_MAX) {
         print::line(in_words(damage));
     }
@@ -144,7 +144,7 @@ fn in_words(Damage { offset, bytes, what }: &Damage) -> String {
     }
 }
 
-fn summary(path: &Path, check: &Check) -> String {
+fn summary(path: &Path, check: &CheckReport) -> String {
     let bytes = damaged_bytes(check);
     let found = match (check.damages.len() as u64, bytes) {
         (0, _) => "no damage".into(),
@@ -160,11 +160,11 @@ fn summary(path: &Path, check: &Check) -> String {
     )
 }
 
-fn damaged_bytes(check: &Check) -> u64 {
+fn damaged_bytes(check: &CheckReport) -> u64 {
     check.damages.iter().map(|damage| damage.bytes).sum()
 }
 
-fn as_json(path: &Path, check: &Check) -> serde_json::Value {
+fn as_json(path: &Path, check: &CheckReport) -> serde_json::Value {
     let damage = |found: &Damage| json!({ "offset": found.offset, "bytes": found.bytes, "what": found.what });
     let damages: Vec<_> = check.damages.iter().map(damage).collect();
     json!({
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn damage_is_told_with_its_extent_and_numbers_agree_with_their_nouns() {
-        let mut check = Check { blocks: 1, segments: 1, damages: Vec::new() };
+        let mut check = CheckReport { blocks: 1, segments: 1, damages: Vec::new() };
         let path = Path::new("vol.img");
         let text = summary(path, &check);
         assert_eq!(text, "vol.img: verified 4.0 KiB in 1 block, 1 segment; no damage");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use assay_drive::{Disk, Drive, DriveOptions, Loss, Lost, Repair, Unreadable};
+use assay_drive::{Disk, Drive, DriveOptions, LossReason, Lost, Repair, UnreadableBlocks};
 use assay_ports::media::Access;
 use serde_json::json;
 
@@ -20,7 +20,7 @@ use assay_serve::place;
 /// # Errors
 /// One line: not a drive, no room, the media failed.
 pub(super) fn run(path: &Path, discards: bool, as_json: bool) -> Result<ExitCode> {
-    let unreadable = if discards { Unreadable::Discarded } else { Unreadable::Kept };
+    let unreadable = if discards { UnreadableBlocks::Discarded } else { UnreadableBlocks::Kept };
     let (media, options, _) = open_media(path, Access::ReadWrite, DriveOptions::default())?;
     let mut progress = Progress::new("repairing");
     let repaired = Drive::repair(media, options, unreadable, &mut |done, all| {
@@ -56,7 +56,7 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
         print::line(format_args!("lost: {more}; --json names them all"));
     }
     // Of what may hold old data no place is more so than another.
-    if let Some(lost) = repaired.lost.iter().find(|lost| lost.loss != Loss::Doubtful)
+    if let Some(lost) = repaired.lost.iter().find(|lost| lost.loss != LossReason::Doubtful)
         && let Some(way) = way_to_files(path, lost)?
     {
         print::line(way);
@@ -71,18 +71,20 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
 }
 
 /// Whether what is lost so is an I/O error, in place of what was there before.
-fn is_kept(loss: Loss) -> bool {
-    matches!(loss, Loss::Unreadable | Loss::Unmapped)
+fn is_kept(loss: LossReason) -> bool {
+    matches!(loss, LossReason::Unreadable | LossReason::Unmapped)
 }
 
 fn in_words_lost(Lost { range, loss }: &Lost) -> String {
     let why = match loss {
-        Loss::Unreadable => "it could not be read",
-        Loss::Unmapped => "its location is lost",
-        Loss::Reverted => {
+        LossReason::Unreadable => "it could not be read",
+        LossReason::Unmapped => "its location is lost",
+        LossReason::Reverted => {
             "it was written in the part of the log that is given up; the previous contents are back"
         }
-        Loss::Doubtful => "it may hold old data: the part of the map that located it was lost",
+        LossReason::Doubtful => {
+            "it may hold old data: the part of the map that located it was lost"
+        }
     };
     let bytes = range.end - range.start;
     format!("lost from byte {} to {}, {}: {why}", range.start, range.end - 1, human(bytes))
@@ -125,7 +127,8 @@ fn summary(path: &Path, repaired: &Repair) -> String {
 
 /// Bytes and ranges of what is lost, or of what may hold old data, which may overlap the other.
 fn extent(repaired: &Repair, is_doubtful: bool) -> (u64, u64) {
-    let its = repaired.lost.iter().filter(|lost| (lost.loss == Loss::Doubtful) == is_doubtful);
+    let its =
+        repaired.lost.iter().filter(|lost| (lost.loss == LossReason::Doubtful) == is_doubtful);
     its.fold((0, 0), |(bytes, ranges), lost| {
         (bytes + lost.range.end - lost.range.start, ranges + 1)
     })
@@ -133,10 +136,10 @@ fn extent(repaired: &Repair, is_doubtful: bool) -> (u64, u64) {
 
 fn in_json(path: &Path, repaired: &Repair) -> serde_json::Value {
     let loss = |loss| match loss {
-        Loss::Unreadable => "unreadable",
-        Loss::Unmapped => "unmapped",
-        Loss::Reverted => "reverted",
-        Loss::Doubtful => "doubtful",
+        LossReason::Unreadable => "unreadable",
+        LossReason::Unmapped => "unmapped",
+        LossReason::Reverted => "reverted",
+        LossReason::Doubtful => "doubtful",
     };
     let lost: Vec<_> = repaired
         .lost
@@ -198,7 +201,7 @@ mod tests {
     #[test]
     fn what_is_lost_is_told_with_its_extent_and_reason() {
         let lost = |start: u64, end: u64, loss| Lost { range: start..end, loss };
-        let text = in_words_lost(&lost(4096, 12288, Loss::Unreadable));
+        let text = in_words_lost(&lost(4096, 12288, LossReason::Unreadable));
         assert_eq!(text, "lost from byte 4096 to 12287, 8.0 KiB: it could not be read");
         let mut repaired = Repair { blocks_moved: 1, segments_retired: 2, ..Repair::default() };
         let path = Path::new("vol.img");
@@ -207,7 +210,8 @@ mod tests {
             text,
             "vol.img: repaired: 1 block moved, 2 segments out of use; nothing is lost"
         );
-        repaired.lost = vec![lost(0, 4096, Loss::Reverted), lost(8192, 12288, Loss::Doubtful)];
+        repaired.lost =
+            vec![lost(0, 4096, LossReason::Reverted), lost(8192, 12288, LossReason::Doubtful)];
         let text = summary(path, &repaired);
         assert!(
             text.ends_with("4.0 KiB lost in 1 range, 4.0 KiB may hold old data, in 1 range"),

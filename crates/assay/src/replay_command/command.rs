@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use assay_models::{Arrivals, Time, Trace, replay};
+use assay_models::{ReplayPacing, Time, Trace, replay};
 use clap::Args;
 
 use super::device::VirtualDevice;
@@ -125,8 +125,8 @@ fn ask(question: &Question, as_recorded: bool) -> Result<Outcome> {
     let mut progress = Progress::new(&line);
     let mut answered = 0;
     let arrivals = match as_recorded {
-        true => Arrivals::AsRecorded,
-        false => Arrivals::AfterAnswers { port: Time::from_us(question.head.port_us) },
+        true => ReplayPacing::AsRecorded,
+        false => ReplayPacing::AfterAnswers { port: Time::from_us(question.head.port_us) },
     };
     let all = question.events.len() as f64;
     let replayed = replay(&question.events, &mut disk, arrivals, |answer| {

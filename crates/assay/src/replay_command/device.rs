@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use assay_drive::{Codec, Disk, Drive, DriveOptions};
 use assay_models::{
-    self, PackedDisk, Preconditioning, Progress, Timing, VirtualClock, VirtualDisk,
+    self, PackedDisk, PreconditionProgress, Preconditioning, Timing, VirtualClock, VirtualDisk,
 };
 
 use super::question::Question;
@@ -24,7 +24,7 @@ impl VirtualDevice {
     ///
     /// # Errors
     /// One line: that much data does not fit.
-    pub fn new(question: &Question, progress: Progress<'_>) -> Result<VirtualDevice> {
+    pub fn new(question: &Question, progress: PreconditionProgress<'_>) -> Result<VirtualDevice> {
         let name = || format!("the model of {}", question.preset.name);
         let media = PackedDisk::new(question.device.media_bytes()).with_context(name)?;
         let media: Arc<dyn Disk> = Arc::new(media);
@@ -50,7 +50,7 @@ fn precondition(
     question: &Question,
     nand: &Nand,
     media: &Arc<dyn Disk>,
-    progress: Progress<'_>,
+    progress: PreconditionProgress<'_>,
 ) -> Result<()> {
     let format = assay_drive::Format {
         codec: if nand.compresses() { Codec::Simulated } else { Codec::None },

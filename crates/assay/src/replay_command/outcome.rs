@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use assay_drive::{Counts, Drive};
-use assay_models::{Answer, KINDS, Time};
+use assay_models::{KINDS, ReplayedCommand, Time};
 use serde::Serialize;
 
 use super::question::Question;
@@ -127,7 +127,7 @@ impl<'a> Measured<'a> {
     }
 
     /// A command was answered.
-    pub fn add(&mut self, answer: &Answer) {
+    pub fn add(&mut self, answer: &ReplayedCommand) {
         self.commands += 1;
         self.first.get_or_insert(answer.arrival);
         self.last = self.last.max(answer.arrival + answer.latency);

@@ -1,6 +1,6 @@
 //! Traces and property files that were made to do harm.
 
-use assay_models::{Command, Due, Kind, Observer, Recorder, Time, window_record};
+use assay_models::{Command, CommandObserver, Due, Kind, Recorder, Time, window_record};
 use assay_presets::{Preset, Scale};
 use assay_serve::{ModelJob, TraceHead};
 

@@ -29,7 +29,7 @@ pub struct Damage {
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Check {
+pub struct CheckReport {
     /// Blocks that are whole.
     pub blocks: u64,
     /// Sealed segments with live records whose footer is whole.
@@ -38,7 +38,7 @@ pub struct Check {
     pub damages: Vec<Damage>,
 }
 
-impl Check {
+impl CheckReport {
     /// Adds blocks that cannot be read.
     fn lost(&mut self, blocks: Range<u64>, what: String) {
         let offset = blocks.start * BLOCK_BYTES;
@@ -66,7 +66,7 @@ type Books = HashMap<u32, (u64, u64)>;
 struct Checker<'a> {
     drive: &'a Drive,
     verified: Verified,
-    check: Check,
+    check: CheckReport,
     books: Books,
 }
 
@@ -76,9 +76,9 @@ impl Drive {
     ///
     /// # Errors
     /// Those of the media; damage is a result.
-    pub fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<Check> {
+    pub fn check(&self, progress: &mut dyn FnMut(u64, u64)) -> Result<CheckReport> {
         let verified = verify_segments(&self.shell, progress)?;
-        let (check, books) = (Check::default(), Books::new());
+        let (check, books) = (CheckReport::default(), Books::new());
         let mut checker = Checker { drive: self, verified, check, books };
         checker.check_all()?;
         Ok(checker.check)

@@ -17,7 +17,7 @@ use crate::core::nodes::{NODE_ENTRIES, directory_of};
 use crate::core::space::State;
 use crate::drive::Drive;
 use crate::format::{GROUP_BLOCKS, Location, NodeId, Stream};
-use crate::inspect::check::Check;
+use crate::inspect::check::CheckReport;
 use crate::opening::create::DriveError;
 use crate::options::DriveOptions;
 use crate::shell::media::Media;
@@ -25,7 +25,7 @@ use crate::status::Recovery;
 
 /// The treatment of blocks that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unreadable {
+pub enum UnreadableBlocks {
     /// Stay unreadable until they are written or discarded, so that nothing else passes for their
     /// data.
     #[default]
@@ -36,7 +36,7 @@ pub enum Unreadable {
 
 /// The reason for which data are lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Loss {
+pub enum LossReason {
     /// The record cannot be read or decoded.
     Unreadable,
     /// The part of the map with its place cannot be read. The block may never have been written.
@@ -53,7 +53,7 @@ pub struct Lost {
     /// Logical bytes of the drive.
     pub range: Range<u64>,
     /// The reason.
-    pub loss: Loss,
+    pub loss: LossReason,
 }
 
 /// The result of a repair.
@@ -75,11 +75,11 @@ pub struct Repair {
     /// Lost ranges, in order. Adjacent ones with the same reason are joined.
     pub lost: Vec<Lost>,
     /// Result of a check after the repair.
-    pub check: Check,
+    pub check: CheckReport,
 }
 
 impl Repair {
-    fn lose(&mut self, blocks: Range<u64>, loss: Loss) {
+    fn lose(&mut self, blocks: Range<u64>, loss: LossReason) {
         let range = blocks.start * BLOCK_BYTES..blocks.end * BLOCK_BYTES;
         match self.lost.last_mut() {
             Some(last) if last.loss == loss && last.range.end == range.start => {
@@ -92,9 +92,9 @@ impl Repair {
     /// Adds the losses of opening the drive.
     fn enter_opening(&mut self, recovery: Recovery) {
         let reverted = recovery.given_up.iter().flat_map(|given_up| given_up.ranges.clone());
-        let reverted = reverted.map(|range| Lost { range, loss: Loss::Reverted });
+        let reverted = reverted.map(|range| Lost { range, loss: LossReason::Reverted });
         let doubtful = recovery.doubtful.iter().cloned();
-        let doubtful = doubtful.map(|range| Lost { range, loss: Loss::Doubtful });
+        let doubtful = doubtful.map(|range| Lost { range, loss: LossReason::Doubtful });
         self.lost.extend(reverted.chain(doubtful));
         self.recovery = recovery;
     }
@@ -120,7 +120,7 @@ impl Drive {
     pub fn repair(
         media: Arc<dyn Disk>,
         options: DriveOptions,
-        unreadable: Unreadable,
+        unreadable: UnreadableBlocks,
         progress: &mut dyn FnMut(u64, u64),
     ) -> Result<Repair, DriveError> {
         let options = DriveOptions { read_only: false, ..options };
@@ -147,7 +147,7 @@ impl Drive {
 /// Repairs the parts of a drive one after the other.
 struct Repairer<'a> {
     drive: &'a Drive,
-    unreadable: Unreadable,
+    unreadable: UnreadableBlocks,
     suspects: Suspects,
     /// Segments that could not be emptied for lack of room.
     left: HashSet<u32>,
@@ -261,11 +261,11 @@ impl Repairer<'_> {
                 continue;
             }
             let is_mapped = place.is_record();
-            let loss = if is_mapped { Loss::Unreadable } else { Loss::Unmapped };
+            let loss = if is_mapped { LossReason::Unreadable } else { LossReason::Unmapped };
             self.repair.lose(block..block + 1, loss);
             match self.unreadable {
-                Unreadable::Discarded => self.drive.writer.discard_blocks(block, 1)?,
-                Unreadable::Kept => self.lose_block(block)?,
+                UnreadableBlocks::Discarded => self.drive.writer.discard_blocks(block, 1)?,
+                UnreadableBlocks::Kept => self.lose_block(block)?,
             }
         }
         for run in move_out.chunk_by(|one, next| one.0 + 1 == next.0) {

@@ -69,7 +69,7 @@ const OPEN_STRIPES: usize = 16;
 
 /// The state of the flash: the next free time of each part.
 #[derive(Debug)]
-pub struct Flash {
+pub struct FlashTiming {
     geometry: FlashGeometry,
     dies: Vec<Die>,
     channels: Vec<Channel>,
@@ -94,11 +94,11 @@ struct Die {
     erases_until: Time,
 }
 
-impl Flash {
+impl FlashTiming {
     /// Idle flash.
     #[must_use]
-    pub fn new(geometry: FlashGeometry) -> Flash {
-        Flash {
+    pub fn new(geometry: FlashGeometry) -> FlashTiming {
+        FlashTiming {
             dies: vec![Die::default(); geometry.dies() as usize],
             channels: (0..geometry.channels).map(|_| Channel::default()).collect(),
             buffer: Buffer::new(geometry.buffer_bytes),
@@ -204,7 +204,7 @@ impl Flash {
     }
 }
 
-impl Timing for Flash {
+impl Timing for FlashTiming {
     fn begin(&mut self, _command: &Command, _due: &mut Due) {}
 
     fn end(&mut self, command: &Command, due: &mut Due) {

@@ -8,7 +8,7 @@ use assay_disk::BLOCK_BYTES;
 /// The engine that compresses on the way to flash and decompresses on the way back, a pipeline for
 /// each: no published source says that they share one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Engine {
+pub struct CompressionEngine {
     /// Latency that it adds to a command.
     pub latency: Time,
     /// Bandwidth for one command's data, in bytes of the host.
@@ -32,12 +32,12 @@ pub struct HostLimits {
     /// scale model, whose single command is as fast as the real one's.
     pub link_cap_bytes_per_s: Rate,
     /// The compression engine, if there is one.
-    pub engine: Option<Engine>,
+    pub engine: Option<CompressionEngine>,
 }
 
 /// The state of the host's side: the bookings of its parts.
 #[derive(Debug)]
-pub struct Host {
+pub struct HostTiming {
     limits: HostLimits,
     controller: Calendar,
     link_in: Calendar,
@@ -46,13 +46,13 @@ pub struct Host {
     decompressing: Calendar,
 }
 
-impl Host {
+impl HostTiming {
     /// An idle host's side.
     #[must_use]
-    pub fn new(limits: HostLimits) -> Host {
+    pub fn new(limits: HostLimits) -> HostTiming {
         let [controller, link_in, link_out, compressing, decompressing] =
             std::array::from_fn(|_| Calendar::default());
-        Host { limits, controller, link_in, link_out, compressing, decompressing }
+        HostTiming { limits, controller, link_in, link_out, compressing, decompressing }
     }
 
     fn take_operation(&mut self, now: Time, due: &mut Due) {
@@ -80,7 +80,7 @@ fn carry(link: &mut Calendar, limits: &HostLimits, now: Time, bytes: u64, due: &
     due.spend(limits.link_bytes_per_s.time_for(bytes), Resource::Link);
 }
 
-impl Timing for Host {
+impl Timing for HostTiming {
     fn begin(&mut self, command: &Command, due: &mut Due) {
         let (limits, now) = (self.limits, command.arrival);
         match command.kind {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Network, NetworkLink};
+use super::{NetworkLink, NetworkTiming};
 use crate::random::Random;
 use crate::time::Time;
 use crate::timing::{Command, Due, Kind, Ticket, Timing};
@@ -64,7 +64,7 @@ const OBJECT_BYTES: u64 = 4 << 20;
 /// the time of the disk is then the same for every node, and their links are drawn separately.
 #[derive(Debug)]
 pub struct FanOut<T> {
-    nodes: Vec<Network<T>>,
+    nodes: Vec<NetworkTiming<T>>,
     redundancy: Redundancy,
     /// The parts of commands that may still be put off.
     parts: HashMap<Ticket, Vec<(usize, Due)>>,
@@ -82,7 +82,7 @@ impl<T: Timing> FanOut<T> {
     ) -> FanOut<T> {
         let mut seeds = Random::new(seed);
         let nodes = (0..redundancy.nodes())
-            .map(|_| Network::new(node(seeds.next()), link, seeds.next()))
+            .map(|_| NetworkTiming::new(node(seeds.next()), link, seeds.next()))
             .collect();
         FanOut { nodes, redundancy, parts: HashMap::new(), next_ticket: 0 }
     }

@@ -1,12 +1,12 @@
 //! A network between a host and its storage, with one node or several.
 //!
-//! [`Network`] adds a round trip and a bandwidth to the timing behind it. [`FanOut`] has several
-//! nodes, each with a link and a state of its own, and stores data redundantly: as whole copies, or
-//! as pieces and their parity.
+//! [`NetworkTiming`] adds a round trip and a bandwidth to the timing behind it. [`FanOut`] has
+//! several nodes, each with a link and a state of its own, and stores data redundantly: as whole
+//! copies, or as pieces and their parity.
 
 mod fan_out;
 
-pub use super::random::Latency;
+pub use super::random::LatencyModel;
 pub use fan_out::{FanOut, Redundancy};
 
 use super::meter::Wire;
@@ -19,7 +19,7 @@ use super::timing::{Command, Due, Kind, Resource, Timing};
 pub struct NetworkLink {
     /// Time from request to answer if the node takes no time and the command carries no data. Half
     /// of it each way, each half drawn separately.
-    pub round_trip: Latency,
+    pub round_trip: LatencyModel,
     /// Bandwidth towards the node, in bytes a second.
     pub to_node_bytes_per_s: Rate,
     /// Bandwidth back, in bytes a second.
@@ -45,19 +45,19 @@ fn payload(kind: Kind, bytes: u64) -> u64 {
 
 /// A device behind a link.
 #[derive(Debug, Clone)]
-pub struct Network<T> {
+pub struct NetworkTiming<T> {
     node: T,
-    round_trip: Latency,
+    round_trip: LatencyModel,
     to_node: Wire,
     from_node: Wire,
     random: Random,
 }
 
-impl<T> Network<T> {
+impl<T> NetworkTiming<T> {
     /// `node` behind `link`; `seed` is for the spread of the round trip.
     #[must_use]
-    pub fn new(node: T, link: NetworkLink, seed: u64) -> Network<T> {
-        Network {
+    pub fn new(node: T, link: NetworkLink, seed: u64) -> NetworkTiming<T> {
+        NetworkTiming {
             node,
             round_trip: link.round_trip,
             to_node: Wire::new(link.to_node_bytes_per_s),
@@ -71,7 +71,7 @@ impl<T> Network<T> {
     }
 }
 
-impl<T: Timing> Timing for Network<T> {
+impl<T: Timing> Timing for NetworkTiming<T> {
     fn begin(&mut self, command: &Command, due: &mut Due) {
         if command.kind == Kind::Write {
             self.to_node.pass(command.length, command.arrival, due, Resource::Network);

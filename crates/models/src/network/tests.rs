@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::rotating::{ArrayGeometry, Order, Rotating, SeekTimes, SpindleGeometry};
 use crate::testing::{assert_near, closed_loop, mean_us, open_loop, per_s, read, write};
-use crate::volume::{Volume, VolumeLimits};
+use crate::volume::{VolumeLimits, VolumeTiming};
 use crate::{Immediate, Modelled, VirtualClock};
 use assay_disk::{Disk, Guarantees, MemoryDisk};
 use assay_drive::{Codec, Drive, DriveOptions, Format};
@@ -15,17 +15,17 @@ use assay_drive::{Codec, Drive, DriveOptions, Format};
 const PAGE: u64 = 16 << 10;
 const MS: Time = Time::from_ns(1_000_000);
 
-fn link(round_trip: Latency) -> NetworkLink {
+fn link(round_trip: LatencyModel) -> NetworkLink {
     let rate = Rate(1.25e9);
     NetworkLink { round_trip, to_node_bytes_per_s: rate, from_node_bytes_per_s: rate }
 }
 
 fn steady() -> NetworkLink {
-    link(Latency::Fixed(Time::from_us(100.0)))
+    link(LatencyModel::Fixed(Time::from_us(100.0)))
 }
 
 fn jittery() -> NetworkLink {
-    link(Latency::lognormal(Time::from_us(100.0), Time::from_us(400.0)))
+    link(LatencyModel::lognormal(Time::from_us(100.0), Time::from_us(400.0)))
 }
 
 /// One disk of 15 000 revolutions a minute.
@@ -66,7 +66,7 @@ fn anywhere(random: &mut Random) -> u64 {
 fn it_adds_a_round_trip_and_the_bytes_one_way() {
     for make in [read as fn(u64, u64, Time) -> Command, write] {
         let command = make(0, 1 << 20, MS);
-        let mut network = Network::new(Immediate, steady(), 1);
+        let mut network = NetworkTiming::new(Immediate, steady(), 1);
         let answered = open_loop(&mut network, &[command]);
         let added = steady().added(command.kind, command.length);
         assert_near(answered[0].latency().as_us(), added.as_us(), 1e-6);
@@ -79,7 +79,8 @@ fn it_adds_a_round_trip_and_the_bytes_one_way() {
 #[test]
 fn jitter_has_the_mean_of_its_distribution_and_one_seed() {
     let make = |_| read(0, 4096, Time::ZERO);
-    let run = |seed| closed_loop(&mut Network::new(Immediate, jittery(), seed), 1, 50_000, make);
+    let run =
+        |seed| closed_loop(&mut NetworkTiming::new(Immediate, jittery(), seed), 1, 50_000, make);
     let answered = run(1);
     assert_near(mean_us(&answered), jittery().added(Kind::Read, 4096).as_us(), 0.02);
     assert_eq!(answered, run(1));
@@ -90,7 +91,7 @@ fn jitter_has_the_mean_of_its_distribution_and_one_seed() {
 fn over_a_disk_it_adds_to_each_read_and_keeps_the_elevator() {
     let rate = |order, depth| {
         let mut random = Random::new(9);
-        let mut network = Network::new(disk(order, 1), steady(), 1);
+        let mut network = NetworkTiming::new(disk(order, 1), steady(), 1);
         per_s(&mut network, depth, 5000, |_| read(anywhere(&mut random), PAGE, Time::ZERO))
     };
     let bare = {
@@ -112,7 +113,7 @@ fn latency_us(redundancy: Redundancy, make: fn(u64, u64, Time) -> Command) -> f6
 /// The mean of the latest of `of` round trips, each the sum of two halves.
 fn latest_us(of: usize) -> f64 {
     let mut random = Random::new(77);
-    let Latency::Lognormal { median, sigma } = jittery().round_trip else { panic!() };
+    let LatencyModel::Lognormal { median, sigma } = jittery().round_trip else { panic!() };
     let mut half = || median.as_us() / 2.0 * (sigma * random.normal()).exp();
     let mut latest = || (0..of).map(|_| half() + half()).fold(0.0, f64::max);
     (0..200_000).map(|_| latest()).sum::<f64>() / 200_000.0
@@ -142,7 +143,8 @@ fn pieces_are_whole_blocks_and_so_small_writes_store_more() {
 fn every_node_has_a_state_of_its_own() {
     let limits = VolumeLimits::only(Rate(1000.0), Rate(1e12), Time::ZERO);
     let rate = |redundancy, is_read: bool| {
-        let mut nodes = FanOut::new(redundancy, steady(), 3, |seed| Volume::new(limits, seed));
+        let mut nodes =
+            FanOut::new(redundancy, steady(), 3, |seed| VolumeTiming::new(limits, seed));
         per_s(&mut nodes, 64, 6000, |i| {
             let offset = (i as u64) << 22;
             if is_read { read(offset, PAGE, Time::ZERO) } else { write(offset, PAGE, Time::ZERO) }
@@ -187,11 +189,11 @@ fn over_a_drive_its_nodes_differ_by_their_links_alone() {
     let (clock, memory) = (Arc::new(VirtualClock::default()), MemoryDisk::new(64 << 20).unwrap());
     let guarantees = Guarantees { atomic_write_bytes: 4096, volatile_cache: true };
     let mut limits = VolumeLimits::only(Rate(1e9), Rate(1e15), Time::ZERO);
-    limits.read_latency = Latency::Fixed(MS);
+    limits.read_latency = LatencyModel::Fixed(MS);
     let media = Arc::new(Modelled::new(
         Arc::new(memory),
         clock.clone(),
-        Volume::new(limits, 1),
+        VolumeTiming::new(limits, 1),
         guarantees,
     ));
     let format = Format {

@@ -6,7 +6,7 @@
 //! and do not wait. A flush takes [`VolumeLimits::flush_latency`], because several machines store
 //! an answered write already.
 
-pub use super::random::Latency;
+pub use super::random::LatencyModel;
 
 use super::meter::Meter;
 use super::random::Random;
@@ -53,9 +53,9 @@ pub struct VolumeLimits {
     /// Length of a rest for which the peaks make up, see [`Allowance::steady`].
     pub rest: Time,
     /// Latency of a read in addition to its turn.
-    pub read_latency: Latency,
+    pub read_latency: LatencyModel,
     /// Latency of a write in addition to its turn.
-    pub write_latency: Latency,
+    pub write_latency: LatencyModel,
     /// Latency of a flush.
     pub flush_latency: Time,
 }
@@ -69,8 +69,8 @@ impl VolumeLimits {
             bytes: Allowance::steady(bytes_per_s, rest),
             bytes_per_operation: 256 << 10,
             rest,
-            read_latency: Latency::Fixed(Time::ZERO),
-            write_latency: Latency::Fixed(Time::ZERO),
+            read_latency: LatencyModel::Fixed(Time::ZERO),
+            write_latency: LatencyModel::Fixed(Time::ZERO),
             flush_latency: Time::ZERO,
         }
     }
@@ -92,7 +92,7 @@ impl VolumeLimits {
 
 /// The state of a volume.
 #[derive(Debug, Clone)]
-pub struct Volume {
+pub struct VolumeTiming {
     limits: VolumeLimits,
     meters: Vec<(Resource, Meter)>,
     random: Random,
@@ -105,16 +105,16 @@ fn meters(allowance: &Allowance, rest: Time) -> impl Iterator<Item = Meter> {
     std::iter::once(Meter::new(allowance.per_s, burst)).chain(peak)
 }
 
-impl Volume {
+impl VolumeTiming {
     /// A rested volume; `seed` is for its tail.
     #[must_use]
-    pub fn new(limits: VolumeLimits, seed: u64) -> Volume {
+    pub fn new(limits: VolumeLimits, seed: u64) -> VolumeTiming {
         let of = |resource, allowance| {
             meters(allowance, limits.rest).map(move |meter| (resource, meter))
         };
         let operations = of(Resource::Operations, &limits.operations);
         let meters = operations.chain(of(Resource::Bytes, &limits.bytes)).collect();
-        Volume { meters, random: Random::new(seed), limits }
+        VolumeTiming { meters, random: Random::new(seed), limits }
     }
 
     /// Lets a command pass when every meter allows it; no meter counts it before.
@@ -132,12 +132,12 @@ impl Volume {
     }
 }
 
-impl Timing for Volume {
+impl Timing for VolumeTiming {
     fn begin(&mut self, command: &Command, due: &mut Due) {
         let latency = match command.kind {
             Kind::Read => self.limits.read_latency,
             Kind::Write => self.limits.write_latency,
-            Kind::Flush => Latency::Fixed(self.limits.flush_latency),
+            Kind::Flush => LatencyModel::Fixed(self.limits.flush_latency),
             Kind::Discard => return,
         };
         if command.kind != Kind::Flush {

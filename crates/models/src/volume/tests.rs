@@ -8,12 +8,12 @@ use crate::testing::{ask, assert_near, closed_loop, flush, mean_us, per_s, read,
 const KIB: u64 = 1024;
 const MS: Time = Time::from_ns(1_000_000);
 
-fn only(operations_per_s: f64, bytes_per_s: f64) -> Volume {
-    Volume::new(VolumeLimits::only(Rate(operations_per_s), Rate(bytes_per_s), Time::ZERO), 1)
+fn only(operations_per_s: f64, bytes_per_s: f64) -> VolumeTiming {
+    VolumeTiming::new(VolumeLimits::only(Rate(operations_per_s), Rate(bytes_per_s), Time::ZERO), 1)
 }
 
 /// Turns of commands that all came at 7 ms, in milliseconds from then.
-fn turns_ms(volume: &mut Volume, lengths_kib: &[u64]) -> Vec<u64> {
+fn turns_ms(volume: &mut VolumeTiming, lengths_kib: &[u64]) -> Vec<u64> {
     let came = MS * 7;
     let answer = |&kib: &u64| ask(volume, write(0, kib * KIB, came)).when() - came;
     lengths_kib.iter().map(answer).map(|time| (time.as_us() / 1000.0).round() as u64).collect()
@@ -62,7 +62,7 @@ fn credit_is_spent_at_the_peak_and_then_the_long_run_counts() {
     let (limits, seconds) = (gp2(), gp2().operations.peak_s());
     assert_near(seconds, 20.0, 1e-9);
     let answered =
-        closed_loop(&mut Volume::new(limits, 1), 8, 66_000, |_| read(0, 4096, Time::ZERO));
+        closed_loop(&mut VolumeTiming::new(limits, 1), 8, 66_000, |_| read(0, 4096, Time::ZERO));
     let until =
         |s: f64| answered.iter().filter(|answer| answer.due.when().as_s() <= s).count() as f64;
     assert_near(until(10.0), 30_000.0, 0.01);
@@ -72,7 +72,7 @@ fn credit_is_spent_at_the_peak_and_then_the_long_run_counts() {
 
 #[test]
 fn a_rest_refills_credit_at_the_long_run_s_rate() {
-    let mut volume = Volume::new(gp2(), 1);
+    let mut volume = VolumeTiming::new(gp2(), 1);
     let spent = closed_loop(&mut volume, 8, 61_000, |_| read(0, 4096, Time::ZERO));
     let end = spent.iter().map(|answer| answer.due.when()).max().unwrap();
     // 18 s of rest are 5 400 operations, at once as far as the peak lets them.
@@ -85,25 +85,26 @@ fn a_rest_refills_credit_at_the_long_run_s_rate() {
 #[test]
 fn latency_and_limit_are_the_closed_forms_and_the_tail_is_there() {
     let mut limits = VolumeLimits::only(Rate(16_000.0), Rate(1e9), MS * 10);
-    limits.read_latency = Latency::lognormal(Time::from_us(500.0), Time::from_us(2000.0));
+    limits.read_latency = LatencyModel::lognormal(Time::from_us(500.0), Time::from_us(2000.0));
     let make = |_| read(0, 16 * KIB, Time::ZERO);
-    let alone = closed_loop(&mut Volume::new(limits, 1), 1, 100_000, make);
+    let alone = closed_loop(&mut VolumeTiming::new(limits, 1), 1, 100_000, make);
     assert_near(mean_us(&alone), limits.read_latency.mean().as_us(), 0.02);
     let slow = alone.iter().filter(|answer| answer.latency() > Time::from_us(2000.0)).count();
     assert_near(slow as f64, 1000.0, 0.1);
-    let many = per_s(&mut Volume::new(limits, 1), 64, 200_000, make);
+    let many = per_s(&mut VolumeTiming::new(limits, 1), 64, 200_000, make);
     assert_near(many, limits.commands_per_s(16 * KIB), 0.02);
     let large = |_| read(0, 1024 * KIB, Time::ZERO);
-    let bytes = per_s(&mut Volume::new(limits, 1), 64, 5000, large);
+    let bytes = per_s(&mut VolumeTiming::new(limits, 1), 64, 5000, large);
     assert_near(bytes, limits.commands_per_s(1024 * KIB), 0.02);
 }
 
 #[test]
 fn a_seed_gives_the_same_tail_and_another_one_another() {
     let mut limits = gp2();
-    limits.read_latency = Latency::TwoPoint { usual: MS, slow: MS * 30, slow_share: 0.02 };
-    let run =
-        |seed| closed_loop(&mut Volume::new(limits, seed), 4, 2000, |_| read(0, 4096, Time::ZERO));
+    limits.read_latency = LatencyModel::TwoPoint { usual: MS, slow: MS * 30, slow_share: 0.02 };
+    let run = |seed| {
+        closed_loop(&mut VolumeTiming::new(limits, seed), 4, 2000, |_| read(0, 4096, Time::ZERO))
+    };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
 }
@@ -119,7 +120,7 @@ proptest! {
         let rate = f64::from(mib_per_s) * 1024.0 * KIB as f64;
         let rest = MS * rest_ms;
         let limits = VolumeLimits::only(Rate(f64::from(operations_per_s)), Rate(rate), rest);
-        let mut volume = Volume::new(limits, 1);
+        let mut volume = VolumeTiming::new(limits, 1);
         let mut at = Time::ZERO;
         let mut through = Vec::new();
         for (pause_us, blocks, is_read) in commands {

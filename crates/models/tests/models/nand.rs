@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex};
 
 use assay_disk::{Disk, Guarantees, MemoryDisk};
 use assay_drive::{Codec, Drive, DriveOptions, Format, Policy};
-use assay_models::nand::{Engine, Flash, FlashGeometry, Host, HostLimits, figures};
+use assay_models::nand::{
+    CompressionEngine, FlashGeometry, FlashTiming, HostLimits, HostTiming, figures,
+};
 use assay_models::{
-    Arrivals, Clock, Inside, Kind, Modelled, Rate, Recorder, Resource, Time, Trace, VirtualClock,
-    VirtualDisk, WriteCache, replay,
+    Clock, Inside, Kind, Modelled, Rate, Recorder, ReplayPacing, Resource, Time, Trace,
+    VirtualClock, VirtualDisk, WriteCache, replay,
 };
 
 use crate::random::Random;
@@ -52,10 +54,10 @@ fn limits() -> HostLimits {
 /// The whole stack in virtual time.
 struct Rig {
     clock: Arc<VirtualClock>,
-    flash: Arc<Modelled<Flash>>,
+    flash: Arc<Modelled<FlashTiming>>,
     drive: Arc<Drive>,
-    top: Arc<Modelled<Host>>,
-    disk: VirtualDisk<Host>,
+    top: Arc<Modelled<HostTiming>>,
+    disk: VirtualDisk<HostTiming>,
 }
 
 impl Rig {
@@ -72,7 +74,8 @@ impl Rig {
         };
         Drive::format(Arc::clone(&media), &format).unwrap();
         let guarantees = Guarantees { atomic_write_bytes: 4096, volatile_cache: false };
-        let flash = Arc::new(Modelled::new(media, clock.clone(), Flash::new(geometry), guarantees));
+        let flash =
+            Arc::new(Modelled::new(media, clock.clone(), FlashTiming::new(geometry), guarantees));
         let cache = match geometry.is_buffer_protected {
             true => WriteCache::Protected,
             false => WriteCache::Volatile,
@@ -81,8 +84,12 @@ impl Rig {
         let options =
             DriveOptions { discard_media: true, policy: Policy::Greedy, ..DriveOptions::default() };
         let drive = Arc::new(inside.open(flash.clone(), options).unwrap());
-        let top =
-            Arc::new(Modelled::new(drive.clone(), clock.clone(), Host::new(limits), guarantees));
+        let top = Arc::new(Modelled::new(
+            drive.clone(),
+            clock.clone(),
+            HostTiming::new(limits),
+            guarantees,
+        ));
         let disk = VirtualDisk::new(clock.clone(), top.clone(), Some(drive.clone()));
         let mut rig = Rig { clock, flash, drive, top, disk };
         // The first write of all begins the log, which takes a flush.
@@ -301,7 +308,7 @@ fn reads_go_before_programs_but_wait_for_them_to_stop() {
 
 #[test]
 fn an_engine_adds_its_latency_and_caps_the_rate() {
-    let engine = Engine {
+    let engine = CompressionEngine {
         latency: Time::from_us(5.0),
         bytes_per_s: Rate(1e9),
         cap_bytes_per_s: Rate(100e6),
@@ -363,7 +370,7 @@ fn a_replay_without_data_takes_the_times_of_what_was_recorded() {
     let means = |codec| {
         let mut rig = Rig::new(geometry(), limits(), 64 * MIB, codec);
         let mut sums = [(0.0, 0.0, 0_u32); 4];
-        let arrivals = Arrivals::AfterAnswers { port: Time::ZERO };
+        let arrivals = ReplayPacing::AfterAnswers { port: Time::ZERO };
         replay(&trace.events, &mut rig.disk, arrivals, |answer| {
             let sum = &mut sums[answer.kind as usize];
             sum.0 += answer.latency.as_us();
@@ -392,8 +399,9 @@ fn record() -> (Vec<u8>, u64) {
     let bytes = SharedBytes::default();
     let recorder = Arc::new(Recorder::new(bytes.clone(), "").unwrap());
     let guarantees = Guarantees { atomic_write_bytes: 4096, volatile_cache: false };
-    let top = Modelled::new(rig.drive.clone(), rig.clock.clone(), Host::new(limits()), guarantees)
-        .observed_by(Box::new(recorder.clone()));
+    let top =
+        Modelled::new(rig.drive.clone(), rig.clock.clone(), HostTiming::new(limits()), guarantees)
+            .observed_by(Box::new(recorder.clone()));
     let mut rig = rig;
     let mut random = Random::new(8);
     let mut data = vec![0; 16 << 10];
@@ -412,7 +420,7 @@ fn record() -> (Vec<u8>, u64) {
             top.read(page << 14, &mut data).unwrap();
             reads += 1;
         }
-        let sum = |tally: assay_models::Tally| -> u64 {
+        let sum = |tally: assay_models::CommandTally| -> u64 {
             tally.of_kind.iter().map(|kind| kind.modelled_ns).sum()
         };
         free[place] += Time::from_ns(sum(top.tally()) - sum(before));

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use assay_drive::{BLOCK_BYTES, Check, Disk, DiskError, Drive, State};
+use assay_drive::{BLOCK_BYTES, CheckReport, Disk, DiskError, Drive, State};
 
 use super::specimen::options;
 use crate::common::faulty::FaultyDisk;
@@ -134,7 +134,7 @@ fn forgotten(drive: &Drive) -> Result<Vec<(std::ops::Range<u64>, bool)>, String>
 }
 
 /// Every block that cannot be read is in the check, and nothing else is.
-fn compare_check(found: &Found, check: &Check) -> Result<(), String> {
+fn compare_check(found: &Found, check: &CheckReport) -> Result<(), String> {
     let mut reported = BTreeSet::new();
     for damage in &check.damages {
         let Some(offset) = damage.offset else { continue };

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use assay_drive::{BLOCK_BYTES, Disk, Drive, DriveOptions, Loss, Repair, State, Unreadable};
+use assay_drive::{
+    BLOCK_BYTES, Disk, Drive, DriveOptions, LossReason, Repair, State, UnreadableBlocks,
+};
 use assay_testing::count;
 
 use super::case::{Seen, look};
@@ -13,7 +15,7 @@ use crate::common::anatomy::{Part, Piece, Stream};
 use crate::common::model::Content;
 use crate::common::random::Random;
 
-fn repair(media: &Arc<Scarred>, unreadable: Unreadable) -> Repair {
+fn repair(media: &Arc<Scarred>, unreadable: UnreadableBlocks) -> Repair {
     Drive::repair(media.clone(), DriveOptions::default(), unreadable, &mut |_, _| {}).unwrap()
 }
 
@@ -46,11 +48,11 @@ fn hurt(specimen: &Specimen, seed: u64) -> Arc<Scarred> {
     media
 }
 
-fn expect(specimen: &Specimen, seen: &Seen, gone: &BTreeSet<u64>, unreadable: Unreadable) {
+fn expect(specimen: &Specimen, seen: &Seen, gone: &BTreeSet<u64>, unreadable: UnreadableBlocks) {
     for block in &specimen.blocks {
         let expected = match (gone.contains(block), unreadable) {
-            (true, Unreadable::Kept) => None,
-            (true, Unreadable::Discarded) => Some(Content::Zero),
+            (true, UnreadableBlocks::Kept) => None,
+            (true, UnreadableBlocks::Discarded) => Some(Content::Zero),
             (false, _) => Some(specimen.model.now(*block)),
         };
         assert_eq!(seen.contents.get(block).copied(), expected, "block {block}");
@@ -65,7 +67,8 @@ fn a_repaired_drive_is_whole_but_for_what_is_named() {
         // In turn, so that the specimens together see each.
         let stride = count(4, 1);
         for seed in (0..8).skip(number % stride).step_by(stride) {
-            let unreadable = [Unreadable::Kept, Unreadable::Discarded][seed as usize / 4];
+            let unreadable =
+                [UnreadableBlocks::Kept, UnreadableBlocks::Discarded][seed as usize / 4];
             let media = hurt(specimen, seed);
             // Readable blocks before the repair.
             let read_only = DriveOptions { read_only: true, ..options() };
@@ -75,10 +78,10 @@ fn a_repaired_drive_is_whole_but_for_what_is_named() {
             let repaired = repair(&media, unreadable);
             let gone: BTreeSet<u64> = before.failed.keys().copied().collect();
             assert_eq!(lost_blocks(&repaired), gone, "{}, seed {seed}", specimen.name);
-            assert!(repaired.lost.iter().all(|lost| lost.loss == Loss::Unreadable));
+            assert!(repaired.lost.iter().all(|lost| lost.loss == LossReason::Unreadable));
             given_up += gone.len();
             let named: u64 = repaired.check.damages.iter().map(|damage| damage.bytes).sum();
-            let kept = if unreadable == Unreadable::Kept { gone.len() as u64 } else { 0 };
+            let kept = if unreadable == UnreadableBlocks::Kept { gone.len() as u64 } else { 0 };
             assert_eq!(named, kept * BLOCK_BYTES, "{:?}", repaired.check);
             let wrong = repaired.check.damages.iter().find(|damage| damage.offset.is_none());
             assert_eq!(wrong, None, "{}, seed {seed}: {repaired:?}", specimen.name);
@@ -95,13 +98,13 @@ fn a_repaired_drive_is_whole_but_for_what_is_named() {
             expect(specimen, &look(&drive, &media, &specimen.blocks).unwrap(), &gone, unreadable);
             drop(drive);
             // A second time there is nothing to do but to name what stays unreadable.
-            let again = repair(&media, Unreadable::Discarded);
+            let again = repair(&media, UnreadableBlocks::Discarded);
             assert_eq!((again.blocks_moved, again.nodes_restored), (0, 0), "{again:?}");
             assert_eq!(lost_blocks(&again).len() as u64, kept);
             assert_eq!(again.check.damages, [], "{}, seed {seed}", specimen.name);
             let drive = Drive::open(media.clone(), options()).unwrap();
             let seen = look(&drive, &media, &specimen.blocks).unwrap();
-            expect(specimen, &seen, &gone, Unreadable::Discarded);
+            expect(specimen, &seen, &gone, UnreadableBlocks::Discarded);
         }
     }
     assert!(given_up > count(12, 50), "hardly anything was damaged: {given_up}");
@@ -112,12 +115,12 @@ fn a_repaired_drive_is_whole_but_for_what_is_named() {
 fn a_whole_drive_is_left_alone() {
     for specimen in Specimen::all() {
         let media = Arc::new(Scarred::new(specimen.image.clone()));
-        let repaired = repair(&media, Unreadable::Discarded);
+        let repaired = repair(&media, UnreadableBlocks::Discarded);
         assert_eq!((&repaired.lost[..], &repaired.check.damages[..]), (&[][..], &[][..]));
         assert_eq!((repaired.blocks_moved, repaired.nodes_restored), (0, 0), "{repaired:?}");
         let drive = Drive::open(media.clone(), options()).unwrap();
         let seen = look(&drive, &media, &specimen.blocks).unwrap();
-        expect(specimen, &seen, &BTreeSet::new(), Unreadable::Kept);
+        expect(specimen, &seen, &BTreeSet::new(), UnreadableBlocks::Kept);
     }
 }
 
@@ -143,7 +146,7 @@ fn a_log_with_a_gap_is_given_up_from_there() {
             if state != State::ReadOnly {
                 continue;
             }
-            let repaired = repair(&media, Unreadable::Discarded);
+            let repaired = repair(&media, UnreadableBlocks::Discarded);
             let given_up = repaired.recovery.given_up.as_ref().unwrap();
             assert_eq!(given_up.seq, pair[0].seq);
             told += given_up.ranges.len();
@@ -157,7 +160,7 @@ fn a_log_with_a_gap_is_given_up_from_there() {
             // since.
             let mut seen = look(&drive, &media, &specimen.blocks[1..]).unwrap();
             assert!(seen.failed.is_empty());
-            let lost = repaired.lost.iter().filter(|lost| lost.loss != Loss::Reverted);
+            let lost = repaired.lost.iter().filter(|lost| lost.loss != LossReason::Reverted);
             let lost: Vec<_> = lost.map(|lost| lost.range.clone()).collect();
             seen.contents.retain(|block, _| {
                 *block > 64 && !lost.iter().any(|range| range.contains(&(block * BLOCK_BYTES)))
@@ -181,10 +184,10 @@ fn a_loss_that_is_not_named_is_noticed() {
     let media = Arc::new(Scarred::new(specimen.image.clone()));
     let home = *specimen.homes.keys().min().unwrap();
     media.scar(home, Scar::Zeroed);
-    let repaired = repair(&media, Unreadable::Discarded);
+    let repaired = repair(&media, UnreadableBlocks::Discarded);
     let drive = Drive::open(media.clone(), options()).unwrap();
     let seen = look(&drive, &media, &specimen.blocks).unwrap();
-    expect(specimen, &seen, &lost_blocks(&repaired), Unreadable::Discarded);
-    let silent = || expect(specimen, &seen, &BTreeSet::new(), Unreadable::Discarded);
+    expect(specimen, &seen, &lost_blocks(&repaired), UnreadableBlocks::Discarded);
+    let silent = || expect(specimen, &seen, &BTreeSet::new(), UnreadableBlocks::Discarded);
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(silent)).is_err());
 }

@@ -5,8 +5,10 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::*;
-use crate::volume::{Allowance, Latency, Volume, VolumeLimits};
-use crate::{Arrivals, Event, Modelled, PackedDisk, Replayed, VirtualClock, VirtualDisk, replay};
+use crate::volume::{Allowance, LatencyModel, VolumeLimits, VolumeTiming};
+use crate::{
+    Event, Modelled, PackedDisk, ReplayPacing, Replayed, VirtualClock, VirtualDisk, replay,
+};
 use assay_disk::{Guarantees, Result};
 
 const DEPTH: usize = 32;
@@ -21,7 +23,7 @@ fn pages() -> impl FnMut(usize) -> Command {
 /// none together with another.
 fn recorded_elsewhere() -> Vec<Event> {
     let steady = Allowance::steady(Rate(1e6), Time::from_us(1000.0));
-    let latency = |us: f64| Latency::lognormal(Time::from_us(us), Time::from_us(4.0 * us));
+    let latency = |us: f64| LatencyModel::lognormal(Time::from_us(us), Time::from_us(4.0 * us));
     let limits = VolumeLimits {
         operations: steady,
         bytes: Allowance::steady(Rate(1e12), Time::from_us(1000.0)),
@@ -31,7 +33,7 @@ fn recorded_elsewhere() -> Vec<Event> {
         write_latency: latency(500.0),
         flush_latency: Time::ZERO,
     };
-    let mut volume = Volume::new(limits, 5);
+    let mut volume = VolumeTiming::new(limits, 5);
     let answered = testing::closed_loop(&mut volume, DEPTH, COMMANDS, pages());
     let mut events: Vec<Event> = answered
         .iter()
@@ -58,11 +60,16 @@ fn disk() -> VirtualDisk<Rotating> {
 fn replayed_per_s(disk: &mut dyn Replayed) -> f64 {
     let mut end = Time::ZERO;
     let mut answers = 0;
-    replay(&recorded_elsewhere(), disk, Arrivals::AfterAnswers { port: Time::ZERO }, |answer| {
-        answers += 1;
-        end = end.max(answer.arrival + answer.latency);
-        ControlFlow::Continue(())
-    })
+    replay(
+        &recorded_elsewhere(),
+        disk,
+        ReplayPacing::AfterAnswers { port: Time::ZERO },
+        |answer| {
+            answers += 1;
+            end = end.max(answer.arrival + answer.latency);
+            ControlFlow::Continue(())
+        },
+    )
     .unwrap();
     assert_eq!(answers, COMMANDS);
     COMMANDS as f64 / end.as_s()

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use assay_drive::{BlockBuffer, Codec, Disk, Drive, DriveError, DriveOptions, Format, Unreadable};
+use assay_drive::{
+    BlockBuffer, Codec, Disk, Drive, DriveError, DriveOptions, Format, UnreadableBlocks,
+};
 
 use super::host::{Host, format, media_of, open};
 use crate::common::media::{Fate, SimulatedMedia};
@@ -48,7 +50,8 @@ fn a_repair_finds_the_second_superblock_of_grown_media() {
     let opened = Drive::open(Arc::clone(&media) as Arc<dyn Disk>, DriveOptions::default());
     assert!(matches!(opened, Err(DriveError::NotADrive)));
     let disk = Arc::clone(&media) as Arc<dyn Disk>;
-    let repair = Drive::repair(disk, DriveOptions::default(), Unreadable::Kept, &mut |_, _| {});
+    let repair =
+        Drive::repair(disk, DriveOptions::default(), UnreadableBlocks::Kept, &mut |_, _| {});
     assert!(repair.unwrap().lost.is_empty());
     host.drive = open(&media, &host.options);
     host.assert_right();
@@ -72,6 +75,7 @@ fn a_repair_does_not_bring_an_earlier_drive_back() {
     host.media.wipe(0);
     host.media.wipe(host.media.size() / 4096 - 1);
     let disk = Arc::clone(&host.media) as Arc<dyn Disk>;
-    let repair = Drive::repair(disk, DriveOptions::default(), Unreadable::Kept, &mut |_, _| {});
+    let repair =
+        Drive::repair(disk, DriveOptions::default(), UnreadableBlocks::Kept, &mut |_, _| {});
     assert!(matches!(repair, Err(DriveError::NotADrive)), "{repair:?}");
 }
