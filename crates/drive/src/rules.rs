@@ -23,7 +23,7 @@ pub enum Rule {
     NamedBeforeDead,
     /// Each opening that writes takes sequence numbers that were never used.
     IncarnationJumps,
-    /// Segments that a checkpoint may need are given to nobody else.
+    /// A segment that a checkpoint may need is used for nothing else.
     BudgetBeforeSegment,
     /// A new leaf is admitted only if a checkpoint of it fits.
     BudgetBeforeLeaf,

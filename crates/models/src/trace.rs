@@ -1,15 +1,15 @@
-//! A trace: what a host asked a disk for, when, and how long that took; without the data, but with
-//! the size that each written block came to.
+//! A trace: the commands of a host with their arrivals and latencies; not their data, but the stored
+//! size of each written block.
 //!
 //! Format, all numbers little-endian: the eight bytes `ASSAYTRC`; version, u32; length of a text,
-//! u32; the text, which belongs to whoever made the trace; then one record after another. A record
-//! is 40 bytes: arrival, u64, nanoseconds of the disk's clock; modelled, u64, nanoseconds that the
-//! model asked for; achieved, u64, nanoseconds that it took; first block, u64; blocks, u32; kind,
-//! u8 (0 read, 1 write, 2 flush, 3 discard); flags, u8 (1: forced, 2: sizes follow); zero, u16.
-//! After a record with sizes come the stored bytes of each of its blocks, u16. Records come in the
-//! order of their answers; a last one that is cut off is left out. A record of kind 4 is no
-//! command: it says that what counts arrived from its arrival on and for as long as it was
-//! achieved; the last one holds.
+//! u32; the text, which the trace's maker chooses; then one record after another. A record is
+//! 40 bytes: arrival, u64, nanoseconds of the disk's clock; modelled latency, u64, nanoseconds;
+//! achieved latency, u64, nanoseconds; first block, u64; blocks, u32; kind, u8 (0 read, 1 write,
+//! 2 flush, 3 discard); flags, u8 (1: forced, 2: sizes follow); zero, u16. After a record with
+//! sizes come the stored bytes of each of its blocks, u16. Records come in the order of their
+//! answers; a last one that is cut off is left out. A record of kind 4 is no command: only commands
+//! that arrived from its arrival on, for as long as its achieved latency, count; the last such
+//! record holds.
 
 use parking_lot::Mutex;
 use std::io::{self, Read, Write};

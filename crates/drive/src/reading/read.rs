@@ -194,7 +194,7 @@ impl Reader {
                 let read = |buffer: &mut BlockBuffer| {
                     self.media.read_span(segment, &longer, buffer).map(drop)
                 };
-                // Nobody asked for the bytes behind the records, so an error there does not count.
+                // The bytes behind the records are a surplus, so an error there does not count.
                 self.read_ahead.fill(segment, &longer, read).ok()
             });
         let decoded = match ahead {

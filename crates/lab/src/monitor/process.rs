@@ -84,8 +84,8 @@ impl ProcessProbe {
         Ok(ProcessProbe { sheet, followed, pid, role, files, fields, switches })
     }
 
-    /// Whether the process is the one that was read before; turns to another one if there is.
-    fn is_same(&mut self, notes: &mut Notes) -> bool {
+    /// Returns true if the process is still the same; otherwise turns to the new one.
+    fn follow(&mut self, notes: &mut Notes) -> bool {
         match self.followed.since(self.pid) {
             Turn::Same => return true,
             Turn::Gone => {}
@@ -105,7 +105,7 @@ impl Probe for ProcessProbe {
     }
 
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
-        if !self.is_same(notes) {
+        if !self.follow(notes) {
             return;
         }
         let fields = &self.fields;

@@ -106,13 +106,13 @@ impl Comparing<'_> {
     /// A row as the server has it.
     pub(super) fn row(&mut self, id: u32, found: &Row) {
         let Some(&expected) = self.expected.written.get(id as usize) else {
-            return self.is_wrong(Loss::RowUnknown { id });
+            return self.note_loss(Loss::RowUnknown { id });
         };
         self.seen[id as usize] = true;
         if found.commit != expected {
-            self.is_wrong(Loss::RowOfOtherCommit { id, expected, found: found.commit });
+            self.note_loss(Loss::RowOfOtherCommit { id, expected, found: found.commit });
         } else if *found != self.expected.rows.row(id, expected) {
-            self.is_wrong(Loss::RowChanged { id, commit: expected });
+            self.note_loss(Loss::RowChanged { id, commit: expected });
         }
     }
 
@@ -120,14 +120,14 @@ impl Comparing<'_> {
     pub(super) fn end(mut self) -> Vec<Loss> {
         let missing: Vec<u32> =
             (0..).zip(&self.seen).filter(|(_, seen)| !**seen).map(|(id, _)| id).collect();
-        missing.into_iter().for_each(|id| self.is_wrong(Loss::RowMissing { id }));
+        missing.into_iter().for_each(|id| self.note_loss(Loss::RowMissing { id }));
         if self.wrong > self.losses.len() as u64 {
             self.losses.push(Loss::MoreRows { rows: self.wrong - self.losses.len() as u64 });
         }
         self.losses
     }
 
-    fn is_wrong(&mut self, loss: Loss) {
+    fn note_loss(&mut self, loss: Loss) {
         self.wrong += 1;
         if self.losses.len() < TOLD_MAX {
             self.losses.push(loss);

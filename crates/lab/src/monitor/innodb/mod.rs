@@ -97,8 +97,8 @@ impl InnodbProbe {
         Ok(connection)
     }
 
-    /// Whether the server is the one that was asked before; turns to another one if there is.
-    fn is_same(&mut self) -> bool {
+    /// Returns true if the server is still the same process; otherwise turns to the new one.
+    fn follow(&mut self) -> bool {
         let Some((followed, pid)) = &mut self.process else { return true };
         match followed.since(*pid) {
             Turn::Same => return true,
@@ -132,13 +132,13 @@ impl Probe for InnodbProbe {
     }
 
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes) {
-        if !self.is_same() || (self.connection.is_none() && Instant::now() < self.retry_at) {
+        if !self.follow() || (self.connection.is_none() && Instant::now() < self.retry_at) {
             return;
         }
         match self.query() {
             Ok(()) => self.columns.fill(&self.values, reading),
             // It was shut down while it was asked.
-            Err(_) if !self.is_same() => {}
+            Err(_) if !self.follow() => {}
             Err(error) => {
                 self.retry_at = Instant::now() + PATIENCE;
                 notes.unmonitored(Unmonitored::ServerSilent);
