@@ -96,6 +96,22 @@ pub struct Targets {
 }
 
 impl Targets {
+    /// The machine and the load alone, which is this process.
+    pub fn of_load(cpus: &[usize]) -> Targets {
+        Targets {
+            data_dir: None,
+            server_pid: None,
+            load_pid: std::process::id(),
+            server: None,
+            is_server_ours: false,
+            drive: None,
+            pool: None,
+            with_machine: true,
+            beside: Vec::new(),
+            cpus: cpus.to_vec(),
+        }
+    }
+
     /// Of the processes that have a part in what is measured those that have no children.
     fn own_singles(&self) -> Vec<u32> {
         let beside = self.beside.iter().copied();

@@ -3,6 +3,7 @@
 //! Each part is in the ledger before it exists. Whichever way a rig ends (done, failed, interrupted, panicked), its
 //! parts are dropped from the top; after a `kill -9` the ledger tells `assay clean` the same.
 
+mod condition;
 mod drive;
 pub mod existing;
 mod given;
@@ -12,7 +13,6 @@ pub mod page_cache;
 pub mod pool;
 pub mod powered;
 mod preconditioned;
-mod room;
 pub mod server;
 pub mod snapshot;
 mod top_up;
@@ -31,6 +31,7 @@ use assay_study::InEffect;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::new_name;
 use assay_system::resource::{OwnMount, Resource};
+pub use condition::Condition;
 use given::Ground;
 use pool::RunPool;
 use preconditioned::PreconditionedMedia;
@@ -180,11 +181,16 @@ impl Rig {
     /// stopped, or its file system is full.
     #[must_use]
     pub fn explain(&mut self, error: anyhow::Error, spec: &RigSpec) -> anyhow::Error {
-        let trouble = self.drive_trouble().or_else(|| room::lack(spec, &self.directory, &error));
-        match trouble {
-            Some(trouble) => error.context(trouble),
+        let condition = self.condition(spec);
+        match condition.explanation(&format!("{error:#}")) {
+            Some(trouble) => error.context(trouble.to_owned()),
             None => error,
         }
+    }
+
+    /// State of this rig, which is built as `spec` says.
+    pub fn condition(&mut self, spec: &RigSpec) -> Condition {
+        Condition::of(self.drive_trouble(), spec, &self.directory)
     }
 
     /// What is wrong with its drive, in words; nothing where all is well, or where there is none.

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use assay_load::{Fileio, KindLatency, Latency, Outcome as Ran, Work};
 
 use super::measuring::seconds::{LOAD_SERIES, QUERY_SERIES};
-use super::measuring::{measure_together, search};
 use super::results::figures::{self, Results};
 use super::results::file_figures::FILE_SERIES;
+use super::results::servers;
 use crate::monitor::declarable;
-use assay_study::metrics::{self, Metric};
-use assay_study::{Capacity, Found, Objective, OfServer, Outcome, Series};
+use assay_study::metrics::{self, Metric, Window};
+use assay_study::{Capacity, Found, Objective, OfServer, Series};
 
 /// Each series that the monitor can declare and the load tells of, some of them of two CPUs.
 fn recorded() -> Vec<(String, &'static Metric)> {
@@ -18,7 +18,7 @@ fn recorded() -> Vec<(String, &'static Metric)> {
     let load = LOAD_SERIES.iter().chain(&QUERY_SERIES).map(|(metric, _)| *metric);
     let load = load.chain(FILE_SERIES.iter().map(|(metric, _)| *metric));
     let load = load.map(|metric| (metric.name.to_owned(), metric));
-    let of_each = measure_together::OF_EACH.iter().map(|(_, shown)| (shown.name_of("1"), *shown));
+    let of_each = servers::OF_EACH.iter().map(|(_, shown)| (shown.name_of("1"), *shown));
     monitored.chain(load).chain(of_each).collect()
 }
 
@@ -45,16 +45,16 @@ fn stored() -> Results {
         points: one_to_nine(),
         ..Series::of(metric)
     };
-    let mut outcome =
-        Outcome { series: recorded().into_iter().map(series).collect(), ..Outcome::default() };
+    let series: Vec<Series> = recorded().into_iter().map(series).collect();
+    let window = Window { from_s: 1.0, to_s: 9.0 };
     let latency = KindLatency {
         kind: "transaction".into(),
         service: Latency::default(),
         response: Latency::default(),
     };
     let mut ran = Ran {
-        measure_start_s: 1.0,
-        measure_end_s: 9.0,
+        measure_start_s: window.from_s,
+        measure_end_s: window.to_s,
         events: 8,
         tps: 1.0,
         qps: 20.0,
@@ -64,21 +64,20 @@ fn stored() -> Results {
         ..Ran::default()
     };
     ran.queries.read = 160;
-    figures::fill(&mut outcome, &ran);
-    let of_queries = std::mem::take(&mut outcome.results);
+    let of_queries = figures::of(&series, &ran, window);
     // The same once more on files: no run loads both.
     ran.work = Work::Files { fileio: Fileio::default() };
-    figures::fill(&mut outcome, &ran);
+    let of_files = figures::of(&series, &ran, window);
     let found = Found::Rate { rate: 2.0, low: 1.0, high: 3.0 };
     let objective = Objective { percentile: 99.0, ms: 10.0 };
     let searched = Capacity { objective, found, restarts: 0, runs: Vec::new() };
-    let several = measure_together::summary(&[OfServer {
+    let several = servers::summary(&[OfServer {
         server: 1,
         neighbour: None,
         results: [("tps".to_owned(), 1.0), ("latency_ms_p99".to_owned(), 2.0)].into(),
     }]);
-    let all = outcome.results.into_iter().chain(of_queries).chain(several);
-    all.chain(search::results(&searched)).collect()
+    let all = of_files.into_iter().chain(of_queries).chain(several);
+    all.chain(figures::capacity(&searched)).collect()
 }
 
 #[test]

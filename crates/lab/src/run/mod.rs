@@ -54,8 +54,9 @@ pub fn trials(
     let pending = store.pending()?;
     let is_again = missing.iter().any(|trial| !pending.contains(&trial.key));
     let used = if is_again { 0 } else { store.discarded()?.len() };
+    let cpus = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
     let budget = plan.extra_runs(assay_plan::trials(plan).len());
-    let mut extra = ExtraRuns::new(budget, used, calibration);
+    let mut extra = ExtraRuns::new(budget, used, cpus, calibration);
     while let Some(trial) = queue.pop_front() {
         if progress.is_end_wanted() {
             interrupt.set();

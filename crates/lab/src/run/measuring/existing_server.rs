@@ -1,39 +1,63 @@
-//! A run on a server that somebody else runs: brought back to the same start, loaded, and watched as far as its own word goes.
+//! A run on the server of somebody else: brought back to its start, loaded, and monitored as far as
+//! the server's own counters go.
 
 use anyhow::{Context, Result};
 use assay_load::Endpoint;
 use assay_mysql::secrets::masked;
 
-use super::happenings::Own;
-use super::measure::measure;
-use super::schedule;
-use super::stand::Stand;
+use super::circumstances;
+use super::observe::Run;
+use super::target::{LoadPlace, Target};
 use crate::monitor::{Followed, Targets};
 use crate::rig::existing::{Existing, Loading};
+use crate::run::config_setup::ConfigSetup;
 use crate::run::describing::effective;
-use crate::run::describing::placed::{self, Processes};
+use crate::run::describing::placed::Processes;
 use crate::run::progress::Progress;
+use crate::run::results::{Circumstances, Observations};
 use crate::run::setup::Setup;
 use assay_plan::PlannedTrial;
-use assay_study::metrics::Window;
-use assay_study::{InEffect, Outcome};
+use assay_study::InEffect;
 
-/// Makes the run; what was seen until it fails stays in `outcome`.
-///
 /// # Errors
-/// What went wrong, in one line.
-pub(super) fn run(
+/// The configuration has no such server.
+pub(super) fn observe(
     setup: &Setup<'_>,
     trial: &PlannedTrial,
+    config: &ConfigSetup,
     progress: &dyn Progress,
-    outcome: &mut Outcome,
-) -> Result<()> {
-    let config = setup.configs.get(&trial.variant).context("a run of an unknown configuration")?;
+) -> Result<Observations> {
     let existing = config.existing.as_deref().context("a run of an unknown server")?;
-    outcome.facts.insert("server".into(), existing.version().to_owned());
-    outcome.facts.insert("ssl_cipher".into(), cipher(existing)?);
-    let placed = schedule::placement(setup.plan, false).into_iter();
-    outcome.facts.extend(placed.filter(|(name, _)| name != "server_cpus"));
+    let mut known = Circumstances::default();
+    let restored = restore(setup, trial, config, existing, progress, &mut known);
+    let endpoint = restored.and_then(|()| existing.endpoint());
+    let mut observations = match endpoint {
+        Ok(endpoint) => {
+            let mut target = ExistingTarget { existing, endpoint };
+            Run { setup, trial, config, progress }.observe(std::slice::from_mut(&mut target))
+        }
+        Err(error) => Observations::failed(error),
+    };
+    if let Some(observation) = observations.servers.first_mut() {
+        observation.circumstances = known;
+    }
+    Ok(observations)
+}
+
+/// Brings the tables back to their start. `known` keeps the facts found before a failure.
+fn restore(
+    setup: &Setup<'_>,
+    trial: &PlannedTrial,
+    config: &ConfigSetup,
+    existing: &Existing,
+    progress: &dyn Progress,
+    known: &mut Circumstances,
+) -> Result<()> {
+    known.facts.insert("server".into(), existing.version().to_owned());
+    known.facts.insert("ssl_cipher".into(), cipher(existing)?);
+    let load_alone = Processes::default();
+    let of_load = circumstances::of_processes(setup.plan, load_alone, false, &InEffect::default());
+    known.facts.extend(of_load.facts);
     progress.step(&trial.key, "bringing the tables back to the start");
     let loading = Loading {
         schema: &config.schema,
@@ -44,16 +68,13 @@ pub(super) fn run(
     };
     existing.restore(&loading, progress)?;
     let variables = variables(existing)?;
-    outcome.warnings.extend(effective::warnings(&config.settings, &variables, Vec::new()));
-    outcome.variables = masked(variables);
-    let placed = placed::differing(setup.plan, Processes::default());
-    outcome.facts.extend(placed::facts(&placed));
-    outcome.warnings.extend(effective::of_machine(&InEffect::default(), placed));
-    let mut stand = ExistingServer { existing, endpoint: existing.endpoint()? };
-    measure(setup, trial, config, &mut stand, progress, outcome).map(drop)
+    known.warnings = effective::warnings(&config.settings, &variables, Vec::new());
+    known.warnings.extend(of_load.warnings);
+    known.variables = masked(variables);
+    Ok(())
 }
 
-/// The cipher of connections like those of the load, or that there is none: encryption costs time.
+/// The cipher of the load's connections, or "none": encryption costs time.
 fn cipher(existing: &Existing) -> Result<String> {
     let rows = existing.open()?.rows("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
     let cipher =
@@ -70,38 +91,23 @@ fn variables(existing: &Existing) -> Result<std::collections::BTreeMap<String, S
     Ok(rows.context("cannot read the server's variables")?.into_iter().filter_map(pair).collect())
 }
 
-/// A server that somebody else runs.
-struct ExistingServer<'a> {
+struct ExistingTarget<'a> {
     existing: &'a Existing,
     endpoint: Endpoint,
 }
 
-impl Stand for ExistingServer<'_> {
-    fn endpoint(&self) -> Result<Endpoint> {
-        Ok(self.endpoint.clone())
+impl Target for ExistingTarget<'_> {
+    fn place(&self) -> Result<LoadPlace> {
+        Ok(LoadPlace::Server(self.endpoint.clone()))
     }
 
-    /// Its data directory, its device and its file system are beyond our sight, also where they are on this machine.
-    fn targets(&self, cpus: &[usize]) -> Targets {
+    /// Leaves out the data directory, its device and its file system, which this process may not
+    /// see even if they are on this machine.
+    fn monitored(&self, cpus: &[usize]) -> Targets {
         Targets {
-            data_dir: None,
             server_pid: self.existing.process().map(Followed::new),
-            load_pid: std::process::id(),
             server: Some(self.endpoint.clone()),
-            is_server_ours: false,
-            drive: None,
-            pool: None,
-            with_machine: true,
-            beside: Vec::new(),
-            cpus: cpus.to_vec(),
+            ..Targets::of_load(cpus)
         }
-    }
-
-    fn own(&mut self) -> Option<Own<'_>> {
-        None
-    }
-
-    fn verify(&self, _outcome: &mut Outcome, _window: Window) -> Result<()> {
-        Ok(())
     }
 }

@@ -1,17 +1,17 @@
 //! One run: a rig and servers are brought up, loaded and monitored, and taken down.
 
-mod crowd;
+mod aggregate;
+mod circumstances;
 mod existing_server;
 mod files;
 mod files_trial;
-mod happenings;
-mod measure;
-pub(crate) mod measure_together;
+mod observe;
 mod own_server;
+mod phase_events;
 mod schedule;
-pub(crate) mod search;
+mod search;
 pub(crate) mod seconds;
-mod stand;
 mod take_down;
+mod target;
 mod trace;
 mod trial;

@@ -2,16 +2,14 @@
 
 use std::time::Instant;
 
-use assay_load::capacity::{Capacity, CapacityRun, Found, Searched, find};
+use assay_load::capacity::{Capacity, CapacityRun, Searched, find};
 use assay_load::{LoadSpec, Observer, Result, Schedule};
 use parking_lot::Mutex;
 
 use crate::run::loads::{AboutHosts, LoadResult, Loads};
 use crate::run::progress::Progress;
-use crate::run::results::figures::Results;
 use assay_plan::ObjectiveSpec;
 use assay_study::TrialKey;
-use assay_study::metrics::metric;
 use assay_system::interrupt::Interrupt;
 
 /// Searches, or loads once where there is no objective; gives what the run that stands for it found.
@@ -40,15 +38,4 @@ pub(super) fn search_or_load(
     let Searched { capacity, outcome } =
         find(&on, objective, spec.resolution(), spec.runs_max(), &shown)?;
     Ok((LoadResult { outcome, about: last.into_inner() }, Some(capacity)))
-}
-
-/// The rate that was found and its interval, as results of the run.
-pub(crate) fn results(capacity: &Capacity) -> Results {
-    let Found::Rate { rate, low, high } = capacity.found else { return Results::new() };
-    let named = [
-        (metric!("capacity_per_s"), rate),
-        (metric!("capacity_low_per_s"), low),
-        (metric!("capacity_high_per_s"), high),
-    ];
-    named.into_iter().map(|(metric, value)| (metric.name.to_owned(), value)).collect()
 }

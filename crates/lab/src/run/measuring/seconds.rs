@@ -4,9 +4,10 @@ use parking_lot::Mutex;
 
 use assay_load::{Observer, Second, SecondPhase};
 
-use super::happenings::Stage;
-use crate::monitor::{Monitored, ProcessSnapshot};
+use super::phase_events::EventClock;
+use crate::monitor::ProcessSnapshot;
 use crate::run::progress::Progress;
+use crate::run::results::LoadSeconds;
 use crate::run::results::file_figures::FILE_SERIES;
 use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
@@ -81,10 +82,8 @@ impl<'a> Seconds<'a> {
         }
     }
 
-    /// Response times so far, second by second.
-    #[must_use]
-    pub fn latencies(&self) -> SecondLatencies {
-        self.seen.lock().latencies.clone()
+    pub(super) fn recorded(&self) -> LoadSeconds {
+        LoadSeconds { series: self.series(), latencies: self.seen.lock().latencies.clone() }
     }
 }
 
@@ -116,15 +115,15 @@ pub(super) fn is_whole(second: &Second) -> bool {
     second.length_s > 0.5
 }
 
-/// Tells a stage when the window is known, and an observer everything.
-pub(super) struct Staged<'a> {
-    pub(super) stage: &'a Stage,
+/// Passes the window on to the clock of phase events, and everything to an observer.
+pub(super) struct Clocked<'a> {
+    pub(super) clock: &'a EventClock,
     pub(super) observer: &'a dyn Observer,
 }
 
-impl Observer for Staged<'_> {
+impl Observer for Clocked<'_> {
     fn window(&self, from_s: f64, to_s: f64) {
-        self.stage.set_window(Window { from_s, to_s });
+        self.clock.set_window(Window { from_s, to_s });
         self.observer.window(from_s, to_s);
     }
 
@@ -152,27 +151,3 @@ pub(crate) const QUERY_SERIES: [LoadSeries; 2] = [
     (metric!("qps"), |second| second.qps),
     (metric!("errors_ignored_per_s"), |second| second.errors as f64 / second.length_s),
 ];
-
-/// The monitor's series.
-#[must_use]
-pub fn of_monitor(monitored: &Monitored) -> Vec<Series> {
-    let mut series: Vec<Series> = monitored
-        .series
-        .iter()
-        .map(|info| Series {
-            name: info.name.clone(),
-            label: info.label.clone(),
-            points: Vec::with_capacity(monitored.samples.len()),
-            ..Series::of(info.metric)
-        })
-        .collect();
-    for sample in &monitored.samples {
-        for &(place, value) in &sample.values {
-            if let Some(series) = series.get_mut(usize::from(place)) {
-                series.points.push((sample.second, value));
-            }
-        }
-    }
-    series.retain(|series| !series.points.is_empty());
-    series
-}

@@ -1,40 +1,42 @@
-//! The end of a run on its rigs: what their drives say is wrong with them, the trace, and everything removed.
+//! The end of a run on its rigs: problems of their drives, the trace, and the removal.
 
 use std::path::Path;
-use std::time::Instant;
 
 use super::trace;
 use crate::monitor::{DriveKind, DriveTarget};
 use crate::rig::Rig;
 use crate::rig::pool::RunPool;
+use crate::run::results::{Observations, TakeDown};
 use assay_base::text::on_one_line;
-use assay_study::{Outcome, Warning};
+use assay_study::Warning;
 
-/// What was measured holds even if something is left for `assay clean`.
+/// Removes the rigs of a run, whose results stand even if something is left for `assay clean`.
 pub(super) fn take_down(
     rigs: Vec<Rig>,
     pool: Option<RunPool>,
     trace: Option<&Path>,
-    origin: Instant,
-    outcome: &mut Outcome,
-) {
-    outcome.warnings.extend(rigs.iter().flat_map(Rig::drive_problems).map(problem));
+    observations: &Observations,
+) -> TakeDown {
+    let mut warnings: Vec<Warning> =
+        rigs.iter().flat_map(Rig::drive_problems).map(problem).collect();
     let taken_down = rigs.into_iter().rev().try_for_each(Rig::take_down);
     let taken_down = taken_down.and_then(|()| pool.map_or(Ok(()), RunPool::remove));
-    let told = match (trace, outcome.window, &taken_down) {
-        (Some(path), Some(window), Ok(())) => trace::tell_window(path, origin, window),
+    let marked = match (trace, &observations.clock, observations.window(), &taken_down) {
+        (Some(path), Some(clock), Some(window), Ok(())) => {
+            trace::mark_window(path, clock.origin, window)
+        }
         _ => Ok(()),
     };
-    if let Some(name) = trace.and_then(Path::file_name) {
-        outcome.facts.insert("trace".into(), name.to_string_lossy().into_owned());
-    }
-    // What a trace lacks it may have lacked only in the end, when it was written out.
+    // The end of a trace is written when its drive is taken down.
     let taken_down = taken_down.map_err(|error| match trace {
         Some(path) => error.context(format!("the trace {} may be cut short", path.display())),
         None => error,
     });
-    let errors = taken_down.err().into_iter().chain(told.err());
-    outcome.warnings.extend(errors.map(left_behind));
+    let errors = taken_down.err().into_iter().chain(marked.err());
+    warnings.extend(errors.map(left_behind));
+    let name = trace.and_then(Path::file_name);
+    let fact = name.map(|name| ("trace".to_owned(), name.to_string_lossy().into_owned()));
+    TakeDown { facts: fact.into_iter().collect(), warnings, failure: None }
 }
 
 fn problem(problem: String) -> Warning {
@@ -45,7 +47,7 @@ fn left_behind(error: anyhow::Error) -> Warning {
     Warning::LeftBehind { error: on_one_line(&format!("{error:#}")) }
 }
 
-/// What the monitor looks at of what serves the rig's disk.
+/// The process that serves the rig's disk, to be monitored.
 pub(super) fn drive_target(rig: &Rig, pool: Option<&RunPool>) -> Option<DriveTarget> {
     let attached = rig.drive()?;
     let below_pool = pool.map(RunPool::target).and_then(|target| target.directory);

@@ -48,7 +48,7 @@ fn file_name(trial: &PlannedTrial) -> String {
 ///
 /// # Errors
 /// One line: it cannot be read or written.
-pub fn tell_window(path: &Path, origin: Instant, window: Window) -> Result<()> {
+pub fn mark_window(path: &Path, origin: Instant, window: Window) -> Result<()> {
     let origin_s = monotonic_s() - origin.elapsed().as_secs_f64();
     let mark = || -> Result<()> {
         let head = TraceHead::parse(&Trace::read_text(File::open(path)?)?)?;

@@ -1,12 +1,12 @@
-//! One run, on whatever it stands: to its end, whatever goes wrong.
+//! One run, to its end, whatever goes wrong.
 
 use anyhow::{Context, Result};
 
 use super::{existing_server, files_trial, own_server};
 use crate::run::progress::Progress;
+use crate::run::results::{Conditions, Device, Disks, Observations, conclude};
 use crate::run::setup::Setup;
 use crate::run::site::{Described, Site};
-use assay_base::text::on_one_line;
 use assay_plan::{PlannedTrial, RigKind, WorkloadSpec};
 use assay_study::Outcome;
 
@@ -17,7 +17,9 @@ impl Site for Setup<'_> {
 
     fn make_run(&mut self, trial: &PlannedTrial, progress: &dyn Progress) -> Result<Outcome> {
         self.loads.make_ready()?;
-        Ok(run(self, trial, progress))
+        progress.begin_trial(&trial.key);
+        let observations = observe(self, trial, progress).unwrap_or_else(Observations::failed);
+        Ok(conclude(&observations, &conditions(self, trial)))
     }
 
     fn take_down(self: Box<Self>) -> Result<()> {
@@ -25,29 +27,36 @@ impl Site for Setup<'_> {
     }
 }
 
-/// Makes one run, to its end. Whatever goes wrong is in the outcome, beside what was seen until then.
-pub(crate) fn run(setup: &mut Setup<'_>, trial: &PlannedTrial, progress: &dyn Progress) -> Outcome {
-    let mut outcome = Outcome::default();
-    progress.begin_trial(&trial.key);
-    if let Err(error) = make(setup, trial, progress, &mut outcome) {
-        outcome.reason = Some(on_one_line(&format!("{error:#}")));
-    }
-    outcome
-}
-
-fn make(
+/// Brings up the rig and the servers of a run, loads them and takes them down.
+///
+/// # Errors
+/// They could not be brought up.
+fn observe(
     setup: &mut Setup<'_>,
     trial: &PlannedTrial,
     progress: &dyn Progress,
-    outcome: &mut Outcome,
-) -> Result<()> {
-    let files = setup.plan.workloads.get(&trial.workload).and_then(WorkloadSpec::files);
-    if let Some(fileio) = files {
-        return files_trial::run(setup, trial, fileio, progress, outcome);
-    }
+) -> Result<Observations> {
     let config = setup.configs.get(&trial.variant).context("a run of an unknown configuration")?;
+    let config = config.clone();
+    let workload = setup.plan.workloads.get(&trial.workload);
+    if let Some(fileio) = workload.and_then(WorkloadSpec::files) {
+        return files_trial::observe(setup, trial, &config, fileio, progress);
+    }
     match config.rig.kind {
-        RigKind::Endpoint => existing_server::run(setup, trial, progress, outcome),
-        _ => own_server::run(setup, trial, progress, outcome),
+        RigKind::Endpoint => existing_server::observe(setup, trial, &config, progress),
+        _ => own_server::observe(setup, trial, &config, progress),
+    }
+}
+
+fn conditions<'a>(setup: &Setup<'a>, trial: &PlannedTrial) -> Conditions<'a> {
+    let rig = setup.configs.get(&trial.variant).map(|config| &config.rig);
+    let is_directory = rig.is_some_and(|rig| rig.kind == RigKind::Directory);
+    Conditions {
+        phases: &setup.plan.phases,
+        paces: setup.plan.phases_of(&trial.workload),
+        device: rig.and_then(Device::of),
+        // Every other rig gives each server a disk of its own.
+        disks: if is_directory { Disks::Shared } else { Disks::Own },
+        cpus: assay_ports::cpu::available().map_or(1, |cpus| cpus.len()),
     }
 }

@@ -9,9 +9,10 @@ use assay_study::Series;
 use assay_study::metrics::{Aggregation, Layer, Metric, Unit, find};
 
 /// Whose disks servers that run together are on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Disks {
     /// Each has its own.
+    #[default]
     Own,
     /// All are in directories of one: what is counted of it is counted of all of them.
     Shared,

@@ -12,16 +12,15 @@ const SAID_PERCENT: f64 = 5.0;
 const COMPARABLE_PERCENT: f64 = 25.0;
 
 /// What is said of a run with these results.
-pub fn warning(results: &Results) -> Option<Warning> {
-    let cpu = of(results);
+pub(crate) fn warning(results: &Results, cpus: usize) -> Option<Warning> {
+    let cpu = of(results, cpus);
     let taken = cpu.taken_percent();
     let is_too_much = taken > COMPARABLE_PERCENT;
     (taken > SAID_PERCENT).then_some(Warning::CpuTaken { cpu, is_too_much })
 }
 
 /// Where the CPU time went, as far as that was counted.
-pub fn of(results: &Results) -> CpuUse {
-    let cpus = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
+pub(crate) fn of(results: &Results, cpus: usize) -> CpuUse {
     CpuUse::of_results(results, cpus as f64)
 }
 
@@ -31,7 +30,7 @@ mod tests {
 
     fn taken(steal: f64, throttled: f64) -> Option<Warning> {
         let results = [("cpu_steal_percent", steal), ("cpu_throttled_percent", throttled)];
-        warning(&results.map(|(name, value)| (name.to_owned(), value)).into())
+        warning(&results.map(|(name, value)| (name.to_owned(), value)).into(), 2)
     }
 
     #[test]
@@ -41,7 +40,7 @@ mod tests {
         assert_eq!(forbids(3.0, 2.5), Some(false));
         assert_eq!(forbids(18.3, 0.0), Some(false), "noise, which the interval holds");
         assert_eq!(forbids(1.0, 25.0), Some(true));
-        assert_eq!(warning(&Results::new()), None, "not counted, not said");
+        assert_eq!(warning(&Results::new(), 2), None, "not counted, not said");
         assert!(taken(6.0, 0.0).is_some_and(|one| one.is_of_machine()));
     }
 }

@@ -15,22 +15,37 @@ use assay_study::metrics::Window;
 /// With less left the file system is full: a server asks for a page of 16 KiB and for extents of a table of 1 MiB.
 const LEFT_BYTES: f64 = (1 << 20) as f64;
 
-/// The line, if the file system that holds `directory` had no room in a second of the window, or has none at its end.
-pub fn lack(series: &[Series], window: Window, directory: &Path) -> Option<String> {
+/// The file system of a data directory after the load.
+#[derive(Debug)]
+pub(crate) struct FileSystem {
+    root: PathBuf,
+    /// Infinite where the kernel does not report it.
+    room_bytes: f64,
+}
+
+impl FileSystem {
+    pub(crate) fn of(directory: &Path) -> FileSystem {
+        let room = filesystem::room_bytes(directory).ok().flatten();
+        let root = filesystem::mount_of(directory).ok().flatten().map(|mount| mount.target);
+        FileSystem {
+            root: root.unwrap_or_else(|| PathBuf::from(directory)),
+            room_bytes: room.map_or(f64::INFINITY, |bytes| bytes as f64),
+        }
+    }
+}
+
+/// The error of a run whose file system had no room in a second of the window, or at its end.
+pub(crate) fn error(series: &[Series], window: Window, after: &FileSystem) -> Option<String> {
     let points = series.iter().find(|one| one.name == ROOM).map_or(&[][..], |one| &one.points);
-    let now = filesystem::room_bytes(directory).ok().flatten();
-    let now_bytes = now.map_or(f64::INFINITY, |bytes| bytes as f64);
-    let since = full_since(points, window, now_bytes)?;
-    let root = filesystem::mount_of(directory).ok().flatten().map(|mount| mount.target);
-    let root = root.unwrap_or_else(|| PathBuf::from(directory));
+    let since = full_since(points, window, after.room_bytes)?;
     // Of one that is still full the rig itself says what to do.
-    let advice = match now_bytes < LEFT_BYTES {
+    let advice = match after.room_bytes < LEFT_BYTES {
         true => "",
         false => "; let nothing else fill it, or provide more space",
     };
     Some(format!(
         "the file system {} was full {since}: the server waited for space, so the run says nothing about the disk{advice}",
-        root.display()
+        after.root.display()
     ))
 }
 

@@ -1,4 +1,4 @@
-//! Runs that the machine spoilt, and whether they are repeated.
+//! Runs that the machine disturbed, and whether they are repeated.
 //!
 //! Decided by what was measured of the machine alone, never by what came out of the run: to repeat runs whose results one
 //! dislikes would choose results. A run is repeated if it may not be compared and the machine is to blame, or if CPU time was
@@ -19,8 +19,10 @@ const USUAL_RUNS: usize = 3;
 
 /// The runs that may be made beyond those of the plan.
 #[derive(Debug)]
-pub struct ExtraRuns {
+pub(crate) struct ExtraRuns {
     left: usize,
+    /// CPUs that this process may use.
+    cpus: usize,
     /// What was lost before the first run, in percent of all CPUs.
     calibrated_percent: f64,
     /// What was lost in each run so far, likewise.
@@ -29,27 +31,37 @@ pub struct ExtraRuns {
 
 impl ExtraRuns {
     /// So many, of which some were used before the study was resumed, on a machine that is as it was found.
-    pub fn new(extra: usize, used: usize, calibration: &Calibration) -> ExtraRuns {
+    pub(crate) fn new(
+        extra: usize,
+        used: usize,
+        cpus: usize,
+        calibration: &Calibration,
+    ) -> ExtraRuns {
         let left = extra.saturating_sub(used);
-        ExtraRuns { left, calibrated_percent: calibration.lost_percent(), lost_percent: Vec::new() }
+        ExtraRuns {
+            left,
+            cpus,
+            calibrated_percent: calibration.lost_percent(),
+            lost_percent: Vec::new(),
+        }
     }
 
     /// How many are left.
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.left
     }
 
     /// Whether a run that ended so is to be repeated; takes one of the extra runs then.
-    pub fn repeats(&mut self, outcome: &Outcome) -> bool {
-        let lost_percent = cpu::of(&outcome.results).lost_percent();
-        let is_spoilt = outcome.reason.is_none() && self.is_spoilt(outcome, lost_percent);
+    pub(crate) fn repeats(&mut self, outcome: &Outcome) -> bool {
+        let lost_percent = cpu::of(&outcome.results, self.cpus).lost_percent();
+        let is_disturbed = outcome.reason.is_none() && self.is_disturbed(outcome, lost_percent);
         self.lost_percent.push(lost_percent);
-        let repeats = is_spoilt && self.left > 0;
+        let repeats = is_disturbed && self.left > 0;
         self.left -= usize::from(repeats);
         repeats
     }
 
-    fn is_spoilt(&self, outcome: &Outcome, lost_percent: f64) -> bool {
+    fn is_disturbed(&self, outcome: &Outcome, lost_percent: f64) -> bool {
         let lost_more = lost_percent > LOSS_PERCENT_MAX.max(self.usual_percent());
         let mut warnings = outcome.warnings.iter();
         lost_more || warnings.any(|one| one.forbids_comparing() && one.is_of_machine())
@@ -76,11 +88,16 @@ mod tests {
 
     fn extra(extra: usize, used: usize, lost_percent: f64) -> ExtraRuns {
         let cpu_granted_percent = 100.0 - lost_percent;
-        ExtraRuns::new(extra, used, &Calibration { cpu_granted_percent, ..Calibration::default() })
+        ExtraRuns::new(
+            extra,
+            used,
+            2,
+            &Calibration { cpu_granted_percent, ..Calibration::default() },
+        )
     }
 
     #[test]
-    fn a_spoilt_trial_is_repeated_as_long_as_there_are_runs_left() {
+    fn a_disturbed_trial_is_repeated_as_long_as_there_are_runs_left() {
         let mut few = extra(3, 1, 0.0);
         assert!(!few.repeats(&lost(4.0)), "it lost too little to matter");
         assert!(few.repeats(&lost(8.0)) && few.repeats(&lost(30.0)));

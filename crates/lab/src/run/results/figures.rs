@@ -5,30 +5,30 @@ use std::collections::BTreeMap;
 
 use assay_load::{KindLatency, Latency, Outcome as Ran, Work};
 
-use super::{ending, file_figures, warnings};
+use super::{ending, file_figures};
+use assay_load::capacity::{Capacity, Found};
 use assay_serve::added_share;
-pub use assay_study::Results;
+pub(crate) use assay_study::Results;
 use assay_study::metrics::{Metric, Window, metric};
-use assay_study::{Clock, Histogram, Outcome, Series, Timed, over_window, quotients};
+use assay_study::{Clock, Histogram, Series, Timed, over_window, quotients};
 
-/// Turns what the load says and the series already in `outcome` into results, histograms and warnings.
-pub fn fill(outcome: &mut Outcome, ran: &Ran) {
-    let window = Window { from_s: ran.measure_start_s, to_s: ran.measure_end_s };
-    outcome.window = Some(window);
-    outcome.errors = ran.errors.clone();
-    outcome.histograms = ran.latency.iter().flat_map(histograms).collect();
-    let results = of(&outcome.series, ran, window);
-    outcome.warnings.extend(warnings::of(ran, &results));
-    outcome.facts.extend(facts(ran));
-    outcome.results = results;
-}
-
-/// The figures of a window: what its seconds come to, what the load tells, and what follows from both.
-pub fn of(series: &[Series], ran: &Ran, window: Window) -> Results {
+/// Results over a window: from its series, from the load's own counts, and derived from both.
+pub(crate) fn of(series: &[Series], ran: &Ran, window: Window) -> Results {
     let mut results = over_window(series, window);
     results.extend(load_results(ran));
     results.extend(derived(&results));
     results
+}
+
+/// The rate that a search found and its interval.
+pub(crate) fn capacity(capacity: &Capacity) -> Results {
+    let Found::Rate { rate, low, high } = capacity.found else { return Results::new() };
+    let named = [
+        (metric!("capacity_per_s"), rate),
+        (metric!("capacity_low_per_s"), low),
+        (metric!("capacity_high_per_s"), high),
+    ];
+    named.into_iter().map(|(metric, value)| (metric.name.to_owned(), value)).collect()
 }
 
 /// Of one clock: the mean, the percentiles from the median up, and the longest.
@@ -108,7 +108,7 @@ pub(super) fn derived(results: &Results) -> Results {
     quotients(results).into_iter().chain(added).collect()
 }
 
-fn histograms(latency: &KindLatency) -> [Histogram; 2] {
+pub(crate) fn histograms(latency: &KindLatency) -> [Histogram; 2] {
     let one = |clock: Clock, buckets: &[(u64, u64)]| Histogram {
         kind: Timed::named(&latency.kind),
         clock,
@@ -120,7 +120,7 @@ fn histograms(latency: &KindLatency) -> [Histogram; 2] {
     ]
 }
 
-fn facts(ran: &Ran) -> BTreeMap<String, String> {
+pub(crate) fn facts(ran: &Ran) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::from([("seed".to_owned(), ran.schedule.seed.to_string())]);
     if let Some(steady) = ran.steady {
         let text = if steady { "throughput had settled" } else { "the limit came first" };

@@ -8,33 +8,30 @@
 //! how full it was when measuring began and how full it was on average.
 
 use assay_plan::RigSpec;
-use assay_study::metrics::{Metric, has_ended, metric};
-use assay_study::{Outcome, Series, Warning};
+use assay_study::metrics::{Metric, Window, has_ended, metric};
+use assay_study::{Series, Warning};
+
+use super::figures::Results;
 
 /// Points of percent by which it may be off.
 const TOLERANCE_PERCENT: f64 = 2.0;
 
 /// What a fill is a share of, and where it is counted.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Device {
+pub(crate) struct Device {
     user_bytes: f64,
     file_system_bytes: f64,
     has_drive: bool,
     planned_percent: f64,
 }
 
-/// Puts `fill_begin_percent` and `fill_end_percent` into the results of a run on a model, and a warning where they are off.
-pub(crate) fn verify(outcome: &mut Outcome, rig: &RigSpec) {
-    let Some(device) = Device::of(rig) else { return };
-    let Some(window) = outcome.window else { return };
-    let at = |second: f64| device.percent_at(&outcome.series, second);
-    let (begin, end) = (at(window.from_s), at(window.to_s));
-    for (metric, percent) in
-        [(metric!("fill_begin_percent"), begin), (metric!("fill_end_percent"), end)]
-    {
-        outcome.results.extend(percent.map(|percent| (metric.name.to_owned(), percent)));
-    }
-    outcome.warnings.extend(warning(device.planned_percent, begin, end));
+/// Fill of a modelled device at both ends of the window.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Fill {
+    /// `fill_begin_percent` and `fill_end_percent`, as far as they are known.
+    pub(crate) results: Results,
+    /// They are not as planned.
+    pub(crate) warning: Option<Warning>,
 }
 
 fn warning(planned_percent: f64, begin: Option<f64>, end: Option<f64>) -> Option<Warning> {
@@ -46,7 +43,7 @@ fn warning(planned_percent: f64, begin: Option<f64>, end: Option<f64>) -> Option
 
 impl Device {
     /// Of a rig on a model.
-    fn of(rig: &RigSpec) -> Option<Device> {
+    pub(crate) fn of(rig: &RigSpec) -> Option<Device> {
         let model = rig.model.as_ref()?;
         let (_, device) = model.device().ok()?;
         Some(Device {
@@ -55,6 +52,17 @@ impl Device {
             has_drive: device.nand().is_some(),
             planned_percent: model.fill * 100.0,
         })
+    }
+
+    pub(crate) fn fill(&self, series: &[Series], window: Window) -> Fill {
+        let at = |second: f64| self.percent_at(series, second);
+        let (begin, end) = (at(window.from_s), at(window.to_s));
+        let named = [(metric!("fill_begin_percent"), begin), (metric!("fill_end_percent"), end)];
+        let known = named.into_iter().filter_map(|(metric, percent)| Some((metric, percent?)));
+        Fill {
+            results: known.map(|(metric, percent)| (metric.name.to_owned(), percent)).collect(),
+            warning: warning(self.planned_percent, begin, end),
+        }
     }
 
     /// Share of it that held data at this second of the run's clock: by the last sample until then, else by the first.
@@ -78,7 +86,7 @@ impl Device {
 mod tests {
     use super::*;
     use assay_plan::Plan;
-    use assay_study::metrics::{Window, find};
+    use assay_study::metrics::find;
 
     fn series(name: &str, points: &[(u32, f64)]) -> Series {
         Series { points: points.to_vec(), ..Series::of(find(name).unwrap()) }
@@ -93,27 +101,23 @@ mod tests {
         Plan::parse(&text).unwrap().rig
     }
 
-    fn outcome(series: Vec<Series>) -> Outcome {
-        Outcome { window: Some(Window { from_s: 2.0, to_s: 6.0 }), series, ..Outcome::default() }
-    }
+    const WINDOW: Window = Window { from_s: 2.0, to_s: 6.0 };
 
     #[test]
     fn what_the_drive_holds_is_told_at_both_ends_of_the_window() {
-        let rig = rig("p4610-3.2");
-        let user = Device::of(&rig).unwrap().user_bytes;
+        let device = Device::of(&rig("p4610-3.2")).unwrap();
+        let user = device.user_bytes;
         let held = |begin: f64, end: f64| {
             let points = [(1, 0.9 * user), (2, begin * user), (6, end * user), (7, 0.9 * user)];
-            let mut outcome = outcome(vec![series("drive_logical_bytes_used", &points)]);
-            verify(&mut outcome, &rig);
-            outcome
+            device.fill(&[series("drive_logical_bytes_used", &points)], WINDOW)
         };
         let right = held(0.51, 0.519);
         assert!((right.results["fill_begin_percent"] - 51.0).abs() < 1e-9);
         assert!((right.results["fill_end_percent"] - 51.9).abs() < 1e-9);
-        assert_eq!(right.warnings, Vec::<Warning>::new());
-        assert_eq!(held(0.505, 0.526).warnings, Vec::<Warning>::new(), "51.6 % on average");
-        let grown = held(0.51, 0.54).warnings;
-        let [Warning::Fill { begin_percent, end_percent, planned_percent }] = grown[..] else {
+        assert_eq!(right.warning, None);
+        assert_eq!(held(0.505, 0.526).warning, None, "51.6 % on average");
+        let grown = held(0.51, 0.54).warning;
+        let Some(Warning::Fill { begin_percent, end_percent, planned_percent }) = grown else {
             panic!("{grown:?}");
         };
         for (found, expected) in
@@ -121,30 +125,28 @@ mod tests {
         {
             assert!((found - expected).abs() < 1e-9, "{grown:?}");
         }
-        assert_eq!(held(0.4, 0.5).warnings.len(), 1);
-        assert_eq!(held(0.475, 0.52).warnings.len(), 1, "it began too empty");
+        assert!(held(0.4, 0.5).warning.is_some());
+        assert!(held(0.475, 0.52).warning.is_some(), "it began too empty");
     }
 
     #[test]
     fn without_a_drive_it_is_what_the_file_system_takes() {
-        let rig = rig("sas15k-r10x6");
-        let device = Device::of(&rig).unwrap();
+        let device = Device::of(&rig("sas15k-r10x6")).unwrap();
         let free = 0.04 * device.user_bytes;
         let total = device.file_system_bytes - 1e6;
-        let mut outcome = outcome(vec![
+        let all = [
             series("space_filesystem_total_bytes", &[(2, total)]),
             series("space_filesystem_used_bytes", &[(2, total - free)]),
-        ]);
-        verify(&mut outcome, &rig);
-        assert!((outcome.results["fill_end_percent"] - 46.0).abs() < 0.01);
-        assert_eq!(outcome.warnings.len(), 1, "4 % of it are free");
+        ];
+        let fill = device.fill(&all, WINDOW);
+        assert!((fill.results["fill_end_percent"] - 46.0).abs() < 0.01);
+        assert!(fill.warning.is_some(), "4 % of it are free");
     }
 
     #[test]
     fn what_is_no_model_or_was_not_seen_has_no_fill() {
-        let mut without = outcome(vec![]);
-        verify(&mut without, &rig("p4610-3.2"));
-        verify(&mut without, &RigSpec::default());
-        assert!(without.results.is_empty() && without.warnings.is_empty());
+        assert_eq!(Device::of(&RigSpec::default()), None);
+        let device = Device::of(&rig("p4610-3.2")).unwrap();
+        assert_eq!(device.fill(&[], WINDOW), Fill::default());
     }
 }

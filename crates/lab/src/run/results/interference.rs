@@ -19,9 +19,8 @@ const KEPT: usize = 10;
 
 /// What is said of a run with these results; `top_users` are other programs that took time while it was measured, those
 /// that took most first.
-pub fn warning(results: &Results, top_users: &[TopUser]) -> Option<Warning> {
+pub(crate) fn warning(results: &Results, cpus: usize, top_users: &[TopUser]) -> Option<Warning> {
     let percent = *results.get(metric!("others_cpu_percent").name)?;
-    let cpus = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
     of(percent, cpus, top_users)
 }
 
@@ -52,7 +51,7 @@ mod tests {
         // A desktop's programs on sixteen CPUs are said, and no more than that.
         assert_eq!(took(170.0, 16), Some(false));
         assert_eq!(took(540.0, 16), Some(true));
-        assert_eq!(warning(&Results::new(), &[]), None, "not known, not said");
+        assert_eq!(warning(&Results::new(), 2, &[]), None, "not known, not said");
     }
 
     #[test]

@@ -1,12 +1,25 @@
-//! Results and warnings of a run, made of series and counters. Values only: nothing here measures.
+//! From the observations of a run to its outcome: figures and warnings. Nothing here has effects.
 
-pub(crate) mod combined_series;
+mod combined_series;
+mod conclude;
 mod cpu;
-pub(crate) mod disk_full;
+mod disk_full;
 pub(crate) mod disturbed;
 mod ending;
 pub(crate) mod figures;
 pub(crate) mod file_figures;
-pub(crate) mod fill;
-pub(crate) mod interference;
-pub(crate) mod warnings;
+mod fill;
+mod interference;
+mod observation;
+mod phase_events;
+pub(crate) mod servers;
+mod warnings;
+
+pub(crate) use combined_series::Disks;
+pub(crate) use conclude::{Conditions, conclude};
+pub(crate) use disk_full::FileSystem;
+pub(crate) use fill::Device;
+pub(crate) use observation::{
+    Circumstances, LoadSeconds, Observation, Observations, RunClock, ServerState, TakeDown,
+};
+pub(crate) use phase_events::{PhaseEvents, RepeatedEvent};

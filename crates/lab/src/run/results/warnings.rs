@@ -19,16 +19,16 @@ const RECIPE_TOLERANCE: f64 = 0.02;
 const LOAD_BUSY_PERCENT: f64 = 85.0;
 
 /// All that is wrong with what `ran`, whose results these are.
-pub fn of(ran: &Ran, results: &Results) -> Vec<Warning> {
+pub(crate) fn of(ran: &Ran, results: &Results, cpus: usize) -> Vec<Warning> {
     let schedule = &ran.schedule;
     [
         recipe(ran),
         unexplained(file_figures::device_bytes(ran, results)),
         stall(results),
-        late(results),
-        added(results),
-        cpu::warning(results),
-        load(results, schedule),
+        late(results, cpus),
+        added(results, cpus),
+        cpu::warning(results, cpus),
+        load(results, schedule, cpus),
         (ran.steady == Some(false)).then_some(Warning::NotSettled),
         unfinished(ran),
         ending::warning(ran),
@@ -79,18 +79,18 @@ fn distortion(ran: &Ran) -> Option<Warning> {
 }
 
 /// Commands of a model that our own CPUs kept from their time.
-fn late(results: &Results) -> Option<Warning> {
+fn late(results: &Results, cpus: usize) -> Option<Warning> {
     let late = *results.get(metric!("model_missed_deadlines_percent").name)?;
     (late > MISSED_DEADLINE_SHARE_MAX * 100.0)
-        .then(|| Warning::MissedDeadlines { percent: late, cpu: cpu::of(results) })
+        .then(|| Warning::MissedDeadlines { percent: late, cpu: cpu::of(results, cpus) })
 }
 
 /// A model whose commands took longer than they should, all together, does not show the device: our CPUs were busy, or it is too
 /// fast for the port.
-fn added(results: &Results) -> Option<Warning> {
+fn added(results: &Results, cpus: usize) -> Option<Warning> {
     let added = *results.get(metric!("model_added_percent").name)?;
     (added > ADDED_SHARE_MAX * 100.0)
-        .then(|| Warning::AddedLatency { percent: added, cpu: cpu::of(results) })
+        .then(|| Warning::AddedLatency { percent: added, cpu: cpu::of(results, cpus) })
 }
 
 /// Commands that wait in the kernel while nobody answers are not late by the model's clock.
@@ -101,15 +101,15 @@ fn stall(results: &Results) -> Option<Warning> {
 }
 
 /// While we do not run nothing loads the server, which goes on: the seconds of the window are not those of the load.
-pub fn stopped(gaps: &[Gap], window: Window) -> Option<Warning> {
+pub(crate) fn stopped(gaps: &[Gap], window: Window) -> Option<Warning> {
     let inside = gaps.iter().filter(|gap| gap.from_s < window.to_s && gap.to_s > window.from_s);
     let length_s: f64 = inside.map(|gap| gap.length_s).sum();
     (length_s > 0.0).then_some(Warning::Stopped { length_s })
 }
 
-fn load(results: &Results, schedule: &Schedule) -> Option<Warning> {
+fn load(results: &Results, schedule: &Schedule, cpus: usize) -> Option<Warning> {
     let cpus = match schedule.cpus.len() {
-        0 => assay_ports::cpu::available().map_or(1, |cpus| cpus.len()),
+        0 => cpus,
         count => count,
     };
     let cpu_percent = (results.get(metric!("load_cpu_user_percent").name)?
@@ -140,12 +140,12 @@ mod tests {
     fn a_model_that_is_kept_from_its_time_is_not_comparable() {
         let results =
             |late: f64| -> Results { [("model_missed_deadlines_percent".to_owned(), late)].into() };
-        assert_eq!(late(&results(0.9)), None);
-        let found = late(&results(1.1)).unwrap();
+        assert_eq!(late(&results(0.9), 2), None);
+        let found = late(&results(1.1), 2).unwrap();
         assert_eq!(found, Warning::MissedDeadlines { percent: 1.1, cpu: CpuUse::default() });
         assert!(!found.forbids_comparing(), "as long as all together took little longer");
-        assert!(late(&results(26.0)).is_some_and(|one| one.forbids_comparing()));
-        assert_eq!((late(&Results::new()), added(&Results::new())), (None, None));
+        assert!(late(&results(26.0), 2).is_some_and(|one| one.forbids_comparing()));
+        assert_eq!((late(&Results::new(), 2), added(&Results::new(), 2)), (None, None));
         let with = |achieved_ms: f64| -> Results {
             let figures = [
                 ("model_missed_deadlines_per_s", 0.0),
@@ -161,8 +161,8 @@ mod tests {
             results.extend(derived(&results));
             results
         };
-        assert_eq!(added(&with(0.25)), None, "4 % of the time of all");
-        let found = added(&with(0.3)).unwrap();
+        assert_eq!(added(&with(0.25), 2), None, "4 % of the time of all");
+        let found = added(&with(0.3), 2).unwrap();
         assert!(found.forbids_comparing(), "8.3 % longer");
         let Warning::AddedLatency { percent, .. } = found else { panic!("{found:?}") };
         assert!((percent - 8.333).abs() < 0.01, "{percent}");

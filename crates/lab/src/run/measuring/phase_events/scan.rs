@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 
-use super::{Scene, Stage};
+use super::{EventClock, EventContext};
 use assay_study::Done;
 
 /// What mysqldump sends first, so that all tables are seen as at one instant.
@@ -13,14 +13,18 @@ const SNAPSHOT: [&str; 2] = [
 ];
 
 /// Reads everything; `done` holds what was read, also of a scan that was cut.
-pub(super) fn scan(scene: &Scene<'_>, stage: &Stage, done: &mut Option<Done>) -> Result<()> {
-    let mut session = stage.connect(&scene.endpoint)?;
+pub(super) fn scan(
+    context: &EventContext<'_>,
+    clock: &EventClock,
+    done: &mut Option<Done>,
+) -> Result<()> {
+    let mut session = clock.connect(&context.endpoint)?;
     for statement in SNAPSHOT {
         session.query(statement.as_bytes()).context("no consistent snapshot")?;
     }
     let (mut rows, mut bytes) = (0, 0);
-    for table in 1..=scene.schema.tables {
-        let sql = format!("SELECT * FROM `{}`", scene.schema.table(table));
+    for table in 1..=context.schema.tables {
+        let sql = format!("SELECT * FROM `{}`", context.schema.table(table));
         let read = session.each_row(&sql, |row| {
             rows += 1;
             bytes += row.flatten().map(|field| field.len() as u64).sum::<u64>();

@@ -14,7 +14,7 @@ use assay_study::metrics::Window;
 const LATEST_S: f64 = 1e9;
 
 /// What threads of happenings share with the load.
-pub struct Stage {
+pub struct EventClock {
     origin: Instant,
     state: Mutex<State>,
     changed: Condvar,
@@ -34,7 +34,7 @@ struct State {
 /// the locks of the tables in it, the load would wait for.
 pub(super) struct Connected<'a> {
     session: ClientSession,
-    stage: &'a Stage,
+    clock: &'a EventClock,
     number: u64,
 }
 
@@ -55,14 +55,14 @@ impl DerefMut for Connected<'_> {
 impl Drop for Connected<'_> {
     fn drop(&mut self) {
         // What could cut it is a handle of the connection too, which keeps it open.
-        if let Some(interrupter) = self.stage.state.lock().open.remove(&self.number) {
+        if let Some(interrupter) = self.clock.state.lock().open.remove(&self.number) {
             interrupter.cut();
         }
     }
 }
 
-/// Ends a stage when it is dropped.
-pub(super) struct Ends<'a>(&'a Stage);
+/// Ends a clock when it is dropped.
+pub(super) struct Ends<'a>(&'a EventClock);
 
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
@@ -70,9 +70,9 @@ impl Drop for Ends<'_> {
     }
 }
 
-impl Stage {
-    pub(super) fn new(origin: Instant) -> Stage {
-        Stage { origin, state: Mutex::default(), changed: Condvar::new() }
+impl EventClock {
+    pub(super) fn new(origin: Instant) -> EventClock {
+        EventClock { origin, state: Mutex::default(), changed: Condvar::new() }
     }
 
     pub(super) fn ends_with_this(&self) -> Ends<'_> {
@@ -149,7 +149,7 @@ impl Stage {
             interrupter => drop(state.open.insert(number, interrupter)),
         }
         drop(state);
-        Ok(Connected { session, stage: self, number })
+        Ok(Connected { session, clock: self, number })
     }
 }
 
@@ -161,10 +161,10 @@ mod tests {
 
     #[test]
     fn a_happening_waits_for_the_window_and_then_for_its_phase() {
-        let stage = Stage::new(Instant::now());
+        let clock = EventClock::new(Instant::now());
         std::thread::scope(|scope| {
-            let thread = scope.spawn(|| stage.wait_for(0.1));
-            stage.set_window(WINDOW);
+            let thread = scope.spawn(|| clock.wait_for(0.1));
+            clock.set_window(WINDOW);
             let began_s = thread.join().unwrap().unwrap();
             assert!((0.15..5.0).contains(&began_s), "{began_s}");
         });
@@ -172,15 +172,15 @@ mod tests {
 
     #[test]
     fn nothing_begins_when_the_load_has_ended() {
-        let stage = Stage::new(Instant::now());
+        let clock = EventClock::new(Instant::now());
         std::thread::scope(|scope| {
-            let early = scope.spawn(|| stage.wait_for(0.0));
-            let pausing = scope.spawn(|| stage.pause(Duration::from_secs(600)));
-            drop(stage.ends_with_this());
+            let early = scope.spawn(|| clock.wait_for(0.0));
+            let pausing = scope.spawn(|| clock.pause(Duration::from_secs(600)));
+            drop(clock.ends_with_this());
             assert_eq!((early.join().unwrap(), pausing.join().unwrap()), (None, true));
         });
-        stage.set_window(WINDOW);
-        assert_eq!(stage.wait_for(0.0), None);
-        assert!(stage.is_over() && stage.pause(Duration::ZERO));
+        clock.set_window(WINDOW);
+        assert_eq!(clock.wait_for(0.0), None);
+        assert!(clock.is_over() && clock.pause(Duration::ZERO));
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_mysql::ClientSession;
 
-use super::{Scene, Stage};
+use super::{EventClock, EventContext};
 use assay_study::Done;
 
 /// How often the server is asked how far it is.
@@ -19,24 +19,28 @@ const ASKED_EVERY: Duration = Duration::from_millis(100);
 const SHARES: [&str; 2] = ["innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"];
 
 /// Makes one, and sets the server's variables back; `done` holds how much redo log it had to pass.
-pub(super) fn checkpoint(scene: &Scene<'_>, stage: &Stage, done: &mut Option<Done>) -> Result<()> {
-    let mut session = stage.connect(&scene.endpoint)?;
+pub(super) fn checkpoint(
+    context: &EventContext<'_>,
+    clock: &EventClock,
+    done: &mut Option<Done>,
+) -> Result<()> {
+    let mut session = clock.connect(&context.endpoint)?;
     let shares = SHARES.map(|name| global(&mut session, name));
     let began = places(&mut session)?;
     *done = Some(Done::Checkpoint { redo_bytes: began.end.saturating_sub(began.checkpoint) });
     let passed = SHARES
         .iter()
         .try_for_each(|name| set(&mut session, name, "0"))
-        .and_then(|()| wait_until_past(&mut session, stage, began.end));
+        .and_then(|()| wait_until_past(&mut session, clock, began.end));
     for (name, share) in SHARES.iter().zip(shares).rev() {
         set(&mut session, name, &share?)?;
     }
     passed
 }
 
-fn wait_until_past(session: &mut ClientSession, stage: &Stage, end: u64) -> Result<()> {
+fn wait_until_past(session: &mut ClientSession, clock: &EventClock, end: u64) -> Result<()> {
     while places(session)?.checkpoint < end {
-        if stage.pause(ASKED_EVERY) {
+        if clock.pause(ASKED_EVERY) {
             return Ok(());
         }
     }

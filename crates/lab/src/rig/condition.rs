@@ -1,7 +1,8 @@
-//! A rig's file system that has filled up: said in one line, with the key of the plan that gives it more room.
+//! State of a rig that explains a failure: its drive has stopped, or its file system is full, with
+//! the key of the plan that gives it more room.
 //!
-//! Programs name a full disk in words of their own ("No space left on device", "The table is full", a server that ends), so
-//! the file system is asked itself, once something has failed.
+//! Programs report a full disk in various words ("No space left on device", "The table is full", a
+//! server that ends), so the state is read from the file system itself.
 
 use std::path::Path;
 
@@ -14,13 +15,46 @@ const LEFT_BYTES: u64 = 8 << 20;
 /// What programs say of a full disk, asked to say it in English; by then they may have removed what they had begun.
 const SAID: &str = "No space left on device";
 
-/// The line, if `error` came of a full file system, the one that holds `directory`.
-pub(super) fn lack(spec: &RigSpec, directory: &Path, error: &anyhow::Error) -> Option<String> {
-    let status = rustix::fs::statvfs(directory).ok()?;
-    let free_bytes = status.f_bavail.saturating_mul(status.f_frsize);
-    let total_bytes = status.f_blocks.saturating_mul(status.f_frsize);
-    let is_full = free_bytes < LEFT_BYTES || format!("{error:#}").contains(SAID);
-    is_full.then(|| line(spec, directory, total_bytes))
+/// State of a rig after something has failed on it, or before that is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// Why its drive has stopped.
+    pub trouble: Option<String>,
+    file_system: Option<FileSystemState>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileSystemState {
+    is_full: bool,
+    /// The advice to give if the file system was full.
+    line: String,
+}
+
+impl Condition {
+    pub(super) fn of(trouble: Option<String>, spec: &RigSpec, directory: &Path) -> Condition {
+        Condition { trouble, file_system: FileSystemState::of(spec, directory) }
+    }
+
+    /// A better explanation of `error` than the error itself: the drive has stopped, or the file
+    /// system is full.
+    #[must_use]
+    pub fn explanation(&self, error: &str) -> Option<&str> {
+        let full = self.file_system.as_ref().filter(|one| one.is_full || error.contains(SAID));
+        self.trouble.as_deref().or(full.map(|state| state.line.as_str()))
+    }
+}
+
+impl FileSystemState {
+    /// Of the file system that holds `directory`; `None` where the kernel does not report it.
+    fn of(spec: &RigSpec, directory: &Path) -> Option<FileSystemState> {
+        let status = rustix::fs::statvfs(directory).ok()?;
+        let free_bytes = status.f_bavail.saturating_mul(status.f_frsize);
+        let total_bytes = status.f_blocks.saturating_mul(status.f_frsize);
+        Some(FileSystemState {
+            is_full: free_bytes < LEFT_BYTES,
+            line: line(spec, directory, total_bytes),
+        })
+    }
 }
 
 fn line(spec: &RigSpec, directory: &Path, total_bytes: u64) -> String {
@@ -75,8 +109,10 @@ mod tests {
     #[test]
     fn a_file_system_with_room_lacks_nothing() {
         let directory = tempfile::tempdir().unwrap();
-        let lack = |error| lack(&RigSpec::default(), directory.path(), &anyhow::Error::msg(error));
-        assert_eq!(lack("the server ended"), None);
-        assert!(lack("`cp` failed: No space left on device").is_some());
+        let condition = Condition::of(None, &RigSpec::default(), directory.path());
+        assert_eq!(condition.explanation("the server ended"), None);
+        assert!(condition.explanation("`cp` failed: No space left on device").is_some());
+        let stopped = Condition { trouble: Some("the drive ended".into()), ..condition };
+        assert_eq!(stopped.explanation("No space left on device"), Some("the drive ended"));
     }
 }

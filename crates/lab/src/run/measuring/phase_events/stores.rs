@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::{Scene, Stage};
+use super::{EventClock, EventContext};
 use crate::rig::pool::RunPool;
 use assay_study::Done;
 
@@ -13,18 +13,18 @@ use assay_study::Done;
 const ASKED_EVERY: Duration = Duration::from_millis(200);
 
 /// Kills it, as a crash would.
-pub(super) fn kill(scene: &Scene<'_>, store: u16) -> Result<()> {
-    pool(scene)?.kill_store(store)
+pub(super) fn kill(context: &EventContext<'_>, store: u16) -> Result<()> {
+    pool(context)?.kill_store(store)
 }
 
 /// Starts it again, and waits until it is up and every object has all its copies or parts; `done` holds how long the first took.
 pub(super) fn bring_back(
-    scene: &Scene<'_>,
-    stage: &Stage,
+    context: &EventContext<'_>,
+    clock: &EventClock,
     store: u16,
     done: &mut Option<Done>,
 ) -> Result<()> {
-    let pool = pool(scene)?;
+    let pool = pool(context)?;
     let began = Instant::now();
     let up_before = pool.watch()?.stores_up;
     pool.return_store(store)?;
@@ -34,12 +34,12 @@ pub(super) fn bring_back(
             *done = Some(Done::ReturnStore { up_s: began.elapsed().as_secs_f64() });
         }
         let is_whole = done.is_some() && now.is_clean;
-        if is_whole || stage.pause(ASKED_EVERY) {
+        if is_whole || clock.pause(ASKED_EVERY) {
             return Ok(());
         }
     }
 }
 
-fn pool<'a>(scene: &Scene<'a>) -> Result<&'a RunPool> {
-    scene.own()?.pool.context("there is no pool below this server")
+fn pool<'a>(context: &EventContext<'a>) -> Result<&'a RunPool> {
+    context.own()?.pool.context("there is no pool below this server")
 }

@@ -3,16 +3,20 @@
 
 use anyhow::Result;
 
-use super::{Scene, Stage};
+use super::{EventClock, EventContext};
 use crate::rig::server::Restarted;
 use assay_study::Done;
 
 /// Restarts it; whoever follows its process learns when it is gone and which there is then.
-pub(super) fn restart(scene: &Scene<'_>, stage: &Stage, done: &mut Option<Done>) -> Result<()> {
-    let own = scene.own()?;
+pub(super) fn restart(
+    context: &EventContext<'_>,
+    clock: &EventClock,
+    done: &mut Option<Done>,
+) -> Result<()> {
+    let own = context.own()?;
     let mut server = own.server.lock();
     own.followed.turn_to(None);
-    let restarted = server.restart(own.binary, &own.start, stage.end_of_window())?;
+    let restarted = server.restart(own.binary, &own.start, clock.end_of_window())?;
     own.followed.turn_to(Some(server.pid()));
     let Restarted { stop, answer, is_orderly } = restarted;
     *done = Some(Done::Restart {

@@ -1,4 +1,4 @@
-//! The seconds of loads that run at once, as those of one: a second is told when all have told it.
+//! Seconds of concurrent loads, taken together once every load has reported them.
 
 use std::collections::BTreeMap;
 
@@ -7,39 +7,38 @@ use parking_lot::Mutex;
 
 use super::seconds::{Seconds, is_whole};
 
-/// Loads of one time.
-pub(super) struct Crowd<'a> {
+/// Concurrent loads.
+pub(super) struct Aggregate<'a> {
     total: Seconds<'a>,
     loads: usize,
-    /// Seconds that not all have told yet, by when they ended.
+    /// Seconds that some loads have yet to report, by their end.
     waiting: Mutex<BTreeMap<u32, Vec<Second>>>,
 }
 
-impl<'a> Crowd<'a> {
-    /// So many, whose seconds together go to `total`.
-    pub(super) fn new(total: Seconds<'a>, loads: usize) -> Crowd<'a> {
-        Crowd { total, loads, waiting: Mutex::default() }
+impl<'a> Aggregate<'a> {
+    /// `total` receives the seconds of `loads` loads taken together.
+    pub(super) fn new(total: Seconds<'a>, loads: usize) -> Aggregate<'a> {
+        Aggregate { total, loads, waiting: Mutex::default() }
     }
 
-    /// What all did together.
     pub(super) fn total(&self) -> &Seconds<'a> {
         &self.total
     }
 
-    /// Seconds are whole but for the last of a run, which ends with each load and is told by none.
+    /// Leaves out the last, partial second of a load: the loads' ends differ.
     fn second(&self, second: &Second) {
         if !is_whole(second) {
             return;
         }
         let ended = second.end_s.round() as u32;
         let mut waiting = self.waiting.lock();
-        let told = waiting.entry(ended).or_default();
-        told.push(second.clone());
-        if told.len() < self.loads {
+        let reported = waiting.entry(ended).or_default();
+        reported.push(second.clone());
+        if reported.len() < self.loads {
             return;
         }
         let all = waiting.remove(&ended).unwrap_or_default();
-        // One that skipped a second tells it never.
+        // A load that skipped a second never reports it.
         waiting.retain(|other, _| *other > ended);
         if let Some(second) = seconds_together(&all) {
             self.total.second(&second);
@@ -47,19 +46,18 @@ impl<'a> Crowd<'a> {
     }
 }
 
-/// One of them.
-pub(super) struct Member<'a> {
-    /// Its own seconds.
+/// The observer of one load.
+pub(super) struct Participant<'a> {
     pub(super) own: &'a Seconds<'a>,
-    /// Those of all, if it is one of those that count.
-    pub(super) crowd: Option<&'a Crowd<'a>>,
+    /// `None` for a neighbour.
+    pub(super) aggregate: Option<&'a Aggregate<'a>>,
 }
 
-impl Observer for Member<'_> {
+impl Observer for Participant<'_> {
     fn second(&self, second: &Second) {
         self.own.second(second);
-        if let Some(crowd) = self.crowd {
-            crowd.second(second);
+        if let Some(aggregate) = self.aggregate {
+            aggregate.second(second);
         }
     }
 }
@@ -91,11 +89,11 @@ mod tests {
     #[test]
     fn a_second_is_told_once_all_have_told_it_and_one_that_a_load_skipped_never() {
         let (a, b) = (Seconds::unseen(), Seconds::unseen());
-        let crowd = Crowd::new(Seconds::unseen(), 2);
-        let member = |own| Member { own, crowd: Some(&crowd) };
-        let (first, other) = (member(&a), member(&b));
+        let aggregate = Aggregate::new(Seconds::unseen(), 2);
+        let participant = |own| Participant { own, aggregate: Some(&aggregate) };
+        let (first, other) = (participant(&a), participant(&b));
         let tps = || {
-            let series = crowd.total().series();
+            let series = aggregate.total().series();
             series.into_iter().find(|one| one.name == "tps").map(|one| one.points).unwrap()
         };
         first.second(&second(1.0, 1.0, 10));
@@ -107,13 +105,13 @@ mod tests {
         first.second(&second(3.0, 1.0, 30));
         first.second(&second(3.1, 0.1, 9));
         assert_eq!(tps(), [(2, 22.0), (3, 33.0)]);
-        assert!(crowd.waiting.lock().is_empty());
+        assert!(aggregate.waiting.lock().is_empty());
     }
 
     #[test]
     fn a_neighbour_counts_for_itself_alone() {
         let own = Seconds::unseen();
-        Member { own: &own, crowd: None }.second(&second(1.0, 1.0, 5));
+        Participant { own: &own, aggregate: None }.second(&second(1.0, 1.0, 5));
         assert_eq!(own.series()[0].points, [(1, 5.0)]);
     }
 }

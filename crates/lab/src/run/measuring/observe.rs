@@ -1,0 +1,309 @@
+//! A run on targets that are up: all are loaded and monitored on one clock, in one window.
+//!
+//! The machine is monitored once, with the first target. Events in phases happen to the first.
+
+use std::io;
+use std::path::PathBuf;
+use std::thread::{Builder, ScopedJoinHandle};
+use std::time::Instant;
+
+use anyhow::{Context, Result, anyhow, bail};
+use assay_load::capacity::Capacity;
+use assay_load::{Fileio, LoadSpec, Observer, Pace, Schedule, fileio};
+
+use super::aggregate::{Aggregate, Participant};
+use super::phase_events::{self, EventContext, PlannedEvents};
+use super::schedule;
+use super::search::search_or_load;
+use super::seconds::{Clocked, Seconds};
+use super::target::{LoadPlace, Target};
+use crate::monitor::{Followed, Monitor, Monitored, ProcessSnapshot, Targets, TopUser};
+use crate::run::config_setup::ConfigSetup;
+use crate::run::loads::{AboutHosts, LoadResult};
+use crate::run::progress::Progress;
+use crate::run::results::{Observation, Observations, PhaseEvents, RunClock, TakeDown};
+use crate::run::setup::Setup;
+use assay_base::clock::now_precisely;
+use assay_plan::{PlannedTrial, WorkloadSpec};
+use assay_study::Warning;
+
+/// Distance between the seeds of servers, far from the steps between repeats: no two servers draw
+/// the same keys.
+const SEED_STEP: u64 = 1 << 32;
+
+/// A run, with everything that loading its targets needs.
+#[derive(Clone, Copy)]
+pub(super) struct Run<'a> {
+    pub(super) setup: &'a Setup<'a>,
+    pub(super) trial: &'a PlannedTrial,
+    pub(super) config: &'a ConfigSetup,
+    pub(super) progress: &'a dyn Progress,
+}
+
+/// The load of one target.
+struct TargetLoad {
+    kind: LoadKind,
+    /// The workload's name, if the server is a neighbour.
+    neighbour: Option<String>,
+}
+
+enum LoadKind {
+    Server(Box<LoadSpec>),
+    Files(Box<FilesLoad>),
+}
+
+struct FilesLoad {
+    directory: PathBuf,
+    fileio: Fileio,
+    schedule: Schedule,
+}
+
+impl Run<'_> {
+    /// Loads and monitors all targets. Returns one observation for each of them, in their order.
+    pub(super) fn observe(self, targets: &mut [impl Target]) -> Observations {
+        let loads = match self.loads(targets) {
+            Ok(loads) => loads,
+            Err(error) => return Observations::failed(error),
+        };
+        let before = self.preflights(&loads);
+        if before.iter().any(|server| server.failure.is_some()) {
+            return Observations { servers: before, ..Observations::default() };
+        }
+        let monitored = monitored(targets, &self.setup.plan.placement.load_cpus.0);
+        let clock = RunClock { origin: Instant::now(), began: now_precisely() };
+        let shown = Seconds::new(&self.trial.key, self.progress);
+        let (seconds, aggregate) = match loads.as_slice() {
+            [only] => (vec![only.seconds(shown)], None),
+            several => {
+                let counted = several.iter().filter(|load| load.neighbour.is_none()).count();
+                let seconds = several.iter().map(|_| Seconds::unseen()).collect();
+                (seconds, Some(Aggregate::new(shown, counted)))
+            }
+        };
+        let servers = std::thread::scope(|scope| {
+            let each = targets.iter_mut().zip(monitored).zip(before);
+            let threads: Vec<_> = (each.zip(loads.iter().zip(&seconds)).enumerate())
+                .map(|(place, (((target, monitored), before), (load, seconds)))| {
+                    let aggregate = aggregate.as_ref().filter(|_| load.neighbour.is_none());
+                    let participant = Participant { own: seconds, aggregate };
+                    let watch = Watch { run: self, load, origin: clock.origin, participant };
+                    Builder::new()
+                        .name(format!("server-{}", place + 1))
+                        .spawn_scoped(scope, move || watch.observe(target, monitored, before))
+                })
+                .collect();
+            threads.into_iter().map(joined).collect()
+        });
+        let together = aggregate.map(|aggregate| aggregate.total().recorded());
+        Observations { servers, together, clock: Some(clock), take_down: TakeDown::default() }
+    }
+
+    /// The load of each target: the run's own, or a neighbour's on the last.
+    fn loads(&self, targets: &[impl Target]) -> Result<Vec<TargetLoad>> {
+        let plan = self.setup.plan;
+        let schedule = schedule::schedule(plan, self.trial);
+        let spec = plan.configs.get(&self.trial.variant.config);
+        let neighbour = spec.and_then(|spec| spec.neighbour.as_ref());
+        let load = |(index, target): (usize, &_)| {
+            let place = Target::place(target)?;
+            let seed = schedule.seed.wrapping_add(SEED_STEP.wrapping_mul(index as u64));
+            let schedule = Schedule { seed, ..schedule.clone() };
+            let is_last = index + 1 == targets.len();
+            let Some(spec) = neighbour.filter(|_| is_last) else {
+                let kind = self.load(place, &self.trial.workload, schedule)?;
+                return Ok(TargetLoad { kind, neighbour: None });
+            };
+            let rate = |per_second| Pace::Rate { per_second, arrivals: plan.arrivals };
+            let schedule = Schedule {
+                threads: spec.threads.unwrap_or(schedule.threads),
+                pace: spec.rate.map_or(Pace::Closed, rate),
+                phases: None,
+                ..schedule
+            };
+            let kind = self.load(place, &spec.workload, schedule)?;
+            Ok(TargetLoad { kind, neighbour: Some(spec.workload.clone()) })
+        };
+        targets.iter().enumerate().map(load).collect()
+    }
+
+    fn load(&self, place: LoadPlace, workload: &str, schedule: Schedule) -> Result<LoadKind> {
+        let spec = self.setup.plan.workloads.get(workload);
+        let of_server = spec.and_then(WorkloadSpec::server);
+        match (place, of_server, spec.and_then(WorkloadSpec::files)) {
+            (LoadPlace::Server(endpoint), Some(workload), _) => {
+                let (schema, workload) = (self.config.schema.clone(), workload.clone());
+                let spec = LoadSpec { endpoint, schema, workload, schedule };
+                Ok(LoadKind::Server(Box::new(spec)))
+            }
+            (LoadPlace::Directory(directory), _, Some(fileio)) => {
+                let load = FilesLoad { directory, fileio: fileio.clone(), schedule };
+                Ok(LoadKind::Files(Box::new(load)))
+            }
+            _ => bail!("a run of an unknown workload"),
+        }
+    }
+
+    /// Checks each server before its load, up to the first failure.
+    fn preflights(&self, loads: &[TargetLoad]) -> Vec<Observation> {
+        let mut observations: Vec<Observation> = Vec::new();
+        for load in loads {
+            let mut observation =
+                Observation { neighbour: load.neighbour.clone(), ..Observation::default() };
+            if observations.iter().all(|earlier| earlier.failure.is_none()) {
+                match self.preflight(&load.kind) {
+                    Ok(shortage) => observation.shortage = shortage,
+                    Err(error) => observation.failure = Some(error),
+                }
+            }
+            observations.push(observation);
+        }
+        observations
+    }
+
+    /// Reports a shortage of connections that the run can tolerate.
+    fn preflight(&self, load: &LoadKind) -> Result<Option<Warning>> {
+        let LoadKind::Server(spec) = load else { return Ok(None) };
+        let shortage = self.setup.loads.preflight(spec)?;
+        Ok(shortage.map(|shortage| {
+            self.progress.say(&shortage.to_string());
+            Warning::TooFewConnections(shortage)
+        }))
+    }
+}
+
+impl TargetLoad {
+    fn seconds<'a>(&self, seconds: Seconds<'a>) -> Seconds<'a> {
+        match &self.kind {
+            LoadKind::Server(_) => seconds,
+            LoadKind::Files(load) => seconds.of_files(load.fileio.request_bytes_mean()),
+        }
+    }
+}
+
+/// The things to monitor of each target; the machine with the first.
+fn monitored(targets: &[impl Target], cpus: &[usize]) -> Vec<Targets> {
+    let mut all: Vec<Targets> = targets.iter().map(|target| target.monitored(cpus)).collect();
+    let neighbours = all.iter().skip(1).flat_map(Targets::server_pids).collect();
+    for (index, targets) in all.iter_mut().enumerate() {
+        targets.with_machine = index == 0;
+    }
+    if let Some(first) = all.first_mut() {
+        first.beside = neighbours;
+    }
+    all
+}
+
+fn joined(thread: io::Result<ScopedJoinHandle<'_, Observation>>) -> Observation {
+    let observation = thread
+        .context("cannot start a thread")
+        .and_then(|thread| thread.join().map_err(|_| anyhow!("the load of a server ended early")));
+    let failed = |error| Observation { failure: Some(error), ..Observation::default() };
+    observation.unwrap_or_else(failed)
+}
+
+/// The observation of one target.
+struct Watch<'a> {
+    run: Run<'a>,
+    load: &'a TargetLoad,
+    origin: Instant,
+    participant: Participant<'a>,
+}
+
+/// The end of a load, and the programs that used CPU time meanwhile.
+type Ran = (Result<(LoadResult, Option<Capacity>)>, Vec<TopUser>);
+
+impl Watch<'_> {
+    fn observe(
+        &self,
+        target: &mut dyn Target,
+        monitored: Targets,
+        before: Observation,
+    ) -> Observation {
+        let (ran, phase_events, monitored) = match self.watch(target, monitored) {
+            Ok(watched) => watched,
+            Err(error) => return Observation { failure: Some(error), ..before },
+        };
+        let (ran, top_users) = ran;
+        let (loaded, failure) = match ran {
+            Ok(loaded) => (Some(loaded), self.run.setup.interrupt.check().err()),
+            Err(error) => (None, Some(error)),
+        };
+        let (load, capacity) = loaded.unzip();
+        let seconds = self.participant.own.recorded();
+        let capacity = capacity.flatten();
+        Observation {
+            seconds,
+            load,
+            capacity,
+            phase_events,
+            monitored,
+            top_users,
+            failure,
+            ..before
+        }
+    }
+
+    /// Monitors the target while its load and the events of its phases run.
+    ///
+    /// # Errors
+    /// It cannot be monitored, or no thread be started.
+    fn watch(
+        &self,
+        target: &mut dyn Target,
+        targets: Targets,
+    ) -> Result<(Ran, PhaseEvents, Monitored)> {
+        let Run { setup, progress, .. } = self.run;
+        let followed = targets.server_pid.clone();
+        let mut own = targets.own_pids();
+        let is_first = targets.with_machine;
+        let monitor = Monitor::start(targets, self.origin)?;
+        if is_first {
+            progress.monitoring(&monitor);
+        }
+        let mut run_load = |observer: &dyn Observer| {
+            let ran = self.run_load(observer);
+            own.extend(followed.as_ref().and_then(Followed::pid));
+            let began = self.participant.own.began();
+            (ran, ProcessSnapshot::take().top_users_since(&began, &own))
+        };
+        let (ran, phase_events) = match &self.load.kind {
+            LoadKind::Files(_) => (run_load(&self.participant), PhaseEvents::default()),
+            LoadKind::Server(spec) => {
+                let context = EventContext {
+                    own: target.own_server(),
+                    schema: &spec.schema,
+                    endpoint: spec.endpoint.clone(),
+                    cpus: setup.plan.placement.load_cpus.0.clone(),
+                    origin: self.origin,
+                };
+                let objective = setup.plan.objective.as_ref();
+                let planned = PlannedEvents {
+                    phases: if is_first { &setup.plan.phases } else { &[] },
+                    repeated: objective.and_then(|objective| objective.during.as_ref()),
+                };
+                phase_events::alongside(&context, planned, |clock| {
+                    run_load(&Clocked { clock, observer: &self.participant })
+                })?
+            }
+        };
+        Ok((ran, phase_events, monitor.finish()))
+    }
+
+    fn run_load(&self, observer: &dyn Observer) -> Result<(LoadResult, Option<Capacity>)> {
+        let Run { setup, trial, progress, .. } = self.run;
+        match &self.load.kind {
+            LoadKind::Server(spec) => {
+                let shown = (&trial.key, progress);
+                let on_clock = (self.origin, setup.interrupt);
+                let objective = setup.plan.objective.as_ref();
+                Ok(search_or_load(setup.loads, spec, objective, shown, observer, on_clock)?)
+            }
+            LoadKind::Files(load) => {
+                let FilesLoad { directory, fileio, schedule } = &**load;
+                let (origin, stop) = (Some(self.origin), setup.interrupt.flag());
+                let outcome = fileio::run(directory, fileio, schedule, origin, observer, stop)?;
+                Ok((LoadResult { outcome, about: AboutHosts::default() }, None))
+            }
+        }
+    }
+}
