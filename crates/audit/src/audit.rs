@@ -1,33 +1,29 @@
-//! What was seen of a place, what follows, and what would help.
+//! The result of an audit: the findings, the verdict, and remedies.
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::findings::{AuditRequest, Findings};
 use crate::remedies::{Remedy, remedies};
-use crate::seen::{Request, Seen};
-use crate::verdict::{Verdict, judge};
+use crate::verdict::{AuditVerdict, judge};
 
-/// What was seen, and what follows.
+/// The result of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Audit {
-    /// What follows.
     #[serde(flatten)]
-    pub verdict: Verdict,
-    /// What would help.
+    pub verdict: AuditVerdict,
+    /// Ordered by urgency.
     pub remedies: Vec<Remedy>,
-    /// What was seen.
     #[serde(flatten)]
-    pub seen: Seen,
+    pub findings: Findings,
 }
 
 impl Audit {
-    /// Looks, and judges.
-    ///
-    /// # Errors
-    /// The directory or the server cannot be asked at all. What else cannot be seen is a reason in the verdict.
-    pub fn make(request: &Request) -> Result<Audit> {
-        let seen = Seen::look(request)?;
-        let verdict = judge(&seen);
-        Ok(Audit { remedies: remedies(&seen, &verdict), verdict, seen })
+    /// Examines the place and judges it. Fails only if the directory or the server is inaccessible;
+    /// anything else that cannot be examined becomes a reason in the verdict.
+    pub fn make(request: &AuditRequest) -> Result<Audit> {
+        let findings = Findings::collect(request)?;
+        let verdict = judge(&findings);
+        Ok(Audit { remedies: remedies(&findings, &verdict), verdict, findings })
     }
 }

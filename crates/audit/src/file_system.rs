@@ -1,4 +1,4 @@
-//! A file system, as far as it decides where a page lies and how it is written.
+//! The properties of a file system that decide where a page lies and how it is written.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,64 +10,60 @@ use serde::{Deserialize, Serialize};
 
 /// A mounted file system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileSystem {
-    /// Its type, as the kernel calls it.
+pub struct MountedFileSystem {
+    /// Its type, under the kernel's name.
     pub name: String,
-    /// What is mounted.
+    /// The mounted device, or its equivalent.
     pub source: String,
-    /// Where.
+    /// The mount point.
     pub target: PathBuf,
-    /// Mount options.
     pub options: String,
-    /// Bytes of its block.
+    /// Block size in bytes.
     pub block_bytes: u64,
-    /// What it does with a page.
+    /// How it writes a page.
     pub manner: Manner,
 }
 
-/// What a file system does with a page that is written to its place.
+/// How a file system writes a page that replaces an older version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Manner {
-    /// Writes it to where it was, in as many pieces as it has extents: ext2, ext3, ext4.
+    /// In place, in one piece per extent: ext2, ext3, ext4.
     Ext {
-        /// Bytes that are allocated together, where that is more than a block; nothing where the superblock may not be read.
+        /// Allocation unit in bytes, if it is larger than a block; `None` if the superblock cannot
+        /// be read.
         cluster_bytes: Option<u64>,
-        /// Whether data go through its journal, and so through the page cache.
+        /// True if data pass through the journal, and so through the page cache.
         journals_data: bool,
     },
-    /// The same of XFS.
+    /// In place, in one piece per extent: XFS.
     Xfs {
-        /// What new files of the directory are laid out in, in bytes, where that was set.
+        /// Extent size hint for new files of the directory in bytes, if one is set.
         extent_bytes: Option<u32>,
     },
-    /// Writes it elsewhere, and then says that it is there: btrfs, ZFS, bcachefs.
+    /// To a new place, followed by an update of the metadata: btrfs, ZFS, bcachefs.
     CopyOnWrite {
-        /// Whether that is turned off by an option of the mount.
+        /// True if a mount option disables copy-on-write.
         is_off: bool,
     },
-    /// Keeps it in memory.
+    /// In memory only.
     Memory,
-    /// Sends it to another machine.
+    /// On another machine.
     Remote,
-    /// Hands it to another file system, which is not seen from here.
+    /// On another file system, which is invisible from here.
     Stacked,
-    /// Nothing is known of it.
     Unknown,
 }
 
-impl FileSystem {
-    /// That which holds a directory.
-    ///
-    /// # Errors
-    /// The directory is not there, or the kernel does not tell what is mounted.
-    pub fn of(directory: &Path) -> io::Result<FileSystem> {
+impl MountedFileSystem {
+    /// The file system that holds a directory.
+    pub fn of(directory: &Path) -> io::Result<MountedFileSystem> {
         let mount = filesystem::mount_of(directory)?;
         let mount = mount.ok_or_else(|| io::Error::other("the kernel lists no mount for it"))?;
         let status = rustix::fs::statvfs(directory)?;
         let manner = manner(&mount, directory);
         let Mount { file_system, source, target, options, .. } = mount;
-        Ok(FileSystem {
+        Ok(MountedFileSystem {
             name: file_system,
             source,
             target,
@@ -79,7 +75,7 @@ impl FileSystem {
 }
 
 fn manner(mount: &Mount, directory: &Path) -> Manner {
-    let has = |option: &str| mount.options.split(',').any(|one| one == option);
+    let has = |option: &str| mount.options.split(',').any(|name| name == option);
     match mount.file_system.as_str() {
         "ext2" | "ext3" | "ext4" => Manner::Ext {
             cluster_bytes: cluster_bytes(mount).ok(),
@@ -101,13 +97,13 @@ fn manner(mount: &Mount, directory: &Path) -> Manner {
     }
 }
 
-/// Magic number, log of a block and of a cluster, and the features of ext4's superblock, which begins at byte 1024
-/// (`Documentation/filesystems/ext4/super.rst`).
+/// Positions of the magic number, the block size, the cluster size and the features in ext4's
+/// superblock, which begins at byte 1024 (`Documentation/filesystems/ext4/super.rst`).
 const SUPERBLOCK_AT: u64 = 1024;
 const MAGIC: u16 = 0xef53;
 const BIGALLOC: u32 = 0x200;
 
-/// The cluster of an ext file system, from its superblock, which holds nothing of any file.
+/// The cluster size of an ext file system, from its superblock, which contains no file data.
 fn cluster_bytes(mount: &Mount) -> io::Result<u64> {
     let number = Path::new("/sys/dev/block").join(&mount.device_number).canonicalize()?;
     let name = number.file_name().ok_or(io::ErrorKind::NotFound)?;
@@ -172,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_file_system_of_this_place_is_found() {
-        let found = FileSystem::of(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
+        let found = MountedFileSystem::of(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap();
         assert!(!found.name.is_empty() && found.block_bytes > 0, "{found:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! The files of a data directory: which hold pages, and what else matters. Names are read, and of each its size, its
-//! place and whether its header says that InnoDB encrypts it.
+//! Examines the files of a data directory: names, sizes, extents, and whether the header marks the
+//! file as encrypted by InnoDB.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,13 +14,14 @@ use assay_ports::extents;
 use serde::{Deserialize, Serialize};
 
 use crate::ground::Ground;
-use crate::pages::Pages;
+use crate::pages::PageLayout;
 
-/// What a file is for, by its name (MySQL's manual, "InnoDB On-Disk Structures"; MariaDB's likewise).
+/// The purpose of a file by its name (MySQL's manual, "InnoDB On-Disk Structures"; MariaDB's
+/// likewise).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
-    /// `*.ibd`, a table or several.
+    /// `*.ibd`: one table or several.
     Table,
     /// `ibdata*`, the system tablespace, and `mysql.ibd`.
     System,
@@ -33,7 +34,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// Of a file with that name in a directory of that name.
+    /// The purpose of the file `name` in a directory named `directory`.
     fn of(directory: &str, name: &str) -> Option<FileKind> {
         let is = |suffix: &str| name.ends_with(suffix);
         Some(match name {
@@ -49,70 +50,64 @@ impl FileKind {
         })
     }
 
-    /// Whether pages are written to their places in it, so that a torn one is damage.
+    /// Returns true if pages are written in place in the file, so that a torn page is damage.
     #[must_use]
     pub fn holds_pages(self) -> bool {
         matches!(self, FileKind::Table | FileKind::System | FileKind::Undo)
     }
 }
 
-/// A file that could be looked at.
+/// A file that was examined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Looked {
-    /// Which.
+pub struct ExaminedFile {
     pub path: PathBuf,
-    /// What it is for.
     pub kind: FileKind,
-    /// Its size, in bytes.
     pub bytes: u64,
-    /// The device it is on (`stat(2)`, `st_dev`).
+    /// Number of its device (`stat(2)`, `st_dev`).
     pub device: u64,
-    /// How its pages lie; nothing where its file system does not tell.
-    pub pages: Option<Pages>,
-    /// How many extents it has.
+    /// The layout of its pages; `None` if the file system does not report extents.
+    pub pages: Option<PageLayout>,
+    /// Number of extents.
     pub extents: u64,
-    /// What it shares with other files or snapshots, in bytes.
+    /// Bytes shared with other files or snapshots.
     pub shared_bytes: u64,
-    /// Whether InnoDB encrypts it: no layer below can compress it.
+    /// True if InnoDB encrypts the file: then no layer below can compress it.
     pub encrypted: bool,
 }
 
 /// The files of a data directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Files {
-    /// Those that were looked at.
-    pub looked: Vec<Looked>,
-    /// Those that could not, each with what the system answered.
+    /// The files that were examined.
+    pub looked: Vec<ExaminedFile>,
+    /// The files that could not be examined, each with the error.
     pub refused: Vec<(PathBuf, String)>,
 }
 
 impl Files {
-    /// Those of a kind.
-    pub fn of(&self, kind: FileKind) -> impl Iterator<Item = &Looked> {
-        self.looked.iter().filter(move |one| one.kind == kind)
+    pub fn of(&self, kind: FileKind) -> impl Iterator<Item = &ExaminedFile> {
+        self.looked.iter().filter(move |file| file.kind == kind)
     }
 
-    /// Those that InnoDB encrypts.
-    pub fn encrypted(&self) -> impl Iterator<Item = &Looked> {
-        self.looked.iter().filter(|one| one.encrypted)
+    /// The files that InnoDB encrypts.
+    pub fn encrypted(&self) -> impl Iterator<Item = &ExaminedFile> {
+        self.looked.iter().filter(|file| file.encrypted)
     }
 
-    /// How the pages of all files lie in which pages are written to their places.
+    /// The layout of the pages of all files that are written in place.
     #[must_use]
-    pub fn pages(&self) -> Pages {
-        let held = self.looked.iter().filter(|one| one.kind.holds_pages());
-        held.filter_map(|one| one.pages).fold(Pages::default(), Pages::with)
+    pub fn pages(&self) -> PageLayout {
+        let held = self.looked.iter().filter(|file| file.kind.holds_pages());
+        held.filter_map(|file| file.pages).fold(PageLayout::default(), PageLayout::with)
     }
 }
 
-/// MariaDB and MySQL up to 5.7 keep the place of a table that lies elsewhere in such a file.
+/// MariaDB, and MySQL up to 5.7, store the path of a table outside the data directory in such a
+/// file.
 const ELSEWHERE: &str = "it names a table that lies elsewhere; ask the server with --server";
 
-/// Looks at all files below a data directory, where links lead too: each file stands with the place that it is in. `ground_of`
-/// gives the ground of a device.
-///
-/// # Errors
-/// The directory cannot be read.
+/// Examines all files below a data directory, following links; each file carries its own path.
+/// `ground_of` returns the ground of a device.
 pub fn look(
     directory: &Path,
     page_bytes: u64,
@@ -121,21 +116,21 @@ pub fn look(
     let mut files = Files::default();
     let mut waiting = vec![directory.to_owned()];
     let mut seen: BTreeSet<(u64, u64)> = BTreeSet::new();
-    while let Some(one) = waiting.pop() {
+    while let Some(path) = waiting.pop() {
         // A link may lead back up.
-        let is_new = fs::metadata(&one).is_ok_and(|its| seen.insert((its.dev(), its.ino())));
-        if !is_new && one != directory {
+        let is_new = fs::metadata(&path).is_ok_and(|its| seen.insert((its.dev(), its.ino())));
+        if !is_new && path != directory {
             continue;
         }
-        let entries = match fs::read_dir(&one) {
-            Err(error) if one == directory => return Err(error),
+        let entries = match fs::read_dir(&path) {
+            Err(error) if path == directory => return Err(error),
             Err(error) => {
-                files.refused.push((one, error.to_string()));
+                files.refused.push((path, error.to_string()));
                 continue;
             }
             Ok(entries) => entries,
         };
-        let of = one.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let of = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         for entry in entries.flatten() {
             let path = entry.path();
             if path.is_dir() {
@@ -150,7 +145,7 @@ pub fn look(
             if let Some(kind) = name.to_str().and_then(|name| FileKind::of(&of, name)) {
                 match look_at(&path, kind, page_bytes, ground_of) {
                     Ok(looked) => files.looked.push(looked),
-                    // It was dropped meanwhile.
+                    // The table was dropped meanwhile.
                     Err(error)
                         if error.kind() == io::ErrorKind::NotFound
                             && fs::symlink_metadata(&path).is_err() => {}
@@ -164,7 +159,7 @@ pub fn look(
 }
 
 impl Files {
-    /// Looks at more, by their names; those that were looked at are left out.
+    /// Examines further files by name; files examined before are left out.
     pub fn add(
         &mut self,
         paths: &[PathBuf],
@@ -176,8 +171,8 @@ impl Files {
                 self.refused.push((path.clone(), "it is not there".into()));
                 continue;
             };
-            let known = self.looked.iter().map(|one| &one.path);
-            if known.chain(self.refused.iter().map(|(path, _)| path)).any(|one| *one == path) {
+            let known = self.looked.iter().map(|file| &file.path);
+            if known.chain(self.refused.iter().map(|(path, _)| path)).any(|known| *known == path) {
                 continue;
             }
             let directory = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
@@ -202,12 +197,12 @@ fn look_at(
     kind: FileKind,
     page_bytes: u64,
     ground_of: &dyn Fn(u64) -> Rc<Ground>,
-) -> io::Result<Looked> {
+) -> io::Result<ExaminedFile> {
     let path = &path.canonicalize()?;
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
-    // What is put in its place meanwhile is not waited for.
+    // The file may have been replaced by a pipe meanwhile.
     let file = plain_file::open(path)?;
     let metadata = file.metadata()?;
     let found = match extents::of(&file) {
@@ -215,32 +210,30 @@ fn look_at(
         Err(error) if error.kind() == io::ErrorKind::Unsupported => None,
         Err(error) => return Err(error),
     };
-    let shared = found.iter().flatten().filter(|one| one.flags.is_shared());
-    Ok(Looked {
+    let shared = found.iter().flatten().filter(|extent| extent.flags.is_shared());
+    Ok(ExaminedFile {
         path: path.to_owned(),
         kind,
         bytes: metadata.len(),
         device: metadata.dev(),
-        shared_bytes: shared.map(|one| one.length).sum(),
+        shared_bytes: shared.map(|extent| extent.length).sum(),
         encrypted: kind.holds_pages() && Tablespace::is_encrypted(path)?.unwrap_or(false),
         extents: found.as_ref().map_or(0, |found| found.len() as u64),
-        pages: found
-            .map(|found| Pages::of(&found, metadata.len(), page_bytes, &ground_of(metadata.dev()))),
+        pages: found.map(|found| {
+            PageLayout::of(&found, metadata.len(), page_bytes, &ground_of(metadata.dev()))
+        }),
     })
 }
 
-/// The page size of a server whose system tablespace this is, from the flags in its header, which hold nothing of any table
-/// (`FSP_SPACE_FLAGS` at byte 54 of page 0; bits 6 to 9 are the shift of the page size, or bits 0 to 3 where MariaDB has set bit 4:
-/// `fsp0types.h` of both).
-///
-/// # Errors
-/// It cannot be read.
+/// The page size of the server whose system tablespace this is, from the flags in its header
+/// (`FSP_SPACE_FLAGS` at byte 54 of page 0; bits 6 to 9 are the shift of the page size, or bits 0
+/// to 3 if MariaDB has set bit 4: `fsp0types.h` of both). The header contains no data of any table.
 pub fn page_bytes_of(system: &Path) -> io::Result<u64> {
     let mut header = [0; 58];
     plain_file::open(&system.canonicalize()?)?.read_exact(&mut header)?;
     let flags = u32::from_be_bytes([header[54], header[55], header[56], header[57]]);
     let shift = if flags & 0x10 != 0 { flags & 0xf } else { flags >> 6 & 0xf };
-    // Of a 16 KiB page MySQL's is 0, so that what older versions wrote reads the same.
+    // For pages of 16 KiB MySQL stores 0, for compatibility with older versions.
     Ok(if shift == 0 { 16 << 10 } else { 512 << shift })
 }
 

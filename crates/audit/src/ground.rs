@@ -1,30 +1,32 @@
-//! Where the device of a file system lies: at which place of its disk, and in which extents of an image file.
+//! The position of a file system's device: its offset on the disk, and its extents in an image
+//! file.
 
 use std::fs::File;
 
 use assay_ports::extents::{self, Extent};
 use assay_serve::health::{Health, STATUS_FILE};
 
-use crate::layers::{Chain, LayerKind, start_bytes, walk};
+use crate::layers::{DeviceChain, LayerKind, start_bytes, walk};
 
-/// The ground that a file system stands on.
+/// The position of a file system's device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ground {
-    /// Bytes between the beginning of the disk and that of the device.
+    /// Bytes from the start of the disk to the start of the device.
     pub start_bytes: u64,
-    /// Extents of the image file that a loop device shows; `None` on any other disk.
+    /// Extents of the image file behind a loop device; `None` for any other disk.
     pub image: Option<Vec<Extent>>,
 }
 
 impl Ground {
-    /// The ground of the block device with this number.
+    /// The position of the block device with this number.
     #[must_use]
     pub fn of(device: u64) -> Ground {
         let chain = walk(device);
         Ground { start_bytes: start_bytes(&chain.layers), image: image(&chain) }
     }
 
-    /// Whether `bytes` from `place` on lie in one piece of the image file, or in none of it yet.
+    /// Returns true if `bytes` from `place` on lie in one extent of the image file, or if none of
+    /// them is allocated.
     #[must_use]
     pub fn is_one_piece(&self, place: u64, bytes: u64) -> bool {
         let Some(image) = &self.image else { return true };
@@ -37,9 +39,9 @@ impl Ground {
     }
 }
 
-/// Extents of the file below a loop device, alone or with partitions. What Assay serves decides
-/// itself where blocks lie.
-fn image(chain: &Chain) -> Option<Vec<Extent>> {
+/// Extents of the file below a loop device, with or without partitions. A file served by Assay has
+/// none: the server places the blocks.
+fn image(chain: &DeviceChain) -> Option<Vec<Extent>> {
     let mut layers = chain.layers.iter();
     let disk = layers.find(|layer| !matches!(layer.kind, LayerKind::Partition { .. }))?;
     let LayerKind::Loop { file, .. } = &disk.kind else { return None };

@@ -1,20 +1,19 @@
-//! What this kernel guarantees of writes, by its version.
+//! The guarantees of a kernel for writes, by its version.
 
 use serde::{Deserialize, Serialize};
 
 /// A kernel's version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kernel {
-    /// As `uname -r` prints it.
+    /// The release as printed by `uname -r`.
     pub release: String,
-    /// The first two numbers; nothing where they cannot be read.
+    /// The first two numbers; `None` if they cannot be parsed.
     pub version: Option<(u32, u32)>,
-    /// What it can guarantee to a program that asks for atomic writes.
     pub guarantee: Guarantee,
 }
 
-/// What a kernel can guarantee to a program that asks for atomic writes (`RWF_ATOMIC`), where the disk does its part. No server asks for
-/// them as far as is known (MySQL and MariaDB, 2026).
+/// The guarantee of a kernel for programs that request atomic writes (`RWF_ATOMIC`), if the disk
+/// supports them. No server is known to request them (MySQL and MariaDB, 2026).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Guarantee {
@@ -29,13 +28,13 @@ pub enum Guarantee {
 }
 
 impl Kernel {
-    /// The one that runs.
+    /// The running kernel.
     #[must_use]
     pub fn here() -> Kernel {
         Kernel::of(&rustix::system::uname().release().to_string_lossy())
     }
 
-    /// By its release.
+    /// The kernel of a release.
     #[must_use]
     pub fn of(release: &str) -> Kernel {
         let mut numbers = release.split(|sign: char| !sign.is_ascii_digit());

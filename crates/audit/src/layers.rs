@@ -1,6 +1,8 @@
-//! From a file system down to the drive: which devices a write passes, and what each does to it.
+//! Finds the devices that a write passes on its way from a file system to the drive, and their
+//! effect on it.
 //!
-//! Guarantee: a device whose ways are not known is told as such, never as one that passes writes on.
+//! Guarantee: an unknown type of device is reported as unknown, never as one that passes writes on
+//! unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,122 +11,122 @@ use serde::{Deserialize, Serialize};
 
 /// A block device of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Layer {
+pub struct DeviceLayer {
     /// Its name in `/sys/class/block`.
     pub name: String,
-    /// What it is.
     pub kind: LayerKind,
-    /// What its queue does to requests; a partition has none of its own.
+    /// The limits of its queue; `None` for a partition, which has no queue of its own.
     pub limits: Option<Limits>,
 }
 
-/// What a block device is.
+/// The type of a block device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum LayerKind {
-    /// A part of a disk.
     Partition {
-        /// Where it begins, in bytes.
+        /// Its offset on the disk.
         start_bytes: u64,
     },
     /// A file shown as a device.
     Loop {
-        /// The file.
         file: PathBuf,
-        /// Whether the file is written past the page cache.
+        /// True if the file is written with direct I/O.
         is_direct: bool,
     },
     /// Software RAID.
     Raid {
-        /// As `md` calls it: `raid0`, `raid1`, `raid10`, `raid5`, …
+        /// Level under `md`'s name: `raid0`, `raid1`, `raid10`, `raid5`, …
         level: String,
-        /// Bytes that lie on one disk before the next follows; 0 where there is no such thing.
+        /// Bytes on one disk before the next disk follows; 0 if the level has no chunks.
         chunk_bytes: u64,
     },
     /// Device mapper: LVM, encryption, multipath and others.
     Mapper {
-        /// What made it, as its identifier begins: `LVM`, `CRYPT`, `mpath`, …
+        /// Prefix of its identifier: `LVM`, `CRYPT`, `mpath`, …
         made_by: String,
     },
-    /// An NVMe drive, or one that is reached over the network as if it were one.
+    /// An NVMe drive, local or over a network.
     Nvme,
-    /// A SCSI or SATA disk, or what passes for one.
+    /// A SCSI or SATA disk, or one that emulates it.
     Scsi,
-    /// A disk that a hypervisor shows.
+    /// A disk provided by a hypervisor.
     Virtual,
-    /// A disk that is reached over the network.
+    /// A disk reached over the network.
     Network,
     /// Memory.
     Memory,
-    /// Something else.
     Other,
 }
 
-/// What a device's queue does to requests (`Documentation/ABI/stable/sysfs-block`), in bytes; 0 is no limit or nothing.
+/// Limits of a device's queue (`Documentation/ABI/stable/sysfs-block`), in bytes; 0 is no limit or
+/// nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
-    /// No request is longer (`max_sectors_kb`).
+    /// The longest request (`max_sectors_kb`).
     pub request_bytes_max: u64,
-    /// No request crosses a multiple of it (`chunk_sectors`).
+    /// No request crosses a multiple of this (`chunk_sectors`).
     pub chunk_bytes: u64,
-    /// The unit that a drive reads and writes by itself (`physical_block_size`).
+    /// The unit in which the drive itself reads and writes (`physical_block_size`).
     pub physical_block_bytes: u64,
     /// The unit of addresses (`logical_block_size`).
     pub logical_block_bytes: u64,
-    /// The longest discard that it takes (`discard_max_bytes`).
+    /// The longest discard (`discard_max_bytes`).
     pub discard_bytes_max: u64,
-    /// The most that it writes whole when asked to (`atomic_write_unit_max_bytes`, since Linux 6.11).
+    /// The longest write that is atomic on request (`atomic_write_unit_max_bytes`, since Linux
+    /// 6.11).
     pub atomic_bytes_max: u64,
 }
 
-/// What became of a walk.
+/// The devices below a file system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Chain {
-    /// From above; where a device lies on several, one after the other below it.
-    pub layers: Vec<Layer>,
-    /// Files that devices of the chain show: each lies on a file system of its own.
+pub struct DeviceChain {
+    /// From the top; if a device lies on several, they follow it one after the other.
+    pub layers: Vec<DeviceLayer>,
+    /// Files behind devices of the chain; each lies on a file system of its own.
     pub files: Vec<PathBuf>,
 }
 
-impl Layer {
-    /// Whether it encrypts what passes: LUKS and plain dm-crypt have identifiers that begin so (cryptsetup, `dm_prepare_uuid`).
+impl DeviceLayer {
+    /// Returns true if a layer encrypts: identifiers of LUKS and plain dm-crypt have this prefix
+    /// (cryptsetup, `dm_prepare_uuid`).
     #[must_use]
     pub fn encrypts(&self) -> bool {
         matches!(&self.kind, LayerKind::Mapper { made_by } if made_by == "CRYPT")
     }
 }
 
-/// How far behind the beginning of its disk the first of these devices begins, in bytes.
+/// Offset of the first device on its disk.
 #[must_use]
-pub fn start_bytes(layers: &[Layer]) -> u64 {
+pub fn start_bytes(layers: &[DeviceLayer]) -> u64 {
     match layers.first().map(|layer| &layer.kind) {
         Some(LayerKind::Partition { start_bytes }) => *start_bytes,
         _ => 0,
     }
 }
 
-/// Walks down from the block device of that number; an empty chain where it is no block device's.
+/// Walks down from the block device with that number. The chain is empty if the number is not a
+/// block device's.
 #[must_use]
-pub fn walk(device: u64) -> Chain {
+pub fn walk(device: u64) -> DeviceChain {
     let number = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     walk_in(&Path::new("/sys/dev/block").join(number))
 }
 
-fn walk_in(directory: &Path) -> Chain {
-    let mut chain = Chain::default();
+fn walk_in(directory: &Path) -> DeviceChain {
+    let mut chain = DeviceChain::default();
     if let Ok(directory) = directory.canonicalize() {
         descend(&directory, &mut chain, DEPTH_MAX);
     }
     chain
 }
 
-/// Deeper stacks than any that works.
+/// No working stack is deeper.
 const DEPTH_MAX: u32 = 32;
 
-fn descend(directory: &Path, chain: &mut Chain, depth: u32) {
+fn descend(directory: &Path, chain: &mut DeviceChain, depth: u32) {
     let name = directory.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
     let kind = kind_of(directory, &name);
-    if chain.layers.iter().any(|one| one.name == name) || depth == 0 {
+    if chain.layers.iter().any(|layer| layer.name == name) || depth == 0 {
         return;
     }
     let limits = directory.join("queue");
@@ -133,13 +135,13 @@ fn descend(directory: &Path, chain: &mut Chain, depth: u32) {
         chain.files.push(file.clone());
     }
     let is_part = matches!(kind, LayerKind::Partition { .. });
-    chain.layers.push(Layer { name, kind, limits });
+    chain.layers.push(DeviceLayer { name, kind, limits });
     let below = match directory.parent().filter(|_| is_part) {
         Some(disk) => vec![disk.to_owned()],
         None => slaves(directory),
     };
-    for one in below {
-        descend(&one, chain, depth - 1);
+    for device in below {
+        descend(&device, chain, depth - 1);
     }
 }
 
@@ -159,7 +161,7 @@ fn number(path: PathBuf) -> u64 {
     text(path).and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
-/// The kernel's own name for a sector, whatever the device's is.
+/// The kernel's sector, independent of the device's.
 const SECTOR_BYTES: u64 = 512;
 
 fn limits_of(queue: &Path) -> Limits {
@@ -174,7 +176,8 @@ fn limits_of(queue: &Path) -> Limits {
     }
 }
 
-/// Drivers by how their devices' names begin (`Documentation/admin-guide/devices.txt` and each driver).
+/// Drivers by the prefix of their devices' names (`Documentation/admin-guide/devices.txt` and each
+/// driver).
 const NAMED: [(&str, LayerKind); 12] = [
     ("nvme", LayerKind::Nvme),
     ("sd", LayerKind::Scsi),
@@ -212,7 +215,7 @@ fn kind_of(directory: &Path, name: &str) -> LayerKind {
         return LayerKind::Loop { file: file.into(), is_direct };
     }
     let named = |(beginning, _): &&(&str, LayerKind)| {
-        // The letters of a name end where a number or one letter for the disk follows.
+        // A driver's prefix is followed by a number or by one letter for the disk.
         name.strip_prefix(beginning).is_some_and(|rest| !rest.is_empty())
     };
     NAMED.iter().find(named).map_or(LayerKind::Other, |(_, kind)| kind.clone())
@@ -222,7 +225,6 @@ fn kind_of(directory: &Path, name: &str) -> LayerKind {
 mod tests {
     use super::*;
 
-    /// A file of `/sys`, below `root`.
     fn put(root: &Path, path: &str, text: &str) {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -254,7 +256,7 @@ mod tests {
             link(&root, &format!("block/md0/slaves/{drive}p1"), &part);
         }
         let chain = walk_in(&root.join("block/dm-0"));
-        let names: Vec<&str> = chain.layers.iter().map(|one| one.name.as_str()).collect();
+        let names: Vec<&str> = chain.layers.iter().map(|layer| layer.name.as_str()).collect();
         assert_eq!(names, ["dm-0", "md0", "nvme0n1p1", "nvme0n1", "nvme1n1p1", "nvme1n1"]);
         let kind = |place: usize| chain.layers[place].kind.clone();
         assert_eq!(kind(0), LayerKind::Mapper { made_by: "LVM".into() });
@@ -268,7 +270,7 @@ mod tests {
         assert_eq!(chain.layers[2].limits, None, "its disk's");
     }
 
-    /// A directory made by hand as the kernel's looks, for a device mapper is not everywhere.
+    /// The directory imitates the kernel's, because not every machine has a device mapper.
     #[test]
     fn encryption_above_a_device_is_seen() {
         let root = tempfile::tempdir().unwrap();
@@ -277,7 +279,7 @@ mod tests {
         put(&root, "block/loop0/loop/backing_file", "/run/assay/disk");
         link(&root, "block/dm-0/slaves/loop0", "block/loop0");
         let chain = walk_in(&root.join("block/dm-0"));
-        let encrypts: Vec<bool> = chain.layers.iter().map(Layer::encrypts).collect();
+        let encrypts: Vec<bool> = chain.layers.iter().map(DeviceLayer::encrypts).collect();
         assert_eq!(encrypts, [true, false]);
     }
 
@@ -293,7 +295,7 @@ mod tests {
         assert_eq!(chain.files, [file]);
         put(&root, "block/bcache0/queue/max_sectors_kb", "512");
         assert_eq!(walk_in(&root.join("block/bcache0")).layers[0].kind, LayerKind::Other);
-        assert_eq!(walk_in(&root.join("block/none")), Chain::default());
+        assert_eq!(walk_in(&root.join("block/none")), DeviceChain::default());
     }
 
     #[test]

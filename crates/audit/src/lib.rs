@@ -1,31 +1,34 @@
-//! Whether the doublewrite buffer may be off: can a page write be torn on this kernel, file system, files, devices and drive?
+//! Answers whether the doublewrite buffer may be off: can a page write be torn on this kernel, file
+//! system, files, devices and drive?
 //!
-//! - [`Audit::make`] looks ([`Seen`]), judges ([`Verdict`]) and says what would help ([`Remedy`])
-//! - below [`seen`]: [`kernel`], [`server`] (its settings), [`files`] and their [`pages`], [`file_system`], [`layers`] (devices), [`nvme`],
-//!   all of them one [`stack`]
+//! - [`Audit::make`] examines a place ([`Findings`]), judges it ([`AuditVerdict`]) and lists
+//!   remedies ([`Remedy`])
+//! - [`findings`] collects [`kernel`], [`server`] (its settings), [`files`] and their [`pages`],
+//!   [`file_system`], [`layers`] (devices) and [`nvme`]; the last three form a [`stack`]
 //!
 //! [`trace`] watches page writes arrive at the device.
 //!
-//! Guarantees: nothing is written; of the user's files names, sizes, places and the headers of two pages ([`assay_innodb::tablespace`]) are read, and
-//! never a row; what cannot be seen
-//! is told as unknown and never counts for safety. That a drive keeps its word when power goes, no software can show.
+//! Guarantees: nothing is written; of the user's files only names, sizes, extents and the headers
+//! of two pages ([`assay_innodb::tablespace`]) are read, never a row; anything that cannot be
+//! examined is reported as unknown and never counts for safety. No software can show that a drive
+//! keeps its guarantee when power fails.
 
 pub mod audit;
 pub mod file_system;
 pub mod files;
+pub mod findings;
 pub mod ground;
 pub mod kernel;
 pub mod layers;
 pub mod nvme;
 pub mod pages;
 pub mod remedies;
-pub mod seen;
 pub mod server;
 pub mod stack;
 pub mod trace;
 pub mod verdict;
 
 pub use audit::Audit;
+pub use findings::{AuditRequest, Findings};
 pub use remedies::Remedy;
-pub use seen::{Request, Seen};
-pub use verdict::{Change, Class, Keeper, Reason, Verdict};
+pub use verdict::{AuditVerdict, Keeper, LayoutChange, SafetyClass, VerdictReason};

@@ -1,28 +1,32 @@
-//! What an NVMe drive guarantees of writes when its power goes, from the data of its command Identify.
+//! The guarantees of an NVMe drive for writes at a power failure, from its Identify data.
 
 use assay_ports::nvme::{Identified, Identify};
 use serde::{Deserialize, Serialize};
 
-/// What a drive says of itself. Fields as the NVM Express specifications call them (NVM Command Set 1.1, 2.1.4 and 4.1.5; Base 2.1, 5.1.13).
+/// The drive's own claims. Fields are named in the NVM Express specifications (NVM Command Set 1.1,
+/// 2.1.4 and 4.1.5; Base 2.1, 5.1.13).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nvme {
-    /// Model, without the spaces behind it (MN).
+    /// Model, without trailing spaces (MN).
     pub model: String,
     /// Firmware (FR).
     pub firmware: String,
-    /// Bytes of a logical block, as the namespace is formatted (LBADS).
+    /// Size of a logical block in the namespace's format (LBADS).
     pub block_bytes: u64,
-    /// What is written whole or not at all when power goes, in bytes: NAWUPF of the namespace where it says any, else AWUPF.
+    /// Size that is written completely or not at all when power fails: NAWUPF of the namespace if
+    /// present, else AWUPF.
     pub atomic_bytes: u64,
-    /// Whether that is of the namespace, which newer kernels alone believe (NSFEAT, bit 1).
+    /// True if that is the namespace's own value, the only one that newer kernels trust (NSFEAT,
+    /// bit 1).
     pub is_of_namespace: bool,
-    /// Where an atomic write may begin, in bytes from the beginning; 0 is anywhere (NABO).
+    /// Offset of the first atomic boundary; 0 is no offset (NABO).
     pub boundary_offset_bytes: u64,
-    /// What crosses a multiple of this is not atomic, in bytes; 0 is no such boundary (NABSPF).
+    /// A write that crosses a multiple of this is not atomic; 0 is no such boundary (NABSPF).
     pub boundary_bytes: u64,
-    /// The most that one command carries, in bytes; 0 is no limit (MDTS, in units of 4 KiB, the least that a controller has).
+    /// The largest transfer of one command; 0 is no limit (MDTS, in units of 4 KiB, the smallest
+    /// page size of a controller).
     pub transfer_bytes_max: u64,
-    /// Whether it has a cache that loses what it holds when power goes (VWC).
+    /// True if the drive has a cache that loses its contents when power fails (VWC).
     pub has_volatile_cache: bool,
 }
 
@@ -35,13 +39,13 @@ fn text(data: &Identify, places: std::ops::Range<usize>) -> String {
 }
 
 impl Nvme {
-    /// From what it answered.
+    /// Interprets the Identify data.
     #[must_use]
     pub fn of(identified: &Identified) -> Nvme {
         let (controller, namespace) = (&identified.controller, &identified.namespace);
         let format = usize::from(namespace[26] & 0xf) | usize::from(namespace[26] >> 5 & 0x3) << 4;
         let block_bytes = 1u64 << namespace[128 + 4 * format + 2].min(63);
-        // Counts of blocks that are one less than what they say (0's based).
+        // Zero-based counts: the field is one less than the number of blocks.
         let blocks = |count: u64| (count + 1) * block_bytes;
         let is_of_namespace = namespace[24] & 0b10 != 0 && word(namespace, 36) != 0;
         let unit = if is_of_namespace { word(namespace, 36) } else { word(controller, 528) };
@@ -66,14 +70,14 @@ impl Nvme {
         }
     }
 
-    /// Whether a write of so many bytes at a multiple of them is written whole or not at all.
+    /// Returns true if a write of `bytes`, aligned to its size, is atomic.
     #[must_use]
     pub fn keeps_whole(&self, bytes: u64) -> bool {
         let crosses = self.boundary_bytes != 0 && !self.boundary_bytes.is_multiple_of(bytes);
         self.atomic_bytes >= bytes && self.boundary_offset_bytes == 0 && !crosses
     }
 
-    /// The same of writes that begin anywhere.
+    /// Returns true if an unaligned write of `bytes` is atomic.
     #[must_use]
     pub fn keeps_whole_anywhere(&self, bytes: u64) -> bool {
         self.keeps_whole(bytes) && self.boundary_bytes == 0
@@ -84,7 +88,8 @@ impl Nvme {
 mod tests {
     use super::*;
 
-    /// A drive with blocks of 4 KiB as its second format, and these figures of the namespace: NSFEAT, NAWUPF, NABO, NABSPF.
+    /// A drive with blocks of 4 KiB as its second format, and these fields of the namespace:
+    /// NSFEAT, NAWUPF, NABO, NABSPF.
     pub fn drive(features: u8, unit: u16, offset: u16, boundary: u16) -> Identified {
         let mut controller: Box<Identify> = Box::new([0; 4096]);
         controller[24..64].copy_from_slice(b"A DRIVE                                 ");
@@ -110,7 +115,7 @@ mod tests {
         assert_eq!((own.block_bytes, own.atomic_bytes), (4096, 16384));
         assert_eq!((own.transfer_bytes_max, own.has_volatile_cache), (128 << 10, true));
         assert!(own.is_of_namespace && own.keeps_whole_anywhere(16384) && !own.keeps_whole(32768));
-        // Without the bit, or with 0, the controller's holds: 8 blocks.
+        // Without the bit, or with 0, the controller's value applies: 8 blocks.
         for other in [drive(0, 3, 0, 0), drive(0b10, 0, 0, 0)] {
             let other = Nvme::of(&other);
             assert!(!other.is_of_namespace);

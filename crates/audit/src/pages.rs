@@ -1,34 +1,36 @@
-//! The pages of a file on its extents: which lie in one piece, and which begin at a multiple of their size.
+//! Maps the pages of a file to its extents: which are contiguous, and which are aligned to their
+//! size.
 
 use assay_ports::extents::Extent;
 use serde::{Deserialize, Serialize};
 
 use crate::ground::Ground;
 
-/// How the pages of files lie. A page of which nothing is allocated is not counted: where it will lie is not decided.
+/// The layout of files' pages. PageLayout without an allocated block are not counted: their place is
+/// undecided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pages {
-    /// Pages of which anything is allocated.
+pub struct PageLayout {
+    /// PageLayout with at least one allocated block.
     pub count: u64,
-    /// Of these, pages that lie in one extent, as they are in the file.
+    /// PageLayout within one extent.
     pub whole: u64,
-    /// Of the whole ones, those that begin at a multiple of their size on the device.
+    /// Whole pages that are aligned to their size on the device.
     pub aligned: u64,
-    /// Of the whole ones, those that lie in several extents of an image file below.
+    /// Whole pages that lie in several extents of an image file below.
     pub split_below: u64,
 }
 
-impl Pages {
-    /// Pages in more than one piece.
+impl PageLayout {
+    /// PageLayout in more than one extent.
     #[must_use]
     pub fn split(&self) -> u64 {
         self.count - self.whole
     }
 
-    /// Of both.
+    /// The sum of both.
     #[must_use]
-    pub fn with(self, other: Pages) -> Pages {
-        Pages {
+    pub fn with(self, other: PageLayout) -> PageLayout {
+        PageLayout {
             count: self.count + other.count,
             whole: self.whole + other.whole,
             aligned: self.aligned + other.aligned,
@@ -36,13 +38,13 @@ impl Pages {
         }
     }
 
-    /// Counts the pages of a file of `bytes` with these extents, in order, on that ground. The rest
-    /// of the file behind its last whole page is no page yet.
+    /// Counts the pages of a file of `bytes` with these extents, in order, on that ground. A
+    /// partial page at the end is not counted.
     #[must_use]
-    pub fn of(extents: &[Extent], bytes: u64, page_bytes: u64, ground: &Ground) -> Pages {
+    pub fn of(extents: &[Extent], bytes: u64, page_bytes: u64, ground: &Ground) -> PageLayout {
         let end = bytes - bytes % page_bytes;
-        let mut pages = Pages::default();
-        // The first page that no extent before had a part in.
+        let mut pages = PageLayout::default();
+        // The first page without a part in an earlier extent.
         let mut fresh = 0;
         for extent in extents {
             let extent_end = extent.logical_end().min(end);
@@ -84,8 +86,8 @@ mod tests {
         Extent { logical, physical, length, flags: ExtentFlags::default() }
     }
 
-    fn pages(count: u64, whole: u64, aligned: u64) -> Pages {
-        Pages { count, whole, aligned, split_below: 0 }
+    fn pages(count: u64, whole: u64, aligned: u64) -> PageLayout {
+        PageLayout { count, whole, aligned, split_below: 0 }
     }
 
     fn at(start_bytes: u64) -> Ground {
@@ -95,21 +97,24 @@ mod tests {
     #[test]
     fn a_page_across_two_extents_is_split_and_one_beside_is_not() {
         let one = [extent(0, 1 << 20, 64 << 10)];
-        assert_eq!(Pages::of(&one, 64 << 10, PAGE, &at(0)), pages(4, 4, 4));
+        assert_eq!(PageLayout::of(&one, 64 << 10, PAGE, &at(0)), pages(4, 4, 4));
         assert_eq!(
-            Pages::of(&one, 64 << 10, PAGE, &at(512)),
+            PageLayout::of(&one, 64 << 10, PAGE, &at(512)),
             pages(4, 4, 0),
             "a partition at sector 1"
         );
         let two = [extent(0, 1 << 20, 20 << 10), extent(20 << 10, 9 << 20, 44 << 10)];
-        let found = Pages::of(&two, 64 << 10, PAGE, &at(0));
+        let found = PageLayout::of(&two, 64 << 10, PAGE, &at(0));
         assert_eq!((found, found.split()), (pages(4, 3, 1), 1));
-        // Two ends of one page, with a hole between.
+        // Two parts of one page, with a hole between.
         let ends = [extent(0, 1 << 20, 4 << 10), extent(12 << 10, 2 << 20, 4 << 10)];
-        assert_eq!(Pages::of(&ends, 16 << 10, PAGE, &at(0)), pages(1, 0, 0));
-        // A page that was cut off at the end of the file.
-        assert_eq!(Pages::of(&[extent(0, 0, 20 << 10)], 20 << 10, PAGE, &at(0)), pages(1, 1, 1));
-        assert_eq!(Pages::of(&[], 0, PAGE, &at(0)), Pages::default());
+        assert_eq!(PageLayout::of(&ends, 16 << 10, PAGE, &at(0)), pages(1, 0, 0));
+        // A page cut off at the end of the file.
+        assert_eq!(
+            PageLayout::of(&[extent(0, 0, 20 << 10)], 20 << 10, PAGE, &at(0)),
+            pages(1, 1, 1)
+        );
+        assert_eq!(PageLayout::of(&[], 0, PAGE, &at(0)), PageLayout::default());
     }
 
     #[test]
@@ -117,7 +122,7 @@ mod tests {
         let file = [extent(0, 32 << 10, 64 << 10)];
         let image = vec![extent(0, 0, 56 << 10), extent(56 << 10, 9 << 20, 72 << 10)];
         let ground = Ground { start_bytes: 0, image: Some(image) };
-        let found = Pages::of(&file, 64 << 10, PAGE, &ground);
+        let found = PageLayout::of(&file, 64 << 10, PAGE, &ground);
         assert_eq!((found.whole, found.split_below), (4, 1));
     }
 
@@ -127,12 +132,12 @@ mod tests {
         for bits in [0x8, 0x4] {
             let flags = ExtentFlags::from_bits(bits);
             let extents = [Extent { flags, ..extent(0, 0, 64 << 10) }];
-            assert_eq!(Pages::of(&extents, 64 << 10, PAGE, &at(0)), pages(4, 0, 0));
+            assert_eq!(PageLayout::of(&extents, 64 << 10, PAGE, &at(0)), pages(4, 0, 0));
         }
     }
 
     proptest! {
-        /// Against every block looked at by itself.
+        /// Compares with a count block by block.
         #[test]
         fn counting_by_extents_is_counting_by_blocks(
             pieces in prop::collection::vec((0u64..4, 1u64..9, 0u64..64), 0..20),
@@ -142,13 +147,13 @@ mod tests {
             let (mut extents, mut logical) = (Vec::new(), 0);
             for (number, (hole, length, place)) in (0u64..).zip(pieces) {
                 logical += hole;
-                // No two touch on the device.
+                // No two extents are adjacent on the device.
                 let physical = number * 1000 + place;
                 extents.push(extent(logical * BLOCK, physical * BLOCK, length * BLOCK));
                 logical += length;
             }
-            let owner = |block: u64| extents.iter().find(|one| (one.logical..one.logical_end()).contains(&(block * BLOCK)));
-            let mut wanted = Pages::default();
+            let owner = |block: u64| extents.iter().find(|extent| (extent.logical..extent.logical_end()).contains(&(block * BLOCK)));
+            let mut wanted = PageLayout::default();
             for page in 0..logical.div_ceil(4) {
                 let blocks: Vec<Option<&Extent>> = (page * 4..page * 4 + 4).map(owner).collect();
                 if blocks.iter().all(Option::is_none) {
@@ -156,14 +161,14 @@ mod tests {
                 }
                 wanted.count += 1;
                 if let Some(Some(first)) = blocks.first()
-                    && blocks.iter().all(|one| *one == Some(first))
+                    && blocks.iter().all(|owner| *owner == Some(first))
                 {
                     wanted.whole += 1;
                     let at = start * BLOCK + first.physical + page * PAGE - first.logical;
                     wanted.aligned += u64::from(at.is_multiple_of(PAGE));
                 }
             }
-            prop_assert_eq!(Pages::of(&extents, 1 << 40, PAGE, &at(start * BLOCK)), wanted);
+            prop_assert_eq!(PageLayout::of(&extents, 1 << 40, PAGE, &at(start * BLOCK)), wanted);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a running server says of how it writes pages.
+//! Asks a running server for the settings that decide how it writes pages.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,46 +9,43 @@ use assay_innodb::{PageRecovery, recovery_of};
 use assay_mysql::{Bounds, ClientConnect, Endpoint};
 use serde::{Deserialize, Serialize};
 
-/// A server's settings, as far as they decide how pages are written.
+/// The settings of a server that decide how pages are written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Server {
-    /// Its version, as it prints it.
+pub struct ServerSettings {
+    /// The version as the server prints it.
     pub version: String,
-    /// Its data directory.
     pub data_directory: PathBuf,
-    /// Bytes of a page.
     pub page_bytes: u64,
-    /// Whether data files are written past the page cache.
+    /// True if data files are written with direct I/O.
     pub is_direct: bool,
-    /// What it does against torn pages.
     pub doublewrite: Doublewrite,
-    /// Its files of pages, by absolute paths; nothing where it does not tell.
+    /// Absolute paths of its page files; `None` if it does not list them.
     pub files: Option<Vec<PathBuf>>,
-    /// The settings themselves, by name.
+    /// The settings by name.
     pub settings: BTreeMap<String, String>,
 }
 
-/// The time that a server may take to let us in, and to tell its settings.
+/// Time limit for connecting, and for reading the settings.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// The time it may take to list its files: it may open each.
+/// Time limit for listing the files: the server may open each.
 const LIST_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where servers tell the files of all tablespaces: MySQL since 8.0, and MariaDB.
+/// Tables that list the files of all tablespaces: MySQL since 8.0, and MariaDB.
 const FILES: [&str; 2] = [
-    "SELECT FILE_NAME FROM information_schema.FILES WHERE ENGINE = 'InnoDB' AND FILE_TYPE IN ('TABLESPACE', 'UNDO LOG')",
+    "SELECT FILE_NAME FROM information_schema.FILES WHERE ENGINE = 'InnoDB' AND FILE_TYPE IN \
+     ('TABLESPACE', 'UNDO LOG')",
     "SELECT PATH FROM information_schema.INNODB_SYS_DATAFILES",
 ];
 
-/// What a server does against torn pages (`innodb_doublewrite`).
+/// The server's protection against torn pages (`innodb_doublewrite`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doublewrite {
-    /// Each page is written twice, and repaired.
+    /// Each page is written twice; torn pages are repaired.
     On,
-    /// Torn pages are found and not repaired.
+    /// Torn pages are detected and not repaired.
     DetectOnly,
-    /// Nothing.
     Off,
 }
 
@@ -69,8 +66,9 @@ const ASKED: [&str; 14] = [
     "innodb_undo_directory",
 ];
 
-impl Server {
-    /// Known behaviour of this version's recovery of torn pages; `None` unless pages are written twice.
+impl ServerSettings {
+    /// Known behaviour of this version's recovery of torn pages; `None` unless pages are written
+    /// twice.
     #[must_use]
     pub fn recovery(&self) -> Option<PageRecovery> {
         let of = |name: &str| self.settings.get(name).map(String::as_str).unwrap_or_default();
@@ -79,12 +77,9 @@ impl Server {
     }
 
     /// Asks a server.
-    ///
-    /// # Errors
-    /// It cannot be reached, or does not tell.
-    pub fn ask(endpoint: &Endpoint) -> Result<Server> {
+    pub fn ask(endpoint: &Endpoint) -> Result<ServerSettings> {
         let mut session = ClientConnect::new(endpoint)
-            .and_then(|one| one.with_patience(PATIENCE).connect())
+            .and_then(|connect| connect.with_patience(PATIENCE).connect())
             .with_context(|| format!("cannot ask the server at {}", endpoint.address))?;
         let names: Vec<String> = ASKED.iter().map(|name| format!("'{name}'")).collect();
         let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", names.join(", "));
@@ -93,8 +88,8 @@ impl Server {
             let mut fields = row.into_iter();
             Some((fields.next()??, fields.next()??))
         };
-        let mut server = Server::of(rows.into_iter().filter_map(pair).collect())?;
-        // One of the two is no table of this server's.
+        let mut server = ServerSettings::of(rows.into_iter().filter_map(pair).collect())?;
+        // Only one of the two tables exists in each server.
         session.set_patience(Some(LIST_PATIENCE));
         let mut list = |sql: &&str| session.rows_within(sql, Bounds::LISTED).ok();
         let told = FILES.iter().filter_map(&mut list).find(|rows| !rows.is_empty());
@@ -106,11 +101,11 @@ impl Server {
         Ok(server)
     }
 
-    fn of(settings: BTreeMap<String, String>) -> Result<Server> {
+    fn of(settings: BTreeMap<String, String>) -> Result<ServerSettings> {
         let of = |name: &str| settings.get(name).cloned().unwrap_or_default();
         let page_bytes = of("innodb_page_size").parse();
         let page_bytes = page_bytes.context("the server does not tell innodb_page_size")?;
-        Ok(Server {
+        Ok(ServerSettings {
             version: format!("{} {}", of("version_comment"), of("version")).trim().to_owned(),
             data_directory: of("datadir").into(),
             page_bytes,
@@ -122,7 +117,8 @@ impl Server {
     }
 }
 
-/// MariaDB since 11.0 says it by `innodb_data_file_buffering`, and prints the flush method alone for old clients.
+/// MariaDB since 11.0 reports it in `innodb_data_file_buffering`, and keeps the flush method for
+/// old clients only.
 fn is_direct(flush_method: &str, buffering: &str) -> bool {
     match buffering {
         "OFF" => true,
@@ -143,9 +139,9 @@ fn doublewrite(value: &str) -> Doublewrite {
 mod tests {
     use super::*;
 
-    fn server(pairs: &[(&str, &str)]) -> Server {
+    fn server(pairs: &[(&str, &str)]) -> ServerSettings {
         let own = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Server::of(own.collect()).unwrap()
+        ServerSettings::of(own.collect()).unwrap()
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! All that lies below a directory: its file system, the devices under it, and where one of these is a file, all that lies below that.
+//! The layers below a directory: its file system, the devices under it, and if one of these is a
+//! file, the layers below that.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,70 +10,68 @@ use assay_ports::{extents, nvme};
 use assay_serve::health::{Health, STATUS_FILE};
 use serde::{Deserialize, Serialize};
 
-use crate::file_system::FileSystem;
+use crate::file_system::MountedFileSystem;
 use crate::ground::Ground;
-use crate::layers::{Chain, Layer, LayerKind, start_bytes, walk};
+use crate::layers::{DeviceChain, DeviceLayer, LayerKind, start_bytes, walk};
 use crate::nvme::Nvme;
-use crate::pages::Pages;
+use crate::pages::PageLayout;
 
-/// A file system and what is below it.
+/// A file system and the layers below it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stack {
-    /// The file system.
-    pub file_system: FileSystem,
-    /// The devices below it, from above.
-    pub layers: Vec<Layer>,
-    /// What NVMe drives among them say of themselves, by their names.
+pub struct StorageStack {
+    pub file_system: MountedFileSystem,
+    /// The devices below it, from the top.
+    pub layers: Vec<DeviceLayer>,
+    /// Names and claims of the NVMe drives among them.
     pub drives: Vec<(String, Nvme)>,
-    /// What could not be asked, with what the system answered.
+    /// Devices that could not be asked, each with the error.
     pub refused: Vec<(String, String)>,
-    /// Files that are shown as devices among them.
+    /// Files behind devices among them.
     pub files: Vec<Backing>,
 }
 
-/// A file that is shown as a device.
+/// A file shown as a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backing {
-    /// Which.
     pub file: PathBuf,
-    /// What serves it, where that is Assay.
+    /// The server of the file, if it is Assay's.
     pub served: Option<Served>,
-    /// How its own pages lie; nothing where that is not known, or it is served.
-    pub pages: Option<Pages>,
+    /// The layout of its pages in the file system below; `None` if unknown, or if the file is
+    /// served.
+    pub pages: Option<PageLayout>,
     /// Bytes of the file in holes.
     pub hole_bytes: u64,
-    /// Bytes that it shares with other files or snapshots.
+    /// Bytes shared with other files or snapshots.
     pub shared_bytes: u64,
-    /// All below it, where it is a file of the disk.
-    pub below: Option<Box<Stack>>,
+    /// The layers below a file on a disk.
+    pub below: Option<Box<StorageStack>>,
 }
 
-/// What Assay serves as a disk.
+/// A disk served by Assay.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Served {
-    /// What it is.
     pub kind: ServedKind,
-    /// What it lies on.
     pub media: PathBuf,
-    /// The largest write that it keeps whole when the power goes, in bytes; nothing where it does not say.
+    /// The largest write that survives a power failure completely or not at all; `None` if the
+    /// server does not report it.
     pub atomic_bytes: Option<u64>,
 }
 
-/// What is served.
+/// The type of a served disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServedKind {
     /// The software drive.
     Drive,
-    /// A model of the device of that preset.
+    /// A model of the device with that preset.
     Model(String),
-    /// Something as it is: an image of a pool.
+    /// Something else, e.g. an image of a pool.
     Plain,
 }
 
 impl Served {
     fn of(health: Health) -> Served {
-        // What stores blocks where they are addressed has no segments.
+        // A disk that stores blocks in place has no segments.
         let plain = if health.status.segments > 0 { ServedKind::Drive } else { ServedKind::Plain };
         Served {
             kind: health.model.map_or(plain, |model| ServedKind::Model(model.name)),
@@ -82,22 +81,19 @@ impl Served {
     }
 }
 
-/// How deep files may lie in file systems that are files.
+/// Limit for file systems in files in file systems.
 const DEPTH_MAX: u32 = 8;
 
-impl Stack {
-    /// Of a directory, whose pages are so large.
-    ///
-    /// # Errors
-    /// The directory is not there.
-    pub fn of(directory: &Path, page_bytes: u64) -> io::Result<Stack> {
-        Stack::to_depth(directory, page_bytes, DEPTH_MAX)
+impl StorageStack {
+    /// The stack below a directory, for pages of that size.
+    pub fn of(directory: &Path, page_bytes: u64) -> io::Result<StorageStack> {
+        StorageStack::to_depth(directory, page_bytes, DEPTH_MAX)
     }
 
-    fn to_depth(directory: &Path, page_bytes: u64, depth: u32) -> io::Result<Stack> {
-        let file_system = FileSystem::of(directory)?;
-        let Chain { layers, files } = walk(device_of(directory, &file_system)?);
-        let mut stack = Stack {
+    fn to_depth(directory: &Path, page_bytes: u64, depth: u32) -> io::Result<StorageStack> {
+        let file_system = MountedFileSystem::of(directory)?;
+        let DeviceChain { layers, files } = walk(device_of(directory, &file_system)?);
+        let mut stack = StorageStack {
             file_system,
             layers,
             drives: Vec::new(),
@@ -121,25 +117,26 @@ impl Stack {
         }
     }
 
-    /// How far behind the beginning of its disk the first device begins, in bytes.
+    /// Offset of the first device on its disk.
     #[must_use]
     pub fn start_bytes(&self) -> u64 {
         start_bytes(&self.layers)
     }
 }
 
-/// The device below a file or directory that encrypts what is stored there (dm-crypt, LUKS); nothing where there is none, or
-/// nothing can be seen.
+/// The device below a file or directory that encrypts its contents (dm-crypt, LUKS); `None` if
+/// there is none, or if it cannot be found out.
 #[must_use]
 pub fn encrypting_below(path: &Path) -> Option<String> {
     let directory = if path.is_dir() { path } else { path.parent()? };
-    let file_system = FileSystem::of(directory).ok()?;
+    let file_system = MountedFileSystem::of(directory).ok()?;
     let chain = walk(device_of(directory, &file_system).ok()?);
-    chain.layers.into_iter().find(Layer::encrypts).map(|layer| layer.name)
+    chain.layers.into_iter().find(DeviceLayer::encrypts).map(|layer| layer.name)
 }
 
-/// The number of the device below; of file systems that hide it (btrfs), that of what is mounted.
-fn device_of(directory: &Path, file_system: &FileSystem) -> io::Result<u64> {
+/// The number of the device below; for file systems that hide it (btrfs), the number of the mounted
+/// device.
+fn device_of(directory: &Path, file_system: &MountedFileSystem) -> io::Result<u64> {
     let device = fs::metadata(directory)?.dev();
     let is_hidden = rustix::fs::major(device) == 0;
     let source = fs::metadata(&file_system.source).ok().filter(|_| is_hidden);
@@ -151,7 +148,7 @@ impl Backing {
         let directory = file.parent().unwrap_or(Path::new("/"));
         let served = Health::read(&directory.join(STATUS_FILE)).ok().map(Served::of);
         let is_disks = served.is_none() && depth > 0;
-        let below = is_disks.then(|| Stack::to_depth(directory, page_bytes, depth - 1).ok());
+        let below = is_disks.then(|| StorageStack::to_depth(directory, page_bytes, depth - 1).ok());
         let below = below.flatten().map(Box::new);
         let start_bytes = below.as_ref().map_or(0, |below| below.start_bytes());
         let ground = Ground { start_bytes, image: None };
@@ -159,15 +156,17 @@ impl Backing {
             File::open(file).and_then(|file| Ok((extents::of(&file)?, file.metadata()?.len())));
         let looked = looked.ok().filter(|_| is_disks);
         let (found, bytes) = looked.clone().unwrap_or_default();
-        let allocated: u64 =
-            found.iter().map(|one| one.logical_end().min(bytes) - one.logical.min(bytes)).sum();
-        let shared = found.iter().filter(|one| one.flags.is_shared());
+        let allocated: u64 = found
+            .iter()
+            .map(|extent| extent.logical_end().min(bytes) - extent.logical.min(bytes))
+            .sum();
+        let shared = found.iter().filter(|extent| extent.flags.is_shared());
         Backing {
             file: file.to_owned(),
             served,
-            pages: looked.map(|(found, bytes)| Pages::of(&found, bytes, page_bytes, &ground)),
+            pages: looked.map(|(found, bytes)| PageLayout::of(&found, bytes, page_bytes, &ground)),
             hole_bytes: bytes - allocated,
-            shared_bytes: shared.map(|one| one.length).sum(),
+            shared_bytes: shared.map(|extent| extent.length).sum(),
             below,
         }
     }

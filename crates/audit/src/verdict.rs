@@ -1,7 +1,8 @@
-//! Whether a page can be torn: a class, what is so now, what keeps it so, and what would change it.
+//! Judges whether a page can be torn: a class, the reasons for it, the mechanisms that keep it so,
+//! and events that would change it.
 //!
-//! Guarantees: what is not known never counts for safety, nor does a layout that nothing keeps; reasons are values, and
-//! sentences are made of them where they are shown.
+//! Guarantees: unknown facts never count for safety, nor does a layout that no mechanism preserves;
+//! reasons are values, which the report turns into sentences.
 
 mod stays;
 
@@ -9,149 +10,117 @@ use serde::{Deserialize, Serialize};
 
 use crate::file_system::Manner;
 use crate::files::FileKind;
-use crate::layers::{Layer, LayerKind};
+use crate::findings::Findings;
+use crate::layers::{DeviceLayer, LayerKind};
 use crate::nvme::Nvme;
-use crate::seen::Seen;
-use crate::stack::{Backing, Served, ServedKind, Stack};
+use crate::stack::{Backing, Served, ServedKind, StorageStack};
 
 use stays::stays;
-pub use stays::{Change, Keeper};
+pub use stays::{Keeper, LayoutChange};
 
 /// How safe a page write is, from the safest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// The kernel guarantees that no page is torn, and the server asks it to.
+pub enum SafetyClass {
+    /// The kernel guarantees that no page is torn, and the server requests it.
     Guaranteed,
-    /// Nothing splits a page, something keeps it so for pages that are added later, and the drive
-    /// says that it writes a page whole.
+    /// No page is split, a mechanism keeps this true for pages added later, and the drive claims to
+    /// write a page completely or not at all.
     SafeByLayout,
-    /// The same of the pages as they lie now; nothing keeps it so.
+    /// The same for the present pages; no mechanism preserves it.
     SafeNow,
-    /// Nothing that was seen takes a page apart, but something was not seen, or the drive says nothing.
+    /// No layer is known to split a page, but some layer could not be examined, or the drive claims
+    /// nothing.
     Unknown,
     /// A page can be torn.
     Unsafe,
 }
 
-impl Class {
-    /// Whether the doublewrite buffer may be off.
+impl SafetyClass {
+    /// Returns true if the doublewrite buffer may be off.
     #[must_use]
     pub fn is_safe(self) -> bool {
-        matches!(self, Class::Guaranteed | Class::SafeByLayout)
+        matches!(self, SafetyClass::Guaranteed | SafetyClass::SafeByLayout)
     }
 }
 
 /// A reason for the class.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
-pub enum Reason {
-    /// Pages lie in several extents: each is written in as many pieces.
+pub enum VerdictReason {
+    /// PageLayout lie in several extents: each is written in as many pieces.
     Split {
-        /// So many.
+        /// Number of split pages.
         pages: u64,
-        /// Of so many.
+        /// Number of all pages.
         of: u64,
-        /// In so many files.
+        /// Number of files with split pages.
         files: u64,
     },
-    /// Data files are written through the page cache, which writes them back in pieces of its own.
+    /// Data files are written through the page cache, which writes them back in other units.
     Buffered,
-    /// Data go through the file system's journal, and so through the page cache.
+    /// Data pass through the file system's journal, and so through the page cache.
     JournalledData,
-    /// A device takes longer requests apart.
+    /// A device splits longer requests.
     TakesApart {
-        /// Which.
         device: String,
-        /// Into pieces of so many bytes, or at their multiples.
+        /// Size of the pieces, or their alignment.
         bytes: u64,
     },
-    /// A device of several writes a page in pieces to several drives.
+    /// A RAID device writes a page in pieces to several drives.
     StripesParity {
-        /// Which.
         device: String,
-        /// As `md` calls it.
+        /// Level under `md`'s name.
         level: String,
     },
-    /// A file that is shown as a device is written through the page cache.
-    BufferedFile {
-        /// The device.
-        device: String,
-    },
-    /// Pages of a file that is shown as a device lie in several extents.
+    /// A file shown as a device is written through the page cache.
+    BufferedFile { device: String },
+    /// PageLayout of a file shown as a device lie in several extents.
     SplitBelow {
-        /// The device.
         device: String,
-        /// So many.
+        /// Number of split pages.
         pages: u64,
-        /// Of so many.
+        /// Number of all pages.
         of: u64,
     },
-    /// The drive says that it keeps no more whole than this when power goes.
-    DriveTears {
-        /// Which.
-        device: String,
-        /// In bytes.
-        bytes: u64,
-    },
-    /// Pages do not begin at multiples of their size, and a device takes apart what crosses its boundaries.
+    /// The drive claims to keep no more than this whole when power fails.
+    DriveTears { device: String, bytes: u64 },
+    /// PageLayout are not aligned to their size, and a device splits requests at its boundaries.
     Misaligned {
-        /// So many.
+        /// Number of misaligned pages.
         pages: u64,
-        /// Of so many.
+        /// Number of all pages.
         of: u64,
-        /// The device.
         device: String,
     },
-    /// The file system is not known to keep pages together, or is not seen from here.
+    /// The file system is not known to keep pages contiguous, or is invisible from here.
     FileSystemUnknown {
         /// Its type.
         name: String,
     },
-    /// It is not known what a device does to requests.
-    DeviceUnknown {
-        /// Which.
-        device: String,
-    },
-    /// The drive does not say what it keeps whole.
-    DriveSilent {
-        /// Which.
-        device: String,
-    },
+    /// The effect of a device on requests is unknown.
+    DeviceUnknown { device: String },
+    /// The drive does not claim to keep anything whole.
+    DriveSilent { device: String },
     /// The drive could not be asked.
     DriveUnasked {
-        /// Which.
         device: String,
-        /// What the system answered.
+        /// The error.
         answer: String,
     },
-    /// Files could not be looked at.
-    FilesUnseen {
-        /// So many.
-        files: u64,
-    },
-    /// Whether data files are written past the page cache is not known.
+    /// Files could not be examined.
+    FilesUnseen { files: u64 },
+    /// It is unknown whether data files are written with direct I/O.
     FlushMethodUnknown,
     /// All pages lie in one extent each.
-    AllWhole {
-        /// So many.
-        pages: u64,
-    },
-    /// The drive says that it keeps so much whole when power goes.
-    DriveKeeps {
-        /// Which.
-        device: String,
-        /// In bytes.
-        bytes: u64,
-    },
-    /// Assay's drive writes every request up to this whole or not at all.
-    OwnDrive {
-        /// In bytes.
-        bytes: u64,
-    },
+    AllWhole { pages: u64 },
+    /// The drive claims to keep this much whole when power fails.
+    DriveKeeps { device: String, bytes: u64 },
+    /// Assay's drive writes every request up to this size completely or not at all.
+    OwnDrive { bytes: u64 },
 }
 
-/// Where a reason points.
+/// The direction in which a reason points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Points {
     Unsafe,
@@ -159,137 +128,142 @@ enum Points {
     Safe,
 }
 
-impl Reason {
+impl VerdictReason {
     fn points(&self) -> Points {
         match self {
-            Reason::Split { .. }
-            | Reason::Buffered
-            | Reason::JournalledData
-            | Reason::TakesApart { .. }
-            | Reason::StripesParity { .. }
-            | Reason::BufferedFile { .. }
-            | Reason::SplitBelow { .. }
-            | Reason::DriveTears { .. }
-            | Reason::Misaligned { .. } => Points::Unsafe,
-            Reason::FileSystemUnknown { .. }
-            | Reason::DeviceUnknown { .. }
-            | Reason::DriveSilent { .. }
-            | Reason::DriveUnasked { .. }
-            | Reason::FilesUnseen { .. }
-            | Reason::FlushMethodUnknown => Points::Unknown,
-            Reason::AllWhole { .. } | Reason::DriveKeeps { .. } | Reason::OwnDrive { .. } => {
-                Points::Safe
-            }
+            VerdictReason::Split { .. }
+            | VerdictReason::Buffered
+            | VerdictReason::JournalledData
+            | VerdictReason::TakesApart { .. }
+            | VerdictReason::StripesParity { .. }
+            | VerdictReason::BufferedFile { .. }
+            | VerdictReason::SplitBelow { .. }
+            | VerdictReason::DriveTears { .. }
+            | VerdictReason::Misaligned { .. } => Points::Unsafe,
+            VerdictReason::FileSystemUnknown { .. }
+            | VerdictReason::DeviceUnknown { .. }
+            | VerdictReason::DriveSilent { .. }
+            | VerdictReason::DriveUnasked { .. }
+            | VerdictReason::FilesUnseen { .. }
+            | VerdictReason::FlushMethodUnknown => Points::Unknown,
+            VerdictReason::AllWhole { .. }
+            | VerdictReason::DriveKeeps { .. }
+            | VerdictReason::OwnDrive { .. } => Points::Safe,
         }
     }
 }
 
-/// What was found.
+/// The result of judging.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// The class.
-    pub class: Class,
-    /// What is so now, what weighs most first.
-    pub reasons: Vec<Reason>,
-    /// What keeps it so, also for pages that are added later.
+pub struct AuditVerdict {
+    pub class: SafetyClass,
+    /// The facts, the weightiest first.
+    pub reasons: Vec<VerdictReason>,
+    /// The mechanisms that preserve the layout, also for pages added later.
     pub kept_by: Vec<Keeper>,
-    /// What would change it.
-    pub changes: Vec<Change>,
+    /// The events that would change it.
+    pub changes: Vec<LayoutChange>,
 }
 
-/// Judges what was seen.
+/// Judges the findings.
 #[must_use]
-pub fn judge(seen: &Seen) -> Verdict {
-    let mut reasons: Vec<Reason> = of_server(seen).into_iter().collect();
-    reasons.extend(of_files(seen));
-    for stack in &seen.stacks {
+pub fn judge(findings: &Findings) -> AuditVerdict {
+    let mut reasons: Vec<VerdictReason> = of_server(findings).into_iter().collect();
+    reasons.extend(of_files(findings));
+    for stack in &findings.stacks {
         reasons.extend(of_file_system(stack));
-        reasons.extend(of_stack(stack, seen, Level::Top));
+        reasons.extend(of_stack(stack, findings, Level::Top));
     }
-    let mut distinct: Vec<Reason> = Vec::new();
+    let mut distinct: Vec<VerdictReason> = Vec::new();
     for reason in reasons {
         if !distinct.contains(&reason) {
             distinct.push(reason);
         }
     }
-    distinct.sort_by_key(Reason::points);
-    let (kept_by, changes) = stays(seen);
-    let class = match distinct.first().map(Reason::points) {
-        Some(Points::Unsafe) => Class::Unsafe,
-        Some(Points::Safe) if changes.is_empty() && !kept_by.is_empty() => Class::SafeByLayout,
-        Some(Points::Safe) => Class::SafeNow,
-        Some(Points::Unknown) | None => Class::Unknown,
+    distinct.sort_by_key(VerdictReason::points);
+    let (kept_by, changes) = stays(findings);
+    let class = match distinct.first().map(VerdictReason::points) {
+        Some(Points::Unsafe) => SafetyClass::Unsafe,
+        Some(Points::Safe) if changes.is_empty() && !kept_by.is_empty() => {
+            SafetyClass::SafeByLayout
+        }
+        Some(Points::Safe) => SafetyClass::SafeNow,
+        Some(Points::Unknown) | None => SafetyClass::Unknown,
     };
-    Verdict { class, reasons: distinct, kept_by, changes }
+    AuditVerdict { class, reasons: distinct, kept_by, changes }
 }
 
-fn of_server(seen: &Seen) -> Option<Reason> {
-    match seen.is_direct {
-        None => Some(Reason::FlushMethodUnknown),
-        Some(is_direct) => (!is_direct).then_some(Reason::Buffered),
+fn of_server(findings: &Findings) -> Option<VerdictReason> {
+    match findings.is_direct {
+        None => Some(VerdictReason::FlushMethodUnknown),
+        Some(is_direct) => (!is_direct).then_some(VerdictReason::Buffered),
     }
 }
 
-fn of_files(seen: &Seen) -> Vec<Reason> {
-    let held = || seen.files.looked.iter().filter(|one| one.kind.holds_pages());
-    let pages = seen.files.pages();
-    let split = held().filter(|one| one.pages.is_some_and(|pages| pages.split() > 0)).count();
-    let untold = held().filter(|one| one.pages.is_none() && one.bytes > 0).count();
+fn of_files(findings: &Findings) -> Vec<VerdictReason> {
+    let held = || findings.files.looked.iter().filter(|file| file.kind.holds_pages());
+    let pages = findings.files.pages();
+    let split = held().filter(|file| file.pages.is_some_and(|pages| pages.split() > 0)).count();
+    let untold = held().filter(|file| file.pages.is_none() && file.bytes > 0).count();
     let mut reasons = Vec::new();
     match pages.split() {
-        0 if pages.count > 0 => reasons.push(Reason::AllWhole { pages: pages.count }),
+        0 if pages.count > 0 => reasons.push(VerdictReason::AllWhole { pages: pages.count }),
         0 => {}
-        some => reasons.push(Reason::Split { pages: some, of: pages.count, files: split as u64 }),
+        some => {
+            reasons.push(VerdictReason::Split { pages: some, of: pages.count, files: split as u64 })
+        }
     }
-    let unseen = untold + seen.files.refused.len();
-    if unseen > 0 || seen.files.of(FileKind::Table).next().is_none() && pages.count == 0 {
-        reasons.push(Reason::FilesUnseen { files: unseen as u64 });
+    let unseen = untold + findings.files.refused.len();
+    if unseen > 0 || findings.files.of(FileKind::Table).next().is_none() && pages.count == 0 {
+        reasons.push(VerdictReason::FilesUnseen { files: unseen as u64 });
     }
     reasons
 }
 
-fn of_file_system(stack: &Stack) -> Option<Reason> {
+fn of_file_system(stack: &StorageStack) -> Option<VerdictReason> {
     let name = stack.file_system.name.clone();
     match &stack.file_system.manner {
-        Manner::Ext { journals_data: true, .. } => Some(Reason::JournalledData),
+        Manner::Ext { journals_data: true, .. } => Some(VerdictReason::JournalledData),
         Manner::Ext { .. } | Manner::Xfs { .. } => None,
-        // What they write elsewhere may be in several pieces too, which nothing guarantees to put in place together.
+        // A write to a new place may also be in several pieces, and nothing guarantees to activate
+        // them together.
         Manner::CopyOnWrite { .. }
         | Manner::Memory
         | Manner::Remote
         | Manner::Stacked
-        | Manner::Unknown => Some(Reason::FileSystemUnknown { name }),
+        | Manner::Unknown => Some(VerdictReason::FileSystemUnknown { name }),
     }
 }
 
-/// Whether a stack is that of the data files, or of an image file somewhere below.
+/// Distinguishes the stack of the data files from that of an image file below.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Top,
     Below,
 }
 
-fn of_stack(stack: &Stack, seen: &Seen, level: Level) -> Vec<Reason> {
-    let page = seen.page_bytes;
-    let mut reasons: Vec<Reason> =
-        stack.layers.iter().filter_map(|layer| of_limits(layer, seen)).collect();
+fn of_stack(stack: &StorageStack, findings: &Findings, level: Level) -> Vec<VerdictReason> {
+    let page = findings.page_bytes;
+    let mut reasons: Vec<VerdictReason> =
+        stack.layers.iter().filter_map(|layer| of_limits(layer, findings)).collect();
     let mut files = stack.files.iter();
     for layer in &stack.layers {
         let device = || layer.name.clone();
         match &layer.kind {
             LayerKind::Partition { .. } => {}
             LayerKind::Raid { level, chunk_bytes } => {
-                reasons.extend(of_raid(&layer.name, level, *chunk_bytes, seen));
+                reasons.extend(of_raid(&layer.name, level, *chunk_bytes, findings));
             }
             LayerKind::Loop { is_direct, .. } => {
                 let Some(backing) = files.next() else { continue };
-                reasons.extend((!is_direct).then(|| Reason::BufferedFile { device: device() }));
-                reasons.extend(of_backing(&layer.name, backing, seen, level));
+                reasons
+                    .extend((!is_direct).then(|| VerdictReason::BufferedFile { device: device() }));
+                reasons.extend(of_backing(&layer.name, backing, findings, level));
             }
-            LayerKind::Nvme => reasons.push(of_nvme(layer, stack, seen)),
+            LayerKind::Nvme => reasons.push(of_nvme(layer, stack, findings)),
             LayerKind::Scsi => reasons.push(of_kernel(layer, page)),
             LayerKind::Mapper { .. } | LayerKind::Other => {
-                reasons.push(Reason::DeviceUnknown { device: device() });
+                reasons.push(VerdictReason::DeviceUnknown { device: device() });
             }
             LayerKind::Virtual | LayerKind::Network | LayerKind::Memory => {
                 reasons.push(of_kernel(layer, page));
@@ -297,121 +271,137 @@ fn of_stack(stack: &Stack, seen: &Seen, level: Level) -> Vec<Reason> {
         }
     }
     if stack.layers.is_empty() {
-        reasons.push(Reason::DeviceUnknown { device: stack.file_system.source.clone() });
+        reasons.push(VerdictReason::DeviceUnknown { device: stack.file_system.source.clone() });
     }
     reasons
 }
 
-/// What a queue takes apart.
-fn of_limits(layer: &Layer, seen: &Seen) -> Option<Reason> {
+/// The reason if a queue splits requests.
+fn of_limits(layer: &DeviceLayer, findings: &Findings) -> Option<VerdictReason> {
     let limits = layer.limits?;
     let longest = Some(limits.request_bytes_max).filter(|most| *most > 0);
-    match longest.filter(|most| *most < seen.page_bytes) {
-        Some(bytes) => Some(Reason::TakesApart { device: layer.name.clone(), bytes }),
-        None => of_chunks(&layer.name, limits.chunk_bytes, seen),
+    match longest.filter(|most| *most < findings.page_bytes) {
+        Some(bytes) => Some(VerdictReason::TakesApart { device: layer.name.clone(), bytes }),
+        None => of_chunks(&layer.name, limits.chunk_bytes, findings),
     }
 }
 
-/// What is taken apart at multiples of so many bytes, if at any: pages that begin at multiples of their size lie across none of them, if
-/// these are multiples of a page.
-fn of_chunks(device: &str, chunk_bytes: u64, seen: &Seen) -> Option<Reason> {
+/// The reason if requests are split at multiples of `chunk_bytes`. PageLayout aligned to their size
+/// never cross multiples of the page size.
+fn of_chunks(device: &str, chunk_bytes: u64, findings: &Findings) -> Option<VerdictReason> {
     let device = device.to_owned();
     if chunk_bytes == 0 {
         return None;
     }
-    if !chunk_bytes.is_multiple_of(seen.page_bytes) {
-        return Some(Reason::TakesApart { device, bytes: chunk_bytes });
+    if !chunk_bytes.is_multiple_of(findings.page_bytes) {
+        return Some(VerdictReason::TakesApart { device, bytes: chunk_bytes });
     }
-    let pages = seen.files.pages();
+    let pages = findings.files.pages();
     let misaligned = pages.whole - pages.aligned;
-    (misaligned > 0).then_some(Reason::Misaligned { pages: misaligned, of: pages.count, device })
+    (misaligned > 0).then_some(VerdictReason::Misaligned {
+        pages: misaligned,
+        of: pages.count,
+        device,
+    })
 }
 
-fn of_raid(device: &str, level: &str, chunk_bytes: u64, seen: &Seen) -> Option<Reason> {
+fn of_raid(
+    device: &str,
+    level: &str,
+    chunk_bytes: u64,
+    findings: &Findings,
+) -> Option<VerdictReason> {
     match level {
         "raid1" | "linear" => None,
-        // A page that lies across two chunks goes to two drives.
-        "raid0" | "raid10" => of_chunks(device, chunk_bytes, seen),
+        // A page that crosses two chunks goes to two drives.
+        "raid0" | "raid10" => of_chunks(device, chunk_bytes, findings),
         "raid4" | "raid5" | "raid6" => {
-            Some(Reason::StripesParity { device: device.into(), level: level.into() })
+            Some(VerdictReason::StripesParity { device: device.into(), level: level.into() })
         }
-        _ => Some(Reason::DeviceUnknown { device: device.into() }),
+        _ => Some(VerdictReason::DeviceUnknown { device: device.into() }),
     }
 }
 
-/// What the kernel says that a drive keeps whole.
-fn of_kernel(layer: &Layer, page: u64) -> Reason {
+/// The reason from the kernel's limit for atomic writes.
+fn of_kernel(layer: &DeviceLayer, page: u64) -> VerdictReason {
     let device = layer.name.clone();
     match layer.limits.map_or(0, |limits| limits.atomic_bytes_max) {
-        0 => Reason::DriveSilent { device },
-        bytes if bytes >= page => Reason::DriveKeeps { device, bytes },
-        bytes => Reason::DriveTears { device, bytes },
+        0 => VerdictReason::DriveSilent { device },
+        bytes if bytes >= page => VerdictReason::DriveKeeps { device, bytes },
+        bytes => VerdictReason::DriveTears { device, bytes },
     }
 }
 
-fn of_nvme(layer: &Layer, stack: &Stack, seen: &Seen) -> Reason {
+fn of_nvme(layer: &DeviceLayer, stack: &StorageStack, findings: &Findings) -> VerdictReason {
     let device = layer.name.clone();
-    let page = seen.page_bytes;
+    let page = findings.page_bytes;
     if let Some((_, drive)) = stack.drives.iter().find(|(name, _)| *name == layer.name) {
-        return of_identified(device, drive, seen);
+        return of_identified(device, drive, findings);
     }
     match stack.refused.iter().find(|(name, _)| *name == layer.name) {
         Some((_, answer)) if layer.limits.is_none_or(|limits| limits.atomic_bytes_max == 0) => {
-            Reason::DriveUnasked { device, answer: answer.clone() }
+            VerdictReason::DriveUnasked { device, answer: answer.clone() }
         }
         _ => of_kernel(layer, page),
     }
 }
 
-fn of_identified(device: String, drive: &Nvme, seen: &Seen) -> Reason {
-    let page = seen.page_bytes;
+fn of_identified(device: String, drive: &Nvme, findings: &Findings) -> VerdictReason {
+    let page = findings.page_bytes;
     if drive.atomic_bytes < page || !drive.keeps_whole(page) {
         let bytes = if drive.atomic_bytes < page { drive.atomic_bytes } else { drive.block_bytes };
-        return Reason::DriveTears { device, bytes };
+        return VerdictReason::DriveTears { device, bytes };
     }
-    let pages = seen.files.pages();
+    let pages = findings.files.pages();
     let misaligned = pages.whole - pages.aligned;
     if misaligned > 0 && !drive.keeps_whole_anywhere(page) {
-        return Reason::Misaligned { pages: misaligned, of: pages.count, device };
+        return VerdictReason::Misaligned { pages: misaligned, of: pages.count, device };
     }
-    Reason::DriveKeeps { device, bytes: drive.atomic_bytes }
+    VerdictReason::DriveKeeps { device, bytes: drive.atomic_bytes }
 }
 
-/// What Assay serves says itself what it keeps whole. Of an image, whoever runs its pool would have to.
-fn of_served(device: String, served: &Served, page: u64) -> Reason {
+/// A server of Assay's reports what it keeps whole. For an image, that would be up to the operator
+/// of the pool.
+fn of_served(device: String, served: &Served, page: u64) -> VerdictReason {
     match (&served.kind, served.atomic_bytes) {
-        (_, None) => Reason::DriveSilent { device },
-        (ServedKind::Drive, Some(bytes)) if bytes >= page => Reason::OwnDrive { bytes },
-        (_, Some(bytes)) if bytes >= page => Reason::DriveKeeps { device, bytes },
-        (ServedKind::Plain, Some(_)) => Reason::DriveSilent { device },
-        (_, Some(bytes)) => Reason::DriveTears { device, bytes },
+        (_, None) => VerdictReason::DriveSilent { device },
+        (ServedKind::Drive, Some(bytes)) if bytes >= page => VerdictReason::OwnDrive { bytes },
+        (_, Some(bytes)) if bytes >= page => VerdictReason::DriveKeeps { device, bytes },
+        (ServedKind::Plain, Some(_)) => VerdictReason::DriveSilent { device },
+        (_, Some(bytes)) => VerdictReason::DriveTears { device, bytes },
     }
 }
 
-/// Whether Assay serves the file: then it decides itself where blocks lie.
+/// Returns true if Assay serves the file: then the server places the blocks.
 fn of_served_file(backing: &Backing) -> bool {
     backing.served.is_some()
 }
 
-fn of_backing(device: &str, backing: &Backing, seen: &Seen, level: Level) -> Vec<Reason> {
+fn of_backing(
+    device: &str,
+    backing: &Backing,
+    findings: &Findings,
+    level: Level,
+) -> Vec<VerdictReason> {
     let device = device.to_owned();
     if let Some(served) = &backing.served {
-        return vec![of_served(device, served, seen.page_bytes)];
+        return vec![of_served(device, served, findings.page_bytes)];
     }
-    let Some(below) = &backing.below else { return vec![Reason::DeviceUnknown { device }] };
-    let mut reasons = of_stack(below, seen, Level::Below);
-    let pages = seen.files.pages();
+    let Some(below) = &backing.below else { return vec![VerdictReason::DeviceUnknown { device }] };
+    let mut reasons = of_stack(below, findings, Level::Below);
+    let pages = findings.files.pages();
     let split = match (level, backing.pages) {
         (_, None) => {
-            reasons.push(Reason::DeviceUnknown { device: device.clone() });
+            reasons.push(VerdictReason::DeviceUnknown { device: device.clone() });
             None
         }
         (Level::Top, Some(_)) => Some((pages.split_below, pages.count)),
-        // Where data files lie in it is not followed further down: any split place counts.
+        // The positions of data files in the image are not traced further down: any split place
+        // counts.
         (Level::Below, Some(places)) => Some((places.split(), places.count)),
     };
     if let Some((pages, of)) = split.filter(|(pages, _)| *pages > 0) {
-        reasons.push(Reason::SplitBelow { device, pages, of });
+        reasons.push(VerdictReason::SplitBelow { device, pages, of });
     }
     reasons.extend(of_file_system(below));
     reasons

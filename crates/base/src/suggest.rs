@@ -47,7 +47,7 @@ fn are_opposites(typed: &str, name: &str) -> bool {
         text.to_ascii_lowercase().split(['_', '-', ' ']).map(str::to_owned).collect()
     };
     let (typed, name) = (words(typed), words(name));
-    let has = |words: &[String], word: &str| words.iter().any(|one| one == word);
+    let has = |words: &[String], word: &str| words.iter().any(|known| known == word);
     let swaps =
         |a: &str, b: &str| has(&typed, a) && !has(&typed, b) && has(&name, b) && !has(&name, a);
     let denies = |word: &str| has(&typed, word) != has(&name, word);

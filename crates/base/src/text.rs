@@ -25,7 +25,7 @@ pub fn counted(number: u64, thing: &str) -> String {
 pub fn list(words: &[String]) -> String {
     match words {
         [] => String::new(),
-        [one] => one.clone(),
+        [only] => only.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }

@@ -1,8 +1,8 @@
 //! Copies of this program in a host's cache, which other machines have brought: that in use is held, and of the others a few are kept.
 
 use anyhow::Result;
-use assay_system::cache::{self, Shelf};
-use assay_system::kept;
+use assay_system::cache::{self, CacheLock};
+use assay_system::cache_entry;
 
 use crate::program::own_entry;
 
@@ -18,13 +18,13 @@ const KEPT: usize = 2;
 /// What the system answered.
 pub(crate) fn tidy() -> Result<()> {
     let Some(own) = own_entry(&cache::root()?.join(SHELF)) else { return Ok(()) };
-    kept::hold(&own)?;
+    cache_entry::hold(&own)?;
     // Somebody who copies now tidies up afterwards.
-    let Some(shelf) = Shelf::try_open(SHELF)? else { return Ok(()) };
-    let mut others = kept::kept(SHELF)?;
+    let Some(shelf) = CacheLock::try_open(SHELF)? else { return Ok(()) };
+    let mut others = cache_entry::list(SHELF)?;
     others.retain(|one| one.path != own);
     for one in others.iter().rev().skip(KEPT) {
-        kept::remove(&shelf, &one.path)?;
+        cache_entry::remove(&shelf, &one.path)?;
     }
     Ok(())
 }

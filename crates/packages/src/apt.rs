@@ -24,7 +24,7 @@ pub enum Sources<'a> {
     Configured,
     /// One suite, component `main`, of a mirror.
     Suite {
-        mirror: &'a Mirror,
+        mirror: &'a AptMirror,
         /// The suite's name, e.g. `sid`.
         suite: &'a str,
     },
@@ -32,14 +32,14 @@ pub enum Sources<'a> {
 
 /// A mirror in the machine's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mirror {
+pub struct AptMirror {
     uri: String,
     signed_by: Option<String>,
 }
 
 /// A package index known to apt (`apt-get(8)`, "indextargets").
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct PackageIndex {
     uri: String,
     release: String,
     component: String,
@@ -48,15 +48,15 @@ pub struct Target {
 
 /// The packages of a download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
+pub struct DownloadPlan {
     packages: usize,
     /// Size of all packages together.
     pub download_bytes: u64,
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for DownloadPlan {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Plan { packages, download_bytes } = self;
+        let DownloadPlan { packages, download_bytes } = self;
         write!(formatter, "{packages} packages, {} MB", download_bytes.div_ceil(1_000_000))
     }
 }
@@ -105,11 +105,11 @@ impl Apt {
     }
 
     /// The package indexes that were read.
-    pub fn targets(&self) -> Result<Vec<Target>> {
+    pub fn targets(&self) -> Result<Vec<PackageIndex>> {
         let format = "$(REPO_URI)|$(RELEASE)|$(COMPONENT)|$(SIGNED_BY)";
         let said =
             self.run("apt-get", &["indextargets", "--format", format, "Created-By: Packages"])?;
-        Ok(said.stdout.lines().filter_map(Target::parse).collect())
+        Ok(said.stdout.lines().filter_map(PackageIndex::parse).collect())
     }
 
     /// The package called `stem`, or `stem-VERSION` with the highest version.
@@ -119,13 +119,13 @@ impl Apt {
     }
 
     /// The download of `packages` and their dependencies.
-    pub fn plan(&self, packages: &[&str]) -> Result<Plan> {
+    pub fn plan(&self, packages: &[&str]) -> Result<DownloadPlan> {
         let said = self.install(packages, &["--print-uris"])?;
         let sizes = said.stdout.lines().filter(|line| line.starts_with('\'')).map(|line| {
             line.split_whitespace().nth(2).and_then(|size| size.parse::<u64>().ok()).unwrap_or(0)
         });
         let sizes: Vec<u64> = sizes.collect();
-        Ok(Plan { packages: sizes.len(), download_bytes: sizes.iter().sum() })
+        Ok(DownloadPlan { packages: sizes.len(), download_bytes: sizes.iter().sum() })
     }
 
     /// Downloads `packages` and their dependencies; returns the package files.
@@ -154,18 +154,23 @@ impl Apt {
     }
 }
 
-impl Mirror {
+impl AptMirror {
     fn line(&self, suite: &str) -> String {
         let option = self.signed_by.as_ref().map(|keys| format!("[signed-by={keys}] "));
         format!("deb {}{} {suite} main\n", option.unwrap_or_default(), self.uri)
     }
 }
 
-impl Target {
-    fn parse(line: &str) -> Option<Target> {
+impl PackageIndex {
+    fn parse(line: &str) -> Option<PackageIndex> {
         let mut fields = line.split('|').map(str::to_string);
         let mut field = || fields.next();
-        Some(Target { uri: field()?, release: field()?, component: field()?, signed_by: field()? })
+        Some(PackageIndex {
+            uri: field()?,
+            release: field()?,
+            component: field()?,
+            signed_by: field()?,
+        })
     }
 
     /// The keys that verify this source: its own, else Debian's archive keyring, else apt's trusted
@@ -182,7 +187,7 @@ impl Target {
 
 /// The mirror of Debian's base archive among the sources; `None` on other distributions.
 #[must_use]
-pub fn debian_mirror(targets: &[Target]) -> Option<Mirror> {
+pub fn debian_mirror(targets: &[PackageIndex]) -> Option<AptMirror> {
     let system = fs::read_to_string("/etc/os-release").ok()?;
     let value = |key: &str| {
         let line = system.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
@@ -194,12 +199,12 @@ pub fn debian_mirror(targets: &[Target]) -> Option<Mirror> {
 
 /// The source of component `main` for the running release. If the release has another name there
 /// (`stable`), the first source that is neither updates, security nor backports.
-fn base_mirror(targets: &[Target], codename: Option<&str>) -> Option<Mirror> {
+fn base_mirror(targets: &[PackageIndex], codename: Option<&str>) -> Option<AptMirror> {
     let main = || targets.iter().filter(|target| target.component == "main");
     let exact = main().find(|target| Some(target.release.as_str()) == codename);
     let plain = || main().find(|target| !target.release.contains(['-', '/']));
     let target = exact.or_else(plain)?;
-    Some(Mirror { uri: target.uri.clone(), signed_by: target.keys() })
+    Some(AptMirror { uri: target.uri.clone(), signed_by: target.keys() })
 }
 
 fn newest<'a>(stem: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
@@ -262,9 +267,9 @@ Acquire::https::Timeout "20";
 mod tests {
     use super::*;
 
-    fn target(release: &str, component: &str, signed_by: &str) -> Target {
+    fn target(release: &str, component: &str, signed_by: &str) -> PackageIndex {
         let line = format!("http://mirror.test/debian/|{release}|{component}|{signed_by}");
-        Target::parse(&line).unwrap()
+        PackageIndex::parse(&line).unwrap()
     }
 
     #[test]

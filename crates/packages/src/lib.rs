@@ -15,7 +15,7 @@ mod archive_tests;
 mod bring;
 mod loader;
 
-pub use apt::{Apt, Mirror, Plan, Sources, Target, debian_mirror};
+pub use apt::{Apt, AptMirror, DownloadPlan, PackageIndex, Sources, debian_mirror};
 pub use archive::Archive;
 pub use bring::{MissingTool, bring, check_tools};
 pub use loader::{Loader, command};

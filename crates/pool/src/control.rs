@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const ANSWER_PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Request {
+pub enum StoreRequest {
     /// Kill a store at once, as a crash would.
     KillStore(u16),
     /// Start a store that is down, with its old data.
@@ -34,10 +34,10 @@ pub(crate) enum Reply {
 }
 
 /// A request, and the channel for its reply.
-pub(crate) type Asked = (Request, Sender<Reply>);
+pub(crate) type Asked = (StoreRequest, Sender<Reply>);
 
 /// Has the daemon carry out `request`.
-pub fn ask(layout: &Layout, request: Request) -> Result<()> {
+pub fn ask(layout: &Layout, request: StoreRequest) -> Result<()> {
     let unreachable = "the cluster's process does not answer";
     let mut server = UnixStream::connect_addr(&address(layout)?).context(unreachable)?;
     server.set_read_timeout(Some(ANSWER_PATIENCE))?;

@@ -19,7 +19,7 @@ use assay_system::resource::Resource;
 
 use super::answer::{Answer, Started};
 use super::bring_up::{bring_up, start_store};
-use super::control::{self, Asked, Reply, Request};
+use super::control::{self, Asked, Reply, StoreRequest};
 use super::layout::Layout;
 use super::processes::Processes;
 use super::programs::{self, Programs};
@@ -129,10 +129,10 @@ impl Running {
         }
     }
 
-    fn carry_out(&self, request: Request) -> Reply {
+    fn carry_out(&self, request: StoreRequest) -> Reply {
         let done = match request {
-            Request::KillStore(number) => self.kill(number),
-            Request::ReturnStore(number) => self.bring_back(number),
+            StoreRequest::KillStore(number) => self.kill(number),
+            StoreRequest::ReturnStore(number) => self.bring_back(number),
         };
         match done {
             Ok(()) => Reply::Done,

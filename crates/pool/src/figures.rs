@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// The condition of a cluster.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Figures {
+pub struct ClusterFigures {
     /// Ceph's own word: `HEALTH_OK`, `HEALTH_WARN`, `HEALTH_ERR`.
     pub health: String,
     /// Ceph's complaints, a line each.
@@ -24,14 +24,14 @@ pub struct Figures {
     pub total_bytes: u64,
     pub used_bytes: u64,
     /// Ordered by number.
-    pub stores: Vec<Store>,
+    pub stores: Vec<StoreFigures>,
     /// Ordered by name.
-    pub pools: Vec<Pool>,
+    pub pools: Vec<PoolFigures>,
 }
 
 /// An object store.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Store {
+pub struct StoreFigures {
     pub store: u64,
     /// True if the store answers.
     pub up: bool,
@@ -46,7 +46,7 @@ pub struct Store {
 
 /// A pool.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Pool {
+pub struct PoolFigures {
     pub pool: String,
     /// `replicated` or `erasure`.
     pub kind: String,
@@ -73,7 +73,7 @@ pub struct Pool {
 }
 
 /// Asks the cluster for all figures.
-pub fn ask(cluster: &Cluster) -> Result<Figures> {
+pub fn ask(cluster: &Cluster) -> Result<ClusterFigures> {
     let asked = |target, command: Value| -> Result<Value> {
         let said = cluster.command(target, &command.to_string(), &[])?;
         Ok(serde_json::from_slice(&said)?)
@@ -94,14 +94,20 @@ pub fn ask(cluster: &Cluster) -> Result<Figures> {
     Ok(figures(&status, &map, &space, &stores, &latency))
 }
 
-fn figures(status: &Value, map: &Value, space: &Value, stores: &Value, latency: &Value) -> Figures {
+fn figures(
+    status: &Value,
+    map: &Value,
+    space: &Value,
+    stores: &Value,
+    latency: &Value,
+) -> ClusterFigures {
     let groups = &status["pgmap"];
     let checks = status["health"]["checks"].as_object();
     let problems = checks
         .into_iter()
         .flatten()
         .filter_map(|(_, check)| Some(check["summary"]["message"].as_str()?.to_owned()));
-    Figures {
+    ClusterFigures {
         health: text(&status["health"]["status"]),
         problems: problems.collect(),
         clean: is_clean(status),
@@ -110,8 +116,8 @@ fn figures(status: &Value, map: &Value, space: &Value, stores: &Value, latency: 
         recovery_bytes_per_s: number(&groups["recovering_bytes_per_sec"]),
         total_bytes: number(&groups["bytes_total"]),
         used_bytes: number(&groups["bytes_used"]),
-        stores: list(&map["osds"]).iter().map(|one| store(one, stores, latency)).collect(),
-        pools: list(&map["pools"]).iter().map(|one| pool(one, space)).collect(),
+        stores: list(&map["osds"]).iter().map(|entry| store(entry, stores, latency)).collect(),
+        pools: list(&map["pools"]).iter().map(|entry| pool(entry, space)).collect(),
     }
 }
 
@@ -136,46 +142,46 @@ pub(crate) fn latencies_of(latency: &Value) -> &Value {
     }
 }
 
-fn store(one: &Value, stores: &Value, latency: &Value) -> Store {
-    let id = number(&one["osd"]);
+fn store(entry: &Value, stores: &Value, latency: &Value) -> StoreFigures {
+    let id = number(&entry["osd"]);
     let nobody = Value::Null;
     let of = |all: &'_ Value| -> Value {
         list(all).iter().find(|other| number(&other["id"]) == id).unwrap_or(&nobody).clone()
     };
     let space = of(&stores["nodes"]);
-    Store {
+    StoreFigures {
         store: id,
-        up: number(&one["up"]) == 1,
-        r#in: number(&one["in"]) == 1,
+        up: number(&entry["up"]) == 1,
+        r#in: number(&entry["in"]) == 1,
         total_bytes: number(&space["kb"]) << 10,
         used_bytes: number(&space["kb_used"]) << 10,
         commit_latency_ms: of(latencies_of(latency))["perf_stats"]["commit_latency_ms"].as_f64(),
     }
 }
 
-fn pool(one: &Value, space: &Value) -> Pool {
-    let name = text(&one["pool_name"]);
+fn pool(entry: &Value, space: &Value) -> PoolFigures {
+    let name = text(&entry["pool_name"]);
     let found = list(&space["pools"]).iter().find(|other| other["name"] == name.as_str());
     let stats = found.map_or(Value::Null, |pool| pool["stats"].clone());
-    let option = |key: &str| one["options"][key].as_str();
+    let option = |key: &str| entry["options"][key].as_str();
     let compression = option("compression_mode").filter(|mode| *mode != "none").map(|mode| {
         option("compression_algorithm").map_or(mode.into(), |with| format!("{mode}, {with}"))
     });
-    Pool {
+    PoolFigures {
         // `TYPE_REPLICATED` and `TYPE_ERASURE` (Ceph's `osd_types.h`).
-        kind: match number(&one["type"]) {
+        kind: match number(&entry["type"]) {
             3 => "erasure".into(),
             _ => "replicated".into(),
         },
-        size: number(&one["size"]),
-        min_size: number(&one["min_size"]),
+        size: number(&entry["size"]),
+        min_size: number(&entry["min_size"]),
         compression,
         objects: number(&stats["objects"]),
         stored_bytes: number(&stats["stored"]),
         used_bytes: number(&stats["bytes_used"]),
         compressed_from_bytes: number(&stats["compress_under_bytes"]),
         compressed_to_bytes: number(&stats["compress_bytes_used"]),
-        quota_bytes: Some(number(&one["quota_max_bytes"])).filter(|bytes| *bytes > 0),
+        quota_bytes: Some(number(&entry["quota_max_bytes"])).filter(|bytes| *bytes > 0),
         free_bytes: number(&stats["max_avail"]),
         pool: name,
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
 use assay_ports::rbd::{ClusterAccess, ImageName};
-use assay_system::ledger::Found;
+use assay_system::ledger::FoundLedger;
 use assay_system::resource::Resource;
 
 use super::{programs, registry};
@@ -21,7 +21,7 @@ const ADMIN: &str = "admin";
 pub fn conf(named: Option<&Path>) -> Result<PathBuf> {
     let Some(named) = named else { return usual() };
     let running = registry::running()?;
-    if let Some(private) = running.iter().find(|one| Path::new(&one.name) == named) {
+    if let Some(private) = running.iter().find(|cluster| Path::new(&cluster.name) == named) {
         return Ok(private.conf());
     }
     match named.canonicalize() {
@@ -44,9 +44,9 @@ fn usual() -> Result<PathBuf> {
             "no Ceph cluster is known here; start a private one with `assay pool start`, or name \
              one with --ceph-conf FILE"
         ),
-        [one] => Ok(one.conf()),
+        [only] => Ok(only.conf()),
         many => {
-            let names: Vec<&str> = many.iter().map(|one| one.name.as_str()).collect();
+            let names: Vec<&str> = many.iter().map(|cluster| cluster.name.as_str()).collect();
             bail!(
                 "several private clusters run: {}; name one with --ceph-conf NAME",
                 names.join(", ")
@@ -83,8 +83,8 @@ pub fn access(name: &ImageName) -> Result<ClusterAccess> {
 /// A ledger whose images can be looked up, with the client library of this machine: no library is
 /// loaded because a ledger names it. Without a library, removing an image reports that.
 #[must_use]
-pub fn with_client_library(found: Found) -> Found {
-    let has_image = found.resources().iter().any(|one| matches!(one, Resource::Image(_)));
+pub fn with_client_library(found: FoundLedger) -> FoundLedger {
+    let has_image = found.resources().iter().any(|resource| matches!(resource, Resource::Image(_)));
     let Some(libraries) = has_image.then(programs::client_library).and_then(Result::ok) else {
         return found;
     };

@@ -142,7 +142,7 @@ impl Maker<'_> {
         );
         let names = self.ask(json!({ "prefix": "osd pool ls", "format": "json" }))?;
         let there =
-            |pool: &String| names.as_array().is_some_and(|all| all.iter().any(|one| one == pool));
+            |pool: &String| names.as_array().is_some_and(|all| all.iter().any(|name| name == pool));
         let taken = new.pools().into_iter().find(there);
         ensure!(
             taken.is_none(),

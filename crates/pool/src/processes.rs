@@ -47,7 +47,7 @@ impl Processes {
 
     /// Kills a process at once, as a crash would; returns false if there is none of that name.
     pub(crate) fn kill(&mut self, name: &str) -> Result<bool> {
-        let Some(place) = self.members.iter().position(|one| one.name == name) else {
+        let Some(place) = self.members.iter().position(|member| member.name == name) else {
             return Ok(false);
         };
         self.members.remove(place).child.kill()?;
@@ -56,20 +56,20 @@ impl Processes {
 
     /// Returns true if a process of that name runs.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.members.iter().any(|one| one.name == name)
+        self.members.iter().any(|member| member.name == name)
     }
 
     /// Removes processes that have ended by themselves; returns their names and how they ended.
     pub(crate) fn dismiss_ended(&mut self) -> Vec<(String, String)> {
         let mut ended = Vec::new();
-        self.members.retain_mut(|one| match one.child.ended() {
+        self.members.retain_mut(|member| match member.child.ended() {
             Ok(Some(status)) => {
-                ended.push((one.name.clone(), describe(status)));
+                ended.push((member.name.clone(), describe(status)));
                 false
             }
             Ok(None) => true,
             Err(error) => {
-                log::warn!("{}: {error}", one.name);
+                log::warn!("{}: {error}", member.name);
                 true
             }
         });

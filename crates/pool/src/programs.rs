@@ -12,8 +12,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, ensure};
 use assay_packages::{Apt, Loader, Sources, bring, check_tools, command};
 use assay_ports::rbd::Libraries;
-use assay_system::cache::{self, Shelf, Staging};
-use assay_system::{kept, tool};
+use assay_system::cache::{self, CacheLock, Staging};
+use assay_system::{cache_entry, tool};
 
 /// Their kind in the cache.
 const SHELF: &str = "ceph";
@@ -53,7 +53,7 @@ pub fn find_or_fetch(progress: &dyn Fn(&str)) -> Result<Programs> {
     if let Some(programs) = find()? {
         return Ok(programs);
     }
-    let shelf = Shelf::open(SHELF, || progress("waiting for another download to finish"))?;
+    let shelf = CacheLock::open(SHELF, || progress("waiting for another download to finish"))?;
     // Another maker may have downloaded them meanwhile.
     find()?.map_or_else(|| fetch_onto(&shelf, progress), Ok)
 }
@@ -71,7 +71,7 @@ pub fn client_library() -> Result<Libraries> {
     programs.libraries()
 }
 
-fn fetch_onto(shelf: &Shelf, progress: &dyn Fn(&str)) -> Result<Programs> {
+fn fetch_onto(shelf: &CacheLock, progress: &dyn Fn(&str)) -> Result<Programs> {
     let without = "no Ceph is installed and none can be downloaded";
     check_tools().map_err(|missing| {
         anyhow!("{without} without `{}`; install {}", missing.program, PACKAGES.join(", "))
@@ -85,11 +85,11 @@ fn fetch_onto(shelf: &Shelf, progress: &dyn Fn(&str)) -> Result<Programs> {
 }
 
 /// Tests the new tree's programs and makes it the cache entry of its version.
-fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Programs> {
+fn publish(shelf: &CacheLock, staging: Staging, tree: &Path) -> Result<Programs> {
     let version = Programs::inspect(tree)?.version;
     let number = version.split_whitespace().nth(2).unwrap_or("unknown");
     let target = shelf.entry(&format!("ceph-{number}"));
-    kept::clear(shelf, &target)?;
+    cache_entry::clear(shelf, &target)?;
     staging.publish("tree", &target)?;
     Programs::inspect(&target)
 }
@@ -190,7 +190,7 @@ impl Programs {
 
     /// Locks them in the cache until this process ends.
     pub fn hold(&self) -> Result<()> {
-        if self.loader.is_none() { Ok(()) } else { kept::hold(&self.root) }
+        if self.loader.is_none() { Ok(()) } else { cache_entry::hold(&self.root) }
     }
 
     /// Returns true for installed programs, false for those in the cache.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use assay_system::ledger::{self, Found};
+use assay_system::ledger::{self, FoundLedger};
 use assay_system::resource::{Asking, Resource};
 use rustix::process::Signal;
 
@@ -15,23 +15,23 @@ const STOP_PATIENCE: Duration = Duration::from_secs(120);
 
 /// A private cluster, or the remains of one whose daemon died.
 #[derive(Debug)]
-pub struct Private {
+pub struct PrivateCluster {
     pub name: String,
     pub layout: Layout,
     /// Process number of its daemon; `None` if that has died.
     pub owner: Option<u32>,
-    ledger: Found,
+    ledger: FoundLedger,
 }
 
 /// Every cluster that exists at least in part.
-pub fn all() -> Result<Vec<Private>> {
+pub fn all() -> Result<Vec<PrivateCluster>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
         for resource in found.resources() {
             if let Resource::Pool { name, directory } = resource
                 && resource.may_exist(Asking::ThisMachine)?
             {
-                all.push(Private {
+                all.push(PrivateCluster {
                     name: name.clone(),
                     layout: Layout::new(directory.path()),
                     owner: found.owner(),
@@ -45,16 +45,16 @@ pub fn all() -> Result<Vec<Private>> {
 }
 
 /// The clusters that run.
-pub fn running() -> Result<Vec<Private>> {
-    Ok(all()?.into_iter().filter(|one| one.owner.is_some()).collect())
+pub fn running() -> Result<Vec<PrivateCluster>> {
+    Ok(all()?.into_iter().filter(|cluster| cluster.owner.is_some()).collect())
 }
 
 /// The cluster of that name; a running one takes precedence over remains.
-pub fn find(name: &str) -> Result<Option<Private>> {
-    Ok(all()?.into_iter().find(|one| one.name == name))
+pub fn find(name: &str) -> Result<Option<PrivateCluster>> {
+    Ok(all()?.into_iter().find(|cluster| cluster.name == name))
 }
 
-impl Private {
+impl PrivateCluster {
     /// Removes the remains of a cluster, so that its name is free. Fails if it runs.
     pub(crate) fn make_way(&self) -> Result<()> {
         ensure!(

@@ -1,13 +1,11 @@
 //! Starts the daemon of a private cluster, which outlives this process or ends with it.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use assay_ports::child::{self, Child, describe};
-use assay_system::daemon::{Life, Line};
+use assay_ports::child::{Child, describe};
+use assay_system::daemon::Daemon;
 use assay_system::free_bytes;
 use assay_system::ledger;
 use assay_system::{new_name, state};
@@ -55,17 +53,8 @@ pub(crate) struct Job {
 /// outlives this process. `progress` receives a plain line per step. After an error nothing is
 /// left.
 pub fn start(spec: &Spec, location: Option<&Path>, progress: &dyn Fn(&str)) -> Result<Started> {
-    let (mut command, mut line, job) = prepared(spec, location, Life::Independent)?;
-    let mut server = command.spawn().context(CANNOT_START)?;
-    drop(command);
-    match hear(&mut line, &job, progress)? {
-        Heard::Up(started) => Ok(started),
-        Heard::Failed(reason) => {
-            server.wait()?;
-            bail!(reason);
-        }
-        Heard::Ended => bail!(ended(&describe(server.wait()?))),
-    }
+    let job = Job::new(spec, location)?;
+    job.daemon().start(|answer| read(answer, progress))
 }
 
 /// A cluster that ends with this process. Dropping it stops it and removes its data.
@@ -81,24 +70,16 @@ impl OwnCluster {
     /// Starts the cluster in a new directory within `location`. `progress` receives a plain line
     /// per step. After an error nothing is left.
     pub fn start(spec: &Spec, location: &Path, progress: &dyn Fn(&str)) -> Result<OwnCluster> {
-        let (command, mut line, job) = prepared(spec, Some(location), Life::Tied)?;
-        let mut server = child::spawn(command, &[]).context(CANNOT_START)?;
-        match hear(&mut line, &job, progress)? {
-            Heard::Up(started) => {
-                Ok(OwnCluster { layout: Layout::new(&started.directory), pid: started.pid, server })
-            }
-            Heard::Failed(reason) => {
-                server.stop(STOP_PATIENCE)?;
-                bail!(reason);
-            }
-            Heard::Ended => bail!(ended(&describe(server.stop(STOP_PATIENCE)?))),
-        }
+        let job = Job::new(spec, Some(location))?;
+        let read = |answer| read(answer, progress);
+        let (started, server, _) = job.daemon().start_tied(&[], STOP_PATIENCE, read)?;
+        Ok(OwnCluster { layout: Layout::new(&started.directory), pid: started.pid, server })
     }
 
     /// Stops the cluster and removes its data. After an error the rest stays for `assay clean`.
     pub fn stop(mut self) -> Result<()> {
         let status = self.server.stop(STOP_PATIENCE)?;
-        ensure!(status.success(), "{}", ended(&describe(status)));
+        ensure!(status.success(), "{DAEMON} ended with {}{REMEDY}", describe(status));
         Ok(())
     }
 }
@@ -111,41 +92,34 @@ impl Drop for OwnCluster {
     }
 }
 
-const CANNOT_START: &str = "cannot start the cluster's process";
+const DAEMON: &str = "the cluster's process";
+const REMEDY: &str = "; `assay clean` removes what it left";
 
-fn ended(how: &str) -> String {
-    format!("the cluster's process ended with {how}; `assay clean` removes what it left")
-}
-
-enum Heard {
-    Up(Started),
-    Failed(String),
-    Ended,
-}
-
-/// The command of the daemon, the connection to it, and its job.
-fn prepared(spec: &Spec, location: Option<&Path>, life: Life) -> Result<(Command, Line, Job)> {
-    spec.check()?;
-    ledger::sweep()?;
-    if let Some(former) = registry::find(&spec.name)? {
-        former.make_way()?;
-    }
-    let job = Job { spec: spec.clone(), directory: new_directory(spec, location)? };
-    let words: [&OsStr; 3] = ["pool".as_ref(), "serve".as_ref(), job.directory.as_os_str()];
-    let (command, line) = Line::to_server(&words, life)?;
-    Ok((command, line, job))
-}
-
-fn hear(line: &mut Line, job: &Job, progress: &dyn Fn(&str)) -> Result<Heard> {
-    let mut heard = line.ask::<Answer>(&serde_json::to_string(job)?)?;
-    loop {
-        match heard {
-            Some(Answer::Step(step)) => progress(&step),
-            Some(Answer::Up(started)) => return Ok(Heard::Up(started)),
-            Some(Answer::Failed(reason)) => return Ok(Heard::Failed(reason)),
-            None => return Ok(Heard::Ended),
+impl Job {
+    /// Makes way for the cluster of `spec` in a new directory within `location`.
+    fn new(spec: &Spec, location: Option<&Path>) -> Result<Job> {
+        spec.check()?;
+        ledger::sweep()?;
+        if let Some(former) = registry::find(&spec.name)? {
+            former.make_way()?;
         }
-        heard = line.hear()?;
+        Ok(Job { spec: spec.clone(), directory: new_directory(spec, location)? })
+    }
+
+    fn daemon(&self) -> Daemon<'_, Job> {
+        let words = ["pool".as_ref(), "serve".as_ref(), self.directory.as_os_str()];
+        Daemon { words, job: self, name: DAEMON, remedy: REMEDY }
+    }
+}
+
+fn read(answer: Answer, progress: &dyn Fn(&str)) -> Result<Option<Started>> {
+    match answer {
+        Answer::Step(step) => {
+            progress(&step);
+            Ok(None)
+        }
+        Answer::Up(started) => Ok(Some(started)),
+        Answer::Failed(reason) => bail!(reason),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the serving process answers to whoever started it.
+//! Messages from the serving process to the process that started it.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,16 @@ use assay_models::power::Survival;
 
 use super::health::Health;
 
-/// What a server says: once when it serves or cannot, and once more when it was told to keep time, or to let the power go.
+/// A message of the server: one when it serves or fails to, and another after the order to keep
+/// time or to cut the power.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Answer {
-    /// It serves; and how the drive is.
+pub enum ServerAnswer {
+    /// The server is ready; with the drive's health.
     Serving(Box<Health>),
-    /// It cannot, and has left nothing.
+    /// The server failed, and left nothing.
     Failed(String),
-    /// Its model keeps time from now on.
+    /// The model keeps time from now on.
     KeepsTime,
-    /// The power of its media has gone, and this is what was left.
+    /// The power of the media was cut, with the parts that survived.
     PowerCut(Survival),
 }

@@ -1,7 +1,7 @@
-//! How a server tells its health to whoever asks: over a socket, from which one can turn away.
+//! Answers requests for a server's health over a socket, which a client can give up.
 //!
-//! The file beside the disk tells the same, but who reads that from a server that hangs cannot even be killed: the
-//! kernel waits until a request that was taken is answered.
+//! The status file next to the disk has the same contents, but a process that reads it from a
+//! hanging server cannot even be killed: the kernel waits until the request is answered.
 
 use std::io::{self, Read, Write};
 use std::os::linux::net::SocketAddrExt;
@@ -11,13 +11,10 @@ use std::time::Duration;
 
 use rustix::net::sockopt::socket_peercred;
 
-/// Who does not take an answer keeps others waiting no longer than this.
+/// How long a client that does not read its answer may block others.
 const WRITE_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Begins to answer with what is told at the time, on a thread that ends with the process.
-///
-/// # Errors
-/// The socket cannot be made, or no thread started.
+/// Answers each request with the current `health`, on a thread that ends with the process.
 pub fn answer(directory: &Path, told: impl Fn() -> String + Send + 'static) -> io::Result<()> {
     let listener = UnixListener::bind_addr(&address(directory)?)?;
     let serve = move || {
@@ -28,10 +25,8 @@ pub fn answer(directory: &Path, told: impl Fn() -> String + Send + 'static) -> i
     std::thread::Builder::new().name("asked".into()).spawn(serve).map(drop)
 }
 
-/// What the server with this directory says of itself; nothing where none listens.
-///
-/// # Errors
-/// It does not answer within `patience`.
+/// The health that the server in this directory reports; `None` if no server listens. Fails if it
+/// does not answer within `patience`.
 pub fn ask(directory: &Path, patience: Duration) -> io::Result<Option<String>> {
     let Ok(mut server) = UnixStream::connect_addr(&address(directory)?) else { return Ok(None) };
     server.set_read_timeout(Some(patience))?;
@@ -40,12 +35,13 @@ pub fn ask(directory: &Path, patience: Duration) -> io::Result<Option<String>> {
     Ok(Some(text))
 }
 
-/// The server's directory has a name of its own on this machine. Names of this kind need no file, and end with the process.
+/// An address derived from the server's directory, in the abstract namespace: it needs no file, and
+/// ends with the process.
 fn address(directory: &Path) -> io::Result<SocketAddr> {
     SocketAddr::from_abstract_name(directory.file_name().unwrap_or_default().as_encoded_bytes())
 }
 
-/// Root, and whoever the server belongs to, as with its directory.
+/// Root, and the owner of the server's directory.
 fn may_ask(asking: &UnixStream) -> bool {
     let ours = rustix::process::geteuid();
     socket_peercred(asking).is_ok_and(|peer| peer.uid == ours || peer.uid.is_root())

@@ -1,4 +1,4 @@
-//! Attaching: what must hold before a server of a drive, or of a model, is started.
+//! Checks the conditions for attaching a drive or a model, and starts its server.
 
 use std::path::{Path, PathBuf};
 
@@ -6,47 +6,42 @@ use anyhow::{Result, bail};
 
 use super::attached;
 use super::health::Health;
-use super::job::AttachOptions;
+use super::job::{AttachOptions, Export};
 use super::{place, registry};
 use assay_base::text::shell_word;
 use assay_ports::lacks::{Needs, lacks};
 use assay_presets::marked;
 use assay_system::ledger;
 
-/// Has the drive, or the model, on `media` served by a process that outlives this one.
-///
-/// # Errors
-/// One line, and nothing is attached.
-pub fn attach(media: &Path, options: &AttachOptions) -> Result<Health> {
-    attached::start(&free_media(media, options)?, options)
+/// Starts a server for the drive or model on `media` that outlives this process. After an error
+/// nothing is attached.
+pub fn attach(media: &Path, options: &AttachOptions, export: &Export) -> Result<Health> {
+    attached::start(&free_media(media, options, export)?, options, export)
 }
 
-/// Whether who asks may attach so.
-///
-/// # Errors
-/// One line: what else can be done.
+/// Checks that this user may attach a disk. An error names the alternative.
 pub fn check_right(options: &AttachOptions) -> Result<()> {
     let served = Needs { fuse: true, ..Needs::default() };
     let needs = Needs { loop_device: options.directory.is_none(), ..served };
     let Some(missing) = lacks(needs) else { return Ok(()) };
     match lacks(served) {
         None => bail!(
-            "{missing}; or give an empty directory with --directory DIR, in which the disk is a file"
+            "{missing}; or give an empty directory with --directory DIR, in which the disk is a \
+             file"
         ),
         Some(_) => Err(missing.into()),
     }
 }
 
-/// The media without links, when nothing keeps it from being attached so.
-///
-/// # Errors
-/// One line: who asks may not, it is not there, is a model's, or attached already.
-pub fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
+/// The media without links, after checking that they can be attached: they exist, are not in use,
+/// and are not a model's unless a model is attached.
+pub fn free_media(named: &Path, options: &AttachOptions, export: &Export) -> Result<PathBuf> {
     check_right(options)?;
     let media = place::resolved(named)?;
-    if let Some(model) = marked(&media).filter(|_| options.model.is_none()) {
+    if let Some(model) = marked(&media).filter(|_| export.modelled().is_none()) {
         bail!(
-            "{} is the media of a model and would be served without its timing; use `assay models {model} --attach {}`",
+            "{} is the media of a model and would be served without its timing; use `assay models \
+             {model} --attach {}`",
             named.display(),
             shell_word(&named.to_string_lossy())
         );
@@ -55,7 +50,7 @@ pub fn free_media(named: &Path, options: &AttachOptions) -> Result<PathBuf> {
     Ok(media)
 }
 
-/// Removes what a server of this drive has left that died; one that lives stays.
+/// Removes the remains of a dead server of this drive. Fails if a server lives.
 fn make_way(media: &Path) -> Result<()> {
     ledger::sweep()?;
     if let Some(former) = registry::find_media(media)? {
@@ -63,7 +58,8 @@ fn make_way(media: &Path) -> Result<()> {
             let media = former.media.display();
             if former.is_ending() {
                 bail!(
-                    "the server of {media} (process {}) was killed and has not ended yet; check its media, and try again",
+                    "the server of {media} (process {}) was killed and has not ended yet; check \
+                     its media, and try again",
                     former.owner.unwrap_or_default()
                 );
             }
@@ -72,7 +68,8 @@ fn make_way(media: &Path) -> Result<()> {
         former.clear()?;
         log::info!("removed what the former server of {} left", media.display());
     }
-    // Of other media that had this name nothing is in the way; what cannot be removed now `assay clean` finds.
+    // Remains of other media that had this name are not in the way; if removing them fails, `assay
+    // clean` finds them.
     for former in registry::died_under_name(media)? {
         former.clear().unwrap_or_else(|error| log::warn!("{error:#}"));
     }

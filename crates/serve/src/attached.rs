@@ -1,153 +1,124 @@
-//! Starting the process that serves a drive, and hearing from it.
+//! Starts the process that serves a drive, and talks to it.
 //!
-//! It serves on its own ([`start`]), as after `assay drive attach`, or it belongs to this process ([`Attached`]), whose
-//! ledger then holds what it makes and with which it dies.
+//! The server outlives this process ([`start`]), as after `assay drive attach`, or it belongs to
+//! this process ([`Attached`]): then this process's ledger holds its resources, and it ends with
+//! this process.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_models::power::Survival;
-use assay_ports::child::{self, Child, describe};
+use assay_ports::child::{Child, describe};
 use assay_ports::file_id::FileId;
 use assay_ports::mount_holders::{self, Holder};
 use assay_ports::waiting::Waiting;
 
-use super::answer::Answer;
+use super::answer::ServerAnswer;
 use super::health::{Health, STATUS_FILE};
-use super::job::{AttachOptions, Job};
+use super::job::{AttachOptions, Export, ServerJob};
 use super::open::ensure_tellable;
 use super::powered::CutOrder;
 use super::process::make_directories;
-use assay_system::daemon::{Life, Line};
+use assay_system::daemon::{Daemon, DaemonConnection};
 use assay_system::ledger::{Ledger, Made};
 use assay_system::{new_name, state};
 
-/// How long a server may take to close its drive: a last checkpoint.
+/// Time limit for closing a drive, which writes a last checkpoint.
 pub(crate) const CLOSE_PATIENCE: Duration = Duration::from_secs(120);
 
-/// How long a server that has closed its output may take to end.
+/// Time limit for a server to end after it has closed its output.
 const END_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long it may take to end while others keep its device: nothing is lost that was flushed.
+/// Time limit for a server to end while others use its device. Flushed data are safe.
 const HELD_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A drive that is served for this process. Dropped, it is closed if nobody uses it, and killed otherwise.
+/// A drive that is served for this process. Dropping it closes the drive if nobody uses it, and
+/// kills the server otherwise.
 #[derive(Debug)]
 pub struct Attached {
-    /// How it was when it was attached, and where it is.
+    /// The drive's health when it was attached, with its device.
     pub health: Health,
-    /// Where its health can be read as it is now.
+    /// The file with the drive's current health.
     pub status_file: PathBuf,
-    /// Whether its model waits to be told, see [`Attached::keep_time`].
+    /// True if its model waits for [`Attached::keep_time`].
     pub keeps_time_when_told: bool,
     server: Child,
-    line: Line,
+    connection: DaemonConnection,
     made: Option<Made>,
 }
 
-/// Has the drive on `media`, an absolute path without links, served by a process that outlives this one.
-///
-/// # Errors
-/// One line, the server's own; nothing is left then.
-pub fn start(media: &Path, options: &AttachOptions) -> Result<Health> {
-    let job = job(media, options, true)?;
-    let (mut command, mut line) = line_to(&job)?;
-    let mut server = command.spawn().context("cannot start the serving process")?;
-    drop(command);
-    let heard = tell(&mut line, &job);
-    if let Ok(Some(health)) = heard {
-        return Ok(health);
-    }
-    let status = server.wait()?;
-    heard.and_then(|_| bail!("the serving process ended immediately with {}", describe(status)))
+/// Starts a server, which outlives this process, for the drive on `media`, an absolute path without
+/// links. After an error nothing is left.
+pub fn start(media: &Path, options: &AttachOptions, export: &Export) -> Result<Health> {
+    let job = job(media, options, export, true)?;
+    let _waiting = waiting_for_open(media);
+    daemon(&job).start(read)
 }
 
 impl Attached {
-    /// Has the drive on `media`, an absolute path without links, served by a child of this process on the CPUs
-    /// given (empty: wherever the kernel likes).
-    ///
-    /// # Errors
-    /// One line, the server's own; nothing is left then.
+    /// Starts a server, as a child of this process on the given CPUs (empty: any), for the drive on
+    /// `media`, an absolute path without links. After an error nothing is left.
     pub fn start(
         media: &Path,
         options: &AttachOptions,
+        export: &Export,
         ledger: &Arc<Ledger>,
         cpus: &[usize],
     ) -> Result<Attached> {
-        let job = job(media, options, false)?;
+        let job = job(media, options, export, false)?;
         let made = make_directories(ledger, &job)?;
-        let (command, mut line) = line_to(&job)?;
-        let mut server = child::spawn(command, cpus).context("cannot start the serving process")?;
-        let heard = tell(&mut line, &job);
-        if let Ok(Some(health)) = heard {
-            let status_file = job.mount_point.join(STATUS_FILE);
-            let keeps_time_when_told = options.keeps_time_when_told;
-            let made = Some(made.mounted()?);
-            return Ok(Attached { health, status_file, keeps_time_when_told, server, line, made });
-        }
-        let status = server.wait(END_PATIENCE)?.map_or_else(|| server.kill(), Ok)?;
-        heard.and_then(|_| bail!("the serving process ended immediately with {}", describe(status)))
+        let waiting = waiting_for_open(media);
+        let (health, server, connection) = daemon(&job).start_tied(cpus, END_PATIENCE, read)?;
+        drop(waiting);
+        let status_file = job.mount_point.join(STATUS_FILE);
+        let keeps_time_when_told = export.keeps_time_when_told();
+        let made = Some(made.mounted()?);
+        Ok(Attached { health, status_file, keeps_time_when_told, server, connection, made })
     }
 
-    /// Number of the serving process.
+    /// Process number of the server.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.server.pid()
     }
 
-    /// From now on a model keeps time that was to do so when it is told.
-    ///
-    /// # Errors
-    /// The server has ended.
+    /// Makes the model keep time from now on, if it was attached with `keeps_time_when_told`.
     pub fn keep_time(&mut self) -> Result<()> {
-        match self.line.ask("keep time")? {
-            Some(Answer::KeepsTime) => Ok(()),
+        match self.connection.ask("keep time")? {
+            Some(ServerAnswer::KeepsTime) => Ok(()),
             _ => bail!("the server of {} does not answer", self.health.media.display()),
         }
     }
 
-    /// Lets the power of its media go as ordered, waits until it has, and tells what survived. From then on it answers
-    /// nothing; see [`Attached::stop_without_power`].
-    ///
-    /// # Errors
-    /// Its power cannot be cut, or its server has ended.
+    /// Cuts the power of the media as ordered, waits until that has happened, and returns the parts
+    /// that survived. Afterwards the server answers nothing; see [`Attached::stop_without_power`].
     pub fn cut_power(&mut self, order: &CutOrder) -> Result<Survival> {
-        match self.line.ask(&serde_json::to_string(order)?)? {
-            Some(Answer::PowerCut(survival)) => Ok(survival),
-            Some(Answer::Failed(reason)) => bail!(reason),
+        match self.connection.ask(&serde_json::to_string(order)?)? {
+            Some(ServerAnswer::PowerCut(survival)) => Ok(survival),
+            Some(ServerAnswer::Failed(reason)) => bail!(reason),
             _ => bail!("the server of {} does not answer", self.health.media.display()),
         }
     }
 
-    /// Takes all of it away after a power cut: nothing is closed, for nothing can be written any more.
-    ///
-    /// # Errors
-    /// What is still in use.
+    /// Removes everything after a power cut. Nothing is closed, because nothing can be written.
     pub fn stop_without_power(mut self) -> Result<()> {
         self.server.kill()?;
         self.made.take().map_or(Ok(()), Made::remove)
     }
 
-    /// How the serving process ended, in words, or nothing while it runs.
-    ///
-    /// # Errors
-    /// What the system answered.
+    /// How the server ended, in words; `None` while it runs.
     pub fn ended(&mut self) -> Result<Option<String>> {
         Ok(self.server.ended()?.map(describe))
     }
 
-    /// Closes the drive and takes all of it away. What is in use is not waited for for ever.
-    ///
-    /// # Errors
-    /// The drive could not be closed; what was flushed is there all the same.
+    /// Closes the drive and removes everything. Waiting for users of the device is limited. After
+    /// an error, flushed data are safe.
     pub fn stop(mut self) -> Result<()> {
         let holders = self.holders();
         if let Some(holder) = holders.first() {
-            // The server would wait for the device until they have ended.
+            // The server would wait until they release the device.
             self.server.stop(HELD_PATIENCE)?;
             let removed = self.made.take().map_or(Ok(()), Made::remove);
             let held = || format!("{holder} has its file system in a mount namespace of its own");
@@ -165,7 +136,7 @@ impl Attached {
         waiting_for_end(self.pid(), &self.health.media)
     }
 
-    /// Processes in other mount namespaces that have a file system of the drive's device mounted.
+    /// Processes in other mount namespaces that have mounted a file system on the drive's device.
     fn holders(&self) -> Vec<Holder> {
         let device = self.health.attachment.device.as_deref();
         device.map_or_else(Vec::new, |device| mount_holders::of(|mount| mount.is_of(device)))
@@ -181,25 +152,31 @@ impl Drop for Attached {
     }
 }
 
-/// Says whom it waits for that closes a drive.
+/// Names the process that closes the drive, for a wait that takes long.
 pub(crate) fn waiting_for_end(pid: u32, media: &Path) -> Waiting {
     let media = media.display().to_string();
     Waiting::on(move || format!("process {pid} to close the drive on {media}"))
 }
 
-fn job(media: &Path, options: &AttachOptions, is_independent: bool) -> Result<Job> {
+fn job(
+    media: &Path,
+    options: &AttachOptions,
+    export: &Export,
+    is_independent: bool,
+) -> Result<ServerJob> {
     let directory = state::below("drives")?.join(new_name("drive"));
     let mount_point = match &options.directory {
         Some(named) => empty_directory(named)?,
         None => directory.join("mount"),
     };
     [media, &mount_point, &directory].into_iter().try_for_each(ensure_tellable)?;
-    Ok(Job {
+    Ok(ServerJob {
         media: media.to_owned(),
         media_id: FileId::named(media).ok(),
         mount_point,
         directory,
         options: options.clone(),
+        export: export.clone(),
         is_independent,
     })
 }
@@ -212,27 +189,27 @@ fn empty_directory(named: &Path) -> Result<PathBuf> {
     named.canonicalize().with_context(|| format!("cannot resolve {name}"))
 }
 
-/// A line to a server of the job, which is not started yet.
-fn line_to(job: &Job) -> Result<(Command, Line)> {
-    let words: [&OsStr; 3] = ["drive".as_ref(), "serve".as_ref(), job.media.as_os_str()];
-    let life = if job.is_independent { Life::Independent } else { Life::Tied };
-    Line::to_server(&words, life)
+fn daemon(job: &ServerJob) -> Daemon<'_, ServerJob> {
+    let words = ["drive".as_ref(), "serve".as_ref(), job.media.as_os_str()];
+    Daemon { words, job, name: "the serving process", remedy: "" }
 }
 
-/// Tells the job and hears how the drive is; nothing when the server has ended without a word.
-fn tell(line: &mut Line, job: &Job) -> Result<Option<Health>> {
-    let media = job.media.display().to_string();
-    let _waiting = Waiting::on(move || {
+fn waiting_for_open(media: &Path) -> Waiting {
+    let media = media.display().to_string();
+    Waiting::on(move || {
         format!(
-            "the server of {media} to open it: it reads the log that a crash has left, or the media are slow"
+            "the server of {media} to open it: it reads the log that a crash has left, or the \
+             media are slow"
         )
-    });
-    match line.ask(&serde_json::to_string(job)?)? {
-        Some(Answer::Serving(health)) => Ok(Some(*health)),
-        Some(Answer::Failed(reason)) => bail!(reason),
-        Some(Answer::KeepsTime | Answer::PowerCut(_)) => {
+    })
+}
+
+fn read(answer: ServerAnswer) -> Result<Option<Health>> {
+    match answer {
+        ServerAnswer::Serving(health) => Ok(Some(*health)),
+        ServerAnswer::Failed(reason) => bail!(reason),
+        ServerAnswer::KeepsTime | ServerAnswer::PowerCut(_) => {
             bail!("the server sent an unexpected answer")
         }
-        None => Ok(None),
     }
 }

@@ -1,4 +1,4 @@
-//! What a served drive does on its own, one piece after another, and rests in between.
+//! Runs the background work of a served drive, one piece after another, with rests in between.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -11,20 +11,17 @@ use assay_drive::{Drive, Rest};
 use super::opened::Opened;
 use assay_base::text::on_one_line;
 
-/// How long it rests when nothing is due.
+/// Pause when no work is due.
 const REST: Duration = Duration::from_millis(50);
 
-/// The thread that does it.
+/// The thread for background work.
 pub struct Background {
     stop: Sender<()>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
-    /// Begins it; an image, or a device without a drive inside, has none.
-    ///
-    /// # Errors
-    /// No thread could be started.
+    /// Starts the thread. An image, or a device without a drive inside, has no background work.
     pub fn begin(opened: &Opened) -> Result<Background> {
         let (stop, stopped) = channel();
         let background = || std::thread::Builder::new().name("maintain".into());
@@ -49,7 +46,7 @@ impl Background {
         Ok(Background { stop, thread })
     }
 
-    /// Ends it, after the piece in hand.
+    /// Stops the thread after the current piece.
     pub fn end(self) {
         drop(self.stop);
         if self.thread.is_some_and(|thread| thread.join().is_err()) {

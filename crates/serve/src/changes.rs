@@ -1,4 +1,4 @@
-//! What a server says in its log of how its drive is: each change of state, and what is found wrong, but never many lines at once.
+//! Logs a drive's changes of state and its problems, at a limited rate.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -8,27 +8,24 @@ use assay_drive::{State, Status};
 use log::Level;
 
 use super::health_text;
-use super::source::Source;
+use super::source::HealthSource;
 
-/// How often it looks.
+/// Polling interval.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Lines that may come at once, and how long it takes until there may be one more: a drive that is full now and not full then
-/// says so no more often.
+/// Lines that may be logged at once, and the interval after which one more is allowed: a drive on
+/// the brink of being full does not flood the log.
 const LINES_AT_ONCE: u32 = 20;
 const LINE_EVERY: Duration = Duration::from_secs(60);
 
-/// The thread that looks; it ends when this is dropped.
+/// The polling thread; it ends when this is dropped.
 pub struct Changes {
     _stop: Sender<()>,
 }
 
 impl Changes {
-    /// Begins to look.
-    ///
-    /// # Errors
-    /// No thread could be started.
-    pub fn watch(source: Arc<Source>) -> std::io::Result<Changes> {
+    /// Starts polling.
+    pub fn watch(source: Arc<HealthSource>) -> std::io::Result<Changes> {
         let (stop, stopped) = channel();
         let mut said = Said::new(&source.status(), Instant::now());
         let look = move || {
@@ -43,7 +40,7 @@ impl Changes {
     }
 }
 
-/// What is known to whoever reads the log.
+/// The facts that the log contains already.
 struct Said {
     state: State,
     problems: Vec<String>,
@@ -127,7 +124,7 @@ mod tests {
             lines += said.lines(status, began + Duration::from_secs(second)).len();
         }
         assert!((60..=80).contains(&lines), "{lines}");
-        // It ends with how it is.
+        // The last line shows the present state.
         let later = began + Duration::from_secs(7200);
         said.lines(&status(State::Healthy, &[]), later);
         assert_eq!(said.state, State::Healthy);

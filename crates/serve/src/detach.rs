@@ -1,4 +1,4 @@
-//! Detaching: the block device is taken away, and the server closes its drive.
+//! Detaches a drive: removes the block device, and waits until the server has closed the drive.
 
 use std::path::Path;
 
@@ -8,13 +8,11 @@ use assay_ports::{fuse, loopdev};
 
 use super::attached::{CLOSE_PATIENCE, waiting_for_end};
 use super::log::{is_error, words};
-use super::registry::{self, Attached};
+use super::registry::{self, RegisteredDrive};
 use assay_system::resource::{ensure_unused, lasting_users};
 
-/// Takes the block device away and waits until the drive is closed; says in a line what was done.
-///
-/// # Errors
-/// One line: it is not attached, or in use by whom; the drive could not be closed.
+/// Removes the block device and waits until the drive is closed. Returns a line that reports it.
+/// Fails if the drive is not attached, is in use, or cannot be closed.
 pub fn detach(named: &Path) -> Result<String> {
     let Some(attached) = registry::find(named)? else {
         ensure_nobody_has(named)?;
@@ -40,18 +38,16 @@ pub fn detach(named: &Path) -> Result<String> {
         CLOSE_PATIENCE.as_secs(),
         attachment.log.as_ref().map_or_else(String::new, |log| format!(", see {}", log.display()))
     );
-    // One that belongs to another process tells that one how it ended.
+    // A server that belongs to another process reports to that process how it ended.
     attachment.log.map_or(Ok(()), |log| check_end(&attached, &log))?;
     Ok(format!("{media} is detached"))
 }
 
-/// A drive that no ledger of ours tells of may be served all the same: attached by somebody else, or through a loop device.
-///
-/// # Errors
-/// One line: it is not there; who has it.
+/// Fails if somebody uses the drive. A drive without a ledger can be in use all the same: attached
+/// by another user, or through a loop device.
 pub fn ensure_nobody_has(named: &Path) -> Result<()> {
     if ImageName::is_meant(named) {
-        // Who has it elsewhere is known to its cluster alone.
+        // Only the cluster knows the clients of an image.
         return Ok(());
     }
     let path = named
@@ -60,15 +56,16 @@ pub fn ensure_nobody_has(named: &Path) -> Result<()> {
     let users = lasting_users(&path)?;
     ensure!(
         users.is_empty(),
-        "{} is in use: {}; if that is a drive's server, detach it as the user, or with the ASSAY_STATE, that attached it",
+        "{} is in use: {}; if that is a drive's server, detach it as the user, or with the \
+         ASSAY_STATE, that attached it",
         path.display(),
         users.join(", ")
     );
     Ok(())
 }
 
-/// The server sees its mount go, and closes the drive.
-fn take_away(attached: &Attached) -> Result<()> {
+/// The server notices the end of its mount, and closes the drive.
+fn take_away(attached: &RegisteredDrive) -> Result<()> {
     ensure_unused(&attached.file())?;
     let devices = attached.devices()?;
     devices.iter().try_for_each(|device| ensure_unused(device))?;
@@ -76,8 +73,9 @@ fn take_away(attached: &Attached) -> Result<()> {
     Ok(fuse::unmount(&attached.mount_point)?)
 }
 
-/// A server that could not close its drive leaves its directory, and its log's last line says why.
-fn check_end(attached: &Attached, log: &Path) -> Result<()> {
+/// A server that could not close its drive leaves its directory; the last line of its log holds the
+/// reason.
+fn check_end(attached: &RegisteredDrive, log: &Path) -> Result<()> {
     if attached.directory.symlink_metadata().is_err() {
         return Ok(());
     }

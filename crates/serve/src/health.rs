@@ -1,7 +1,7 @@
-//! The health log as programs read it: everything that a drive says about itself, flat, one word for one thing.
+//! The health of a drive for programs: all its figures in a flat object, one name per figure.
 //!
-//! The serving process writes it, `status` and the watch read it. A count that the engine gains must be named here,
-//! or this does not compile.
+//! The serving process writes it; `status` and `--watch` read it. Every counter of the engine must
+//! be listed here, or the crate does not compile.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -14,100 +14,96 @@ use super::job::{CacheMode, GcPolicy};
 use super::media_space::MediaSpace;
 use super::model_health::ModelHealth;
 
-/// The name, beside the disk, of the file with the drive's health.
+/// Name of the file with the drive's health, next to the disk.
 pub const STATUS_FILE: &str = "status.json";
 
-/// How a drive is, and where it is attached.
+/// The health of a drive, and where it is attached.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Health {
-    /// The file or device that it lies on.
     pub media: PathBuf,
-    /// How all of it is, its server included: the drive's own state, but where that has died.
+    /// The state of drive and server: the drive's own state, or [`DIED`].
     state: String,
-    /// The device that it is a model of.
+    /// The device that it models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelHealth>,
-    /// Where it is attached; nothing of a drive that is only looked at.
+    /// Empty for a drive that is only inspected.
     #[serde(flatten)]
     pub attachment: Attachment,
-    /// What the drive says.
+    /// The drive's own figures.
     #[serde(flatten, with = "StatusFields")]
     pub status: Status,
-    /// Logical bytes for each byte of media that is used.
+    /// Logical bytes per byte of used media.
     compression_ratio: Option<f64>,
-    /// Everything that was written to media, in bytes.
+    /// All bytes written to media.
     write_bytes_media: u64,
-    /// Bytes written to media for each byte that the host wrote.
+    /// Bytes written to media per byte written by the host.
     write_amplification: Option<f64>,
-    /// Times that the media was written in full.
+    /// Number of times that the media were written in full.
     media_cycles: f64,
 }
 
-/// Where a drive is attached, by which process.
+/// Where a drive is attached, and by which process.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Attachment {
-    /// Whether it is.
     pub attached: bool,
-    /// Whether it is not because its server has died, and left what is named here.
+    /// True if the drive is not attached because its server died and left the resources named here.
     #[serde(default)]
     pub server_died: bool,
-    /// The block device.
     pub device: Option<PathBuf>,
     /// The drive as a file.
     pub file: Option<PathBuf>,
-    /// Where the device is mounted; its server does not know.
+    /// Mount points of the device; unknown to the server itself.
     #[serde(default)]
     pub mounted_on: Vec<PathBuf>,
-    /// Number of the serving process.
+    /// Process number of the server.
     pub pid: Option<u32>,
-    /// What opening took, recovery included, in milliseconds.
+    /// Duration of opening the drive, including recovery.
     pub open_ms: Option<f64>,
-    /// Whether it takes no writes, because it was asked not to or because it is damaged.
+    /// True if the drive refuses writes, on request or because it is damaged.
     pub read_only: bool,
-    /// When a write is on stable media.
+    /// When a completed write is on stable media.
     #[serde(default)]
     pub cache: Option<CacheMode>,
-    /// The largest write that a power cut leaves whole or not there, in bytes.
+    /// The largest write that a power cut leaves complete or absent.
     #[serde(default)]
     pub atomic_write_bytes: Option<u64>,
-    /// Threads that answer.
+    /// Threads that answer requests.
     #[serde(default)]
     pub threads: Option<u16>,
-    /// Least length of a read of media, in bytes; zero: what is needed.
+    /// Minimum length of a read of media; 0: as needed.
     #[serde(default)]
     pub read_ahead_bytes: Option<u64>,
-    /// Memory for the map beyond which parts of it are read again, in bytes; nothing: no limit.
+    /// Memory limit for the map, beyond which parts are read again; `None`: no limit.
     #[serde(default)]
     pub memory_bytes: Option<u64>,
-    /// How collection chooses.
+    /// How garbage collection chooses segments.
     #[serde(default)]
     pub gc: Option<GcPolicy>,
-    /// Whether fresh data may have the reserve.
+    /// True if new data may use the reserve.
     #[serde(default)]
     pub rescue: bool,
-    /// The log, of a drive that has one.
     #[serde(default)]
     pub log: Option<PathBuf>,
-    /// How willingly the kernel kills the server when memory is short: -1000 is never.
+    /// The server's `oom_score_adj`: -1000 exempts it from being killed when memory is short.
     #[serde(default)]
     pub oom_score_adj: Option<i32>,
-    /// Whether the server's threads stay out of write-back when they ask for memory.
+    /// True if the server's threads stay out of write-back when they allocate memory.
     #[serde(default)]
     pub io_flusher: Option<bool>,
-    /// Where the space for writes to the media comes from, of a drive.
+    /// The source of space for writes to the drive's media.
     #[serde(flatten)]
     pub media_space: Option<MediaSpace>,
 }
 
-/// The state of a drive whose server has died: nobody answers, whatever the drive itself is like.
+/// The state of a drive whose server has died: nobody answers, independent of the drive's own
+/// state.
 pub const DIED: &str = "died";
 
-/// Every state that a drive can be in, by its name.
+/// Every state of a drive.
 pub const STATES: [&str; 7] =
     ["healthy", "low_space", "full", "damaged", "read_only", "stopped", DIED];
 
 impl Health {
-    /// Of the drive on `media`.
     #[must_use]
     pub fn new(media: &Path, attachment: Attachment, status: Status) -> Health {
         Health {
@@ -123,38 +119,32 @@ impl Health {
         }
     }
 
-    /// How all of it is, one of [`STATES`].
+    /// One of [`STATES`].
     #[must_use]
     pub fn state(&self) -> &str {
         &self.state
     }
 
-    /// Whether somebody should look after it.
+    /// Returns true if an operator should look after the drive.
     #[must_use]
     pub fn needs_attention(&self) -> bool {
         self.state != State::Healthy.name()
     }
 
-    /// The same, as a model.
+    /// Adds the health of the model.
     #[must_use]
     pub fn of_model(self, model: ModelHealth) -> Health {
         Health { model: Some(model), ..self }
     }
 
-    /// Reads what the serving process shows in `path`.
-    ///
-    /// # Errors
-    /// It cannot be read, or another version wrote it.
+    /// Reads the health from the file `path`, which the server provides.
     pub fn read(path: &Path) -> Result<Health> {
         let what = || format!("cannot read {}", path.display());
         let text = std::fs::read_to_string(path).with_context(what)?;
         Health::parse(&text).with_context(what)
     }
 
-    /// What a server says. Those of before told the drive's state alone.
-    ///
-    /// # Errors
-    /// Another version wrote it.
+    /// Parses a server's answer. Older versions reported the drive's own state only.
     pub fn parse(text: &str) -> serde_json::Result<Health> {
         let mut value: serde_json::Value = serde_json::from_str(text)?;
         let state = value["state"].clone();
@@ -164,16 +154,13 @@ impl Health {
         serde_json::from_value(value)
     }
 
-    /// As a JSON object, one key to a line.
-    ///
-    /// # Errors
-    /// None that we know of.
+    /// A JSON object, one key per line.
     pub fn to_json(&self) -> Result<String> {
         Ok(serde_json::to_string_pretty(self)?)
     }
 }
 
-/// A name of ours, not one that is borrowed from what is read, which serde would take it for.
+/// Without this alias, serde would treat the field as borrowed from the input.
 type CodecName = &'static str;
 
 /// [`Status`], field by field.
@@ -204,7 +191,7 @@ struct StatusFields {
     counts: Counts,
 }
 
-/// [`Recovery`]; its problems are among those of the status.
+/// [`Recovery`], without its problems, which are in the status.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Recovery")]
 struct RecoveryFields {

@@ -1,4 +1,4 @@
-//! The health log as people read it.
+//! The health of a drive as text.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use assay_presets::Scale;
 /// Width of the labels.
 const LABEL: usize = 20;
 
-/// The whole log, without a closing line break.
+/// The whole text, without a final line break.
 pub fn whole(health: &Health) -> String {
     let status = &health.status;
     let mut log = Log::default();
@@ -44,7 +44,7 @@ pub fn whole(health: &Health) -> String {
     log.0.trim_end().to_owned()
 }
 
-/// What is worth saying when a drive has been opened; often nothing.
+/// Lines worth printing after a drive was opened; often none.
 pub fn opened(health: &Health) -> Vec<String> {
     let mut lines = Vec::new();
     let recovery = &health.status.recovery;
@@ -63,7 +63,7 @@ pub fn opened(health: &Health) -> Vec<String> {
     lines
 }
 
-/// What a server says in its log when it begins.
+/// Lines that a server logs at its start.
 pub fn attached(health: &Health) -> Vec<String> {
     let Attachment { pid, oom_score_adj, io_flusher, .. } = &health.attachment;
     let place = shown_as(&health.attachment).map_or_else(String::new, |at| format!(" as {at}"));
@@ -78,23 +78,23 @@ pub fn attached(health: &Health) -> Vec<String> {
     lines
 }
 
-/// A warning if writes can run out of space below a drive that was not made sparse.
+/// A warning if writes can run out of space below a drive that is not sparse.
 fn risk(attachment: &Attachment) -> Option<String> {
     let space = attachment.media_space.filter(MediaSpace::breaks_promise)?;
     space.in_words().map(|words| format!("its media: {words}"))
 }
 
-/// Free space, and its share of what can be used.
+/// Free space, and its share of the usable space.
 pub fn room(status: &Status) -> String {
     format!("{} free ({})", human(status.free_bytes), free_share(status))
 }
 
-/// Whether it has all that there is for the time when memory is short.
+/// Returns true if the server has all protection against a shortage of memory.
 fn is_safe(attachment: &Attachment) -> bool {
     attachment.oom_score_adj == Some(NEVER) && attachment.io_flusher == Some(true)
 }
 
-/// What becomes of the server when memory is short.
+/// The fate of the server when memory is short.
 fn survival(oom_score_adj: Option<i32>, io_flusher: Option<bool>) -> Option<String> {
     let (adj, stays_out) = (oom_score_adj?, io_flusher?);
     let killed = match adj {
@@ -109,7 +109,7 @@ fn survival(oom_score_adj: Option<i32>, io_flusher: Option<bool>) -> Option<Stri
     Some(format!("when memory is short {killed}{waits}"))
 }
 
-/// One second, `seconds` after `before`.
+/// A line of `--watch`: the second that ended `seconds` after `before`.
 pub fn line(now: &Health, before: &Health, seconds: f64) -> String {
     let (counts, then) = (&now.status.counts, &before.status.counts);
     let rate = |now: u64, then: u64| size(now.saturating_sub(then) as f64 / seconds) + "/s";
@@ -152,13 +152,13 @@ fn shown_as(attachment: &Attachment) -> Option<std::path::Display<'_>> {
     attachment.device.as_ref().or(attachment.file.as_ref()).map(|place| place.display())
 }
 
-/// Where it is mounted, to go on a line with; nothing where it is not.
+/// The mount points as the continuation of a line; empty if there are none.
 pub fn mounted_on(targets: &[PathBuf]) -> String {
     let targets: Vec<_> = targets.iter().map(|target| target.display().to_string()).collect();
     if targets.is_empty() { String::new() } else { format!(", mounted on {}", targets.join(", ")) }
 }
 
-/// What a server that died has left, and what to do about it.
+/// The remains of a dead server, and the remedy.
 fn left_over(attachment: &Attachment) -> String {
     let what = shown_as(attachment).map_or_else(
         || String::from("its server has died"),
@@ -231,7 +231,7 @@ fn time_kept(log: &mut Log, model: &ModelHealth) {
     let waited = model.waited.iter().map(|(what, count)| format!("{what} {count}"));
     log.row("waited for", &waited.collect::<Vec<_>>().join(", "));
 }
-/// How it is served.
+/// The options of serving.
 fn manner(attachment: &Attachment) -> Option<String> {
     let cache = match attachment.cache? {
         CacheMode::Volatile => "volatile cache",
@@ -285,7 +285,8 @@ fn traffic(log: &mut Log, status: &Status) {
         0 => "Over its life".to_owned(),
         1 => "Over its life, without what was counted from the last checkpoint to 1 crash".into(),
         crashes => format!(
-            "Over its life, without what was counted from the last checkpoint to each of {crashes} crashes"
+            "Over its life, without what was counted from the last checkpoint to each of {crashes} \
+             crashes"
         ),
     });
     log.bytes("host wrote", counts.write_bytes_host);
@@ -320,7 +321,7 @@ fn work(log: &mut Log, status: &Status) {
     log.row("restored from parity", &counts.restored_records.to_string());
 }
 
-/// In all, and what each kind of writing to media adds to it.
+/// In total, and the share of each kind of write to media.
 fn amplification(status: &Status) -> String {
     let counts = &status.counts;
     let Some(all) = counts.write_amplification() else { return "-".into() };
@@ -334,7 +335,7 @@ fn amplification(status: &Status) -> String {
     )
 }
 
-/// Classes as [`assay_drive::Counts::commands_by_size`] has them; empty ones are left out.
+/// Non-empty classes of [`assay_drive::Counts::commands_by_size`].
 fn sizes(commands: &[u64; 8]) -> String {
     let names = ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB", "128 KiB", "256 KiB", "1 MiB"];
     let classes = names.iter().zip(commands).filter(|(_, count)| **count > 0);
@@ -343,7 +344,7 @@ fn sizes(commands: &[u64; 8]) -> String {
     if words.is_empty() { "none".into() } else { words.join(", ") }
 }
 
-/// Of what can be used.
+/// Relative to the usable space.
 fn free_share(status: &Status) -> String {
     let share = status.free_bytes as f64 / status.usable_bytes.max(1) as f64;
     format!("{:.0} %", 100.0 * share)
@@ -353,12 +354,11 @@ fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// Bytes in words.
 pub fn human(bytes: u64) -> String {
     size(bytes as f64)
 }
 
-/// Headings, and rows of a label and a text below them.
+/// Headings, with rows of a label and a text below them.
 #[derive(Default)]
 struct Log(String);
 
@@ -373,7 +373,7 @@ impl Log {
     }
 
     fn bytes(&mut self, label: &str, bytes: u64) {
-        // Below a KiB the words are exact.
+        // Below a KiB the text is exact.
         let exact = if bytes < 1024 { String::new() } else { format!("  {bytes}") };
         self.row(label, &format!("{:>10}{exact}", human(bytes)));
     }
@@ -439,7 +439,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "not closed cleanly; replayed 12 chunks with 0 entries in 2 ms, 2 unfinished chunks dropped",
+                "not closed cleanly; replayed 12 chunks with 0 entries in 2 ms, 2 unfinished \
+                 chunks dropped",
                 "problem: the first superblock is damaged",
                 &format!("{} is read-only", health.media.display()),
             ]

@@ -1,4 +1,4 @@
-//! What the serving process is told.
+//! The job of a serving process: what it serves, and with which options.
 
 use std::path::PathBuf;
 
@@ -17,14 +17,16 @@ use assay_presets::{Device, Preset, Scale};
 use assay_system::OwnDirectory;
 use assay_system::resource::Resource;
 
-/// How a drive is attached; `attach` takes it from its command line.
+/// Options for serving a drive; the arguments of `assay drive attach`.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
 pub struct AttachOptions {
-    /// Expose the drive as the file `disk` in this empty directory, without a loop device; works without root
+    /// Expose the drive as the file `disk` in this empty directory, without a loop device; works
+    /// without root
     #[arg(long, value_name = "DIR")]
     pub directory: Option<PathBuf>,
     /// I/O threads: the maximum number of concurrent reads and writes
-    #[arg(long, default_value_t = DEFAULT_THREADS as u16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = DEFAULT_THREADS as u16,
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
     /// Memory limit for the map, e.g. 256M; the rest is read when needed [default: the whole map]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
@@ -41,56 +43,75 @@ pub struct AttachOptions {
     /// Refuse writes, and do not write to the media
     #[arg(long)]
     pub read_only: bool,
-    /// Open the reserve of a full drive, so that its file system can replay its journal and delete files; reattach without this afterwards
+    /// Open the reserve of a full drive, so that its file system can replay its journal and delete
+    /// files; reattach without this afterwards
     #[arg(long)]
     pub rescue: bool,
-    /// Give up writing all or nothing, to show that a test would notice
+    /// Write in halves, to show that a test notices torn writes
+    #[cfg(feature = "tear")]
     #[arg(long, hide = true)]
     pub tear: bool,
-    /// The image itself is to be shown, in place of a drive on it.
-    #[arg(skip)]
-    #[serde(default)]
-    pub image: bool,
-    /// The device to be shown, in place of a mere drive.
-    #[arg(skip)]
-    #[serde(default)]
-    pub model: Option<ModelJob>,
-    /// The power can be cut of what is shown.
-    #[arg(skip)]
-    #[serde(default)]
-    pub power: Option<PowerJob>,
-    /// A model lets its time jump ahead until it is told to keep it, so that it can be filled quickly.
-    #[arg(skip)]
-    #[serde(default)]
-    pub keeps_time_when_told: bool,
-    /// New file, by its absolute path, to which the commands of a model are recorded.
-    #[arg(skip)]
-    #[serde(default)]
-    pub trace: Option<PathBuf>,
 }
 
-/// A device whose model is to be served.
+/// The disk that a server exports.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Export {
+    /// The drive on the media.
+    #[default]
+    Drive,
+    /// The image itself, without a drive on it.
+    Image,
+    /// A model of a device.
+    Model {
+        device: ModelJob,
+        /// The model's time jumps ahead until the server is told to keep it, so that the model can
+        /// be filled quickly.
+        keeps_time_when_told: bool,
+        /// New file, by its absolute path, to which the model's commands are recorded.
+        trace: Option<PathBuf>,
+    },
+    /// A disk whose power can be cut.
+    Powered(PowerJob),
+}
+
+impl Export {
+    /// A model that keeps time from the start, without a trace.
+    #[must_use]
+    pub fn model(device: ModelJob) -> Export {
+        Export::Model { device, keeps_time_when_told: false, trace: None }
+    }
+
+    /// The device of a model.
+    #[must_use]
+    pub fn modelled(&self) -> Option<&ModelJob> {
+        match self {
+            Export::Model { device, .. } => Some(device),
+            Export::Drive | Export::Image | Export::Powered(_) => None,
+        }
+    }
+
+    pub(crate) fn keeps_time_when_told(&self) -> bool {
+        matches!(self, Export::Model { keeps_time_when_told: true, .. })
+    }
+}
+
+/// A device whose model is served.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelJob {
-    /// What the preset is called by.
+    /// Name of the preset.
     pub name: String,
-    /// Its text: whoever serves need not find it again.
+    /// Text of the preset, so that the server need not find its file.
     pub text: String,
-    /// By how much the device is divided.
     pub scale: Scale,
 }
 
 impl ModelJob {
-    /// Of this preset.
     #[must_use]
     pub fn new(preset: &Preset, scale: Scale) -> ModelJob {
         ModelJob { name: preset.name.clone(), text: preset.text.clone(), scale }
     }
 
-    /// The preset.
-    ///
-    /// # Errors
-    /// One line: what is wrong with it.
     pub fn preset(&self) -> Result<Preset> {
         Preset::parse(&self.name, &self.text)
     }
@@ -99,9 +120,9 @@ impl ModelJob {
 /// Media whose power can be cut.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerJob {
-    /// What a power cut does to them.
+    /// The effect of a power cut.
     pub nature: Volatility,
-    /// Whether they are shown as they are, in place of a drive on them.
+    /// True if the media are served as they are, without a drive on them.
     pub is_plain: bool,
 }
 
@@ -114,13 +135,12 @@ pub enum CacheMode {
     Volatile,
     /// When it completes.
     Writethrough,
-    /// When it completes, by the guarantee of a device that is modelled: its memory has power of its own.
+    /// When it completes: the modelled device protects its memory against power failure.
     #[value(skip)]
     Protected,
 }
 
 impl CacheMode {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             CacheMode::Volatile => "volatile",
@@ -152,7 +172,6 @@ pub enum GcPolicy {
 }
 
 impl GcPolicy {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             GcPolicy::CostBenefit => "cost-benefit",
@@ -176,24 +195,22 @@ impl Default for AttachOptions {
             gc: GcPolicy::default(),
             read_only: false,
             rescue: false,
+            #[cfg(feature = "tear")]
             tear: false,
-            image: false,
-            model: None,
-            power: None,
-            keeps_time_when_told: false,
-            trace: None,
         }
     }
 }
 
 impl AttachOptions {
-    /// When a write is on stable media: of a model what its device guarantees, whatever serves it.
-    pub fn guaranteed_cache(&self) -> CacheMode {
-        let device = |job: &ModelJob| Device::new(&job.preset().ok()?, job.scale).ok();
-        self.model.as_ref().and_then(device).map_or(self.cache, |device| device.cache().into())
+    /// Returns true if writes are torn on purpose.
+    pub(crate) fn tears(&self) -> bool {
+        #[cfg(feature = "tear")]
+        return self.tear;
+        #[cfg(not(feature = "tear"))]
+        false
     }
 
-    /// What of these is the drive's.
+    /// The options that the drive itself takes.
     #[must_use]
     pub fn drive(&self) -> DriveOptions {
         DriveOptions {
@@ -205,7 +222,7 @@ impl AttachOptions {
             },
             cache: match self.cache {
                 CacheMode::Volatile => Cache::Volatile,
-                // A mere drive has no memory with power of its own.
+                // A drive without a model has no protected memory.
                 CacheMode::Writethrough | CacheMode::Protected => Cache::Writethrough,
             },
             read_only: self.read_only,
@@ -215,25 +232,34 @@ impl AttachOptions {
     }
 }
 
-/// What a server is to do.
+/// The job of a server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Job {
+pub struct ServerJob {
     /// Absolute path of the media, without links, or the name of an image with its cluster.
     pub media: PathBuf,
-    /// What tells it from others, whatever it is called.
+    /// Identity of the media, whose name can change.
     pub media_id: Option<FileId>,
-    /// Absolute path of the directory to mount on, without links but those of its parents.
+    /// Absolute path of the mount point; only its parents may be links.
     pub mount_point: PathBuf,
     /// Absolute path of the server's own directory.
     pub directory: PathBuf,
-    /// How.
     pub options: AttachOptions,
-    /// Whether it outlives whoever started it: then it keeps its own ledger and log.
+    pub export: Export,
+    /// True if the server outlives the process that started it: then it keeps its own ledger and
+    /// log.
     pub is_independent: bool,
 }
 
-impl Job {
-    /// What is made by serving, for a ledger, in that directory of ours.
+impl ServerJob {
+    /// When a completed write is on stable media: for a model the guarantee of its device,
+    /// independent of the options.
+    pub fn guaranteed_cache(&self) -> CacheMode {
+        let device = |job: &ModelJob| Device::new(&job.preset().ok()?, job.scale).ok();
+        let device = self.export.modelled().and_then(device);
+        device.map_or(self.options.cache, |device| device.cache().into())
+    }
+
+    /// The ledger's entry for the server's resources, with its directory.
     pub fn resource(&self, directory: OwnDirectory) -> Resource {
         Resource::Drive {
             media: self.media.clone(),

@@ -1,13 +1,17 @@
-//! Drives and models served: each by a process of its own, which is in no need of who started it.
+//! Serves drives and models, each by a process of its own, which may outlive the process that
+//! started it.
 //!
-//! A server can be killed at any time: what was flushed is on media, and what is left on the machine is in its ledger, for the next
-//! attach and for `assay clean`. Nothing here prints; a server says what it says through `log`.
+//! A server can be killed at any time: flushed data are on the media, and its resources are in its
+//! ledger, for the next attach and for `assay clean`. Nothing here prints; servers report through
+//! `log`.
 //!
-//! - [`attach`] and [`attached`] start a server, for itself or for a run; [`detach`] ends one
-//! - [`process`] is the server; what it serves is a [`job`]; [`first_answer`] shows that its mount
-//!   is served
-//! - [`registry`] knows what is served on this machine; [`look`] and [`health`] tell how it is, [`health_text`] in words
-//! - [`make`] and [`model_media`] make what is served; [`precondition`] brings it into the state of a used device
+//! - [`attach`] and [`attached`] start a server, independent or for a run; [`detach`] ends one
+//! - [`process`] is the server, with a [`job`]; [`opened`] is the disk that it serves, and
+//!   [`first_answer`] shows that its mount answers
+//! - [`registry`] finds the drives served on this machine; [`look`] and [`health`] report their
+//!   condition, [`health_text`] in words
+//! - [`make`] and [`model_media`] make the media; [`precondition`] brings them into the state of a
+//!   used device
 
 mod answer;
 mod asked;
@@ -45,7 +49,7 @@ pub use attach::{attach, check_right, free_media};
 pub use attached::Attached;
 pub use detach::{detach, ensure_nobody_has};
 pub use health::Health;
-pub use job::{AttachOptions, ModelJob, PowerJob};
+pub use job::{AttachOptions, Export, ModelJob, PowerJob};
 pub use look::{health_of, look_at, look_at_left};
 pub use make::{NewDrive, Sizes};
 pub use media_space::{MediaSpace, SpaceKind};

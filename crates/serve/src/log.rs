@@ -1,4 +1,5 @@
-//! The log of a drive: one file for what it lies on, which stays, whoever serves it and however that ends.
+//! The log of a drive: one file for its media, which stays, whoever serves the drive and however
+//! that ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::os::fd::AsFd;
@@ -11,30 +12,27 @@ use sha2::{Digest, Sha256};
 
 use assay_system::state;
 
-/// The directory of logs in the state directory.
+/// Directory of logs in the state directory.
 const LOGS: &str = "logs";
 
-/// A log that is longer when its drive is attached is put aside first, as `….log.1`, in bytes.
+/// A longer log is renamed to `….log.1` before the drive is attached, in bytes.
 const LENGTH_MAX: u64 = 1 << 20;
 
-/// How much of a name is kept: file systems take 255 bytes.
+/// Length to which names are cut; file systems allow 255 bytes.
 const NAME_MAX: usize = 100;
 
-/// The log of the drive on `media`, an absolute path without links.
-///
-/// # Errors
-/// The state directory cannot be used.
+/// The path of the log of the drive on `media`, an absolute path without links.
 pub fn path_of(media: &Path) -> Result<PathBuf> {
     Ok(state::directory()?.join(LOGS).join(name_of(media)))
 }
 
-/// The same where there is one already.
+/// The log of the drive on `media`, if it exists.
 pub fn found_of(media: &Path) -> Option<PathBuf> {
     path_of(media).ok().filter(|path| path.is_file())
 }
 
-/// What the media is called, as far as that can be typed everywhere, and what tells it from others that are called so
-/// elsewhere.
+/// A name derived from that of the media, in plain characters, with a digest that distinguishes
+/// equal names in different directories.
 pub fn name_of(media: &Path) -> String {
     let name = match ImageName::parse(media) {
         Some(image) => image.short(),
@@ -48,11 +46,8 @@ pub fn name_of(media: &Path) -> String {
     format!("{name}-{digest}.log")
 }
 
-/// From now on what this process says goes into the log of the drive on `media`; gives the journal, where that is where
-/// it went.
-///
-/// # Errors
-/// The log cannot be written.
+/// Redirects this process's log to that of the drive on `media`. Returns the journal if the log
+/// went there before.
 pub fn begin(media: &Path) -> Result<Option<File>> {
     let path = state::below(LOGS)?.join(name_of(media));
     let what = || format!("cannot write the log {}", path.display());
@@ -73,7 +68,7 @@ fn put_aside(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Standard error, where it is the journal's (`systemd.exec(5)`, `$JOURNAL_STREAM`).
+/// Standard error, if it is connected to the journal (`systemd.exec(5)`, `$JOURNAL_STREAM`).
 fn journal() -> Option<File> {
     let named = std::env::var("JOURNAL_STREAM").ok()?;
     let (device, inode) = named.split_once(':')?;
@@ -83,14 +78,14 @@ fn journal() -> Option<File> {
     is_it.then_some(stderr)
 }
 
-/// What a line of a log says, without its time and level.
+/// A line of a log without its time and level.
 #[must_use]
 pub fn words(line: &str) -> &str {
     let behind = line.split_once(' ').filter(|(time, _)| time.ends_with('Z'));
     behind.and_then(|(_, rest)| rest.split_once(' ')).map_or(line, |(_, words)| words)
 }
 
-/// Whether a line of a log says that something failed.
+/// Returns true for a line that reports an error.
 #[must_use]
 pub fn is_error(line: &str) -> bool {
     line.split(' ').nth(1) == Some("error")

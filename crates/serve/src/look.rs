@@ -1,4 +1,4 @@
-//! How a drive is, whether somebody serves it or nobody.
+//! Reads the condition of a drive, served or not.
 
 use std::path::Path;
 use std::time::Instant;
@@ -8,31 +8,22 @@ use assay_drive::DriveOptions;
 
 use super::health::{Attachment, Health};
 use super::open::{open, with_media};
-use super::registry::Attached;
+use super::registry::RegisteredDrive;
 use super::{log, place};
 
-/// What its server says, and where it is mounted.
-///
-/// # Errors
-/// It does not answer, or the mounts cannot be read.
-pub fn health_of(attached: &Attached) -> Result<Health> {
+/// The health from its server, with the mount points.
+pub fn health_of(attached: &RegisteredDrive) -> Result<Health> {
     let mut health = attached.health()?;
     health.attachment.mounted_on = attached.mounted_on()?;
     Ok(health)
 }
 
-/// How the drive on `path` is, which is not attached.
-///
-/// # Errors
-/// One line: not there, not a drive, in use.
+/// The health of the drive on `path`, which must not be attached.
 pub fn look_at(path: &Path) -> Result<Health> {
     look_at_left(path, Attachment::default())
 }
 
-/// Of a drive that nobody serves; `left` is what a server that died has left of it.
-///
-/// # Errors
-/// As of [`look_at`].
+/// The health of a drive that nobody serves; `left` are the remains of a dead server.
 pub fn look_at_left(path: &Path, left: Attachment) -> Result<Health> {
     let began = Instant::now();
     let (drive, condition) =

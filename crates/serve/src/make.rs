@@ -1,4 +1,4 @@
-//! Making an empty drive, in a new file or on a block device: what `create` and the lab's rigs have in common.
+//! Makes an empty drive, in a new file or on a block device, for `create` and for the lab's rigs.
 
 use std::fs::File;
 use std::io::Read;
@@ -18,35 +18,32 @@ use assay_base::text::shell_word;
 use assay_presets::Unit;
 use assay_system::free_bytes;
 
-/// What a new drive is to be.
+/// The parameters of a new drive.
 #[derive(Debug, Clone, Copy)]
 pub struct NewDrive {
-    /// Bytes that the host sees; none: as many as the drive lies on.
+    /// Size for the host; `None`: the size of the media.
     pub logical: Option<Size>,
-    /// What it compresses with.
     pub codec: Codec,
-    /// What it compresses together.
+    /// Unit of compression.
     pub unit: Unit,
-    /// Whether it trains dictionaries.
+    /// True if dictionaries are trained.
     pub dictionary: bool,
-    /// Bytes of a segment; none: by the capacity.
+    /// Segment size in bytes; `None`: by the capacity.
     pub segment_bytes: Option<u32>,
 }
 
-/// The sizes of a drive that was made.
+/// The sizes of a new drive.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
-    /// Bytes of media.
+    /// Size of the media.
     pub capacity: Size,
-    /// Bytes that the host sees.
+    /// Size for the host.
     pub logical: Size,
 }
 
 impl NewDrive {
-    /// Makes it in the new file `path` of `capacity` bytes, whose space is taken at once unless it is to be sparse.
-    ///
-    /// # Errors
-    /// One line, and nothing has changed: something is there already, no room, sizes that cannot be.
+    /// Makes the drive in the new file `path` of `capacity` bytes, allocated at once unless it is
+    /// sparse. After an error nothing has changed.
     pub fn in_file(&self, path: &Path, capacity: Size, allocation: Allocation) -> Result<Sizes> {
         ensure_tellable(&std::path::absolute(path)?)?;
         let format = self.format(capacity)?;
@@ -65,17 +62,15 @@ impl NewDrive {
             ),
             error => anyhow::Error::from(error),
         };
-        // Whoever sees the file sees a drive.
+        // The file appears under its name once it is a drive.
         let (media, file) = FileMedia::begin(path, capacity.0, allocation).map_err(in_words)?;
         write(path, media, &format)?;
         file.finish().map_err(in_words)?;
         Ok(Sizes { capacity, logical: Size(format.logical_bytes) })
     }
 
-    /// Makes it on the whole of the block device `path`, which is overwritten: whoever calls has decided that.
-    ///
-    /// # Errors
-    /// One line, and nothing has changed: it is in use, or sizes cannot be.
+    /// Makes the drive on the block device `path` and overwrites it. The caller has confirmed that.
+    /// After an error nothing has changed.
     pub fn on_device(&self, path: &Path) -> Result<Sizes> {
         blockdev::check_unused(path)?;
         let media = FileMedia::open(path, Access::ReadWrite)?;
@@ -85,10 +80,8 @@ impl NewDrive {
         Ok(Sizes { capacity, logical: Size(format.logical_bytes) })
     }
 
-    /// Makes it on the whole of the image `path`, which is overwritten: whoever calls has decided that.
-    ///
-    /// # Errors
-    /// One line, and nothing has changed: it is in use, or sizes cannot be.
+    /// Makes the drive on the image `path` and overwrites it. The caller has confirmed that. After
+    /// an error nothing has changed.
     pub fn on_image(&self, path: &Path) -> Result<Sizes> {
         let media = open_image(path, Access::ReadWrite)?;
         let capacity = Size(media.size());
@@ -116,15 +109,16 @@ impl NewDrive {
     }
 }
 
-/// Whether the file looks like a drive. One that is attached is read past its server, but its beginning does not move.
+/// Returns true if the file starts like a drive. An attached drive is read past its server, but its
+/// start does not move.
 fn is_drive(path: &Path) -> bool {
     let mut block = [0; BLOCK_BYTES as usize];
     let mut read = || File::open(path).and_then(|mut file| file.read_exact(&mut block));
     path.is_file() && read().is_ok() && begins_drive(&block)
 }
 
-/// Others need not run out of space before it is known that there is too little. Where that cannot be asked, trying
-/// tells.
+/// Checks the free space first, so that a failing attempt does not fill the file system for others.
+/// Where free space is unknown, the attempt shows it.
 fn ensure_room(path: &Path, capacity: Size) -> Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     let Ok(free) = free_bytes(directory.unwrap_or(Path::new("."))) else { return Ok(()) };

@@ -1,10 +1,9 @@
-//! Where the space for a drive's writes comes from, as its health reports it.
+//! The source of space for a drive's writes, as its health reports it.
 
 use assay_base::text::size;
 use assay_ports::media::Space;
 use serde::{Deserialize, Serialize};
 
-/// Where it comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpaceKind {
@@ -12,28 +11,27 @@ pub enum SpaceKind {
     Device,
     /// A cluster's pool.
     Pool,
-    /// The file's own blocks, which are overwritten in place.
+    /// The file's own blocks, overwritten in place.
     Allocated,
     /// Blocks allocated when they are first written.
     Sparse,
     /// New blocks for each write.
     CopyOnWrite,
-    /// Blocks that other files or snapshots have as well: copied when they are written.
+    /// Blocks shared with other files or snapshots, copied when they are written.
     Shared,
-    /// Not known of this file system.
+    /// Unknown for this file system.
     Unknown,
 }
 
-/// Where it comes from, and how much is at stake.
+/// The source of space, and the amounts at stake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaSpace {
-    /// Where it comes from.
     #[serde(rename = "media_space")]
     pub kind: SpaceKind,
-    /// Shared with copies and snapshots, in bytes.
+    /// Shared with copies and snapshots.
     #[serde(rename = "media_shared_bytes")]
     pub shared_bytes: u64,
-    /// Set aside for writing what is shared, in bytes.
+    /// Set aside for writing shared blocks.
     #[serde(rename = "media_set_aside_bytes")]
     pub set_aside_bytes: u64,
 }
@@ -58,7 +56,7 @@ impl From<Space> for MediaSpace {
 }
 
 impl MediaSpace {
-    /// The effect on the drive when the file system of its media fills; `None` where that cannot be known.
+    /// The effect on the drive if the file system of its media fills up; `None` if it is unknown.
     #[must_use]
     pub fn in_words(&self) -> Option<String> {
         const STOPS: &str = "if its file system fills, the drive stops";
@@ -78,13 +76,15 @@ impl MediaSpace {
                 let rest = if self.set_aside_bytes < self.shared_bytes { STOPS } else { "" };
                 let gap = if rest.is_empty() { "" } else { "; " };
                 format!(
-                    "{shared} shared with a copy or snapshot, so writes there take new space; {aside} set aside for that{gap}{rest}"
+                    "{shared} shared with a copy or snapshot, so writes there take new space; \
+                     {aside} set aside for that{gap}{rest}"
                 )
             }
         })
     }
 
-    /// Whether the drive may stop when the file system of its media fills, though it was not made to.
+    /// Returns true if the drive may stop when the file system of its media fills up, although it
+    /// is not sparse.
     #[must_use]
     pub fn breaks_promise(&self) -> bool {
         matches!(self.kind, SpaceKind::CopyOnWrite | SpaceKind::Shared)

@@ -1,4 +1,4 @@
-//! How well a model keeps its device's time, as the health log tells.
+//! How well a model keeps its device's time, as the health reports it.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,66 +9,65 @@ use serde::{Deserialize, Serialize};
 use super::job::ModelJob;
 use assay_presets::Scale;
 
-/// Above this share of commands that missed their deadline, for our CPUs were busy, figures are not the device's.
+/// If a larger share of commands missed their deadline because this machine's CPUs were busy,
+/// measurements do not represent the device.
 pub const MISSED_DEADLINE_SHARE_MAX: f64 = 0.01;
 
-/// Nor are they where all commands together took longer than they should by more than this share: be it by lateness, or
-/// by what was too fast to be achieved.
+/// The same holds if all commands together took longer than modelled by more than this share,
+/// because they were late or because the modelled time cannot be achieved.
 pub const ADDED_SHARE_MAX: f64 = 0.05;
 
-/// Nor are they where the model's server stalled for longer than this, in milliseconds: who was waited for meanwhile is not
-/// late by its clock.
+/// The same holds if the model's server stalled for longer, in milliseconds: commands that waited
+/// meanwhile are not late by the model's clock.
 pub const STALLED_MS_MAX: f64 = 200.0;
 
-/// The model, its scale, and what it has counted since it began to keep time.
+/// A model with its scale, and its counters since it began to keep time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelHealth {
-    /// What its preset is called by.
+    /// Name of the preset.
     pub name: String,
-    /// By how much the device is divided.
     pub scale: Scale,
-    /// The round trip of the port alone, in microseconds: the shortest latency that can be achieved here.
+    /// Round trip of the port alone, the shortest latency that can be achieved.
     pub port_us: f64,
     /// Commands of all kinds.
     pub commands: u64,
-    /// Share of commands that missed their deadline, for our CPUs were busy.
+    /// Share of commands that missed their deadline because this machine's CPUs were busy.
     pub missed_deadline_share: Option<f64>,
-    /// Share of commands that should have taken less than the port's round trip.
+    /// Share of commands with a modelled time shorter than the port's round trip.
     pub too_fast_share: Option<f64>,
-    /// By what share all commands together took longer than they should.
+    /// Share by which all commands together took longer than modelled.
     pub added_share: Option<f64>,
-    /// How long its server did not run at all, in gaps of 50 ms and more, in milliseconds.
+    /// Time during which the server did not run, in gaps of 50 ms and more.
     #[serde(default)]
     pub stalled_ms: f64,
-    /// Whether what is measured may be taken for the device's: few commands were late, and little time was added.
+    /// True if measurements represent the device: few commands were late, and little time was
+    /// added.
     pub comparable: bool,
-    /// Commands by what they ask for.
+    /// Commands by kind.
     pub kinds: BTreeMap<String, KindHealth>,
-    /// Commands by what they waited for longest.
+    /// Commands by the resource that they waited for longest.
     pub waited: BTreeMap<String, u64>,
 }
 
 /// Commands of one kind.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct KindHealth {
-    /// How many.
     pub commands: u64,
-    /// How long they should have taken, together, in seconds.
+    /// Sum of the modelled times.
     pub modelled_s: f64,
-    /// How long they took, together, in seconds.
+    /// Sum of the achieved times.
     pub achieved_s: f64,
-    /// How long one should have taken, in microseconds.
     pub modelled_mean_us: Option<f64>,
-    /// How long one took, in microseconds.
     pub achieved_mean_us: Option<f64>,
-    /// How many missed their deadline, for our CPUs were busy.
+    /// Commands that missed their deadline because this machine's CPUs were busy.
     pub missed_deadlines: u64,
-    /// How many should have taken less than the port's round trip, or than our own work for them.
+    /// Commands with a modelled time shorter than the port's round trip, or than the CPU time for
+    /// them.
     pub too_fast: u64,
 }
 
 impl ModelHealth {
-    /// What `now` has more than `before`.
+    /// The counters of `now` since `before`.
     #[must_use]
     pub fn new(
         job: &ModelJob,
@@ -108,7 +107,7 @@ impl ModelHealth {
 }
 
 impl ModelHealth {
-    /// The same, of a server that stalled for so long.
+    /// Adds the time for which the server stalled.
     #[must_use]
     pub fn of_server_that_stalled(self, stalled: Duration) -> ModelHealth {
         let stalled_ms = stalled.as_secs_f64() * 1e3;
@@ -116,7 +115,7 @@ impl ModelHealth {
         ModelHealth { stalled_ms, comparable, ..self }
     }
 
-    /// Commands of all kinds, and how many of them were late and too fast.
+    /// Numbers of all commands, of late ones, and of those modelled too fast.
     #[must_use]
     pub fn counted(&self) -> (u64, u64, u64) {
         self.kinds.values().fold((0, 0, 0), |(commands, late, below), kind| {
@@ -125,13 +124,13 @@ impl ModelHealth {
     }
 }
 
-/// By what share the time that commands took exceeds what they should have taken, of pairs of both.
+/// The share by which achieved times exceed modelled times, given pairs of both.
 pub fn added_share(times: impl Iterator<Item = (f64, f64)>) -> Option<f64> {
-    let (modelled, achieved) = times.fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    let (modelled, achieved) = times.fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0, sum.1 + pair.1));
     (modelled > 0.0).then(|| achieved / modelled - 1.0)
 }
 
-/// What a kind of command is called.
+/// The name of a kind of command.
 #[must_use]
 pub fn kind_name(kind: Kind) -> &'static str {
     match kind {

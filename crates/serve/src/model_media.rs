@@ -1,4 +1,4 @@
-//! The file that a model lies on: made when it is not there, and checked when it is.
+//! Makes the file of a model's media, or checks an existing one.
 
 use std::path::Path;
 
@@ -13,11 +13,8 @@ use assay_presets::Unit;
 use assay_presets::{Device, Nand};
 use assay_system::free_bytes;
 
-/// Makes the media of `device` in the file `path`, sparse, unless they are there already. `logical` is what the host sees
-/// of a device that compresses.
-///
-/// # Errors
-/// One line, and nothing has changed: sizes that cannot be, or the file holds something else.
+/// Makes the sparse media file `path` for `device`, unless it exists with such contents. `logical`
+/// is the host's size of a device that compresses. After an error nothing has changed.
 pub fn provide(device: &Device, path: &Path, logical: Option<Size>) -> Result<()> {
     let is_new = !path.exists();
     make_or_check(device, path, logical)?;
@@ -27,13 +24,14 @@ pub fn provide(device: &Device, path: &Path, logical: Option<Size>) -> Result<()
     Ok(())
 }
 
-/// A device of terabytes on a small disk serves well until what was written to it no longer fits.
+/// A device of terabytes fits a small disk until the written data no longer do.
 fn warn_of_little_room(device: &Device, path: &Path) {
     let bytes = device.nand().map_or(device.user_bytes(), |nand| nand.raw_bytes);
     let Ok(free) = free_bytes(path) else { return };
     if bytes > free {
         log::warn!(
-            "{} may grow to {}, and only {} are free there: when they run out, writes fail; --capacity-scale makes it smaller",
+            "{} may grow to {}, and only {} are free there: when they run out, writes fail; \
+             --capacity-scale makes it smaller",
             path.display(),
             size(bytes as f64),
             size(free as f64)
@@ -62,7 +60,8 @@ fn make_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
     if let Some(logical) = larger {
         ensure!(
             nand.compresses(),
-            "a device that does not compress cannot have a logical size of {logical}; use --logical {} or less",
+            "a device that does not compress cannot have a logical size of {logical}; use \
+             --logical {} or less",
             nand.user_bytes
         );
     }
@@ -84,7 +83,8 @@ fn check_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
     let found = (status.capacity_bytes, status.codec);
     if wanted != found {
         bail!(
-            "{name} is a drive of {} with codec {}, but this model has {} with codec {}; give another file",
+            "{name} is a drive of {} with codec {}, but this model has {} with codec {}; give \
+             another file",
             size(found.0 as f64),
             found.1,
             size(wanted.0 as f64),
@@ -100,7 +100,7 @@ fn check_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
     Ok(())
 }
 
-/// The same for a device that stores blocks where they are addressed.
+/// The same for a device that stores blocks in place.
 fn provide_plain(path: &Path, bytes: u64) -> Result<()> {
     if !path.exists() {
         FileMedia::create(path, bytes, Allocation::Sparse)?;

@@ -1,4 +1,4 @@
-//! Opening a drive, and its errors as a user reads them.
+//! Opens a drive, and turns errors into words for users.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -13,21 +13,16 @@ use assay_ports::{filesystem, fuse};
 
 use super::writer;
 
-/// Opens the drive on `path`, a file or block device; with `options.read_only` several may do so at a time.
+/// Opens the drive on `path`, a file or block device. With `options.read_only` several processes
+/// may open it concurrently.
 ///
-/// A file that was made sparse gives freed segments back to its file system. How the media are, now and later, is handed
-/// back too.
-///
-/// # Errors
-/// One line: it is not there, in use, not a drive, too new, damaged.
+/// The drive returns freed segments of a sparse file to its file system. The second value is the
+/// condition of the media, now and later.
 pub fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Condition>)> {
     open_with_media(path, options).map(|(drive, media)| (drive, media.condition))
 }
 
-/// As [`open`], with what the drive lies on.
-///
-/// # Errors
-/// As [`open`].
+/// Like [`open`], but returns the media.
 pub(crate) fn open_with_media(path: &Path, options: DriveOptions) -> Result<(Drive, Media)> {
     let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
     let (media, options) = open_whole(path, access, options)?;
@@ -36,25 +31,22 @@ pub(crate) fn open_with_media(path: &Path, options: DriveOptions) -> Result<(Dri
     let drive = opened.with_context(|| path.display().to_string())?;
     ensure!(
         drive.codec() != Codec::Simulated,
-        "{}: this drive was made by a simulation and has no data; make one with `assay drive create`",
+        "{}: this drive was made by a simulation and has no data; make one with `assay drive \
+         create`",
         path.display()
     );
     Ok((drive, media))
 }
 
-/// What a drive lies on.
+/// The media of a drive.
 pub(crate) struct Media {
     disk: Arc<dyn Disk>,
-    /// How it is.
     pub(crate) condition: Arc<Condition>,
-    /// It, where it is an image, which is to be closed before the process ends.
+    /// The image, if the media are one; it must be closed before the process ends.
     pub(crate) image: Option<Arc<RbdMedia>>,
 }
 
-/// Opens what a drive lies on, and completes the options by what it is.
-///
-/// # Errors
-/// One line: it is not there, in use, has no whole blocks.
+/// Opens a drive's media, and completes the options by the type of the media.
 pub fn open_media(
     path: &Path,
     access: Access,
@@ -72,7 +64,7 @@ fn open_whole(path: &Path, access: Access, options: DriveOptions) -> Result<(Med
         return Ok((Media { disk, condition, image: Some(image) }, options));
     }
     let media = FileMedia::open(path, access).map_err(|error| match error {
-        // What has no whole blocks, or none, holds no drive.
+        // Media without whole blocks hold no drive.
         MediaError::Size { .. } => {
             in_words(path, DriveError::NotADrive).context(path.display().to_string())
         }
@@ -82,17 +74,15 @@ fn open_whole(path: &Path, access: Access, options: DriveOptions) -> Result<(Med
     let discard_media = access == Access::ReadWrite && is_sparse(path);
     // The log writes every block before it reads it.
     let media = media.discarding_loosely();
-    // Media that are allocated at once keep what they need.
+    // Media that are allocated at once keep their allocation.
     let media = if discard_media { media } else { media.keeping_room() };
     let disk = Arc::new(media);
     let media = Media { disk, condition, image: None };
     Ok((media, DriveOptions { discard_media, ..options }))
 }
 
-/// Opens the image that `path` names. For writing, what a server of this machine that died still had of it is taken over.
-///
-/// # Errors
-/// One line: no such cluster, pool or image; in use; the cluster does not answer.
+/// Opens the image that `path` names. For writing, a lock left by a dead server of this machine is
+/// broken.
 pub fn open_image(path: &Path, access: Access) -> Result<RbdMedia> {
     let name = locate::image(path, None)?.context("this names no image")?;
     let cluster = locate::access(&name)?;
@@ -108,10 +98,7 @@ pub fn open_image(path: &Path, access: Access) -> Result<RbdMedia> {
     Ok(media)
 }
 
-/// Refuses a path that cannot be written down in ledgers and JSON as it is.
-///
-/// # Errors
-/// One line, with what to do.
+/// Refuses a path that ledgers and JSON cannot represent.
 pub fn ensure_tellable(path: &Path) -> Result<()> {
     ensure!(
         path.to_str().is_some(),
@@ -121,7 +108,7 @@ pub fn ensure_tellable(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How a drive is, and its media with it.
+/// Combines the status of a drive with the condition of its media.
 pub fn with_media(mut status: Status, media: &Condition) -> Status {
     let problems = media.problems();
     if !problems.is_empty()
@@ -133,35 +120,38 @@ pub fn with_media(mut status: Status, media: &Condition) -> Status {
     status
 }
 
-/// What an error of the drive on `path` means for whoever asked, and what can be done.
+/// An error of the drive on `path` in words, with the remedy.
 #[must_use]
 pub fn in_words(path: &Path, error: DriveError) -> anyhow::Error {
     match error {
         DriveError::NotADrive => match media_shown_by(path) {
             Some(media) => anyhow!("this is the device of the drive on {media}; use {media}"),
             None => anyhow!(
-                "{error}; make one with `assay drive create` in a new file, or, if it used to be a drive, try `assay drive check --repair`"
+                "{error}; make one with `assay drive create` in a new file, or, if it used to be a \
+                 drive, try `assay drive check --repair`"
             ),
         },
         DriveError::Shrunk { drive_bytes, .. } => anyhow!(
-            "{error}; restore its size, for a file with `truncate -s {drive_bytes}`, then run `assay drive check --repair`"
+            "{error}; restore its size, for a file with `truncate -s {drive_bytes}`, then run \
+             `assay drive check --repair`"
         ),
         error => error.into(),
     }
 }
 
-/// Whether `error` says that no drive begins there.
+/// Returns true if `error` means that the media hold no drive.
 pub fn is_no_drive(error: &anyhow::Error) -> bool {
     error.root_cause().to_string().starts_with(&DriveError::NotADrive.to_string())
 }
 
-/// What the drive lies on that is shown as this file, by a server that no ledger of ours tells of.
+/// The media of the drive shown as this file, by a server without a ledger.
 fn media_shown_by(path: &Path) -> Option<String> {
     let mount = filesystem::mount_of(path).ok()??;
     (mount.file_system == fuse::FILE_SYSTEM).then_some(mount.source)
 }
 
-/// Whether the file takes less space than it is long. Blocks are counted in 512 bytes (`stat(2)`).
+/// Returns true if the file takes less space than its length. Blocks are counted in 512 bytes
+/// (`stat(2)`).
 fn is_sparse(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| {
         metadata.is_file() && metadata.blocks().saturating_mul(512) < metadata.len()

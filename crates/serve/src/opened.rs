@@ -1,4 +1,4 @@
-//! What a server has in hand: a drive, an image without one, or a device's model with or without one inside.
+//! The disk that a server serves: a drive, an image, a model, or a disk whose power can be cut.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,60 +10,58 @@ use assay_ports::fuse::Resize;
 use assay_ports::media::{Access, Condition};
 use assay_ports::rbd::RbdMedia;
 
-use super::job::Job;
+use super::job::{Export, ServerJob};
 use super::open::{Media, open_image, open_with_media, with_media};
 use super::powered::Powered;
-use super::stack::Stack;
+use super::stack::ModelStack;
 use assay_presets::Device;
 
-/// The largest request that the kernel may make of a device without a drive inside: what most take at once.
+/// The largest request of the kernel to a device without a drive inside; common devices take as
+/// much.
 const REQUEST_BYTES: u64 = 256 << 10;
 
-/// What is shown.
 #[derive(Clone)]
 pub enum Opened {
     /// The software drive.
     Drive {
-        /// It.
         drive: Arc<Drive>,
-        /// How what it lies on is.
         media: Arc<Condition>,
-        /// What it lies on, where that is an image.
+        /// The media, if they are an image.
         image: Option<Arc<RbdMedia>>,
-        /// Whether it gives up writing all or nothing.
+        /// True if writes are torn on purpose.
         tears: bool,
     },
     /// An image as it is, without a drive inside.
     Image(Arc<RbdMedia>),
     /// A device's model.
-    Model(Arc<Stack>),
+    Model(Arc<ModelStack>),
     /// A disk, with or without a drive, whose power can be cut.
     Powered(Arc<Powered>),
 }
 
 impl Opened {
-    /// What the job tells to open.
-    ///
-    /// # Errors
-    /// One line: it is not there, in use, not a drive, no device.
-    pub fn open(job: &Job) -> Result<Opened> {
-        if job.options.image {
-            let access = if job.options.read_only { Access::ReadOnly } else { Access::ReadWrite };
-            return Ok(Opened::Image(Arc::new(open_image(&job.media, access)?)));
+    /// Opens the disk of the job.
+    pub fn open(job: &ServerJob) -> Result<Opened> {
+        let options = &job.options;
+        match &job.export {
+            Export::Drive => {
+                let (drive, Media { condition: media, image, .. }) =
+                    open_with_media(&job.media, options.drive())?;
+                Ok(Opened::Drive { drive: Arc::new(drive), media, image, tears: options.tears() })
+            }
+            Export::Image => {
+                let access = if options.read_only { Access::ReadOnly } else { Access::ReadWrite };
+                Ok(Opened::Image(Arc::new(open_image(&job.media, access)?)))
+            }
+            Export::Model { device: model, trace, .. } => {
+                let preset = model.preset()?;
+                let device = Device::new(&preset, model.scale)?;
+                let stack =
+                    ModelStack::new(&job.media, &device, &preset, options, trace.as_deref())?;
+                Ok(Opened::Model(Arc::new(stack)))
+            }
+            Export::Powered(power) => Ok(Opened::Powered(Arc::new(Powered::open(job, power)?))),
         }
-        if let Some(power) = &job.options.power {
-            return Ok(Opened::Powered(Arc::new(Powered::open(job, power)?)));
-        }
-        let Some(model) = &job.options.model else {
-            let (drive, Media { condition: media, image, .. }) =
-                open_with_media(&job.media, job.options.drive())?;
-            let (drive, tears) = (Arc::new(drive), job.options.tear);
-            return Ok(Opened::Drive { drive, media, image, tears });
-        };
-        let preset = model.preset()?;
-        let device = Device::new(&preset, model.scale)?;
-        let stack = Stack::new(&job.media, &device, &preset, &job.options)?;
-        Ok(Opened::Model(Arc::new(stack)))
     }
 
     pub fn disk(&self) -> Arc<dyn Disk> {
@@ -85,14 +83,14 @@ impl Opened {
         }
     }
 
-    /// A drive may grow; a device does not.
+    /// A drive can grow; a device cannot.
     pub fn resize(&self) -> Option<Resize> {
         let Opened::Drive { drive, .. } = self else { return None };
         let drive = Arc::clone(drive);
         Some(Box::new(move |bytes| drive.resize(bytes)))
     }
 
-    /// What the drive takes as one command, which the kernel must not exceed.
+    /// The largest command that the drive takes, a limit for the kernel's requests.
     pub fn largest_request_bytes(&self) -> u64 {
         self.drive().map_or(REQUEST_BYTES, |drive| drive.guarantees().atomic_write_bytes)
     }
@@ -109,7 +107,7 @@ impl Opened {
         closed
     }
 
-    /// How it is; of a device without a drive inside, what can be told of the file `media`.
+    /// Its status; for a device without a drive inside, the status of the file `media`.
     pub fn status(&self, media: &Path) -> Status {
         let drive = self.drive().map(|drive| drive.status());
         let status = drive.unwrap_or_else(|| plain(media, self.disk().size()));
@@ -120,7 +118,6 @@ impl Opened {
         status
     }
 
-    /// How what it lies on is.
     pub fn media(&self) -> &Condition {
         match self {
             Opened::Drive { media, .. } => media,
@@ -131,7 +128,8 @@ impl Opened {
     }
 }
 
-/// Of a disk that stores blocks where they are addressed. Blocks of the file are counted in 512 bytes (`stat(2)`).
+/// The status of a disk that stores blocks in place. Blocks of the file are counted in 512 bytes
+/// (`stat(2)`).
 fn plain(media: &Path, bytes: u64) -> Status {
     use std::os::unix::fs::MetadataExt;
     let used = media.metadata().map_or(0, |file| file.blocks().saturating_mul(512)).min(bytes);

@@ -1,4 +1,4 @@
-//! What a drive lies on, by the name that tells it from all others: a path without links, or an image with its cluster.
+//! Unique names of a drive's media: a path without links, or an image with its cluster.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,7 @@ use anyhow::{Context, Result};
 use assay_pool::locate;
 use assay_ports::rbd::ImageName;
 
-/// The name without links, or, of an image, with its cluster.
-///
-/// # Errors
-/// One line: it is not there; no such cluster.
+/// The path without links, or the image with its cluster.
 pub fn resolved(named: &Path) -> Result<PathBuf> {
     match locate::image(named, None)? {
         Some(image) => Ok(image.path()),
@@ -17,7 +14,8 @@ pub fn resolved(named: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Whether two names mean the same image; where one of them says nothing of its cluster, that one may be meant.
+/// Returns true if both names can mean the same image. A name without a cluster may mean any
+/// cluster.
 pub(crate) fn is_same_image(one: &Path, other: &Path) -> bool {
     let (Some(one), Some(other)) = (ImageName::parse(one), ImageName::parse(other)) else {
         return false;

@@ -1,4 +1,4 @@
-//! What the port takes by itself: from a reader through the kernel to this process and back.
+//! Measures the round trip of the port: from a reader through the kernel to this process and back.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,19 +9,18 @@ use assay_drive::{BLOCK_BYTES, BlockBuffer};
 use assay_models::Time;
 use rustix::fs::{Mode, OFlags};
 
-/// Rounds of reads, and reads of each, whose median is taken: the least of all rounds counts, for a machine that does other
-/// things for a moment would pass for a slow port, and models that take it off would be too fast.
+/// Rounds, and reads in each. The median of a round counts, and the smallest of all rounds: a
+/// disturbance of the machine would otherwise pass for a slow port, and models, which subtract the
+/// port's time, would be too fast.
 const ROUNDS: usize = 5;
 const READS: usize = 100;
 
-/// Reads before them, which find everything cold.
+/// Unmeasured reads at the start, with cold caches.
 const READS_BEFORE: usize = 100;
 
-/// The least median of reads of one block at depth 1 from the disk that is shown as `place`, while whoever serves it answers at
-/// once. It is the last block, which file systems leave alone, so that finding it takes the server no time.
-///
-/// # Errors
-/// What the system answered.
+/// The round trip for a read of one block at depth 1 from the disk shown as `place`, while its
+/// server answers immediately. Reads the last block, which file systems do not use, so that the
+/// server needs no time to find it.
 pub fn round_trip(place: &Path, disk_bytes: u64) -> Result<Time> {
     let what = || format!("cannot read {}", place.display());
     let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;

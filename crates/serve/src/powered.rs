@@ -1,6 +1,7 @@
-//! A disk whose power can be cut: a file with a volatile cache before it, as it is or with a drive on it.
+//! A disk whose power can be cut: a file behind a volatile cache, with or without a drive on it.
 //!
-//! What is durable lies in the file, through the kernel's memory and never synced: the power that goes is the disk's, not this machine's.
+//! Durable data are in the file, through the kernel's page cache and never synced: the simulated
+//! power failure is the disk's, not this machine's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,36 +13,31 @@ use assay_models::power::{Moment, PowerWatch, Survival, VolatileDisk, Volatility
 use assay_ports::media::{Access, Condition, FileMedia};
 use serde::{Deserialize, Serialize};
 
-use super::job::{Job, PowerJob};
+use super::job::{PowerJob, ServerJob};
 use super::open::in_words;
 
-/// When the power is to go, and what decides what survives.
+/// The time of a power cut, and the seed for the parts that survive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CutOrder {
-    /// The moment, counted from when this is told.
+    /// The moment, counted from the order.
     pub moment: Moment,
-    /// If it has not come by then, the power goes anyway; milliseconds.
+    /// If the moment has not come by then, the power is cut anyway.
     pub within_ms: u64,
-    /// Chooses what survives.
     pub seed: u64,
 }
 
-/// What is served.
+/// The served disk.
 pub struct Powered {
-    /// What the host sees.
+    /// The disk for the host.
     pub watch: Arc<PowerWatch>,
-    /// The drive inside, where there is one.
+    /// The drive inside, if there is one.
     pub drive: Option<Arc<Drive>>,
-    /// How the file is that it lies on.
     pub media: Arc<Condition>,
 }
 
 impl Powered {
-    /// Opens the file of the job, and the drive on it if one is meant.
-    ///
-    /// # Errors
-    /// One line: it is not there, in use, not a drive.
-    pub fn open(job: &Job, power: &PowerJob) -> Result<Powered> {
+    /// Opens the file of the job, and the drive on it if there is one.
+    pub fn open(job: &ServerJob, power: &PowerJob) -> Result<Powered> {
         let file = FileMedia::open(&job.media, Access::ReadWrite)?.in_memory_of_kernel()?;
         let condition = Arc::clone(file.condition());
         let volatile = Arc::new(VolatileDisk::new(Arc::new(file), power.nature));
@@ -53,17 +49,14 @@ impl Powered {
         let drive = drive.transpose()?;
         let top: Arc<dyn Disk> = match &drive {
             None => Arc::clone(&volatile) as _,
-            Some(drive) if job.options.tear => Arc::new(Tearing::new(Arc::clone(drive))),
+            Some(drive) if job.options.tears() => Arc::new(Tearing::new(Arc::clone(drive))),
             Some(drive) => Arc::clone(drive) as _,
         };
         let watch = Arc::new(PowerWatch::new(top, volatile));
         Ok(Powered { watch, drive, media: condition })
     }
 
-    /// Lets the power go as ordered, and tells what survived once it has.
-    ///
-    /// # Errors
-    /// What survives could not be written.
+    /// Cuts the power as ordered, and returns the parts that survived.
     pub fn cut(&self, order: &CutOrder) -> Result<Survival> {
         self.watch.set(order.moment, order.seed);
         let media = self.watch.media();
@@ -84,7 +77,6 @@ impl Powered {
     }
 }
 
-/// What its media are when they lose power.
 impl PowerJob {
     /// A disk of that nature without a drive on it.
     #[must_use]

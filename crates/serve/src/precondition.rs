@@ -1,4 +1,4 @@
-//! Brings the drive inside a model to where long use would have brought it, at the speed of this machine.
+//! Brings the drive inside a model into the state of a long-used one, at the speed of this machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +11,8 @@ use assay_ports::media::{Access, FileMedia};
 use super::open::in_words;
 use assay_presets::{Device, Nand, drive_options, inside};
 
-/// Brings the media of `device` to where long use would have brought them; nothing of what is written where it is
-/// addressed, which use does not wear.
-///
-/// # Errors
-/// One line: not there, in use, not a drive, no room.
+/// Brings the media of `device` into the state of long use. Does nothing for media that store
+/// blocks in place, which use does not change.
 pub fn precondition(
     device: &Device,
     media: &Path,

@@ -1,7 +1,8 @@
-//! The serving process: opens a drive, shows it, works in its background, and closes it when it is taken away.
+//! The serving process: opens a drive, shows it, does its background work, and closes it when it is
+//! unmounted.
 //!
-//! It ends when its mount is gone, whoever took it: `detach`, a signal, `umount`. Who attached it hears from it once,
-//! over its standard output.
+//! It ends with its mount, whatever removes that: `detach`, a signal, `umount`. The process that
+//! started it receives one answer, over standard output.
 
 use std::fs::{DirBuilder, File};
 use std::io::BufRead;
@@ -18,13 +19,13 @@ use assay_ports::loopdev;
 use assay_ports::rank::{self, Rank};
 use assay_ports::survival;
 
-use super::answer::Answer;
+use super::answer::ServerAnswer;
 use super::background::Background;
 use super::changes::Changes;
-use super::job::Job;
+use super::job::ServerJob;
 use super::opened::Opened;
 use super::powered::Powered;
-use super::source::{Source, Survival};
+use super::source::{HealthSource, MemoryProtection};
 use super::{asked, first_answer, health_text, log as lasting, port, writer};
 use assay_base::text::on_one_line;
 use assay_system::daemon::answer;
@@ -32,21 +33,20 @@ use assay_system::interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::ensure_unused_now;
 
-/// How often it is looked whether anybody still uses what is to go.
+/// Interval between checks for users of the device.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
-/// Serves what standard input tells of until it is taken away. `become_log` makes standard error a log, and gives the
-/// journal the same, where there is one.
-///
-/// # Errors
-/// The drive could not be closed; then its directory with the log stays for `assay clean`.
+/// Serves the job on standard input until it is unmounted. `become_log` turns standard error into a
+/// log, with a copy for the journal if there is one. If the drive cannot be closed, its directory
+/// with the log stays for `assay clean`.
 pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
-    // It was started by a path that says nothing; lists of processes show this (proc(5), comm).
+    // It was started through `/proc/self/exe`; lists of processes show this name instead (proc(5),
+    // comm).
     rustix::thread::set_name(c"assay")?;
     let survival = survive();
     let mut text = String::new();
     std::io::stdin().lock().read_line(&mut text).context("no job was given")?;
-    let job: Job = serde_json::from_str(&text)
+    let job: ServerJob = serde_json::from_str(&text)
         .context("this command is internal; use `assay drive attach`")?;
     let served = match Served::bring_up(&job, survival, become_log) {
         Ok(served) => served,
@@ -55,19 +55,19 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
             if job.is_independent {
                 log::error!("not attached: {words}");
             }
-            answer(&Answer::Failed(words))?;
+            answer(&ServerAnswer::Failed(words))?;
             return Ok(ExitCode::from(2));
         }
     };
     let health = served.shown.source.health();
     health_text::attached(&health).iter().for_each(|line| log::info!("{line}"));
-    if answer(&Answer::Serving(Box::new(health))).is_err() {
+    if answer(&ServerAnswer::Serving(Box::new(health))).is_err() {
         log::warn!("the process that attached the drive has ended; detaching it");
         served.shown.take_away_or_say();
     }
     match &served.shown.source.opened {
         Opened::Powered(powered) => cut_when_told(Arc::clone(powered))?,
-        _ if job.options.keeps_time_when_told => served.shown.keep_time_when_told()?,
+        _ if job.export.keeps_time_when_told() => served.shown.keep_time_when_told()?,
         _ => say_no_more()?,
     }
     let code = served.until_it_is_taken_away()?;
@@ -75,48 +75,52 @@ pub fn run(become_log: fn(Option<File>)) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// Makes this process outlive what it can, before it has a second thread: all of them inherit it.
-fn survive() -> Survival {
+/// Protects this process against shortages, before it has a second thread: threads inherit the
+/// protection.
+fn survive() -> MemoryProtection {
     let oom_score_adj = survival::be_spared().ok();
     let io_flusher = survival::stay_out_of_write_back().is_ok();
-    Survival { oom_score_adj, io_flusher }
+    MemoryProtection { oom_score_adj, io_flusher }
 }
 
-/// What is said from now on is for the log: nobody waits for an answer.
+/// Redirects standard output to the log: nobody waits for an answer any more.
 fn say_no_more() -> Result<()> {
     Ok(rustix::stdio::dup2_stdout(rustix::stdio::stderr())?)
 }
 
-/// The threads of a model that are started from now on go before others; where it is not allowed, more is late, which is
-/// counted.
-fn go_first(job: &Job, rank: Rank) {
-    if job.options.model.is_some()
+/// Raises the priority of threads that the model starts from now on. Without permission for that,
+/// more commands are late, which is counted.
+fn go_first(job: &ServerJob, rank: Rank) {
+    if job.export.modelled().is_some()
         && let Err(error) = rank::take(rank)
     {
         log::info!("cannot raise the priority of the model's threads: {error}");
     }
 }
 
-/// Waits on a thread of its own for the order to let the power go, and answers when it has.
+/// Waits on a thread of its own for the order to cut the power, and answers after the cut.
 fn cut_when_told(powered: Arc<Powered>) -> Result<()> {
     let wait = move || {
         let mut line = String::new();
         if !std::io::stdin().lock().read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
             return;
         }
-        // What fails from here on is meant to.
+        // Failures from here on are intended.
         ::log::set_max_level(::log::LevelFilter::Off);
         let cut = serde_json::from_str(&line)
             .context("this is no order to cut the power")
             .and_then(|order| powered.cut(&order));
-        let told = cut.map_or_else(|error| Answer::Failed(format!("{error:#}")), Answer::PowerCut);
+        let told = cut.map_or_else(
+            |error| ServerAnswer::Failed(format!("{error:#}")),
+            ServerAnswer::PowerCut,
+        );
         answer(&told).unwrap_or_else(|error| log::warn!("{error:#}"));
     };
     std::thread::Builder::new().name("told".into()).spawn(wait)?;
     Ok(())
 }
 
-/// A drive that is served. Dropped from the top: what shows it, its background work, what is on the machine.
+/// A served drive. Drop order: what shows it, its background work, its resources.
 struct Served {
     shown: Arc<Shown>,
     background: Background,
@@ -124,16 +128,20 @@ struct Served {
     made: Option<Made>,
 }
 
-/// What others see of it.
+/// The visible side of a served drive.
 struct Shown {
     mount: FuseMount,
-    source: Arc<Source>,
-    /// A signal asked it to end, and what uses it keeps it.
+    source: Arc<HealthSource>,
+    /// A signal asked the server to end, but the disk is in use.
     is_to_go: AtomicBool,
 }
 
 impl Served {
-    fn bring_up(job: &Job, survival: Survival, become_log: fn(Option<File>)) -> Result<Served> {
+    fn bring_up(
+        job: &ServerJob,
+        survival: MemoryProtection,
+        become_log: fn(Option<File>),
+    ) -> Result<Served> {
         let made = job.is_independent.then(|| stand_alone(job, become_log)).transpose()?;
         let began = Instant::now();
         let opened = Opened::open(job)?;
@@ -153,7 +161,7 @@ impl Served {
             }
             Err(error) => {
                 background.end();
-                // It is as it was; that it could not be shown is what matters.
+                // The drive is unchanged; the error that counts is that it could not be shown.
                 opened.close().unwrap_or_else(|failed| log::warn!("{failed}"));
                 Err(error)
             }
@@ -180,19 +188,16 @@ impl Served {
     }
 }
 
-/// Leaves the company of whoever started this: a session, a ledger and a log of its own.
-fn stand_alone(job: &Job, become_log: fn(Option<File>)) -> Result<Made> {
+/// Becomes independent of the parent: with a session, a ledger and a log of its own.
+fn stand_alone(job: &ServerJob, become_log: fn(Option<File>)) -> Result<Made> {
     rustix::process::setsid().context("cannot begin a session")?;
     let made = make_directories(&Ledger::open()?, job)?;
     become_log(lasting::begin(&job.media)?);
     Ok(made)
 }
 
-/// Makes the server's directory, and the one to mount on if that lies there.
-///
-/// # Errors
-/// What the system answered.
-pub fn make_directories(ledger: &Arc<Ledger>, job: &Job) -> Result<Made> {
+/// Makes the server's directory, and the mount point if it lies there.
+pub fn make_directories(ledger: &Arc<Ledger>, job: &ServerJob) -> Result<Made> {
     let made = ledger.make_with_directory(&job.directory, |directory| job.resource(directory))?;
     if job.mount_point.starts_with(&job.directory) {
         let made = DirBuilder::new().mode(0o700).create(&job.mount_point);
@@ -201,15 +206,20 @@ pub fn make_directories(ledger: &Arc<Ledger>, job: &Job) -> Result<Made> {
     Ok(made)
 }
 
-fn show(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<Arc<Shown>> {
-    let source = Arc::new(Source::new(job, opened.clone(), open_ms, survival)?);
+fn show(
+    job: &ServerJob,
+    opened: Opened,
+    open_ms: f64,
+    survival: MemoryProtection,
+) -> Result<Arc<Shown>> {
+    let source = Arc::new(HealthSource::new(job, opened.clone(), open_ms, survival)?);
     let options = FuseOptions {
         mount_point: job.mount_point.clone(),
         name: job.media.display().to_string(),
         threads: usize::from(job.options.threads),
         asked_by: Some(first_answer::command),
     };
-    let texts = vec![Source::text(Arc::clone(&source))];
+    let texts = vec![HealthSource::text(Arc::clone(&source))];
     let mount = FuseMount::serve(options, opened.disk(), texts, opened.resize())?;
     if job.options.directory.is_none() {
         let file = mount.disk_path();
@@ -229,7 +239,8 @@ fn show(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<A
 }
 
 impl Shown {
-    /// Finds out what the port takes, while the model answers at once; from then on it takes its time.
+    /// Measures the port while the model answers immediately; from then on the model takes its
+    /// time.
     fn begin_to_keep_time(&self) -> Result<()> {
         let Opened::Model(stack) = &self.source.opened else { return Ok(()) };
         let disk = self.mount.disk_path();
@@ -246,9 +257,9 @@ impl Shown {
         Ok(())
     }
 
-    /// Only of a drive, whose log somebody may read: looking at a model would cost its time.
-    fn tell_changes(&self, job: &Job) -> Result<Option<Changes>> {
-        let is_told = job.is_independent && job.options.model.is_none();
+    /// For drives only, whose log has readers: polling a model would cost its time.
+    fn tell_changes(&self, job: &ServerJob) -> Result<Option<Changes>> {
+        let is_told = job.is_independent && job.export.modelled().is_none();
         Ok(is_told.then(|| Changes::watch(Arc::clone(&self.source))).transpose()?)
     }
 
@@ -258,7 +269,7 @@ impl Shown {
         let wait = move || {
             if std::io::stdin().lock().read_line(&mut String::new()).is_ok_and(|bytes| bytes > 0) {
                 shown.source.keep_time();
-                answer(&Answer::KeepsTime).unwrap_or_else(|error| log::warn!("{error:#}"));
+                answer(&ServerAnswer::KeepsTime).unwrap_or_else(|error| log::warn!("{error:#}"));
             }
             say_no_more().unwrap_or_else(|error| log::warn!("{error:#}"));
         };
@@ -266,8 +277,8 @@ impl Shown {
         Ok(())
     }
 
-    /// A signal asks it to end: at once, or once nobody uses it any more. Killing it instead would cost whoever has it
-    /// mounted what was not flushed.
+    /// Ends the server after a signal: at once, or once the disk is unused. Killing it would cost
+    /// the users of the disk their unflushed data.
     fn go_when_unused(self: &Arc<Self>) {
         let Err(error) = self.take_away() else { return };
         log::warn!("asked to end: {error:#}; serving on until then");
@@ -286,7 +297,7 @@ impl Shown {
         }
     }
 
-    /// Takes devices and mount away, which ends the serving; what is in use stays.
+    /// Removes devices and mount, which ends the server; a disk in use stays.
     fn take_away_or_say(&self) {
         self.take_away().unwrap_or_else(|error| log::error!("{error:#}; serving on"));
     }
@@ -295,7 +306,7 @@ impl Shown {
         let devices = self.source.devices()?;
         devices.iter().try_for_each(|device| ensure_unused_now(device))?;
         for device in &devices {
-            // What media do not take any more is lost, but does not keep the drive from being taken away.
+            // Data that the media refuse are lost, but do not prevent detaching.
             loopdev::hand_over(device).unwrap_or_else(|error| log::warn!("{error}"));
         }
         let place = self.mount.mount_point();

@@ -1,6 +1,7 @@
-//! A model's commands on their way into a trace: from when it begins to keep time until it is taken away.
+//! Records a model's commands into a trace, from the start of its clock until it is unmounted.
 //!
-//! A server that is killed leaves what it had written out; of the last record a part at most, which readers leave out.
+//! A server that is killed leaves the records written so far; readers ignore an incomplete last
+//! record.
 
 use parking_lot::Mutex;
 use std::fs::{self, File};
@@ -13,10 +14,10 @@ use assay_models::{Command, CommandObserver, Due, Recorder, Time};
 
 use crate::TraceHead;
 
-/// Bytes that are written at once, by the thread that answers: few enough to be copied in some microseconds.
+/// Bytes written at once, by the thread that answers: few enough to be copied within microseconds.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// A trace in the making. One that was never begun leaves no file.
+/// A trace being recorded. A recording that was never started leaves no file.
 pub struct Recording {
     path: PathBuf,
     file: Mutex<Option<File>>,
@@ -24,10 +25,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Makes the new file `path` for it.
-    ///
-    /// # Errors
-    /// One line: there is one already, or it cannot be made.
+    /// Creates the new file `path`.
     pub fn create(path: &Path) -> Result<Arc<Recording>> {
         let file = File::create_new(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
@@ -39,10 +37,7 @@ impl Recording {
         Ok(Arc::new(Recording { path: path.to_owned(), file, recorder: OnceLock::new() }))
     }
 
-    /// From now on what is answered is recorded.
-    ///
-    /// # Errors
-    /// What the file's system answered.
+    /// Starts recording the answers.
     pub fn begin(&self, head: &TraceHead) -> Result<()> {
         let Some(file) = self.file.lock().take() else { return Ok(()) };
         let out = BufWriter::with_capacity(BUFFER_BYTES, file);
@@ -52,16 +47,13 @@ impl Recording {
         Ok(())
     }
 
-    /// Ends it; what is answered later is lost.
-    ///
-    /// # Errors
-    /// One line: not all of it could be written.
+    /// Stops recording; later answers are not recorded. Fails if the trace is incomplete.
     pub fn finish(&self) -> Result<()> {
         let finished = self.recorder.get().map_or(Ok(()), Recorder::finish);
         finished.map_err(|error| anyhow!(self.too_short(&error.to_string())))
     }
 
-    /// What is wrong with it, if something is.
+    /// The first error in writing the trace, if any.
     pub fn problem(&self) -> Option<String> {
         let failure = self.recorder.get().and_then(Recorder::failure);
         failure.map(|failure| self.too_short(&failure))
@@ -70,7 +62,8 @@ impl Recording {
     fn too_short(&self, why: &str) -> String {
         let path = self.path.display();
         format!(
-            "the trace {path} is cut short, it could not be written: {why}; record it again where there is space"
+            "the trace {path} is cut short, it could not be written: {why}; record it again where \
+             there is space"
         )
     }
 }
@@ -86,7 +79,7 @@ impl CommandObserver for Recording {
 impl Drop for Recording {
     fn drop(&mut self) {
         if self.recorder.get().is_none() {
-            // It is empty, and ours.
+            // The file is empty, and this process made it.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! What is attached where: the drives that the ledgers on this machine tell of.
+//! Finds attached drives through the ledgers on this machine.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,138 +13,120 @@ use super::asked;
 use super::health::{Attachment, Health, STATUS_FILE};
 use super::log;
 use super::place::{self, is_same_image};
-use assay_system::ledger::{self, Found};
+use assay_system::ledger::{self, FoundLedger};
 use assay_system::resource::{Asking, Resource, ensure_unused};
 
-/// How long is waited for a server to end of which nobody knows whether it does.
+/// How long to wait for a server that may be ending.
 const END_PATIENCE: Duration = Duration::from_millis(500);
 
-/// How long a server that was killed may take to end: it lets go of its media with its last thread, which must have a CPU for that, and
-/// what it asked the kernel for.
+/// Time limit for a killed server to end: its last thread needs a CPU to close the media, and its
+/// system calls must return.
 const KILLED_PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a server may take to say how its drive is.
+/// Time limit for a server to report its health.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
 
-/// A drive that is attached, or that was until its server died.
+/// A drive that is attached, or that was attached until its server died.
 #[derive(Debug)]
-pub struct Attached {
-    /// By the name that it had when it was attached.
+pub struct RegisteredDrive {
+    /// The name under which it was attached.
     pub media: PathBuf,
     media_id: Option<FileId>,
-    /// Where its file is shown.
+    /// The directory in which its file is shown.
     pub mount_point: PathBuf,
     /// The directory of its server: status, log and socket.
     pub directory: PathBuf,
-    /// The process that the drive belongs to; none once it has died.
+    /// Process number of its server; `None` if that has died.
     pub owner: Option<u32>,
     resource: Resource,
-    ledger: Found,
+    ledger: FoundLedger,
 }
 
 /// A drive as a command finds it.
 #[derive(Debug)]
-pub enum Drive {
-    /// Its server has it; whoever wants something asks there.
-    Served(Box<Attached>),
-    /// Its server has died and left a mount or device; what it lies on can be opened.
-    Died(Box<Attached>),
-    /// Nobody has it, as far as the ledgers tell.
-    AtRest {
-        /// What it lies on.
-        media: PathBuf,
-    },
+pub enum FoundDrive {
+    /// The drive is served by another process; callers send it requests.
+    Served(Box<RegisteredDrive>),
+    /// The server has died and left a mount or device; the media can be opened.
+    Died(Box<RegisteredDrive>),
+    /// The drive is not in use, according to the ledgers.
+    AtRest { media: PathBuf },
 }
 
-impl Drive {
-    /// What a drive lies on that is not served.
+impl FoundDrive {
+    /// The media of a drive that is not served.
     pub fn media_at_rest(&self) -> Option<&Path> {
         match self {
-            Drive::Served(_) => None,
-            Drive::Died(attached) => Some(&attached.media),
-            Drive::AtRest { media } => Some(media),
+            FoundDrive::Served(_) => None,
+            FoundDrive::Died(attached) => Some(&attached.media),
+            FoundDrive::AtRest { media } => Some(media),
         }
     }
 }
 
 /// The drive `named` by its media or its device.
-///
-/// # Errors
-/// The ledgers cannot be read.
-pub fn look_up(named: &Path) -> Result<Drive> {
+pub fn look_up(named: &Path) -> Result<FoundDrive> {
     Ok(match find(named)?.map(Box::new) {
-        Some(attached) if attached.owner.is_some() => Drive::Served(attached),
-        Some(attached) => Drive::Died(attached),
-        None => Drive::AtRest { media: named.to_owned() },
+        Some(attached) if attached.owner.is_some() => FoundDrive::Served(attached),
+        Some(attached) => FoundDrive::Died(attached),
+        None => FoundDrive::AtRest { media: named.to_owned() },
     })
 }
 
-/// The drive that lies on the media `named`, whatever it was called when it was attached, or else the one that is shown
-/// as the device `named`, or in the directory, or as the file in it: a drive may lie on another one's device.
-///
-/// # Errors
-/// The ledgers cannot be read.
-pub fn find(named: &Path) -> Result<Option<Attached>> {
+/// The drive on the media `named`, under any name, or else the drive shown as the device `named`,
+/// in the directory, or as the file in it: a drive's device can be another drive's media.
+pub fn find(named: &Path) -> Result<Option<RegisteredDrive>> {
     let path = place::resolved(named)
         .ok()
         .filter(|_| ImageName::is_meant(named))
         .unwrap_or_else(|| without_links(named));
     let id = FileId::named(named).ok();
     let mut shown = None;
-    for one in served_first()? {
-        if one.lies_on(&path, id) {
-            return Ok(Some(one));
+    for drive in served_first()? {
+        if drive.lies_on(&path, id) {
+            return Ok(Some(drive));
         }
-        let is_shown_in = one.mount_point == path || one.file() == path;
-        if shown.is_none() && (is_shown_in || one.devices()?.contains(&path)) {
-            shown = Some(one);
+        let is_shown_in = drive.mount_point == path || drive.file() == path;
+        if shown.is_none() && (is_shown_in || drive.devices()?.contains(&path)) {
+            shown = Some(drive);
         }
     }
     Ok(shown)
 }
 
-/// The drive that lies on `media`, an absolute path without links.
-///
-/// # Errors
-/// The ledgers cannot be read.
-pub fn find_media(media: &Path) -> Result<Option<Attached>> {
+/// The drive on `media`, an absolute path without links.
+pub fn find_media(media: &Path) -> Result<Option<RegisteredDrive>> {
     let id = FileId::named(media).ok();
-    Ok(served_first()?.into_iter().find(|one| one.lies_on(media, id)))
+    Ok(served_first()?.into_iter().find(|drive| drive.lies_on(media, id)))
 }
 
-/// What servers that died have left of drives that lay under this name, on whatever file that was: media that come back
-/// on a file system mounted anew are another file to the kernel.
-///
-/// # Errors
-/// The ledgers cannot be read.
-pub fn died_under_name(media: &Path) -> Result<Vec<Attached>> {
-    let died = |one: &Attached| one.owner.is_none() && one.media == media;
+/// Remains of dead servers whose drives had this name, on any file: on a file system that was
+/// mounted again, the same media are a different file for the kernel.
+pub fn died_under_name(media: &Path) -> Result<Vec<RegisteredDrive>> {
+    let died = |drive: &RegisteredDrive| drive.owner.is_none() && drive.media == media;
     Ok(all()?.into_iter().filter(died).collect())
 }
 
-/// Whether a ledger tells of a drive on `media`; where none can be read, one may.
+/// Returns true if a ledger names a drive on `media`, or if no ledger can be read.
 pub fn is_attached(media: &Path) -> bool {
     find(media).map_or(true, |found| found.is_some())
 }
 
-fn served_first() -> Result<Vec<Attached>> {
+fn served_first() -> Result<Vec<RegisteredDrive>> {
     let mut attached = all()?;
-    attached.sort_by_key(|one| one.owner.is_none());
+    attached.sort_by_key(|drive| drive.owner.is_none());
     Ok(attached)
 }
 
-/// Every drive that a ledger tells of and of which something is there.
-///
-/// # Errors
-/// The ledgers cannot be read.
-pub fn all() -> Result<Vec<Attached>> {
+/// Every drive in a ledger with an existing resource.
+pub fn all() -> Result<Vec<RegisteredDrive>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
         for resource in found.resources() {
             if let Resource::Drive { media, media_id, mount_point, directory, .. } = resource
                 && resource.may_exist(Asking::ThisMachine)?
             {
-                all.push(Attached {
+                all.push(RegisteredDrive {
                     media: media.clone(),
                     media_id: media_id.filter(|_| found.is_of_this_boot()),
                     mount_point: mount_point.clone(),
@@ -159,7 +141,8 @@ pub fn all() -> Result<Vec<Attached>> {
     Ok(all)
 }
 
-/// The path without links, also of what is not there any more or cannot be asked, as the mount of a dead server.
+/// The path without links, even if it no longer exists or cannot be read, such as the mount of a
+/// dead server.
 fn without_links(named: &Path) -> PathBuf {
     if ImageName::is_meant(named) {
         return named.to_owned();
@@ -167,16 +150,16 @@ fn without_links(named: &Path) -> PathBuf {
     let Ok(absolute) = std::path::absolute(named) else { return named.to_owned() };
     let resolved = absolute.ancestors().find_map(|front| {
         let behind = absolute.strip_prefix(front).ok()?;
-        // Joined to nothing, a path would end in a slash.
+        // Joining an empty path would add a slash.
         let front = front.canonicalize().ok()?;
         Some(if behind.as_os_str().is_empty() { front } else { front.join(behind) })
     });
     resolved.unwrap_or(absolute)
 }
 
-impl Attached {
-    /// Whether it lies on this file. Names count only where there is no file to compare: one that is there may be another
-    /// one under its old name.
+impl RegisteredDrive {
+    /// Returns true if the drive is on this file. Names are compared only if there is no file to
+    /// compare: a different file may have the old name.
     fn lies_on(&self, path: &Path, id: Option<FileId>) -> bool {
         match self.media_id.zip(id) {
             Some((ours, theirs)) => ours == theirs,
@@ -189,26 +172,17 @@ impl Attached {
         self.mount_point.join(fuse::DISK_FILE)
     }
 
-    /// The block devices that show it: one, or none in a directory.
-    ///
-    /// # Errors
-    /// The loop devices cannot be read.
+    /// The block devices that show it: one, or none if it is shown in a directory.
     pub fn devices(&self) -> Result<Vec<PathBuf>> {
         loopdev::attached_under(&self.mount_point).context("cannot list the loop devices")
     }
 
-    /// What a user calls it by: its device, or else its file.
-    ///
-    /// # Errors
-    /// The loop devices cannot be read.
+    /// The name for users: its device, or else its file.
     pub fn shown_as(&self) -> Result<PathBuf> {
         Ok(self.devices()?.into_iter().next().unwrap_or_else(|| self.file()))
     }
 
-    /// Where its devices are mounted.
-    ///
-    /// # Errors
-    /// The mounts cannot be read.
+    /// The mount points of its devices.
     pub fn mounted_on(&self) -> Result<Vec<PathBuf>> {
         let devices = self.devices()?;
         let mounts = filesystem::mounts().context("cannot read the mounts")?;
@@ -216,10 +190,7 @@ impl Attached {
         Ok(mounts.into_iter().filter(is_ours).map(|mount| mount.target).collect())
     }
 
-    /// What is there of it, without its server being asked; told as what is left of one that died.
-    ///
-    /// # Errors
-    /// The loop devices or the mounts cannot be read.
+    /// The existing resources, without asking the server, as the remains of a dead one.
     pub fn left_over(&self) -> Result<Attachment> {
         let device = self.devices()?.into_iter().next();
         let file = device.is_none().then(|| self.file());
@@ -228,17 +199,15 @@ impl Attached {
         Ok(Attachment { server_died: true, device, file, mounted_on, log, ..Attachment::default() })
     }
 
-    /// How the drive is, in the words of its server.
-    ///
-    /// # Errors
-    /// Its server is not there yet, or not any more, or was stopped: then nobody would answer.
+    /// The health that its server reports. Fails if the server is starting, has ended or is
+    /// stopped: then nobody would answer.
     pub fn health(&self) -> Result<Health> {
         self.ensure_running()?;
         let media = self.media.display();
         let being = || format!("{media} is being attached or detached; try again");
         match asked::ask(&self.directory, ANSWER_PATIENCE) {
             Ok(Some(text)) => Health::parse(&text).with_context(being),
-            // It does not listen yet, or is one of before.
+            // The server does not listen yet, or is of an older version.
             Ok(None) => Health::read(&self.mount_point.join(STATUS_FILE)).with_context(being),
             Err(_) => {
                 self.ensure_running()?;
@@ -250,10 +219,7 @@ impl Attached {
         }
     }
 
-    /// Whether what shows it is there: a server mounts first, and attaches the device then.
-    ///
-    /// # Errors
-    /// The loop devices cannot be read.
+    /// Returns true if the drive is visible: a server mounts first, and attaches the device then.
     pub fn is_shown(&self) -> Result<bool> {
         let has_no_device = !self.mount_point.starts_with(&self.directory);
         Ok(has_no_device || !self.devices()?.is_empty())
@@ -267,18 +233,12 @@ impl Attached {
         Ok(())
     }
 
-    /// Its server, held; nothing once that has died.
-    ///
-    /// # Errors
-    /// What the system answered when asked.
+    /// A handle of its server; `None` if that has died.
     pub(crate) fn process(&self) -> Result<Option<Process>> {
         self.ledger.process()
     }
 
-    /// Whether its server has died.
-    ///
-    /// # Errors
-    /// What the system answered when asked.
+    /// Returns true if its server has died.
     pub fn has_died_by_now(&self) -> Result<bool> {
         let Some(server) = self.process()? else {
             return Ok(true);
@@ -286,20 +246,17 @@ impl Attached {
         Ok(server.wait(Some(Duration::ZERO))?)
     }
 
-    /// Whether its server was stopped, by a signal or a debugger.
+    /// Returns true if its server was stopped, by a signal or a debugger.
     pub fn is_stopped(&self) -> bool {
         self.owner.is_some_and(is_stopped)
     }
 
-    /// Whether its server was killed and has not ended yet.
+    /// Returns true if its server was killed and has not ended yet.
     pub fn is_ending(&self) -> bool {
         self.owner.is_some_and(is_ending)
     }
 
-    /// Whether its server has died, or does so within a moment.
-    ///
-    /// # Errors
-    /// What the system answered when asked.
+    /// Returns true if its server has died, or dies within a moment.
     pub fn has_died(&self) -> Result<bool> {
         let Some(server) = self.process()? else {
             return Ok(true);
@@ -308,10 +265,7 @@ impl Attached {
         Ok(server.wait(Some(patience))?)
     }
 
-    /// Removes what a server that died has left.
-    ///
-    /// # Errors
-    /// Who uses its device still; what the system answered.
+    /// Removes the remains of a dead server. Fails if its device is in use.
     pub fn clear(&self) -> Result<()> {
         self.ledger.ensure_dead()?;
         let unused = self.devices()?.iter().try_for_each(|device| ensure_unused(device));

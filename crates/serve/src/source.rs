@@ -1,4 +1,4 @@
-//! What is served, and what is told of it: the opened drive or model, its health, and how it is closed.
+//! The served disk with its health, and how it is closed.
 
 use parking_lot::Mutex;
 use std::path::PathBuf;
@@ -13,52 +13,54 @@ use assay_ports::loopdev;
 use assay_ports::media::Loss;
 
 use super::health::{Attachment, Health, STATUS_FILE};
-use super::job::{Job, ModelJob};
+use super::job::{ModelJob, ServerJob};
 use super::log;
 use super::model_health::ModelHealth;
 use super::opened::Opened;
-use super::stack::Stack;
+use super::stack::ModelStack;
 use super::stall::StallWatch;
 use crate::{TraceHead, monotonic_s};
 
-/// What its health is told from.
-pub struct Source {
+/// The sources of a disk's health.
+pub struct HealthSource {
     pub opened: Opened,
     media: PathBuf,
     model: Option<ModelJob>,
-    /// All but the device, which others may take away.
+    /// Everything except the device, which others may remove.
     pub attachment: Attachment,
     mount_point: PathBuf,
-    /// Of a model: for how long this process stalled.
+    /// Counts the time for which this process stalled; for models only.
     stall: Option<StallWatch>,
     started: Mutex<Option<Started>>,
     pub keeps_time_when_told: bool,
 }
 
-/// What its process has for the time when memory is short.
+/// The process's protection against a shortage of memory.
 #[derive(Debug, Clone, Copy)]
-pub struct Survival {
-    /// How willingly the kernel kills it; nothing where that could not be found out.
+pub struct MemoryProtection {
+    /// `oom_score_adj`; `None` if it cannot be read.
     pub oom_score_adj: Option<i32>,
-    /// Whether its threads stay out of write-back.
+    /// True if its threads stay out of write-back.
     pub io_flusher: bool,
 }
 
-/// How a model was when it began to keep time.
+/// The state of a model when it began to keep time.
 #[derive(Clone, Copy)]
 struct Started {
-    /// How long the port alone takes.
+    /// Round trip of the port alone.
     port: Time,
     tally: CommandTally,
     stalled: Duration,
 }
 
-impl Source {
-    /// Of a drive that took so long to open.
-    ///
-    /// # Errors
-    /// No thread for the watch over a model.
-    pub fn new(job: &Job, opened: Opened, open_ms: f64, survival: Survival) -> Result<Source> {
+impl HealthSource {
+    /// `open_ms` is the duration of opening the disk.
+    pub fn new(
+        job: &ServerJob,
+        opened: Opened,
+        open_ms: f64,
+        survival: MemoryProtection,
+    ) -> Result<HealthSource> {
         let is_damaged = opened.status(&job.media).state == State::ReadOnly;
         let attachment = Attachment {
             attached: true,
@@ -66,7 +68,7 @@ impl Source {
             pid: Some(std::process::id()),
             open_ms: Some(open_ms),
             read_only: job.options.read_only || is_damaged,
-            cache: Some(job.options.guaranteed_cache()),
+            cache: Some(job.guaranteed_cache()),
             atomic_write_bytes: Some(opened.disk().guarantees().atomic_write_bytes),
             threads: Some(job.options.threads),
             read_ahead_bytes: Some(job.options.read_ahead.map_or(0, |size| size.0)),
@@ -78,9 +80,9 @@ impl Source {
             io_flusher: Some(survival.io_flusher),
             ..Attachment::default()
         };
-        let model = job.options.model.clone();
+        let model = job.export.modelled().cloned();
         let stall = model.as_ref().map(|_| StallWatch::watch()).transpose()?;
-        Ok(Source {
+        Ok(HealthSource {
             opened,
             media: job.media.clone(),
             model,
@@ -88,12 +90,12 @@ impl Source {
             mount_point: job.mount_point.clone(),
             stall,
             started: Mutex::default(),
-            keeps_time_when_told: job.options.keeps_time_when_told,
+            keeps_time_when_told: job.export.keeps_time_when_told(),
         })
     }
 
-    /// What a trace says of the model that begins to keep time now.
-    pub fn trace_head(&self, stack: &Stack, port: Time) -> Result<TraceHead> {
+    /// The head of a trace for the model that starts to keep time now.
+    pub fn trace_head(&self, stack: &ModelStack, port: Time) -> Result<TraceHead> {
         let status = self.opened.status(&self.media);
         let began_s = stack.clock.now().as_s();
         Ok(TraceHead {
@@ -107,8 +109,8 @@ impl Source {
         })
     }
 
-    /// What is told of a model is what it counts from now on.
-    pub fn count_from_now(&self, port: Time, stack: &Stack) {
+    /// Counts a model's commands from now on.
+    pub fn count_from_now(&self, port: Time, stack: &ModelStack) {
         let stalled = self.stalled();
         *self.started.lock() = Some(Started { port, tally: stack.top.tally(), stalled });
     }
@@ -117,7 +119,7 @@ impl Source {
         self.stall.as_ref().map_or(Duration::ZERO, StallWatch::so_far)
     }
 
-    /// What a model was asked until now does not count, and from now on it answers when the device would.
+    /// Discards a model's counters, and lets it keep its device's time from now on.
     pub fn keep_time(&self) {
         let port = self.started.lock().map(|started| started.port);
         if let (Opened::Model(stack), Some(port)) = (&self.opened, port) {
@@ -126,7 +128,7 @@ impl Source {
         }
     }
 
-    /// Ends the trace and closes the drive; of one whose media is gone that is not what matters.
+    /// Ends the trace and closes the drive; without power, an error in closing is ignored.
     pub fn close(&self) -> Result<()> {
         let recorded = match &self.opened {
             Opened::Model(stack) => stack.recording.as_ref().map(|trace| trace.finish()),
@@ -145,35 +147,36 @@ impl Source {
         match loss {
             None => Ok(closed.with_context(|| {
                 format!(
-                    "{media} is detached, but could not be closed; flushed data are safe, later writes may be lost; attach it again"
+                    "{media} is detached, but could not be closed; flushed data are safe, later \
+                     writes may be lost; attach it again"
                 )
             })?),
-            Some(loss @ Loss::Deleted) => {
-                Err(anyhow!("{media} is detached, but {loss} while it was attached: its data are gone"))
-            }
+            Some(loss @ Loss::Deleted) => Err(anyhow!(
+                "{media} is detached, but {loss} while it was attached: its data are \
+                 gone"
+            )),
             Some(loss @ Loss::Cut { .. }) => Err(anyhow!(
                 "{media} is detached, but {loss} while it was attached: data beyond that are lost"
             )),
         }
     }
 
-    /// The file that tells its health to whoever reads it.
-    pub fn text(source: Arc<Source>) -> TextFile {
+    /// The file that shows the health to its readers.
+    pub fn text(source: Arc<HealthSource>) -> TextFile {
         let content = move || source.told() + "\n";
         TextFile { name: STATUS_FILE.into(), content: Box::new(content) }
     }
 
-    /// The devices that show it, as the kernel says: one that was ours may be gone, and be another drive's.
+    /// The devices that show it, from the kernel: a device of this server's may be gone, and its
+    /// number be another drive's.
     pub fn devices(&self) -> Result<Vec<PathBuf>> {
         loopdev::attached_under(&self.mount_point).context("cannot list the loop devices")
     }
 
-    /// How the drive is now.
     pub fn status(&self) -> Status {
         self.opened.status(&self.media)
     }
 
-    /// How it is now, and how it is served.
     pub fn health(&self) -> Health {
         let device = self.devices().unwrap_or_default().into_iter().next();
         let is_drive = matches!(self.opened, Opened::Drive { .. });
@@ -186,7 +189,7 @@ impl Source {
         }
     }
 
-    /// Its health, as it is told to whoever asks.
+    /// The health as text.
     pub fn told(&self) -> String {
         self.health().to_json().unwrap_or_default()
     }

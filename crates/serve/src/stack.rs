@@ -1,6 +1,7 @@
-//! A device's model as it is served: over a file, on a clock that real time drives.
+//! A device's model, served over a file, on a clock driven by real time.
 //!
-//! A model's media go through the page cache and are never synced: its time is the model's, not this machine's disk's.
+//! A model's media go through the page cache and are never synced: its time is the model's, not
+//! that of this machine's disk.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,11 +19,12 @@ use super::open::in_words;
 use super::recording::Recording;
 use assay_presets::{Builder, Device, Preset, Top};
 
-/// A clock that jumps ahead to whatever is waited for until it is started, and keeps real time from then on.
+/// A clock that jumps ahead to each awaited time until it is started, and keeps real time from then
+/// on.
 pub struct StartedClock {
     clock: PacedClock,
     is_started: AtomicBool,
-    /// How far it has jumped, in nanoseconds.
+    /// Sum of the jumps, in nanoseconds.
     ahead_ns: AtomicU64,
 }
 
@@ -32,12 +34,13 @@ impl StartedClock {
         StartedClock { clock: PacedClock::default(), is_started, ahead_ns }
     }
 
-    /// From now on who waits does.
+    /// Keeps real time from now on.
     pub fn start(&self) {
         self.is_started.store(true, Ordering::Release);
     }
 
-    /// Does background work, one part after another, and waits until the device would be done with it.
+    /// Does background work, one part after another, and waits until the device would have
+    /// finished.
     pub fn in_turn<T>(&self, work: impl FnOnce() -> T) -> T {
         let (value, due) = in_hand::with(self.now(), Parts::InTurn, work);
         self.wait_until(due.when());
@@ -58,7 +61,7 @@ impl Clock for StartedClock {
         if self.is_started.load(Ordering::Acquire) {
             self.clock.wait_until(due - self.ahead());
         } else {
-            // Rounded up, or it would not be due yet.
+            // Rounded up, so that the time has come.
             let ahead = (due - self.clock.now()).as_ns() + 1;
             self.ahead_ns.fetch_max(ahead, Ordering::AcqRel);
         }
@@ -70,30 +73,26 @@ impl Clock for StartedClock {
 }
 
 /// A device's model that can be served.
-pub struct Stack {
-    /// What the host sees.
+pub struct ModelStack {
+    /// The disk for the host.
     pub top: Arc<Top>,
-    /// Its time.
     pub clock: Arc<StartedClock>,
-    /// The drive inside, where there is one.
+    /// The drive inside, if there is one.
     pub drive: Option<Arc<Drive>>,
-    /// How the file is that it lies on.
     pub media: Arc<Condition>,
-    /// Where its commands are recorded, if they are.
     pub recording: Option<Arc<Recording>>,
 }
 
-impl Stack {
-    /// The model of `device`, which is `preset` at a scale, over `media`, a file that holds a drive of it already where the device has flash.
-    ///
-    /// # Errors
-    /// One line: it is not there, in use, not a drive; the trace cannot be written.
+impl ModelStack {
+    /// The model of `device`, which is `preset` at a scale, over `media`. If the device has flash,
+    /// the file already holds a drive for it.
     pub fn new(
         media: &Path,
         device: &Device,
         preset: &Preset,
         options: &AttachOptions,
-    ) -> Result<Stack> {
+        trace: Option<&Path>,
+    ) -> Result<ModelStack> {
         let file = FileMedia::open(media, Access::ReadWrite)?.in_memory_of_kernel()?;
         let condition = Arc::clone(file.condition());
         let file: Arc<dyn Disk> = match device.nand() {
@@ -101,7 +100,7 @@ impl Stack {
             Some(_) => Arc::new(file.discarding_loosely()),
             None => Arc::new(file),
         };
-        let recording = options.trace.as_deref().map(Recording::create).transpose()?;
+        let recording = trace.map(Recording::create).transpose()?;
         let observer =
             recording.clone().map(|recording| Box::new(recording) as Box<dyn CommandObserver>);
         let clock = Arc::new(StartedClock::new());
@@ -109,11 +108,11 @@ impl Stack {
             clock: Arc::clone(&clock) as _,
             preset,
             options: options.drive(),
-            tears: options.tear,
+            tears: options.tears(),
             in_words: &|error| in_words(media, error).context(media.display().to_string()),
         };
         let built = builder.build(file, device, observer)?;
-        Ok(Stack { top: built.top, clock, drive: built.drive, media: condition, recording })
+        Ok(ModelStack { top: built.top, clock, drive: built.drive, media: condition, recording })
     }
 }
 

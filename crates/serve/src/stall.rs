@@ -1,21 +1,21 @@
-//! How long a model's server stalled: what nobody else can tell, for commands that wait in the kernel meanwhile come, by
-//! the model's clock, only when it goes on.
+//! Measures how long a model's server stalled, which its clock cannot show: commands that waited in
+//! the kernel meanwhile arrive, by that clock, only when the server resumes.
 //!
-//! A thread of the rank of those that answer asks to be woken again and again; what it wakes later than that, the others do,
-//! too. A machine whose clock stands still with it is not found out.
+//! A thread with the rank of the answering threads sleeps repeatedly; if it wakes late, so do the
+//! others. A machine whose clock stops together with it remains undetected.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// How often it asks to be woken.
+/// Length of a sleep.
 const TICK: Duration = Duration::from_millis(20);
 
-/// What is later than this is no ordinary wait for a CPU; it counts in full.
+/// A longer delay is no ordinary wait for a CPU, and counts in full.
 const LATE_MIN: Duration = Duration::from_millis(50);
 
-/// The thread that watches this process's own clock; it ends when this is dropped.
+/// The thread that watches this process's clock; it ends when this is dropped.
 pub struct StallWatch {
     seen: Arc<Mutex<Seen>>,
     _stop: Sender<()>,
@@ -28,10 +28,7 @@ struct Seen {
 }
 
 impl StallWatch {
-    /// Begins to watch.
-    ///
-    /// # Errors
-    /// No thread could be started.
+    /// Starts the thread.
     pub fn watch() -> std::io::Result<StallWatch> {
         let seen = Seen { stalled: Duration::ZERO, due: Instant::now() + TICK };
         let seen = Arc::new(Mutex::new(seen));
@@ -46,7 +43,7 @@ impl StallWatch {
         Ok(StallWatch { seen, _stop: stop })
     }
 
-    /// For how long it stalled so far, a stall that has just ended included.
+    /// Total stall so far, including one that has just ended.
     pub fn so_far(&self) -> Duration {
         self.seen.lock().by(Instant::now())
     }
@@ -74,7 +71,7 @@ mod tests {
         let mut seen = Seen { stalled: Duration::ZERO, due: at(20) };
         seen.woken(at(69));
         assert_eq!(seen.stalled, Duration::ZERO);
-        // Due at 89: a status that is asked for before the thread is woken has it already.
+        // Due at 89: a status requested before the thread wakes includes the stall.
         let four_s = Duration::from_secs(4);
         assert_eq!(seen.by(at(4089)), four_s);
         seen.woken(at(4089));

@@ -1,4 +1,4 @@
-//! What a trace says of itself, in its text: which device was asked, how it was then, and when.
+//! The description of a trace, in its text: the device, its state, and the time.
 
 use anyhow::{Context, Result, ensure};
 use assay_models::Time;
@@ -11,27 +11,24 @@ use assay_presets::{check_number, plain};
 /// The text of a trace, as JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraceHead {
-    /// The device: its name, preset and scale.
+    /// Name, preset and scale of the device.
     pub model: ModelJob,
-    /// Bytes that the host saw.
+    /// Size for the host.
     pub logical_bytes: u64,
-    /// Bytes that held data when recording began; of a device without flash nobody knows or needs to.
+    /// Bytes with data when recording began; unknown for a device without flash.
     pub used_bytes: u64,
-    /// Bytes of data for each byte that they took, of a device that compresses.
+    /// Bytes of data per stored byte, for a device that compresses.
     pub ratio: Option<f64>,
-    /// The round trip of the port alone, which is a part of what was shown, in microseconds.
+    /// Round trip of the port alone, a part of the observed latency.
     pub port_us: f64,
-    /// When recording began, on the clock of the trace, in seconds.
+    /// Start of the recording on the trace's clock.
     pub began_s: f64,
-    /// The kernel's monotonic time (`clock_gettime(2)`) where the clock of the trace has zero, in seconds.
+    /// The kernel's monotonic time (`clock_gettime(2)`) at the zero of the trace's clock.
     pub clock_zero_s: f64,
 }
 
 impl TraceHead {
-    /// Reads it.
-    ///
-    /// # Errors
-    /// One line: this is not what we write.
+    /// Parses the text of a trace.
     pub fn parse(text: &str) -> Result<TraceHead> {
         let head: TraceHead = serde_json::from_str(text)
             .context("this trace was made by another program or version")?;
@@ -56,7 +53,7 @@ impl TraceHead {
         Ok(())
     }
 
-    /// When the monotonic clock shows `monotonic_s`, on the clock of the trace.
+    /// The time on the trace's clock when the monotonic clock shows `monotonic_s`.
     #[must_use]
     pub fn on_clock(&self, monotonic_s: f64) -> Time {
         Time::from_s(monotonic_s - self.clock_zero_s)

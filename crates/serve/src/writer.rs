@@ -1,7 +1,8 @@
-//! Who of this machine last had an image open for writing, so that its lock can be taken from it once it has died.
+//! Records which process of this machine last opened an image for writing, so that its lock can be
+//! broken once the process has died.
 //!
-//! The cluster itself finds a dead client out only after half a minute. A process that is noted here and is gone is dead for
-//! certain; the one that is not noted, or lives, keeps what it has.
+//! The cluster needs half a minute to notice a dead client. A recorded process that is gone is
+//! certainly dead; locks of unrecorded or living processes are left alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,10 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::log;
 
-/// The directory of these notes in the state directory.
+/// Directory of these records in the state directory.
 const WRITERS: &str = "writers";
 
-/// The longest note that is read: a process, a boot, an address.
+/// Largest record that is read: a process, a boot, an address.
 const NOTE_BYTES_MAX: u64 = 4096;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,7 +25,7 @@ struct Writer {
     pid: u32,
     start_ticks: u64,
     boot_id: String,
-    /// By which the cluster knows it.
+    /// The client's address, by which the cluster knows it.
     address: String,
 }
 
@@ -37,10 +38,7 @@ pub fn died(image: &Path) -> Option<String> {
     (!lives).then_some(address)
 }
 
-/// Notes that this process has `image` open for writing, under that address.
-///
-/// # Errors
-/// The note cannot be written.
+/// Records that this process has opened `image` for writing, under that address.
 pub fn note(image: &Path, address: String) -> Result<()> {
     let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
     let Identity { pid, start_ticks } = me;
@@ -52,7 +50,7 @@ pub fn note(image: &Path, address: String) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Forgets who had `image` open, once that was closed in order. One that is not noted is none.
+/// Deletes the record after `image` was closed. A missing record is no error.
 pub fn forget(image: &Path) {
     if let Err(error) = note_of(image).and_then(|note| ledger::delete(&note)) {
         ::log::debug!("the note on {} stays: {error:#}", image.display());

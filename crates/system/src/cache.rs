@@ -53,31 +53,31 @@ pub fn root() -> Result<PathBuf> {
 /// The lock on one kind of entries (`servers`, `templates`), held against other makers until
 /// dropped.
 #[derive(Debug)]
-pub struct Shelf {
+pub struct CacheLock {
     directory: PathBuf,
     _lock: File,
 }
 
-impl Shelf {
+impl CacheLock {
     /// Locks `kind`. If another maker holds the lock, `waiting` is called once and the call blocks.
-    pub fn open(kind: &str, waiting: impl FnOnce()) -> Result<Shelf> {
+    pub fn open(kind: &str, waiting: impl FnOnce()) -> Result<CacheLock> {
         private::make_directory(&root()?).map_err(refusal)?;
-        Shelf::open_at(root()?.join(kind), waiting)
+        CacheLock::open_at(root()?.join(kind), waiting)
     }
 
     /// Locks the existing `kind` unless a maker holds it. An interrupted maker holds it no longer.
-    pub fn try_open(kind: &str) -> Result<Option<Shelf>> {
-        let Some(shelf) = Shelf::lock_free(checked(kind)?)? else { return Ok(None) };
+    pub fn try_open(kind: &str) -> Result<Option<CacheLock>> {
+        let Some(shelf) = CacheLock::lock_free(checked(kind)?)? else { return Ok(None) };
         shelf.sweep()?;
         Ok(Some(shelf))
     }
 
     /// Returns true if no maker holds the existing `kind`. Files of an interrupted maker stay.
     pub fn is_free(kind: &str) -> Result<bool> {
-        Ok(Shelf::lock_free(checked(kind)?)?.is_some())
+        Ok(CacheLock::lock_free(checked(kind)?)?.is_some())
     }
 
-    fn lock_free(directory: PathBuf) -> Result<Option<Shelf>> {
+    fn lock_free(directory: PathBuf) -> Result<Option<CacheLock>> {
         let cannot = || format!("cannot use the cache directory {}", directory.display());
         if !is_ours(&directory) {
             return Ok(None);
@@ -87,11 +87,11 @@ impl Shelf {
             Err(Errno::WOULDBLOCK) => return Ok(None),
             other => other.with_context(cannot)?,
         }
-        Ok(Some(Shelf { directory, _lock: lock }))
+        Ok(Some(CacheLock { directory, _lock: lock }))
     }
 
     /// Locks the kind in `directory`, as [`CacheLock::open`] does.
-    pub fn open_at(directory: PathBuf, waiting: impl FnOnce()) -> Result<Shelf> {
+    pub fn open_at(directory: PathBuf, waiting: impl FnOnce()) -> Result<CacheLock> {
         let cannot =
             || format!("cannot use the cache directory {}; set ASSAY_CACHE", directory.display());
         private::make_directory(&directory).map_err(refusal)?;
@@ -111,7 +111,7 @@ impl Shelf {
             }
             other => other.with_context(cannot)?,
         }
-        let shelf = Shelf { directory, _lock: lock };
+        let shelf = CacheLock { directory, _lock: lock };
         shelf.sweep()?;
         Ok(shelf)
     }
@@ -264,8 +264,8 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    fn shelf(directory: &Path) -> Shelf {
-        Shelf::open_at(directory.to_path_buf(), || {}).unwrap()
+    fn shelf(directory: &Path) -> CacheLock {
+        CacheLock::open_at(directory.to_path_buf(), || {}).unwrap()
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
         drop(shelf(&kind));
         set(&kind, 0o777);
         assert!(check(&kind).unwrap_err().to_string().contains("others can write to"));
-        let refused = Shelf::open_at(kind.clone(), || {}).unwrap_err().to_string();
+        let refused = CacheLock::open_at(kind.clone(), || {}).unwrap_err().to_string();
         assert!(refused.contains("others can write to"), "{refused}");
         set(&kind, 0o755);
         check(&kind).unwrap();
@@ -302,7 +302,9 @@ mod tests {
         fs::write(elsewhere.path().join("precious"), "precious").unwrap();
         fs::remove_file(kind.join(LOCK)).unwrap();
         std::os::unix::fs::symlink(elsewhere.path().join("precious"), kind.join(LOCK)).unwrap();
-        assert!(Shelf::open_at(kind, || {}).unwrap_err().to_string().contains("did not put there"));
+        assert!(
+            CacheLock::open_at(kind, || {}).unwrap_err().to_string().contains("did not put there")
+        );
         assert_eq!(fs::read(elsewhere.path().join("precious")).unwrap(), b"precious");
     }
 
@@ -333,7 +335,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir_all(directory.path().join(".staging-1/half")).unwrap();
         fs::create_dir_all(directory.path().join("whole")).unwrap();
-        assert!(Shelf::open_at(directory.path().into(), || {}).is_err(), "nobody's shelf");
+        assert!(CacheLock::open_at(directory.path().into(), || {}).is_err(), "nobody's shelf");
         fs::write(directory.path().join(LOCK), "").unwrap();
         let shelf = shelf(directory.path());
         assert!(!directory.path().join(".staging-1").exists());
@@ -349,7 +351,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let waiting = || said.send(()).unwrap();
-                let _second = Shelf::open_at(directory.path().to_path_buf(), waiting).unwrap();
+                let _second = CacheLock::open_at(directory.path().to_path_buf(), waiting).unwrap();
                 assert!(released.load(Ordering::SeqCst));
             });
             told.recv().unwrap();

@@ -24,11 +24,11 @@ const DROP_PATIENCE: Duration = Duration::from_secs(120);
 const TRIES: u32 = 5;
 
 /// A database that every user may use and that holds no user's data.
-const EVERYBODYS: &str = "information_schema";
+const SYSTEM_DATABASE: &str = "information_schema";
 
 /// The state of the database with a given name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum DatabaseState {
     Nothing,
     /// It bears the mark.
     Ours,
@@ -69,9 +69,9 @@ pub fn is_marked(session: &mut ClientSession, name: &str) -> Result<bool, Sessio
 pub(crate) fn presence(account: &Account, name: &str, mark: &str) -> Presence {
     let found = connect(account).and_then(|mut session| Ok(find(&mut session, name, mark)?));
     match found {
-        Ok(Found::Ours | Found::Empty) => Presence::There,
-        Ok(Found::Nothing) => Presence::Gone,
-        Ok(Found::Theirs) => Presence::Another,
+        Ok(DatabaseState::Ours | DatabaseState::Empty) => Presence::There,
+        Ok(DatabaseState::Nothing) => Presence::Gone,
+        Ok(DatabaseState::Theirs) => Presence::Another,
         Err(_) => Presence::Unasked,
     }
 }
@@ -103,13 +103,13 @@ fn is_of_connection(error: &anyhow::Error) -> bool {
 fn remove_once(account: &Account, name: &str, mark: &str) -> Result<()> {
     let mut session = connect(account)?;
     match find(&mut session, name, mark)? {
-        Found::Nothing | Found::Theirs => Ok(()),
-        Found::Ours => {
+        DatabaseState::Nothing | DatabaseState::Theirs => Ok(()),
+        DatabaseState::Ours => {
             session.set_patience(Some(DROP_PATIENCE));
             session.query(format!("DROP DATABASE `{name}`").as_bytes())?;
             Ok(())
         }
-        Found::Empty => {
+        DatabaseState::Empty => {
             bail!(
                 "it is empty and does not bear the mark of a run; drop it by hand if it is of no \
                  use"
@@ -119,31 +119,35 @@ fn remove_once(account: &Account, name: &str, mark: &str) -> Result<()> {
 }
 
 fn connect(account: &Account) -> Result<ClientSession> {
-    let endpoint: Endpoint = account.endpoint(EVERYBODYS)?;
+    let endpoint: Endpoint = account.endpoint(SYSTEM_DATABASE)?;
     Ok(ClientConnect::new(&endpoint)?.with_patience(PATIENCE).connect()?)
 }
 
-fn find(session: &mut ClientSession, name: &str, mark: &str) -> Result<Found, SessionError> {
+fn find(
+    session: &mut ClientSession,
+    name: &str,
+    mark: &str,
+) -> Result<DatabaseState, SessionError> {
     if !is_there(session, name)? {
-        return Ok(Found::Nothing);
+        return Ok(DatabaseState::Nothing);
     }
     if !is_marked(session, name)? {
         let sql = format!(
             "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{name}' LIMIT 1"
         );
         let is_empty = session.rows(&sql)?.is_empty();
-        return Ok(if is_empty { Found::Empty } else { Found::Theirs });
+        return Ok(if is_empty { DatabaseState::Empty } else { DatabaseState::Theirs });
     }
     let marks = session.rows(&format!("SELECT mark FROM `{name}`.`{MARK}`"))?;
     let is_ours = marks.iter().flatten().any(|found| found.as_deref() == Some(mark));
-    Ok(if is_ours { Found::Ours } else { Found::Theirs })
+    Ok(if is_ours { DatabaseState::Ours } else { DatabaseState::Theirs })
 }
 
 /// Drops every table except the mark. Fails if the database does not bear `mark`.
 pub fn empty(session: &mut ClientSession, name: &str, mark: &str) -> Result<()> {
     let found = find(session, name, mark)?;
     ensure!(
-        found == Found::Ours,
+        found == DatabaseState::Ours,
         "the database {name} does not bear the mark of this run any more"
     );
     let sql = format!(

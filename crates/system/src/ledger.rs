@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 pub(crate) use self::left::ledgers_in;
-pub use self::left::{Found, Unreadable, delete, found, ledgers, sweep};
+pub use self::left::{FoundLedger, UnreadableLedger, delete, found, ledgers, sweep};
 use super::image::OwnImage;
 use super::owned::OwnDirectory;
 use super::resource::Resource;
@@ -36,14 +36,14 @@ const LEDGERS: &str = "ledgers";
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
-    pages: Mutex<Pages>,
+    pages: Mutex<LedgerContents>,
     /// The file in its last version, locked until this process ends.
     held: Mutex<Option<File>>,
 }
 
 /// The contents of a ledger's file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Pages {
+pub struct LedgerContents {
     pid: u32,
     start_ticks: u64,
     boot_id: String,
@@ -84,7 +84,7 @@ impl Ledger {
     pub fn open_in(directory: &Path, study: Option<PathBuf>) -> Result<Arc<Ledger>> {
         let me = identity(std::process::id()).context("cannot read /proc/self/stat")?;
         let path = directory.join(format!("{}-{}.json", me.pid, me.start_ticks));
-        let pages = Pages {
+        let pages = LedgerContents {
             pid: me.pid,
             start_ticks: me.start_ticks,
             boot_id: boot_id(),
@@ -179,7 +179,7 @@ impl Ledger {
 }
 
 fn position(resources: &[Resource], resource: &Resource) -> Option<usize> {
-    resources.iter().rposition(|one| one == resource)
+    resources.iter().rposition(|recorded| recorded == resource)
 }
 
 impl Draft {
@@ -260,7 +260,7 @@ fn boot_id() -> String {
 }
 
 /// An empty ledger has no file.
-fn write(path: &Path, pages: &Pages) -> Result<Option<File>> {
+fn write(path: &Path, pages: &LedgerContents) -> Result<Option<File>> {
     if pages.resources.is_empty() {
         return delete(path).map(|()| None);
     }

@@ -2,13 +2,13 @@
 //! themselves, the cache, free space, helper programs, daemons, Ctrl-C.
 
 pub mod cache;
+pub mod cache_entry;
 pub mod changeable;
 pub mod daemon;
 pub mod database;
 mod free;
 mod image;
 pub mod interrupt;
-pub mod kept;
 pub mod ledger;
 mod owned;
 mod presence;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_audit::trace::{Traced, watch};
-use assay_audit::{Audit, Request};
+use assay_audit::{Audit, AuditRequest};
 use assay_base::Size;
 use assay_mysql::{Address, Endpoint, ServerKey, Tls};
 use assay_system::interrupt::Interrupt;
@@ -74,7 +74,7 @@ enum Writes {
 /// # Errors
 /// The directory or the server cannot be asked.
 pub fn run(args: &AuditArgs) -> Result<ExitCode> {
-    let audit = Audit::make(&Request {
+    let audit = Audit::make(&AuditRequest {
         directory: args.directory.clone(),
         server: args.server.as_deref().map(|text| endpoint(text, &args.user)).transpose()?,
         page_bytes: args.page_size.map(|size| size.0),
@@ -87,8 +87,8 @@ pub fn run(args: &AuditArgs) -> Result<ExitCode> {
         let mut value = serde_json::to_value(&audit)?;
         value["safe"] = json!(is_safe);
         value["trace"] = json!(traced);
-        let server = audit.seen.server.as_ref();
-        value["recovery"] = json!(server.and_then(assay_audit::server::Server::recovery));
+        let server = audit.findings.server.as_ref();
+        value["recovery"] = json!(server.and_then(assay_audit::server::ServerSettings::recovery));
         print::line(serde_json::to_string_pretty(&value)?);
     } else {
         words::lines(&audit, traced.as_ref()).iter().for_each(print::line);
@@ -101,7 +101,7 @@ fn trace(audit: &Audit, seconds: f64) -> Result<Traced> {
     let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
     print::note(format_args!("assay: watching page writes for {seconds} s; Ctrl-C ends it"));
-    watch(&audit.seen, Duration::from_secs_f64(seconds), &ledger, interrupt.flag())
+    watch(&audit.findings, Duration::from_secs_f64(seconds), &ledger, interrupt.flag())
 }
 
 fn endpoint(text: &str, user: &str) -> Result<Endpoint> {

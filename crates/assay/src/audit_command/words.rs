@@ -1,14 +1,14 @@
 //! An audit in sentences.
 
-use assay_audit::file_system::{FileSystem, Manner};
+use assay_audit::file_system::{Manner, MountedFileSystem};
 use assay_audit::files::FileKind;
 use assay_audit::kernel::Guarantee;
-use assay_audit::layers::{Layer, LayerKind};
+use assay_audit::layers::{DeviceLayer, LayerKind};
 use assay_audit::nvme::Nvme;
-use assay_audit::server::{Doublewrite, Server};
-use assay_audit::stack::{Backing, Served, ServedKind, Stack};
+use assay_audit::server::{Doublewrite, ServerSettings};
+use assay_audit::stack::{Backing, Served, ServedKind, StorageStack};
 use assay_audit::trace::Traced;
-use assay_audit::{Audit, Change, Class, Keeper, Reason, Remedy, Seen};
+use assay_audit::{Audit, Findings, Keeper, LayoutChange, Remedy, SafetyClass, VerdictReason};
 use assay_base::text::{counted, number, shell_word, size};
 use assay_innodb::recovery::{Vendor, vendor_of};
 use assay_report::words::recovery::sentences;
@@ -19,13 +19,13 @@ const COLUMN: usize = 10;
 /// All of it, line by line.
 pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
     let mut lines = vec![verdict(audit), String::new()];
-    let why = audit.verdict.reasons.iter().map(|one| reason(one, &audit.seen));
+    let why = audit.verdict.reasons.iter().map(|one| reason(one, &audit.findings));
     section(&mut lines, "now", why);
     section(&mut lines, "kept by", audit.verdict.kept_by.iter().map(keeper));
     section(&mut lines, "changes", audit.verdict.changes.iter().map(change));
     section(&mut lines, "to do", audit.remedies.iter().map(remedy));
     section(&mut lines, "recovery", recovery(audit).into_iter());
-    section(&mut lines, "seen", seen(&audit.seen).into_iter());
+    section(&mut lines, "seen", seen(&audit.findings).into_iter());
     section(&mut lines, "trace", traced.map(trace).unwrap_or_default().into_iter());
     lines.push(String::new());
     lines.push("No software can show whether a drive keeps its guarantees at power loss.".into());
@@ -40,24 +40,24 @@ fn section(lines: &mut Vec<String>, name: &str, entries: impl Iterator<Item = St
 }
 
 fn verdict(audit: &Audit) -> String {
-    let directory = audit.seen.directory.display();
-    let page = size(audit.seen.page_bytes as f64);
+    let directory = audit.findings.directory.display();
+    let page = size(audit.findings.page_bytes as f64);
     match audit.verdict.class {
-        Class::Guaranteed => {
+        SafetyClass::Guaranteed => {
             format!(
                 "{directory}: safe, guaranteed: the kernel guarantees to write pages of {page} whole"
             )
         }
-        Class::SafeByLayout => format!(
+        SafetyClass::SafeByLayout => format!(
             "{directory}: safe by layout: nothing here splits a page of {page}, and the drive says that it writes a page whole"
         ),
-        Class::SafeNow => format!(
+        SafetyClass::SafeNow => format!(
             "{directory}: safe now, but nothing keeps it so: pages that are added later may be split"
         ),
-        Class::Unknown => format!(
+        SafetyClass::Unknown => format!(
             "{directory}: unknown: nothing that was seen splits a page of {page}, but not everything could be seen, or the drive guarantees nothing"
         ),
-        Class::Unsafe => match audit.seen.files.pages().split() {
+        SafetyClass::Unsafe => match audit.findings.files.pages().split() {
             0 => format!("{directory}: unsafe: a page of {page} can be torn"),
             pages => {
                 format!("{directory}: unsafe: {} of {page} can be torn", counted(pages, "page"))
@@ -68,13 +68,13 @@ fn verdict(audit: &Audit) -> String {
 
 /// With the doublewrite buffer on, a torn page is as good as the server's recovery of it.
 fn recovery(audit: &Audit) -> Vec<String> {
-    let server = audit.seen.server.as_ref().filter(|_| !audit.verdict.class.is_safe());
+    let server = audit.findings.server.as_ref().filter(|_| !audit.verdict.class.is_safe());
     let known = server.and_then(|server| Some((server, server.recovery()?)));
     let told = known.map(|(server, recovery)| sentences(recovery, &server_name(server)));
     told.unwrap_or_default()
 }
 
-fn server_name(server: &Server) -> String {
+fn server_name(server: &ServerSettings) -> String {
     let of = |name: &str| server.settings.get(name).map(String::as_str).unwrap_or_default();
     let (version, comment) = (of("version"), of("version_comment"));
     let make = match vendor_of(version, comment) {
@@ -89,62 +89,62 @@ fn share(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-fn reason(reason: &Reason, seen: &Seen) -> String {
-    let page = size(seen.page_bytes as f64);
+fn reason(reason: &VerdictReason, findings: &Findings) -> String {
+    let page = size(findings.page_bytes as f64);
     match reason {
-        Reason::Split { pages, of, files } => format!(
+        VerdictReason::Split { pages, of, files } => format!(
             "{} of {of} ({}) in {} lie in several extents: each is written in as many pieces",
             counted(*pages, "page"),
             share(*pages, *of),
             counted(*files, "file")
         ),
-        Reason::Buffered => "the server writes data files through the page cache, which writes them back in pieces of its own".into(),
-        Reason::JournalledData => "the file system journals data (data=journal), so pages go through the page cache".into(),
-        Reason::TakesApart { device, bytes } => {
+        VerdictReason::Buffered => "the server writes data files through the page cache, which writes them back in pieces of its own".into(),
+        VerdictReason::JournalledData => "the file system journals data (data=journal), so pages go through the page cache".into(),
+        VerdictReason::TakesApart { device, bytes } => {
             format!("{device} splits writes that are longer than {0} or cross a multiple of {0}", size(*bytes as f64))
         }
-        Reason::StripesParity { device, level } => {
+        VerdictReason::StripesParity { device, level } => {
             format!("{device} is {level}: a page goes to several drives in blocks of 4 KiB")
         }
-        Reason::BufferedFile { device } => {
+        VerdictReason::BufferedFile { device } => {
             format!("{device} writes its file through the page cache (losetup --list shows DIO 0)")
         }
-        Reason::SplitBelow { device, pages, of } => format!(
+        VerdictReason::SplitBelow { device, pages, of } => format!(
             "{} of {of} ({}) lie in several extents of the file below {device}",
             counted(*pages, "page"),
             share(*pages, *of)
         ),
-        Reason::DriveTears { device, bytes } => format!(
+        VerdictReason::DriveTears { device, bytes } => format!(
             "{device} says that it writes {} whole at power loss, which is less than a page of {page}",
             size(*bytes as f64)
         ),
-        Reason::Misaligned { pages, of, device } => format!(
+        VerdictReason::Misaligned { pages, of, device } => format!(
             "{} of {of} ({}) do not begin at a multiple of {page}, and {device} splits writes that cross its boundaries",
             counted(*pages, "page"),
             share(*pages, *of)
         ),
-        Reason::FileSystemUnknown { name } => {
+        VerdictReason::FileSystemUnknown { name } => {
             format!("nothing guarantees that {name} puts a page of {page} in place in one piece")
         }
-        Reason::DeviceUnknown { device } => {
+        VerdictReason::DeviceUnknown { device } => {
             format!("it is unknown how {device} handles a write of {page}")
         }
-        Reason::DriveSilent { device } => {
+        VerdictReason::DriveSilent { device } => {
             format!("{device} does not say how much it writes whole at power loss")
         }
-        Reason::DriveUnasked { device, answer } => {
+        VerdictReason::DriveUnasked { device, answer } => {
             format!("{device} could not be asked how much it writes whole: {answer}")
         }
-        Reason::FilesUnseen { files: 0 } => "there are no data files yet, so their location is unknown".into(),
-        Reason::FilesUnseen { files } => format!("the location of {} is unknown", counted(*files, "file")),
-        Reason::FlushMethodUnknown => "it is unknown whether the server bypasses the page cache".into(),
-        Reason::AllWhole { pages } => {
+        VerdictReason::FilesUnseen { files: 0 } => "there are no data files yet, so their location is unknown".into(),
+        VerdictReason::FilesUnseen { files } => format!("the location of {} is unknown", counted(*files, "file")),
+        VerdictReason::FlushMethodUnknown => "it is unknown whether the server bypasses the page cache".into(),
+        VerdictReason::AllWhole { pages } => {
             format!("{} lie in one extent each", counted(*pages, "page"))
         }
-        Reason::DriveKeeps { device, bytes } => {
+        VerdictReason::DriveKeeps { device, bytes } => {
             format!("{device} says that it writes {} whole at power loss", size(*bytes as f64))
         }
-        Reason::OwnDrive { bytes } => {
+        VerdictReason::OwnDrive { bytes } => {
             format!("Assay's drive writes requests of up to {} whole or not at all", size(*bytes as f64))
         }
     }
@@ -166,35 +166,35 @@ fn keeper(keeper: &Keeper) -> String {
     }
 }
 
-fn change(change: &Change) -> String {
+fn change(change: &LayoutChange) -> String {
     match change {
-        Change::NewPages { file_system } => {
+        LayoutChange::NewPages { file_system } => {
             format!("{file_system} puts added pages wherever it finds space: it may split them")
         }
-        Change::Hint { bytes, split, of } => format!(
+        LayoutChange::Hint { bytes, split, of } => format!(
             "the extent size hint of {} is only a hint: without aligned free space, XFS splits added pages; {split} of {} here are split",
             size(*bytes as f64),
             counted(*of, "page")
         ),
-        Change::SharedFiles { bytes } => format!(
+        LayoutChange::SharedFiles { bytes } => format!(
             "{} of the data files are shared with other files (reflink): the next write of such a page goes elsewhere",
             size(*bytes as f64)
         ),
-        Change::Holes { device, bytes } => format!(
+        LayoutChange::Holes { device, bytes } => format!(
             "the file below {device} has {} of holes, which are filled from wherever there is space",
             size(*bytes as f64)
         ),
-        Change::Discards { device } => format!(
+        LayoutChange::Discards { device } => format!(
             "{device} takes discards (fstrim, mount option discard, mkfs): each makes a hole in the file below it"
         ),
-        Change::SharedImage { device, bytes } => format!(
+        LayoutChange::SharedImage { device, bytes } => format!(
             "the file below {device} shares {} with other files (reflink): the next write of these goes elsewhere",
             size(*bytes as f64)
         ),
-        Change::CopyOnWrite { device, file_system } => format!(
+        LayoutChange::CopyOnWrite { device, file_system } => format!(
             "the file below {device} is on {file_system}, which writes every block elsewhere"
         ),
-        Change::SplitPlaces { device, places, of } => format!(
+        LayoutChange::SplitPlaces { device, places, of } => format!(
             "{places} of {} for a page in the file below {device} lie in several extents",
             counted(*of, "place")
         ),
@@ -270,36 +270,36 @@ fn trace(traced: &Traced) -> Vec<String> {
     lines
 }
 
-fn seen(seen: &Seen) -> Vec<String> {
-    let mut lines = vec![kernel(seen)];
-    lines.push(match &seen.server {
+fn findings(findings: &Findings) -> Vec<String> {
+    let mut lines = vec![kernel(findings)];
+    lines.push(match &findings.server {
         Some(server) => of_server(server),
-        None => format!("server    not asked; pages of {}", size(seen.page_bytes as f64)),
+        None => format!("server    not asked; pages of {}", size(findings.page_bytes as f64)),
     });
-    lines.push(files(seen));
-    lines.extend(encrypted(seen));
-    for stack in &seen.stacks {
+    lines.push(files(findings));
+    lines.extend(encrypted(findings));
+    for stack in &findings.stacks {
         of_stack(stack, "", &mut lines);
     }
     lines
 }
 
-fn kernel(seen: &Seen) -> String {
-    let guarantee = match seen.kernel.guarantee {
+fn kernel(findings: &Findings) -> String {
+    let guarantee = match findings.kernel.guarantee {
         Guarantee::Nothing => "it has no atomic writes",
         Guarantee::RawDevices => "it has atomic writes to raw devices",
         Guarantee::OneBlock => "it has atomic writes of one block of ext4 and XFS",
         Guarantee::SeveralBlocks => "it has atomic writes of several blocks of ext4 and XFS",
     };
-    let asks = if seen.kernel.guarantee == Guarantee::Nothing {
+    let asks = if findings.kernel.guarantee == Guarantee::Nothing {
         ""
     } else {
         ", which no server asks for yet"
     };
-    format!("kernel    {}: {guarantee}{asks}", seen.kernel.release)
+    format!("kernel    {}: {guarantee}{asks}", findings.kernel.release)
 }
 
-fn of_server(server: &Server) -> String {
+fn of_server(server: &ServerSettings) -> String {
     let doublewrite = match server.doublewrite {
         Doublewrite::On => "on",
         Doublewrite::DetectOnly => "only detects torn pages",
@@ -313,12 +313,12 @@ fn of_server(server: &Server) -> String {
     )
 }
 
-fn files(seen: &Seen) -> String {
-    let held: Vec<_> = seen.files.looked.iter().filter(|one| one.kind.holds_pages()).collect();
+fn files(findings: &Findings) -> String {
+    let held: Vec<_> = findings.files.looked.iter().filter(|one| one.kind.holds_pages()).collect();
     let bytes: u64 = held.iter().map(|one| one.bytes).sum();
     let extents: u64 = held.iter().map(|one| one.extents).sum();
-    let pages = seen.files.pages();
-    let doublewrite = seen.files.of(FileKind::Doublewrite).count();
+    let pages = findings.files.pages();
+    let doublewrite = findings.files.of(FileKind::Doublewrite).count();
     let doublewrite = if doublewrite > 0 { ", doublewrite files are there" } else { "" };
     format!(
         "files     {} with pages ({}), {} in {}, {} at multiples of a page on the device{doublewrite}",
@@ -331,9 +331,9 @@ fn files(seen: &Seen) -> String {
 }
 
 /// Data that no drive can compress: files that the server encrypts, and everything below an encrypting device.
-fn encrypted(seen: &Seen) -> Vec<String> {
-    let bytes: u64 = seen.files.encrypted().map(|one| one.bytes).sum();
-    let count = seen.files.encrypted().count() as u64;
+fn encrypted(findings: &Findings) -> Vec<String> {
+    let bytes: u64 = findings.files.encrypted().map(|one| one.bytes).sum();
+    let count = findings.files.encrypted().count() as u64;
     let by_server = (count > 0).then(|| {
         format!(
             "encrypted {} with pages ({}): InnoDB encrypts them, so no layer below can compress them",
@@ -341,7 +341,8 @@ fn encrypted(seen: &Seen) -> Vec<String> {
             size(bytes as f64)
         )
     });
-    let devices = seen.stacks.iter().flat_map(|stack| &stack.layers).filter(|one| one.encrypts());
+    let devices =
+        findings.stacks.iter().flat_map(|stack| &stack.layers).filter(|one| one.encrypts());
     let by_device = devices.map(|one| {
         format!(
             "encrypted by {} (dm-crypt): no drive below it can compress; to compress, put the encryption below the drive",
@@ -351,7 +352,7 @@ fn encrypted(seen: &Seen) -> Vec<String> {
     by_server.into_iter().chain(by_device).collect()
 }
 
-fn of_stack(stack: &Stack, indent: &str, lines: &mut Vec<String>) {
+fn of_stack(stack: &StorageStack, indent: &str, lines: &mut Vec<String>) {
     lines.push(format!("{indent}{}", of_file_system(&stack.file_system)));
     let mut files = stack.files.iter();
     for layer in &stack.layers {
@@ -366,7 +367,7 @@ fn of_stack(stack: &Stack, indent: &str, lines: &mut Vec<String>) {
     }
 }
 
-fn of_file_system(one: &FileSystem) -> String {
+fn of_file_system(one: &MountedFileSystem) -> String {
     let manner = match &one.manner {
         Manner::Ext { cluster_bytes: Some(bytes), .. } if *bytes > one.block_bytes => {
             format!(", clusters of {} (bigalloc)", size(*bytes as f64))
@@ -387,7 +388,7 @@ fn of_file_system(one: &FileSystem) -> String {
     )
 }
 
-fn of_layer(layer: &Layer, drive: Option<&Nvme>) -> String {
+fn of_layer(layer: &DeviceLayer, drive: Option<&Nvme>) -> String {
     let kind = match &layer.kind {
         LayerKind::Partition { start_bytes } => {
             return format!(

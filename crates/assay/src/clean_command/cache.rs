@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::print;
 use assay_base::text::{counted, size};
-use assay_system::cache::{self, Shelf};
-use assay_system::kept::{self, KINDS, Kept, Removal};
+use assay_system::cache::{self, CacheLock};
+use assay_system::cache_entry::{self, CacheEntry, KINDS, Removal};
 
 /// What becomes of an entry.
 enum Fate {
@@ -53,7 +53,7 @@ pub(super) fn empty(dry_run: bool, as_json: bool) -> Result<ExitCode> {
 pub(super) fn mention() {
     let Ok(directory) = cache::root() else { return };
     let kinds = KINDS.iter().filter_map(|(kind, words)| {
-        let bytes: u64 = kept::kept(kind).ok()?.iter().map(|one| one.bytes).sum();
+        let bytes: u64 = cache_entry::list(kind).ok()?.iter().map(|one| one.bytes).sum();
         (bytes > 0).then(|| format!("{} of {words}", size(bytes as f64)))
     });
     let kinds: Vec<_> = kinds.collect();
@@ -66,15 +66,15 @@ pub(super) fn mention() {
     }
 }
 
-fn fates(kind: &str, dry_run: bool) -> Result<Vec<(Kept, Fate)>> {
-    let kept = kept::kept(kind)?;
+fn fates(kind: &str, dry_run: bool) -> Result<Vec<(CacheEntry, Fate)>> {
+    let kept = cache_entry::list(kind)?;
     if kept.is_empty() {
         return Ok(Vec::new());
     }
-    let shelf = if dry_run { None } else { Shelf::try_open(kind)? };
-    let fate = |one: &Kept| match &shelf {
+    let shelf = if dry_run { None } else { CacheLock::try_open(kind)? };
+    let fate = |one: &CacheEntry| match &shelf {
         Some(shelf) => removed(shelf, &one.path),
-        None if dry_run && !kept::is_in_use(&one.path) => Fate::Removed,
+        None if dry_run && !cache_entry::is_in_use(&one.path) => Fate::Removed,
         // Where somebody adds to the shelf, what that is to replace is not known.
         None => Fate::InUse,
     };
@@ -87,20 +87,20 @@ fn fates(kind: &str, dry_run: bool) -> Result<Vec<(Kept, Fate)>> {
         .collect())
 }
 
-fn removed(shelf: &Shelf, entry: &Path) -> Fate {
-    match kept::remove(shelf, entry) {
+fn removed(shelf: &CacheLock, entry: &Path) -> Fate {
+    match cache_entry::remove(shelf, entry) {
         Ok(Removal::Removed) => Fate::Removed,
         Ok(Removal::InUse) => Fate::InUse,
         Err(error) => Fate::Failed(format!("{error:#}")),
     }
 }
 
-fn removed_bytes(fates: &[(Kept, Fate)]) -> u64 {
+fn removed_bytes(fates: &[(CacheEntry, Fate)]) -> u64 {
     let removed = fates.iter().filter(|(_, fate)| matches!(fate, Fate::Removed));
     removed.map(|(one, _)| one.bytes).sum()
 }
 
-fn print_kind(words: &str, fates: &[(Kept, Fate)], dry_run: bool) {
+fn print_kind(words: &str, fates: &[(CacheEntry, Fate)], dry_run: bool) {
     if fates.is_empty() {
         return;
     }
@@ -122,7 +122,7 @@ fn print_kind(words: &str, fates: &[(Kept, Fate)], dry_run: bool) {
     }
 }
 
-fn kind_json(kind: &str, fates: &[(Kept, Fate)]) -> Value {
+fn kind_json(kind: &str, fates: &[(CacheEntry, Fate)]) -> Value {
     let of = |wanted: fn(&Fate) -> bool| -> Vec<Value> {
         let those = fates.iter().filter(|(_, fate)| wanted(fate));
         those.map(|(one, _)| json!({ "name": name(one), "bytes": one.bytes })).collect()
@@ -135,7 +135,7 @@ fn kind_json(kind: &str, fates: &[(Kept, Fate)]) -> Value {
     })
 }
 
-fn name(one: &Kept) -> String {
+fn name(one: &CacheEntry) -> String {
     one.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 

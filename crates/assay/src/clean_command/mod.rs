@@ -18,7 +18,7 @@ use crate::host_command::Reach;
 use crate::{ask, print};
 use assay_mysql::account::Account;
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{self, Found, Unreadable};
+use assay_system::ledger::{self, FoundLedger, UnreadableLedger};
 use assay_system::resource::{Asking, Resource};
 
 /// Remove what interrupted runs left behind: servers, mounts, loop devices, directories, databases, unfinished downloads
@@ -102,9 +102,9 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode> {
 }
 
 /// Databases are removed with the passwords of their accounts, some of which are in nobody's files.
-fn ask_passwords(all: &[Found]) -> Result<()> {
+fn ask_passwords(all: &[FoundLedger]) -> Result<()> {
     let dead = all.iter().filter(|found| found.owner().is_none());
-    let resources = dead.flat_map(Found::resources);
+    let resources = dead.flat_map(FoundLedger::resources);
     let account = |resource: &Resource| match resource {
         Resource::Database { account, .. } => Some(account.clone()),
         _ => None,
@@ -116,7 +116,7 @@ fn ask_passwords(all: &[Found]) -> Result<()> {
     }
 }
 
-fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
+fn clean(found: &FoundLedger, dry_run: bool, tally: &mut Tally) -> Result<()> {
     if let Some(pid) = found.owner() {
         let used = found.left(Asking::ThisMachine)?;
         tally.in_use.extend(used.iter().map(|resource| format!("{resource}, by process {pid}")));
@@ -138,7 +138,7 @@ fn clean(found: &Found, dry_run: bool, tally: &mut Tally) -> Result<()> {
     if dry_run { Ok(()) } else { found.close_if_done(asking) }
 }
 
-fn clean_unreadable(ledger: &Unreadable, dry_run: bool, tally: &mut Tally) {
+fn clean_unreadable(ledger: &UnreadableLedger, dry_run: bool, tally: &mut Tally) {
     match (ledger.owner(), ledger.remove(dry_run)) {
         (Some(pid), _) => tally.in_use.push(format!("{ledger}, by process {pid}")),
         (None, Ok(true)) => tally.remove_named(format!("{ledger}, which was empty"), dry_run),

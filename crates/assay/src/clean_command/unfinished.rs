@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::Tally;
-use assay_system::cache::{self, Shelf};
-use assay_system::kept::KINDS;
+use assay_system::cache::{self, CacheLock};
+use assay_system::cache_entry::KINDS;
 
 /// Removes it, or with `dry_run` says what that would be.
 pub(super) fn clean(dry_run: bool, tally: &mut Tally) {
@@ -24,7 +24,8 @@ fn clean_kind(kind: &str, words: &str, dry_run: bool, tally: &mut Tally) -> Resu
     if left.is_empty() {
         return Ok(());
     }
-    let is_free = if dry_run { Shelf::is_free(kind)? } else { Shelf::try_open(kind)?.is_some() };
+    let is_free =
+        if dry_run { CacheLock::is_free(kind)? } else { CacheLock::try_open(kind)?.is_some() };
     let told = left.iter().map(|path| format!("unfinished {words} in {}", path.display()));
     match is_free {
         true => told.for_each(|name| tally.remove_named(name, dry_run)),

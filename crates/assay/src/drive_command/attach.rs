@@ -14,7 +14,7 @@ use crate::print;
 use assay_serve::Attached;
 use assay_serve::health::Health;
 use assay_serve::health_text;
-use assay_serve::job::AttachOptions;
+use assay_serve::job::{AttachOptions, Export};
 use assay_serve::{attach, free_media};
 use assay_system::interrupt;
 use assay_system::ledger::Ledger;
@@ -60,11 +60,11 @@ pub(super) struct AttachArgs {
 pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     let named = media(&args.media, args.ceph_conf.as_deref())?;
     if args.foreground {
-        return serve_here(&free_media(&named, &args.options)?, args);
+        return serve_here(&free_media(&named, &args.options, &Export::Drive)?, args);
     }
     let health = match args.if_needed {
         true => needed::attach(&named, &args.options)?,
-        false => attach(&named, &args.options)?,
+        false => attach(&named, &args.options, &Export::Drive)?,
     };
     show(&health, args.json)?;
     Ok(ExitCode::SUCCESS)
@@ -80,7 +80,7 @@ pub(super) fn media(named: &Path, ceph_conf: Option<&Path>) -> Result<PathBuf> {
 }
 
 fn serve_here(media: &Path, args: &AttachArgs) -> Result<ExitCode> {
-    let attached = Attached::start(media, &args.options, &Ledger::open()?, &[])?;
+    let attached = Attached::start(media, &args.options, &Export::Drive, &Ledger::open()?, &[])?;
     let server = Process::open(attached.pid())?.context("the server has ended")?;
     interrupt::on_signal(move || {
         server.signal(Signal::TERM).unwrap_or_else(|error| log::error!("{error}"));

@@ -58,7 +58,7 @@ pub(super) struct CheckArgs {
 /// One line: attached, not a drive, the media failed.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let found = registry::look_up(&args.drive)?;
-    if let registry::Drive::Served(attached) = &found {
+    if let registry::FoundDrive::Served(attached) = &found {
         let (media, place) = (attached.media.display(), attached.shown_as()?);
         bail!("{media} is attached as {}; detach it first", place.display())
     }

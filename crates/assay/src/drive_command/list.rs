@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::print;
 use assay_serve::health::DIED;
 use assay_serve::health_text;
-use assay_serve::registry::{self, Attached};
+use assay_serve::registry::{self, RegisteredDrive};
 
 /// What was typed.
 #[derive(Debug, Args)]
@@ -64,7 +64,7 @@ pub(super) fn run(args: &ListArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn look_at(attached: &Attached) -> Result<Listed> {
+fn look_at(attached: &RegisteredDrive) -> Result<Listed> {
     // One that is being attached or detached right now has no health to tell.
     let health = attached.owner.and_then(|_| attached.health().ok());
     let server_died = attached.owner.is_none();

@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use crate::print;
 use assay_base::text::list;
 use assay_serve::health::{Attachment, Health};
-use assay_serve::job::AttachOptions;
+use assay_serve::job::{AttachOptions, Export};
 use assay_serve::{attach as attach_now, check_right};
 use assay_serve::{health_of, place, registry};
 
@@ -31,7 +31,7 @@ pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
         if let Some(health) = attached(&media)? {
             return fits(health, options);
         }
-        match attach_now(&media, options) {
+        match attach_now(&media, options, &Export::Drive) {
             // Somebody else was faster.
             Err(error) if !is_served(&media)? || Instant::now() > deadline => return Err(error),
             Err(_) => std::thread::sleep(LOOK_EVERY),

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 use crate::print;
 use assay_base::Size;
 use assay_serve::open::open;
-use assay_serve::registry::{self, Attached, Drive};
+use assay_serve::registry::{self, FoundDrive, RegisteredDrive};
 use assay_system::resource::ensure_unused;
 
 /// What was typed.
@@ -44,15 +44,15 @@ pub(super) fn run(args: &ResizeArgs) -> Result<ExitCode> {
         "{size} is not a whole number of blocks of {BLOCK_BYTES} bytes"
     );
     let before = match registry::look_up(&args.drive)? {
-        Drive::Served(attached) => resize_attached(&attached, size)?,
-        Drive::Died(attached) => resize_detached(&attached.media, size)?,
-        Drive::AtRest { media } => resize_detached(&media, size)?,
+        FoundDrive::Served(attached) => resize_attached(&attached, size)?,
+        FoundDrive::Died(attached) => resize_detached(&attached.media, size)?,
+        FoundDrive::AtRest { media } => resize_detached(&media, size)?,
     };
     print::line(format_args!("{}: {size} for the host, was {before}", args.drive.display()));
     Ok(ExitCode::SUCCESS)
 }
 
-fn resize_attached(attached: &Attached, size: Size) -> Result<Size> {
+fn resize_attached(attached: &RegisteredDrive, size: Size) -> Result<Size> {
     let before = attached.health()?.status.logical_bytes;
     let devices = attached.devices()?;
     if size.0 < before {

@@ -14,7 +14,7 @@ use crate::print;
 use assay_base::clock;
 use assay_base::text::shell_word;
 use assay_serve::open::is_no_drive;
-use assay_serve::registry::{self, Attached, Drive};
+use assay_serve::registry::{self, FoundDrive, RegisteredDrive};
 use assay_serve::{Health, health_of, health_text, look_at, look_at_left};
 use assay_system::interrupt;
 
@@ -56,16 +56,16 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
     let drive = args.drive.as_deref().context("name the drive")?;
     let name = drive.display();
     match registry::look_up(drive)? {
-        Drive::Served(attached) if args.watch => watch(&attached, args.json)?,
-        Drive::Served(attached) => return show(&health_of(&attached)?, args.json),
-        Drive::Died(_) if args.watch => {
+        FoundDrive::Served(attached) if args.watch => watch(&attached, args.json)?,
+        FoundDrive::Served(attached) => return show(&health_of(&attached)?, args.json),
+        FoundDrive::Died(_) if args.watch => {
             bail!("the server of {name} has died, so nothing changes; omit --watch")
         }
-        Drive::AtRest { .. } if args.watch => {
+        FoundDrive::AtRest { .. } if args.watch => {
             bail!("{name} is not attached, so nothing changes; omit --watch")
         }
-        Drive::Died(attached) => return show(&left_by(&attached)?, args.json),
-        Drive::AtRest { media } => {
+        FoundDrive::Died(attached) => return show(&left_by(&attached)?, args.json),
+        FoundDrive::AtRest { media } => {
             return show(&look_at(&media).map_err(no_drive_at_rest)?, args.json);
         }
     }
@@ -76,8 +76,8 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
 fn collect(named: Option<&Path>) -> Result<ExitCode> {
     let drives = match named.map(registry::look_up).transpose()? {
         None => registry::all()?.iter().map(told).collect(),
-        Some(Drive::Served(attached) | Drive::Died(attached)) => vec![told(&attached)],
-        Some(Drive::AtRest { media }) => {
+        Some(FoundDrive::Served(attached) | FoundDrive::Died(attached)) => vec![told(&attached)],
+        Some(FoundDrive::AtRest { media }) => {
             let health = look_at(&media).map_err(no_drive_at_rest)?;
             vec![Told::new(&health.media.clone(), Some(health))]
         }
@@ -87,7 +87,7 @@ fn collect(named: Option<&Path>) -> Result<ExitCode> {
 }
 
 /// One that does not answer is told as that.
-fn told(attached: &Attached) -> Told {
+fn told(attached: &RegisteredDrive) -> Told {
     let health = match attached.owner {
         Some(_) => health_of(attached),
         None => left_by(attached),
@@ -97,13 +97,13 @@ fn told(attached: &Attached) -> Told {
 }
 
 /// How the drive is whose server has died.
-fn left_by(attached: &Attached) -> Result<Health> {
+fn left_by(attached: &RegisteredDrive) -> Result<Health> {
     let health = look_at_left(&attached.media, attached.left_over()?);
     health.map_err(|error| no_drive_left(attached, error))
 }
 
 /// What a ledger tells of and holds no drive is the model of a device without flash.
-fn no_drive_left(attached: &Attached, error: anyhow::Error) -> anyhow::Error {
+fn no_drive_left(attached: &RegisteredDrive, error: anyhow::Error) -> anyhow::Error {
     let (media, shown_as) = (attached.media.display(), attached.shown_as());
     match (is_no_drive(&error), shown_as) {
         (true, Ok(place)) => anyhow!(
@@ -130,7 +130,7 @@ fn show(health: &Health, as_json: bool) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(health.needs_attention())))
 }
 
-fn watch(attached: &Attached, as_json: bool) -> Result<()> {
+fn watch(attached: &RegisteredDrive, as_json: bool) -> Result<()> {
     let (tell, stopped) = channel();
     interrupt::on_signal(move || {
         // Nobody listens once the watch has ended.

@@ -20,7 +20,7 @@ use assay_presets::Scale;
 use assay_presets::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
 use assay_presets::preset::Preset;
 use assay_serve::provide;
-use assay_serve::{AttachOptions, Attached, Health, ModelJob};
+use assay_serve::{AttachOptions, Attached, Export, Health, ModelJob};
 use assay_system::free_bytes;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
@@ -221,12 +221,9 @@ impl Bench<'_> {
 
     /// Attaches the model, runs the steps, and takes it away; gives how it was before that.
     fn attached(&self, steps: &[Step], taken: &mut Vec<Taken>) -> Result<Health> {
-        let options = AttachOptions {
-            threads: self.plan.threads,
-            model: Some(ModelJob::new(self.preset, self.plan.scale)),
-            ..AttachOptions::default()
-        };
-        let attached = Attached::start(&self.media, &options, self.ledger, &[])?;
+        let options = AttachOptions { threads: self.plan.threads, ..AttachOptions::default() };
+        let export = Export::model(ModelJob::new(self.preset, self.plan.scale));
+        let attached = Attached::start(&self.media, &options, &export, self.ledger, &[])?;
         let health = Health::read(&attached.status_file)?;
         for step in steps {
             self.interrupt.check()?;

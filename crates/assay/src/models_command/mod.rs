@@ -20,7 +20,9 @@ use assay_ports::file_id::FileId;
 use assay_presets::closed::Conditions;
 use assay_presets::preset::{PRESETS, Preset};
 use assay_presets::{Device, Scale, THREADS, mark, parse_ratio};
-use assay_serve::{AttachOptions, ModelJob, attach, check_right, detach, is_attached, provide};
+use assay_serve::{
+    AttachOptions, Export, ModelJob, attach, check_right, detach, is_attached, provide,
+};
 use assay_system::interrupt::Interrupt;
 
 /// Device presets, and emulated devices
@@ -165,9 +167,12 @@ fn attach_to(
     let options = AttachOptions {
         directory: args.directory.clone(),
         threads: args.threads,
-        model: Some(ModelJob::new(preset, scale)),
-        trace: args.trace.as_ref().map(std::path::absolute).transpose()?,
         ..AttachOptions::default()
+    };
+    let export = Export::Model {
+        device: ModelJob::new(preset, scale),
+        keeps_time_when_told: false,
+        trace: args.trace.as_ref().map(std::path::absolute).transpose()?,
     };
     check_right(&options)?;
     if let Some(trace) = &args.trace {
@@ -178,7 +183,7 @@ fn attach_to(
     let is_new = !file.exists();
     provide(device, file, args.logical)?;
     let made = is_new.then(|| FileId::named(file)).transpose()?;
-    let attached = attach(file, &options).and_then(|health| match interrupt.check() {
+    let attached = attach(file, &options, &export).and_then(|health| match interrupt.check() {
         Ok(()) => Ok(health),
         Err(interrupted) => detach(file).and(Err(interrupted)),
     });

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use assay_pool::locate;
 use assay_ports::fuse::DEFAULT_THREADS;
-use assay_serve::job::{AttachOptions, CacheMode};
+use assay_serve::job::{AttachOptions, CacheMode, Export};
 use clap::Args;
 
 use crate::drive_command::show_attached;
@@ -65,14 +65,13 @@ pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
         format!("{} names no image; write rbd:POOL/IMAGE", args.image.display())
     })?;
     let options = AttachOptions {
-        image: true,
         directory: args.directory.clone(),
         threads: args.threads,
         read_only: args.read_only,
         cache: CacheMode::Writethrough,
         ..AttachOptions::default()
     };
-    show_attached(&assay_serve::attach(&image.path(), &options)?, args.json)?;
+    show_attached(&assay_serve::attach(&image.path(), &options, &Export::Image)?, args.json)?;
     Ok(ExitCode::SUCCESS)
 }
 

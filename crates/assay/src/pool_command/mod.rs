@@ -117,9 +117,11 @@ pub(crate) fn run(args: &PoolArgs) -> Result<ExitCode> {
         Action::Image(args) => make::image(args),
         Action::Attach(args) => attach::run(args),
         Action::Detach(args) => attach::detach(args),
-        Action::KillStore(args) => ask(args, control::Request::KillStore(args.store), "killed"),
+        Action::KillStore(args) => {
+            ask(args, control::StoreRequest::KillStore(args.store), "killed")
+        }
         Action::ReturnStore(args) => {
-            ask(args, control::Request::ReturnStore(args.store), "started")
+            ask(args, control::StoreRequest::ReturnStore(args.store), "started")
         }
         Action::Run(args) => run::run(args),
         Action::Serve { .. } => daemon::run(messages::become_log),
@@ -133,14 +135,14 @@ fn fetch() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn ask(args: &StoreArgs, request: control::Request, done: &str) -> Result<ExitCode> {
+fn ask(args: &StoreArgs, request: control::StoreRequest, done: &str) -> Result<ExitCode> {
     control::ask(&running(&args.name)?.layout, request)?;
     print::line(format_args!("store {} is {done}", args.store));
     Ok(ExitCode::SUCCESS)
 }
 
 /// The private cluster of that name, which runs.
-fn running(name: &str) -> Result<registry::Private> {
+fn running(name: &str) -> Result<registry::PrivateCluster> {
     let found = registry::running()?.into_iter().find(|one| one.name == name);
     found.with_context(|| {
         format!("no private cluster {name} runs; start one with `assay pool start --name {name}`")

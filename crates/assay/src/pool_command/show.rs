@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use assay_base::text::{counted, size};
-use assay_pool::figures::{Figures, Pool, Store};
+use assay_pool::figures::{ClusterFigures, PoolFigures, StoreFigures};
 
 /// All of them.
-pub(super) fn whole(conf: &Path, figures: &Figures) -> String {
+pub(super) fn whole(conf: &Path, figures: &ClusterFigures) -> String {
     let mut lines = vec![format!("{}: {}", conf.display(), state(figures))];
     lines.extend(figures.problems.iter().map(|problem| format!("  problem: {problem}")));
     lines.push(format!(
@@ -29,7 +29,7 @@ pub(super) fn whole(conf: &Path, figures: &Figures) -> String {
     lines.join("\n")
 }
 
-fn state(figures: &Figures) -> String {
+fn state(figures: &ClusterFigures) -> String {
     let down = figures.stores.iter().filter(|store| !store.up).count();
     let mut words = vec![if figures.clean { "clean".to_owned() } else { "not clean".to_owned() }];
     if down > 0 {
@@ -46,7 +46,7 @@ fn state(figures: &Figures) -> String {
     words.join(", ")
 }
 
-fn store(one: &Store) -> String {
+fn store(one: &StoreFigures) -> String {
     let state = match (one.up, one.r#in) {
         (true, true) => "up",
         (true, false) => "up, out",
@@ -62,7 +62,7 @@ fn store(one: &Store) -> String {
     )
 }
 
-fn pool(one: &Pool) -> String {
+fn pool(one: &PoolFigures) -> String {
     let protection = match one.kind.as_str() {
         "replicated" => counted(one.size, "copy"),
         _ => format!("{} parts", one.size),
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn what_is_degraded_is_said_first() {
-        let store = |up| Store {
+        let store = |up| StoreFigures {
             store: 1,
             up,
             r#in: true,
@@ -96,7 +96,7 @@ mod tests {
             used_bytes: 1 << 30,
             commit_latency_ms: Some(1.6),
         };
-        let mut figures = Figures {
+        let mut figures = ClusterFigures {
             health: "HEALTH_WARN".into(),
             problems: vec!["1 osds down".into()],
             clean: false,
@@ -106,7 +106,7 @@ mod tests {
             total_bytes: 30 << 30,
             used_bytes: 3 << 30,
             stores: vec![store(true), store(false)],
-            pools: vec![Pool {
+            pools: vec![PoolFigures {
                 pool: "rep".into(),
                 kind: "replicated".into(),
                 size: 2,

@@ -1,20 +1,21 @@
-//! A line of the kernel's trace (`Documentation/trace/events.rst`; the format of `block_rq_issue` in `include/trace/events/block.h`).
+//! Parses a line of the kernel's trace (`Documentation/trace/events.rst`; the format of
+//! `block_rq_issue` in `include/trace/events/block.h`).
 
-/// What a line tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A write goes to the device: from this byte of it to that.
+    /// A write is issued to the device, from one byte offset to another.
     Write { from_bytes: u64, to_bytes: u64 },
-    /// So many events could not be kept.
+    /// This many events were lost.
     Lost(u64),
 }
 
 const ISSUE: &str = "block_rq_issue: ";
 
-/// The kernel's own unit.
+/// The kernel's sector.
 const SECTOR_BYTES: u64 = 512;
 
-/// What a line tells of the device with that number, as `major,minor`; nothing of what is no write to it.
+/// The event of a line for the device with that number, as `major,minor`; `None` for anything but a
+/// write to that device.
 pub(super) fn parse(line: &str, device: &str) -> Option<Event> {
     if let Some((_, rest)) = line.split_once("[LOST ") {
         return Some(Event::Lost(rest.split(' ').next()?.parse().ok()?));
@@ -25,7 +26,7 @@ pub(super) fn parse(line: &str, device: &str) -> Option<Event> {
     if number != device || !kind.contains('W') {
         return None;
     }
-    // A command's own bytes stand between brackets; what follows is where, and how much.
+    // The bytes of the command are in brackets; position and length follow.
     let (_, place) = told.split_once(") ")?;
     let mut words = place.split(' ');
     let sector: u64 = words.next()?.parse().ok()?;
@@ -40,7 +41,8 @@ mod tests {
 
     #[test]
     fn writes_of_the_device_are_told_whatever_kernel_tells_them() {
-        let new = "             fio-4242    [001] d..2.  100.000001: block_rq_issue: 7,0 WS 16384 () 2048 + 32 none,0,0 [fio]";
+        let new = "             fio-4242    [001] d..2.  100.000001: block_rq_issue: 7,0 WS 16384 \
+                   () 2048 + 32 none,0,0 [fio]";
         let old =
             " kworker/0:1H-15  [000] ....  7.1: block_rq_issue: 7,0 W 4096 () 8 + 8 [kworker/0:1H]";
         let write = |from_bytes, to_bytes| Some(Event::Write { from_bytes, to_bytes });

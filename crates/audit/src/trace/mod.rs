@@ -1,10 +1,12 @@
-//! Page writes as they arrive at a block device, from the kernel's own tracepoints: which pages came whole, and which in pieces.
+//! Watches page writes arrive at a block device, through the kernel's tracepoints: which pages
+//! arrive whole, and which in pieces.
 //!
-//! The event `block_rq_issue` is told when a request goes to a device's driver, after everything that splits and merges. Its place is
-//! held against the extents of the files, so that each request is known by the pages that it covers.
+//! The event `block_rq_issue` occurs when a request goes to a device's driver, after all splitting
+//! and merging. Its position is compared with the extents of the files, which yields the pages of
+//! each request.
 //!
-//! Guarantees: nothing is written to the device, and no file's contents are read; what the kernel lost is counted, and the trace is taken
-//! down however it ends.
+//! Guarantees: nothing is written to the device, and no file's contents are read; events lost by
+//! the kernel are counted, and the trace is removed however it ends.
 
 mod line;
 mod pages;
@@ -19,59 +21,56 @@ use anyhow::{Context, Result};
 use assay_system::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
-use crate::files::Looked;
+use crate::files::ExaminedFile;
+use crate::findings::Findings;
 use crate::layers::LayerKind;
-use crate::seen::Seen;
 use line::Event;
 use pages::{Arrivals, Places};
 use tracefs::Tracing;
 
 pub use pages::InPieces;
 
-/// How soon it is seen that the time is up.
+/// Interval between checks of the time limit.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What was seen of page writes.
+/// The result of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Traced {
-    /// The device, by its name.
+    /// Name of the device.
     pub device: String,
-    /// For how long, in seconds.
+    /// Duration of the trace.
     pub length_s: f64,
-    /// Writes that reached the device.
+    /// Writes issued to the device.
     pub writes: u64,
-    /// Of these, writes to pages of the files.
+    /// Writes to pages of the files.
     pub writes_of_pages: u64,
-    /// How often a page came whole.
+    /// Number of page writes that arrived whole.
     pub pages_whole: u64,
-    /// Pages that came in pieces, each with how many, most often first; not more than a few.
+    /// PageLayout that arrived in pieces, those with the most pieces first; a few at most.
     pub in_pieces: Vec<InPieces>,
-    /// How many pages came in pieces.
+    /// Number of pages that arrived in pieces.
     pub pages_in_pieces: u64,
-    /// Events that the kernel could not keep.
+    /// Events lost by the kernel.
     pub events_lost: u64,
 }
 
-/// Watches the device below a data directory until the time is up, or somebody wants it to end.
-///
-/// # Errors
-/// There is no block device to watch, or tracing is not allowed.
+/// Watches the device below a data directory until the time is up or the user interrupts.
 pub fn watch(
-    seen: &Seen,
+    findings: &Findings,
     length: Duration,
     ledger: &Arc<Ledger>,
     stop: &AtomicBool,
 ) -> Result<Traced> {
-    let stack = seen.stacks.first().context("there is nothing below the directory")?;
+    let stack = findings.stacks.first().context("there is nothing below the directory")?;
     let mut layers = stack.layers.iter();
-    // Requests to a partition are told as the disk's.
+    // The trace reports requests to a partition under the disk's number.
     let disk = layers.find(|layer| !matches!(layer.kind, LayerKind::Partition { .. }));
     let disk = disk.with_context(|| {
         format!("{} has no block device below it that could be watched", stack.file_system.name)
     })?;
     let start = stack.start_bytes();
     let mut tracing = Tracing::start(ledger, &disk.name)?;
-    let places = Places::of(&files_on(seen)?, start, seen.page_bytes)?;
+    let places = Places::of(&files_on(findings)?, start, findings.page_bytes)?;
     let mut arrivals = Arrivals::default();
     let began = Instant::now();
     let mut traced = Traced { device: disk.name.clone(), ..Traced::default() };
@@ -80,7 +79,7 @@ pub fn watch(
     }
     traced.length_s = began.elapsed().as_secs_f64();
     tracing.pause()?;
-    // What was told until then.
+    // Reads the events up to now.
     while tracing.read(Duration::ZERO, &mut |event| {
         note(event, &places, &mut arrivals, &mut traced);
     })? {}
@@ -91,12 +90,12 @@ pub fn watch(
     Ok(traced)
 }
 
-/// The files that lie on the device that is watched: that of the directory.
-fn files_on(seen: &Seen) -> Result<Vec<&Looked>> {
-    let directory = std::fs::metadata(&seen.directory);
+/// The files on the watched device, which is that of the directory.
+fn files_on(findings: &Findings) -> Result<Vec<&ExaminedFile>> {
+    let directory = std::fs::metadata(&findings.directory);
     let device = directory.context("the directory is gone")?.dev();
-    let looked = seen.files.looked.iter();
-    Ok(looked.filter(|one| one.device == device && one.kind.holds_pages()).collect())
+    let looked = findings.files.looked.iter();
+    Ok(looked.filter(|file| file.device == device && file.kind.holds_pages()).collect())
 }
 
 fn note(event: Event, places: &Places, arrivals: &mut Arrivals, traced: &mut Traced) {

@@ -1,4 +1,4 @@
-//! Requests to a device as writes to pages of files.
+//! Translates requests to a device into writes to pages of files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,23 +8,21 @@ use anyhow::{Context, Result};
 use assay_ports::extents;
 use serde::{Deserialize, Serialize};
 
-use crate::files::Looked;
+use crate::files::ExaminedFile;
 
-/// So many pages are named.
+/// Number of pages that are listed.
 const NAMED: usize = 20;
 
-/// A page that came in pieces.
+/// A page that arrived in pieces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InPieces {
-    /// Its file.
     pub path: PathBuf,
-    /// Its number in the file, from 0.
+    /// Number of the page in the file, from 0.
     pub page: u64,
-    /// How many pieces came.
     pub pieces: u64,
 }
 
-/// A piece of a file on the device, in bytes.
+/// An extent of a file on the device, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Span {
     from: u64,
@@ -33,16 +31,16 @@ struct Span {
     file: usize,
 }
 
-/// Where files lie on a device.
+/// The positions of files on a device.
 #[derive(Debug)]
 pub(super) struct Places {
     page_bytes: u64,
     files: Vec<PathBuf>,
-    /// In the order of the device; no two overlap, but where files share blocks.
+    /// Ordered by position. Spans overlap only if files share blocks.
     spans: Vec<Span>,
 }
 
-/// What has arrived.
+/// The page writes so far.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     whole: u64,
@@ -50,22 +48,19 @@ pub(super) struct Arrivals {
 }
 
 impl Places {
-    /// Of these files, on a device that begins so many bytes behind the beginning of its disk.
-    ///
-    /// # Errors
-    /// A file cannot be asked.
-    pub(super) fn of(files: &[&Looked], start: u64, page_bytes: u64) -> Result<Places> {
+    /// The positions of these files, on a device whose offset on its disk is `start`.
+    pub(super) fn of(files: &[&ExaminedFile], start: u64, page_bytes: u64) -> Result<Places> {
         let mut places = Places { page_bytes, files: Vec::new(), spans: Vec::new() };
         for looked in files {
             let found = File::open(&looked.path).and_then(|file| extents::of(&file));
             let found =
                 found.with_context(|| format!("cannot look at {}", looked.path.display()))?;
-            let known = found.iter().filter(|one| !one.flags.has_no_place());
+            let known = found.iter().filter(|extent| !extent.flags.has_no_place());
             let file = places.files.len();
-            places.spans.extend(known.map(|one| Span {
-                from: start + one.physical,
-                to: start + one.physical + one.length,
-                logical: one.logical,
+            places.spans.extend(known.map(|extent| Span {
+                from: start + extent.physical,
+                to: start + extent.physical + extent.length,
+                logical: extent.logical,
                 file,
             }));
             places.files.push(looked.path.clone());
@@ -74,11 +69,12 @@ impl Places {
         Ok(places)
     }
 
-    /// Notes a request from this byte of the device to that; whether any page had a part in it.
+    /// Records a request from one byte of the device to another; returns true if it covers any
+    /// page.
     pub(super) fn arrive(&self, from: u64, to: u64, arrivals: &mut Arrivals) -> bool {
         let first = self.spans.partition_point(|span| span.to <= from);
         let touched = self.spans[first..].iter().take_while(|span| span.from < to);
-        // Of what is one piece in a file, too: extents may lie side by side.
+        // Adjacent extents of one file count as one piece.
         let mut whole: Option<(usize, u64, u64)> = None;
         let mut any = false;
         for span in touched {
@@ -109,7 +105,7 @@ impl Places {
         if !from.is_multiple_of(page) {
             piece(from / page);
         }
-        // A write within one page has one end that counts.
+        // A write within one page has one end that matters.
         if !to.is_multiple_of(page) && (from.is_multiple_of(page) || from / page != to / page) {
             piece(to / page);
         }
@@ -117,17 +113,17 @@ impl Places {
 }
 
 impl Arrivals {
-    /// How often a page came whole.
+    /// Number of page writes that arrived whole.
     pub(super) fn whole(&self) -> u64 {
         self.whole
     }
 
-    /// How many pages came in pieces.
+    /// Number of pages that arrived in pieces.
     pub(super) fn pages_in_pieces(&self) -> u64 {
         self.pieces.len() as u64
     }
 
-    /// The pages that most pieces came of.
+    /// The pages with the most pieces.
     pub(super) fn worst(&self, places: &Places) -> Vec<InPieces> {
         let mut all: Vec<InPieces> = self
             .pieces
@@ -138,7 +134,7 @@ impl Arrivals {
                 pieces,
             })
             .collect();
-        all.sort_by_key(|one| std::cmp::Reverse(one.pieces));
+        all.sort_by_key(|page| std::cmp::Reverse(page.pieces));
         all.truncate(NAMED);
         all
     }
@@ -164,7 +160,7 @@ mod tests {
             places.arrive(*from, *to, &mut arrivals);
         }
         let worst = arrivals.worst(places).into_iter();
-        let worst = worst.map(|one| (one.path.display().to_string(), one.page, one.pieces));
+        let worst = worst.map(|page| (page.path.display().to_string(), page.page, page.pieces));
         (arrivals.whole(), worst.collect())
     }
 
@@ -187,7 +183,7 @@ mod tests {
         assert_eq!((whole, pieces), (1, vec![("a".into(), 1, 2)]));
         let beside = places(&[(0, 24 * K, 0, 0), (24 * K, 32 * K, 24 * K, 0)]);
         assert_eq!(arrived(&beside, &[(0, 32 * K)]), (2, vec![]));
-        // What lies side by side on the device may be of two files.
+        // Adjacent extents may belong to two files.
         let two = places(&[(0, 8 * K, 0, 0), (8 * K, 16 * K, 8 * K, 1)]);
         let (whole, pieces) = arrived(&two, &[(0, 16 * K)]);
         assert_eq!((whole, pieces.len()), (0, 2));

@@ -1,5 +1,5 @@
-//! The kernel's tracing of a block device, by an instance of our own, so that nobody else's trace is disturbed
-//! (`Documentation/trace/ftrace.rst`, "Instances").
+//! Traces a block device in a private instance of the kernel's tracing, so that nobody else's trace
+//! is disturbed (`Documentation/trace/ftrace.rst`, "Instances").
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
@@ -18,32 +18,29 @@ use rustix::io::Errno;
 
 use super::line::{Event, parse};
 
-/// Where it commonly is.
+/// The usual mount point.
 const USUAL: &str = "/sys/kernel/tracing";
 
 const EVENT: &str = "events/block/block_rq_issue";
 
-/// Room for events on each CPU, in KiB: several hundred thousand.
+/// Buffer on each CPU in KiB: several hundred thousand events.
 const BUFFER_KIB: &str = "32768";
 
-/// A trace that goes on. Dropped, it is taken down.
+/// A running trace. Dropping it removes it.
 #[derive(Debug)]
 pub(super) struct Tracing {
     pipe: File,
     instance: PathBuf,
-    /// As the trace tells it.
+    /// The device's number in the trace's format.
     device: String,
-    /// What was read of a line that has not ended.
+    /// The beginning of an incomplete line.
     rest: Vec<u8>,
-    /// In the order in which they go: the instance, and where that is ours, its mount and the mount's directory.
+    /// In drop order: the instance, then the mount and its directory if Assay made them.
     made: Vec<Made>,
 }
 
 impl Tracing {
-    /// Begins to trace the block device of that name.
-    ///
-    /// # Errors
-    /// It is not allowed, or this kernel cannot.
+    /// Starts tracing the block device of that name.
     pub(super) fn start(ledger: &Arc<Ledger>, name: &str) -> Result<Tracing> {
         let number = fs::read_to_string(Path::new("/sys/class/block").join(name).join("dev"));
         let number = number.with_context(|| format!("there is no block device {name}"))?;
@@ -62,15 +59,12 @@ impl Tracing {
         })
     }
 
-    /// Waits for what is told next, at most so long, and hands it on; whether anything was there.
-    ///
-    /// # Errors
-    /// The trace cannot be read.
+    /// Waits at most `patience` for events and hands them on; returns false if there were none.
     pub(super) fn read(&mut self, patience: Duration, note: &mut dyn FnMut(Event)) -> Result<bool> {
         let timeout = Timespec::try_from(patience).context("too long a time")?;
         let mut wanted = [PollFd::new(&self.pipe, PollFlags::IN)];
         match poll(&mut wanted, Some(&timeout)) {
-            // A signal: whoever reads looks whether it is to end.
+            // A signal: the caller checks whether to stop.
             Err(Errno::INTR) => return Ok(false),
             waited => waited.context("cannot wait for the trace")?,
         };
@@ -93,18 +87,12 @@ impl Tracing {
         Ok(true)
     }
 
-    /// Has nothing more told.
-    ///
-    /// # Errors
-    /// The kernel refuses.
+    /// Stops recording events.
     pub(super) fn pause(&self) -> Result<()> {
         put(&self.instance.join(EVENT).join("enable"), "0")
     }
 
-    /// Removes it.
-    ///
-    /// # Errors
-    /// What is left.
+    /// Removes the trace.
     pub(super) fn take_down(self) -> Result<()> {
         drop(self.pipe);
         self.made.into_iter().try_for_each(Made::remove)
@@ -113,7 +101,7 @@ impl Tracing {
 
 fn begin(instance: &Path, major: &str, minor: &str) -> Result<File> {
     put(&instance.join("buffer_size_kb"), BUFFER_KIB)?;
-    // `MKDEV` of `linux/kdev_t.h`: 20 bits are the minor number's.
+    // `MKDEV` of `linux/kdev_t.h`: the minor number has 20 bits.
     let number = |text: &str| text.parse::<u64>().context("a device without a number");
     let device = number(major)? << 20 | number(minor)?;
     put(&instance.join(EVENT).join("filter"), &format!("dev == {device}"))?;
@@ -128,7 +116,8 @@ fn put(path: &Path, text: &str) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Where the kernel's tracing can be reached: where it is mounted, or on a mount of our own, which is given with it.
+/// The directory of the kernel's tracing: an existing mount, or a new one, which is returned with
+/// it.
 fn mounted(ledger: &Arc<Ledger>) -> Result<(Vec<Made>, PathBuf)> {
     let usual = Path::new(USUAL);
     if usual.join(EVENT).is_dir() {

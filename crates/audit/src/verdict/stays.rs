@@ -1,66 +1,63 @@
-//! Whether pages stay as they lie: what keeps them in one piece, also those to come, and what would change that.
+//! Judges whether pages stay contiguous: which mechanisms keep them so, including pages to come,
+//! and which events would change that.
 //!
-//! Guarantee: a hint to a file system never counts as something that keeps pages together.
+//! Guarantee: a hint to a file system never counts as such a mechanism.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Seen, of_served_file};
-use crate::file_system::{FileSystem, Manner};
-use crate::layers::{Layer, LayerKind};
-use crate::stack::{Backing, Stack};
+use super::{Findings, of_served_file};
+use crate::file_system::{Manner, MountedFileSystem};
+use crate::layers::{DeviceLayer, LayerKind};
+use crate::stack::{Backing, StorageStack};
 
-/// Something that keeps every page in one piece, also pages that are added later.
+/// A mechanism that keeps every page contiguous, also pages added later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "keeper")]
 pub enum Keeper {
     /// The file system allocates clusters of a multiple of a page: ext4 with bigalloc.
     Clusters {
-        /// Bytes of a cluster.
+        /// Cluster size.
         bytes: u64,
     },
     /// The file system of an image file allocates such clusters.
     ClustersBelow {
         /// The loop device.
         device: String,
-        /// Bytes of a cluster.
+        /// Cluster size.
         bytes: u64,
     },
-    /// All of an image file is allocated, and nothing takes any of it back.
+    /// An image file is fully allocated, and no discard removes any of it.
     AllocatedImage {
         /// The loop device.
         device: String,
     },
 }
 
-/// Something that can split a page which is in one piece now, or one that is added later.
+/// An event that can split a page which is contiguous now, or one added later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "change")]
-pub enum Change {
-    /// The file system puts added pages wherever it finds room.
+pub enum LayoutChange {
+    /// The file system places new pages in any free space.
     NewPages {
         /// Its type.
         file_system: String,
     },
-    /// XFS has an extent size hint: it asks for aligned room, and takes less where there is none
+    /// XFS has an extent size hint: it requests aligned space, and accepts less if there is none
     /// (`xfs_io(8)`, `extsize`).
     Hint {
-        /// Bytes that it asks for.
+        /// Size of the hint.
         bytes: u64,
-        /// Pages that lie in several extents in spite of it.
+        /// PageLayout in several extents in spite of it.
         split: u64,
         /// All pages.
         of: u64,
     },
-    /// Data files share extents with other files: the next write to one goes elsewhere.
-    SharedFiles {
-        /// Bytes that are shared.
-        bytes: u64,
-    },
-    /// An image file has holes, which are filled from wherever there is room.
+    /// Data files share extents with other files: the next write to such an extent goes elsewhere.
+    SharedFiles { bytes: u64 },
+    /// An image file has holes, which are filled from any free space.
     Holes {
         /// The loop device.
         device: String,
-        /// Bytes in holes.
         bytes: u64,
     },
     /// A discard punches a hole into the image file.
@@ -72,38 +69,38 @@ pub enum Change {
     SharedImage {
         /// The loop device.
         device: String,
-        /// Bytes that are shared.
         bytes: u64,
     },
-    /// The file system of the image file writes every block elsewhere.
+    /// The file system of the image file is copy-on-write.
     CopyOnWrite {
         /// The loop device.
         device: String,
         /// Type of that file system.
         file_system: String,
     },
-    /// A part of the image file has the room for a page in several extents.
+    /// Some parts of the image file hold a page in several extents.
     SplitPlaces {
         /// The loop device.
         device: String,
-        /// Places that are split.
+        /// Split parts.
         places: u64,
-        /// All places.
+        /// All parts.
         of: u64,
     },
 }
 
-/// What keeps pages in one piece, and what would not.
-pub(super) fn stays(seen: &Seen) -> (Vec<Keeper>, Vec<Change>) {
-    let mut found = Found { page_bytes: seen.page_bytes, keepers: Vec::new(), changes: Vec::new() };
-    for stack in &seen.stacks {
-        found.file_system(&stack.file_system, seen);
+/// The mechanisms that keep pages contiguous, and the events that would change that.
+pub(super) fn stays(findings: &Findings) -> (Vec<Keeper>, Vec<LayoutChange>) {
+    let mut found =
+        Found { page_bytes: findings.page_bytes, keepers: Vec::new(), changes: Vec::new() };
+    for stack in &findings.stacks {
+        found.file_system(&stack.file_system, findings);
         found.images(stack);
     }
-    let held = seen.files.looked.iter().filter(|file| file.kind.holds_pages());
+    let held = findings.files.looked.iter().filter(|file| file.kind.holds_pages());
     let bytes = held.map(|file| file.shared_bytes).sum();
     if bytes > 0 {
-        found.add(Change::SharedFiles { bytes });
+        found.add(LayoutChange::SharedFiles { bytes });
     }
     (found.keepers, found.changes)
 }
@@ -111,7 +108,7 @@ pub(super) fn stays(seen: &Seen) -> (Vec<Keeper>, Vec<Change>) {
 struct Found {
     page_bytes: u64,
     keepers: Vec<Keeper>,
-    changes: Vec<Change>,
+    changes: Vec<LayoutChange>,
 }
 
 impl Found {
@@ -121,25 +118,25 @@ impl Found {
         }
     }
 
-    fn add(&mut self, change: Change) {
+    fn add(&mut self, change: LayoutChange) {
         if !self.changes.contains(&change) {
             self.changes.push(change);
         }
     }
 
-    fn file_system(&mut self, file_system: &FileSystem, seen: &Seen) {
+    fn file_system(&mut self, file_system: &MountedFileSystem, findings: &Findings) {
         let name = || file_system.name.clone();
         match &file_system.manner {
             _ if let Some(bytes) = clusters(file_system, self.page_bytes) => {
                 self.keep(Keeper::Clusters { bytes });
             }
             Manner::Xfs { extent_bytes: Some(bytes) } => {
-                let pages = seen.files.pages();
+                let pages = findings.files.pages();
                 let (split, of) = (pages.split(), pages.count);
-                self.add(Change::Hint { bytes: u64::from(*bytes), split, of });
+                self.add(LayoutChange::Hint { bytes: u64::from(*bytes), split, of });
             }
             Manner::Ext { .. } | Manner::Xfs { extent_bytes: None } => {
-                self.add(Change::NewPages { file_system: name() });
+                self.add(LayoutChange::NewPages { file_system: name() });
             }
             // Nothing is known to be safe there now.
             Manner::CopyOnWrite { .. }
@@ -150,9 +147,10 @@ impl Found {
         }
     }
 
-    /// Image files below loop devices, and those below these.
-    fn images(&mut self, stack: &Stack) {
-        let loops = stack.layers.iter().filter(|one| matches!(one.kind, LayerKind::Loop { .. }));
+    /// Image files below loop devices, recursively.
+    fn images(&mut self, stack: &StorageStack) {
+        let loops =
+            stack.layers.iter().filter(|layer| matches!(layer.kind, LayerKind::Loop { .. }));
         for (layer, backing) in loops.zip(&stack.files) {
             if let Some(below) = &backing.below
                 && !of_served_file(backing)
@@ -163,7 +161,7 @@ impl Found {
         }
     }
 
-    fn image(&mut self, layer: &Layer, backing: &Backing, below: &Stack) {
+    fn image(&mut self, layer: &DeviceLayer, backing: &Backing, below: &StorageStack) {
         let device = || layer.name.clone();
         if let Some(bytes) = clusters(&below.file_system, self.page_bytes) {
             return self.keep(Keeper::ClustersBelow { device: device(), bytes });
@@ -171,20 +169,20 @@ impl Found {
         let before = self.changes.len();
         if let Manner::CopyOnWrite { .. } = below.file_system.manner {
             let file_system = below.file_system.name.clone();
-            self.add(Change::CopyOnWrite { device: device(), file_system });
+            self.add(LayoutChange::CopyOnWrite { device: device(), file_system });
         }
         if backing.hole_bytes > 0 {
-            self.add(Change::Holes { device: device(), bytes: backing.hole_bytes });
+            self.add(LayoutChange::Holes { device: device(), bytes: backing.hole_bytes });
         }
         if backing.shared_bytes > 0 {
-            self.add(Change::SharedImage { device: device(), bytes: backing.shared_bytes });
+            self.add(LayoutChange::SharedImage { device: device(), bytes: backing.shared_bytes });
         }
         if layer.limits.is_none_or(|limits| limits.discard_bytes_max > 0) {
-            self.add(Change::Discards { device: device() });
+            self.add(LayoutChange::Discards { device: device() });
         }
         if let Some(pages) = backing.pages.filter(|pages| pages.split() > 0) {
             let (places, of) = (pages.split(), pages.count);
-            self.add(Change::SplitPlaces { device: device(), places, of });
+            self.add(LayoutChange::SplitPlaces { device: device(), places, of });
         }
         if self.changes.len() == before {
             self.keep(Keeper::AllocatedImage { device: device() });
@@ -192,8 +190,8 @@ impl Found {
     }
 }
 
-/// Bytes of the clusters of a file system, if they hold pages in one piece.
-fn clusters(file_system: &FileSystem, page_bytes: u64) -> Option<u64> {
+/// The cluster size of a file system, if clusters keep pages contiguous.
+fn clusters(file_system: &MountedFileSystem, page_bytes: u64) -> Option<u64> {
     match file_system.manner {
         Manner::Ext { cluster_bytes: Some(bytes), .. }
             if bytes > 0 && bytes.is_multiple_of(page_bytes) =>

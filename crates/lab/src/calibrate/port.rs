@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use assay_drive::BlockBuffer;
 use assay_load::random::Rng;
 use assay_presets::{Device, Preset, Scale, THREADS};
-use assay_serve::{AttachOptions, Attached, ModelJob, provide, round_trip};
+use assay_serve::{AttachOptions, Attached, Export, ModelJob, provide, round_trip};
 use assay_study::Port;
 use assay_system::ledger::Ledger;
 use rustix::fs::{Mode, OFlags};
@@ -44,13 +44,13 @@ fn on_device(media: &Path, cpus: &[usize], ledger: &Arc<Ledger>) -> Result<Port>
     let scale = Scale { capacity: CAPACITY_SCALE, parallel: 1.0 };
     let device = Device::new(&preset, scale)?;
     provide(&device, media, None)?;
-    let options = AttachOptions {
-        model: Some(ModelJob::new(&preset, scale)),
-        threads: THREADS,
+    let options = AttachOptions { threads: THREADS, ..AttachOptions::default() };
+    let export = Export::Model {
+        device: ModelJob::new(&preset, scale),
         keeps_time_when_told: true,
-        ..AttachOptions::default()
+        trace: None,
     };
-    let attached = Attached::start(&media.canonicalize()?, &options, ledger, cpus)?;
+    let attached = Attached::start(&media.canonicalize()?, &options, &export, ledger, cpus)?;
     let found = read(&attached, device.user_bytes());
     attached.stop()?;
     found

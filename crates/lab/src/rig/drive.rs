@@ -8,7 +8,7 @@ use assay_drive::State;
 use assay_ports::media::Allocation;
 
 use assay_plan::RigSpec;
-use assay_serve::{AttachOptions, Attached, Health, NewDrive, Sizes};
+use assay_serve::{AttachOptions, Attached, Export, Health, NewDrive, Sizes};
 use assay_system::ledger::Ledger;
 
 /// What a drive lies on, and how large both are.
@@ -67,7 +67,7 @@ pub fn serve(
         threads: spec.threads.unwrap_or(default.threads),
         ..default
     };
-    Attached::start(&media.path, &options, ledger, cpus)
+    Attached::start(&media.path, &options, &Export::Drive, ledger, cpus)
 }
 
 /// What is wrong with a drive in a rig, in words: its process has ended, or it refuses work. Nothing where all is well.

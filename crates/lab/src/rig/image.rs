@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use assay_serve::job::CacheMode;
-use assay_serve::{AttachOptions, Attached};
+use assay_serve::{AttachOptions, Attached, Export};
 use assay_system::ledger::Ledger;
 
 use assay_plan::RigSpec;
@@ -22,10 +22,9 @@ pub fn serve(
 ) -> Result<Attached> {
     let default = AttachOptions::default();
     let options = AttachOptions {
-        image: true,
         cache: CacheMode::Writethrough,
         threads: spec.threads.unwrap_or(default.threads),
         ..default
     };
-    Attached::start(image, &options, ledger, cpus)
+    Attached::start(image, &options, &Export::Image, ledger, cpus)
 }

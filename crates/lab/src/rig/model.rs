@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use assay_base::Size;
 use assay_plan::{ModelSpec, RigSpec};
 use assay_presets::{Mark, Obtained, Preset, THREADS};
-use assay_serve::{AttachOptions, Attached, ModelJob};
+use assay_serve::{AttachOptions, Attached, Export, ModelJob};
 
 use super::Building;
 
@@ -19,14 +19,14 @@ use super::Building;
 pub fn serve(spec: &RigSpec, media: &Path, building: &Building<'_>) -> Result<Attached> {
     let model = spec.model.as_ref().context("a model needs a device")?;
     let (preset, _) = model.device()?;
-    let options = AttachOptions {
-        model: Some(ModelJob::new(&preset, model.scale_of_one())),
-        threads: spec.threads.unwrap_or(THREADS),
-        trace: building.trace.map(Path::to_owned),
+    let threads = spec.threads.unwrap_or(THREADS);
+    let options = AttachOptions { threads, ..AttachOptions::default() };
+    let export = Export::Model {
+        device: ModelJob::new(&preset, model.scale_of_one()),
         keeps_time_when_told: building.trace.is_none(),
-        ..AttachOptions::default()
+        trace: building.trace.map(Path::to_owned),
     };
-    Attached::start(&media.canonicalize()?, &options, building.ledger, building.drive_cpus)
+    Attached::start(&media.canonicalize()?, &options, &export, building.ledger, building.drive_cpus)
 }
 
 /// How much of the device the file system takes: what holds data when a run begins.

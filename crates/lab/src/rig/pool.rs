@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use assay_base::Size;
-use assay_pool::control::{self, Request};
+use assay_pool::control::{self, StoreRequest};
 use assay_pool::pools::{self, NewPool};
 use assay_pool::{Layout, OwnCluster, Spec, Watched, figures, locate, programs, watch};
 use assay_ports::rbd::{self, Cluster, ClusterAccess, ImageName, NewImage, PoolIo};
@@ -229,7 +229,7 @@ impl RunPool {
     /// # Errors
     /// There is none, or no private cluster.
     pub fn kill_store(&self, store: u16) -> Result<()> {
-        control::ask(self.layout()?, Request::KillStore(store))
+        control::ask(self.layout()?, StoreRequest::KillStore(store))
     }
 
     /// Starts a store again.
@@ -237,7 +237,7 @@ impl RunPool {
     /// # Errors
     /// It runs, there is none, or no private cluster.
     pub fn return_store(&self, store: u16) -> Result<()> {
-        control::ask(self.layout()?, Request::ReturnStore(store))
+        control::ask(self.layout()?, StoreRequest::ReturnStore(store))
     }
 
     fn layout(&self) -> Result<&Layout> {
@@ -273,7 +273,7 @@ fn restore(cluster: &Cluster, layout: &Layout, data_pool: &str) -> Result<()> {
     for store in stores.iter().filter(|store| !store.up) {
         let number = u16::try_from(store.store).context("a store with a number beyond all")?;
         // One that was killed a moment ago may be counted as up, one that was started as down.
-        if let Err(error) = control::ask(layout, Request::ReturnStore(number)) {
+        if let Err(error) = control::ask(layout, StoreRequest::ReturnStore(number)) {
             log::debug!("store {number}: {error:#}");
         }
     }

@@ -13,7 +13,7 @@ use assay_models::power::Survival;
 use assay_plan::{RigKind, RigSpec};
 use assay_ports::media::Allocation;
 use assay_ports::{copy, filesystem};
-use assay_serve::{AttachOptions, Attached, CutOrder, NewDrive, PowerJob};
+use assay_serve::{AttachOptions, Attached, CutOrder, Export, NewDrive, PowerJob};
 use assay_study::InEffect;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::{OwnMount, Resource};
@@ -202,10 +202,10 @@ impl<'a> PoweredRig<'a> {
             memory: self.spec.memory,
             read_ahead: self.spec.read_ahead,
             threads: self.spec.threads.unwrap_or(default.threads),
-            power: Some(power),
             ..default
         };
-        Attached::start(&self.media().canonicalize()?, &options, &self.ledger, self.cpus)
+        let export = Export::Powered(power);
+        Attached::start(&self.media().canonicalize()?, &options, &export, &self.ledger, self.cpus)
     }
 
     fn mount(&self, disk: &Attached) -> Result<Made> {

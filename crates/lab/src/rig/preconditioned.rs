@@ -16,8 +16,8 @@ use assay_plan::ModelSpec;
 use assay_presets::{Device, WEAR_SEED};
 use assay_serve::provide;
 use assay_study::fingerprint;
-use assay_system::cache::Shelf;
-use assay_system::kept;
+use assay_system::cache::CacheLock;
+use assay_system::cache_entry;
 
 /// Changed when what wears a device in changes, so that what is kept is made anew.
 const METHOD: u32 = 1;
@@ -42,7 +42,7 @@ impl PreconditionedMedia {
             "method": METHOD, "preset": preset.text, "scale": spec.scale_of_one(), "ratio": spec.ratio,
             "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": WEAR_SEED,
         });
-        let shelf = Shelf::open("preconditioned", || {
+        let shelf = CacheLock::open("preconditioned", || {
             say("waiting for another device to be preconditioned")
         })?;
         let name = format!("{}-{}", preset.name, fingerprint(&made_from.to_string()));
@@ -54,10 +54,10 @@ impl PreconditionedMedia {
             std::fs::create_dir(&made).context("cannot use the cache")?;
             make(spec, &device, &made.join(MEDIA_FILE), say)?;
             staging.publish("made", &entry)?;
-            kept::hold(&entry)?;
+            cache_entry::hold(&entry)?;
             drop_old(&shelf, say)?;
         }
-        kept::hold(&entry)?;
+        cache_entry::hold(&entry)?;
         Ok(PreconditionedMedia { path: entry.join(MEDIA_FILE) })
     }
 
@@ -89,17 +89,17 @@ fn is_whole(entry: &Path, device: &Device) -> bool {
 }
 
 /// Removes what lies where the entry should, whatever it is.
-fn clear(shelf: &Shelf, entry: &Path, say: &dyn Fn(&str)) -> Result<()> {
+fn clear(shelf: &CacheLock, entry: &Path, say: &dyn Fn(&str)) -> Result<()> {
     if entry.symlink_metadata().is_ok() {
-        kept::clear(shelf, entry)?;
+        cache_entry::clear(shelf, entry)?;
         say(&format!("{} was damaged; making it again", entry.display()));
     }
     Ok(())
 }
 
 /// Only where another one was made, so that what is kept stays bounded without anybody asking.
-fn drop_old(shelf: &Shelf, say: &dyn Fn(&str)) -> Result<()> {
-    for one in kept::drop_old_preconditioned(shelf)? {
+fn drop_old(shelf: &CacheLock, say: &dyn Fn(&str)) -> Result<()> {
+    for one in cache_entry::drop_old_preconditioned(shelf)? {
         let name = one.path.file_name().unwrap_or_default().to_string_lossy();
         say(&format!(
             "dropped the preconditioned device {name} ({}) from the cache",
@@ -152,7 +152,7 @@ mod tests {
         let preset = Preset::find("gp3").unwrap();
         let device = Device::new(&preset, Scale { capacity: 4096.0, parallel: 1.0 }).unwrap();
         let directory = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open_at(directory.path().to_owned(), || {}).unwrap();
+        let shelf = CacheLock::open_at(directory.path().to_owned(), || {}).unwrap();
         let entry = shelf.entry("gp3");
         let media = entry.join(MEDIA_FILE);
         assert!(!is_whole(&entry, &device), "missing");

@@ -269,7 +269,7 @@ impl<'a> Setup<'a> {
 
 /// Says which other runs measure on this machine.
 fn warn_of_others() -> Result<()> {
-    for (process, study) in ledger::found()?.iter().filter_map(ledger::Found::run) {
+    for (process, study) in ledger::found()?.iter().filter_map(ledger::FoundLedger::run) {
         log::warn!(
             "another run is measuring on this machine (process {process}, {}): they disturb each other",
             study.display()

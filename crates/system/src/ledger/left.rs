@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use assay_base::text::on_one_line;
 use assay_ports::child::{Identity, Process, identity};
 
-use super::{LEDGERS, Pages, boot_id};
+use super::{LEDGERS, LedgerContents, boot_id};
 use crate::resource::{Asking, Presence, Resource};
 use crate::{private, state};
 
@@ -18,14 +18,14 @@ use crate::{private, state};
 const LEDGER_BYTES_MAX: u64 = 4 << 20;
 
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct FoundLedger {
     path: PathBuf,
-    pages: Pages,
+    pages: LedgerContents,
 }
 
 /// A file among the ledgers that cannot be read as one.
 #[derive(Debug)]
-pub struct Unreadable {
+pub struct UnreadableLedger {
     path: PathBuf,
     reason: String,
     /// The process that wrote it, by the file's name.
@@ -37,17 +37,17 @@ pub struct Unreadable {
 #[derive(Debug, Default)]
 pub struct Ledgers {
     /// Ledgers. Resources in the ledger of a living process are removed from all others.
-    pub found: Vec<Found>,
-    pub unreadable: Vec<Unreadable>,
+    pub found: Vec<FoundLedger>,
+    pub unreadable: Vec<UnreadableLedger>,
     /// Files that dead processes had begun to write and never renamed.
     pub unfinished: Vec<PathBuf>,
 }
 
 /// Every ledger on the machine, except this process's own. Logs a warning for each unreadable one.
-pub fn found() -> Result<Vec<Found>> {
+pub fn found() -> Result<Vec<FoundLedger>> {
     let Ledgers { found, unreadable, .. } = ledgers()?;
-    for one in unreadable {
-        log::warn!("{one}; `assay clean` says what to do");
+    for ledger in unreadable {
+        log::warn!("{ledger}; `assay clean` says what to do");
     }
     Ok(found)
 }
@@ -94,8 +94,8 @@ pub(crate) fn ledgers_in(directory: &Path) -> Result<Ledgers> {
 }
 
 /// Parses a ledger's file. Paths must be absolute and without `..`, because removal follows them.
-fn read(bytes: &[u8]) -> Result<Pages, String> {
-    let pages: Pages = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+fn read(bytes: &[u8]) -> Result<LedgerContents, String> {
+    let pages: LedgerContents = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     match pages.resources.iter().find(|resource| !resource.is_well_named()) {
         Some(resource) => Err(format!("{resource} is no place where Assay makes anything")),
         None => Ok(pages),
@@ -112,23 +112,27 @@ impl Ledgers {
         };
         let pages = bytes.as_ref().map_err(String::clone).and_then(|bytes| read(bytes));
         match pages {
-            Ok(pages) => self.found.push(Found { path, pages }),
+            Ok(pages) => self.found.push(FoundLedger { path, pages }),
             Err(reason) => {
                 // Each resource begins with its kind.
                 let names = |bytes: &Vec<u8>| bytes.windows(6).any(|word| word == b"\"kind\"");
                 let (writer, names_nothing) = (writer(&path), bytes.is_ok_and(|it| !names(&it)));
-                self.unreadable.push(Unreadable { path, reason, writer, names_nothing });
+                self.unreadable.push(UnreadableLedger { path, reason, writer, names_nothing });
             }
         }
     }
 
     /// Removes from the ledgers of dead processes every resource in a ledger of a living one.
     fn leave_to_the_living(&mut self) {
-        let (living, mut dead): (Vec<Found>, Vec<Found>) =
-            std::mem::take(&mut self.found).into_iter().partition(|one| one.owner().is_some());
-        let taken: Vec<&Resource> = living.iter().flat_map(|one| &one.pages.resources).collect();
-        for one in &mut dead {
-            one.pages
+        let (living, mut dead): (Vec<FoundLedger>, Vec<FoundLedger>) =
+            std::mem::take(&mut self.found)
+                .into_iter()
+                .partition(|ledger| ledger.owner().is_some());
+        let taken: Vec<&Resource> =
+            living.iter().flat_map(|ledger| &ledger.pages.resources).collect();
+        for ledger in &mut dead {
+            ledger
+                .pages
                 .resources
                 .retain(|resource| !taken.iter().any(|taken| resource.touches(taken)));
         }
@@ -136,7 +140,7 @@ impl Ledgers {
     }
 }
 
-impl Unreadable {
+impl UnreadableLedger {
     /// The process that wrote it, if it lives.
     #[must_use]
     pub fn owner(&self) -> Option<u32> {
@@ -154,7 +158,7 @@ impl Unreadable {
     }
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnreadableLedger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let line = format!("{} cannot be read as a ledger ({})", self.path.display(), self.reason);
         write!(f, "{}", on_one_line(&line))
@@ -181,12 +185,12 @@ pub fn delete(path: &Path) -> Result<()> {
     }
 }
 
-impl Found {
+impl FoundLedger {
     /// The process that still uses these resources, if it lives; by its number in its own PID
     /// namespace.
     #[must_use]
     pub fn owner(&self) -> Option<u32> {
-        let Pages { pid, start_ticks, .. } = self.pages;
+        let LedgerContents { pid, start_ticks, .. } = self.pages;
         let is_here = self.is_of_this_boot() && lives(Identity { pid, start_ticks });
         (is_here || private::is_held(&self.path)).then_some(pid)
     }
@@ -205,7 +209,7 @@ impl Found {
 
     /// A handle of the process, if it lives.
     pub fn process(&self) -> Result<Option<Process>> {
-        let Pages { pid, start_ticks, .. } = self.pages;
+        let LedgerContents { pid, start_ticks, .. } = self.pages;
         if !self.is_of_this_boot() {
             return Ok(None);
         }
@@ -215,7 +219,7 @@ impl Found {
     /// Returns true if that process, of this boot, wrote the ledger.
     #[must_use]
     pub fn is_of(&self, process: Identity) -> bool {
-        let Pages { pid, start_ticks, .. } = self.pages;
+        let LedgerContents { pid, start_ticks, .. } = self.pages;
         self.is_of_this_boot() && Identity { pid, start_ticks } == process
     }
 
@@ -277,7 +281,7 @@ impl Found {
 
     /// The same ledger with `change` applied to its resources, to add what a ledger does not store.
     #[must_use]
-    pub fn with(mut self, change: impl FnMut(&mut Resource)) -> Found {
+    pub fn with(mut self, change: impl FnMut(&mut Resource)) -> FoundLedger {
         self.pages.resources.iter_mut().for_each(change);
         self
     }
@@ -310,7 +314,7 @@ mod tests {
         };
         let runs = || {
             let found = ledgers_in(directory.path()).unwrap().found;
-            found.iter().filter_map(|one| Some(one.run()?.1.to_owned())).collect::<Vec<_>>()
+            found.iter().filter_map(|ledger| Some(ledger.run()?.1.to_owned())).collect::<Vec<_>>()
         };
         write(parent.start_ticks, "");
         write(parent.start_ticks + 1, "\"study\": \"/of/another/process\", ");
@@ -335,11 +339,11 @@ mod tests {
         let all = ledgers_in(directory.path()).unwrap();
         assert_eq!(all.unfinished, [directory.path().join("4194305-1.new")]);
         assert_eq!((all.found.len(), all.unreadable.len()), (0, 4));
-        let removed = all.unreadable.iter().filter(|one| one.remove(false).unwrap());
-        let removed: Vec<_> = removed.map(|one| one.path.clone()).collect();
+        let removed = all.unreadable.iter().filter(|ledger| ledger.remove(false).unwrap());
+        let removed: Vec<_> = removed.map(|ledger| ledger.path.clone()).collect();
         assert_eq!(removed, [directory.path().join("4194305-1.json")]);
         assert!(!removed[0].exists() && directory.path().join("4194305-2.json").exists());
-        let owners: Vec<_> = all.unreadable.iter().filter_map(Unreadable::owner).collect();
+        let owners: Vec<_> = all.unreadable.iter().filter_map(UnreadableLedger::owner).collect();
         assert_eq!(owners, [me.pid]);
     }
 }

@@ -214,7 +214,7 @@ fn a_mount_is_known_by_what_is_mounted() {
     let target = world.at("mount");
     let ours = || Resource::Mount(OwnMount::of_device(&device, &target).unwrap());
     let mounted =
-        || filesystem::mounts().unwrap().iter().filter(|one| one.target == target).count();
+        || filesystem::mounts().unwrap().iter().filter(|mount| mount.target == target).count();
     // A foreign mount is there before; Assay's was never made.
     filesystem::mount_kernels("tmpfs", &target).unwrap();
     assert_eq!(presence(&ours()), Presence::Another);

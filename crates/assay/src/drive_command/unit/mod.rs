@@ -17,7 +17,7 @@ use self::file_system::Kind;
 use self::text::{Mount, Unit};
 use crate::print;
 use assay_serve::open::{ensure_tellable, open};
-use assay_serve::registry::{self, Drive};
+use assay_serve::registry::{self, FoundDrive};
 use assay_system::state;
 
 /// What was typed.
@@ -105,7 +105,7 @@ fn mount(media: &Path, target: &Path, args: &UnitArgs) -> Result<Mount> {
 /// What the drive holds, whether it is attached or not.
 fn file_system(media: &Path) -> Result<Option<(Kind, String)>> {
     let found = match registry::look_up(media)? {
-        Drive::Served(attached) => {
+        FoundDrive::Served(attached) => {
             let shown = attached.shown_as()?;
             file_system::find_in(&shown).with_context(|| shown.display().to_string())?
         }

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use assay_packages::Archive;
-use assay_system::cache::{self, Shelf};
-use assay_system::kept;
+use assay_system::cache::{self, CacheLock};
+use assay_system::cache_entry;
 use parking_lot::Mutex;
 
 use super::binary::{Binary, Origin};
@@ -86,7 +86,7 @@ pub(super) fn unpack(path: &Path, progress: &dyn Fn(&str)) -> Result<Binary> {
 fn publish(
     path: &Path,
     archive: &mut Archive,
-    shelf: &Shelf,
+    shelf: &CacheLock,
     target: &Path,
     progress: &dyn Fn(&str),
 ) -> Result<Binary> {
@@ -97,7 +97,7 @@ fn publish(
         .with_context(|| format!("there is no mysqld or mariadbd in {}", path.display()))?;
     Binary::inspect(&program, Origin::Archive)
         .with_context(|| format!("the server in {} cannot be used", path.display()))?;
-    kept::clear(shelf, target)?;
+    cache_entry::clear(shelf, target)?;
     let part = root.strip_prefix(staging.path())?.to_string_lossy().into_owned();
     staging.publish(&part, target)?;
     in_entry(target).with_context(|| format!("{} lost its server", target.display()))

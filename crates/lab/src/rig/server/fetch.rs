@@ -14,8 +14,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use assay_packages::{Apt, Sources, bring, check_tools, debian_mirror};
-use assay_system::cache::{self, Shelf, Staging};
-use assay_system::{kept, private};
+use assay_system::cache::{self, CacheLock, Staging};
+use assay_system::{cache_entry, private};
 
 use super::binary::{Binary, Flavour, Origin};
 use super::layout::program_in;
@@ -33,7 +33,7 @@ const PATH_BYTES_MAX: u64 = 4096;
 pub fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
     super::check_cache()?;
     let directory = cache::root()?.join(SHELF);
-    let bring = |shelf: &Shelf| fetch_onto(shelf, flavour, progress);
+    let bring = |shelf: &CacheLock| fetch_onto(shelf, flavour, progress);
     fetch_once(&directory, flavour, || open_shelf(progress), bring)
 }
 
@@ -41,8 +41,8 @@ pub fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
 fn fetch_once(
     directory: &Path,
     flavour: Flavour,
-    open: impl FnOnce() -> Result<Shelf>,
-    make: impl FnOnce(&Shelf) -> Result<Binary>,
+    open: impl FnOnce() -> Result<CacheLock>,
+    make: impl FnOnce(&CacheLock) -> Result<Binary>,
 ) -> Result<Binary> {
     let note = directory.join(format!(".fetched-{}", flavour.word()));
     let written = || note.metadata().and_then(|note| note.modified()).ok();
@@ -72,7 +72,7 @@ pub(super) fn fetch_unless(
     }
 }
 
-fn fetch_onto(shelf: &Shelf, flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
+fn fetch_onto(shelf: &CacheLock, flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
     check_tools().map_err(|missing| {
         anyhow!(
             "no server is installed and none can be downloaded without `{}`; install MySQL or MariaDB, or give the path of a server",
@@ -121,7 +121,7 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
 }
 
 /// Tries the new tree's server and makes it the cache entry of its version, unless that is there and works.
-fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Binary> {
+fn publish(shelf: &CacheLock, staging: Staging, tree: &Path) -> Result<Binary> {
     let program = program_in(tree).context("the packages hold no server program")?;
     let relative = program.strip_prefix(tree)?.to_path_buf();
     let target = shelf.entry(&Binary::inspect(&program, Origin::Cache)?.name());
@@ -129,7 +129,7 @@ fn publish(shelf: &Shelf, staging: Staging, tree: &Path) -> Result<Binary> {
     if let Ok(binary) = Binary::inspect(&in_place, Origin::Cache) {
         return Ok(binary);
     }
-    kept::clear(shelf, &target)?;
+    cache_entry::clear(shelf, &target)?;
     staging.publish("tree", &target)?;
     Binary::inspect(&in_place, Origin::Cache)
 }
@@ -155,11 +155,11 @@ mod tests {
     fn a_second_fetch_takes_what_the_first_brings_and_a_later_one_brings_anew() {
         let directory = tempfile::tempdir().unwrap();
         let (at, program) = (&*directory.path().join(SHELF), program(directory.path()));
-        let open = |waiting: &dyn Fn()| Shelf::open_at(at.to_path_buf(), waiting);
+        let open = |waiting: &dyn Fn()| CacheLock::open_at(at.to_path_buf(), waiting);
         let inspect = || Binary::inspect(&program, Origin::Cache);
         let (begun, has_begun) = channel();
         let (waits, does_wait) = channel();
-        let bring = move |_: &Shelf| {
+        let bring = move |_: &CacheLock| {
             begun.send(()).unwrap();
             does_wait.recv().unwrap();
             inspect()
@@ -178,7 +178,7 @@ mod tests {
         // The negative control: who did not wait wants to see whether there is a newer one.
         let downloaded = Cell::new(0);
         for flavour in [Flavour::Mysql, Flavour::Mariadb] {
-            let bring = |_: &Shelf| {
+            let bring = |_: &CacheLock| {
                 downloaded.set(downloaded.get() + 1);
                 inspect()
             };
@@ -191,10 +191,10 @@ mod tests {
     fn a_fetch_that_fails_leaves_the_next_to_bring_it() {
         let directory = tempfile::tempdir().unwrap();
         let (at, program) = (&*directory.path().join(SHELF), program(directory.path()));
-        let open = || Shelf::open_at(at.to_path_buf(), || {});
+        let open = || CacheLock::open_at(at.to_path_buf(), || {});
         fetch_once(at, Flavour::Mysql, open, |_| bail!("no network")).unwrap_err();
         let downloaded = Cell::new(false);
-        let bring = |_: &Shelf| {
+        let bring = |_: &CacheLock| {
             downloaded.set(true);
             Binary::inspect(&program, Origin::Cache)
         };

@@ -18,8 +18,8 @@ use super::binary::{Binary, Flavour, option};
 use super::error_log;
 use super::settings::{self, Settings};
 use assay_ports::copy;
-use assay_system::cache::Shelf;
-use assay_system::{kept, tool};
+use assay_system::cache::CacheLock;
+use assay_system::{cache_entry, tool};
 
 /// Initialising writes about 100 MB; a slow disk may take minutes, not more.
 const LIMIT: Duration = Duration::from_secs(15 * 60);
@@ -52,7 +52,7 @@ pub fn make_datadir(
     progress: &dyn Fn(&str),
 ) -> Result<()> {
     let layout = layout_settings(&settings::checked(settings)?);
-    kept::hold_server(&binary.program)?;
+    cache_entry::hold_server(&binary.program)?;
     let template = ensure(binary, &layout, progress)?;
     clone(&template, datadir)
 }
@@ -66,10 +66,10 @@ pub fn layout_settings(settings: &Settings) -> Settings {
 
 fn ensure(binary: &Binary, layout: &Settings, progress: &dyn Fn(&str)) -> Result<PathBuf> {
     let shelf =
-        Shelf::open("templates", || progress("waiting for another data directory to be made"))?;
+        CacheLock::open("templates", || progress("waiting for another data directory to be made"))?;
     let target = shelf.entry(&entry_name(binary, layout));
     if target.is_dir() {
-        kept::hold(&target)?;
+        cache_entry::hold(&target)?;
         return Ok(target);
     }
     progress(&format!("initialising a data directory for {binary} (once)"));
@@ -83,7 +83,7 @@ fn ensure(binary: &Binary, layout: &Settings, progress: &dyn Fn(&str)) -> Result
     // Each clone shall be a server of its own: without this file it makes a new UUID at its first start.
     let _ = fs::remove_file(staging.path().join("data/auto.cnf"));
     staging.publish("data", &target)?;
-    kept::hold(&target)?;
+    cache_entry::hold(&target)?;
     Ok(target)
 }
 

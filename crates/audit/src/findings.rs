@@ -1,4 +1,4 @@
-//! A data directory and all that lies below it, looked at without a word of the user's data.
+//! Examines a data directory and everything below it, without reading the user's data.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,50 +13,43 @@ use serde::{Deserialize, Serialize};
 use crate::files::{self, FileKind, Files};
 use crate::ground::Ground;
 use crate::kernel::Kernel;
-use crate::server::Server;
-use crate::stack::Stack;
+use crate::server::ServerSettings;
+use crate::stack::StorageStack;
 
-/// What is to be audited.
+/// The place to audit.
 #[derive(Debug, Clone)]
-pub struct Request {
-    /// The data directory, or any directory: then what is said holds for files that are put there.
+pub struct AuditRequest {
+    /// The data directory, or any directory: then the verdict applies to files placed there.
     pub directory: PathBuf,
-    /// A server to ask, whose settings go before the two below.
+    /// A server to ask; its settings take precedence over the two below.
     pub server: Option<Endpoint>,
-    /// Bytes of a page; absent: what the files say, else 16 KiB.
+    /// Page size; `None`: from the files, else 16 KiB.
     pub page_bytes: Option<u64>,
-    /// Whether data files are written past the page cache.
+    /// True if data files are written with direct I/O.
     pub is_direct: Option<bool>,
 }
 
-/// All that was seen.
+/// The findings of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// The kernel.
+pub struct Findings {
     pub kernel: Kernel,
-    /// The directory, without links.
+    /// Without links.
     pub directory: PathBuf,
-    /// Bytes of a page.
     pub page_bytes: u64,
-    /// Whether data files are written past the page cache, where that is known.
+    /// True if data files are written with direct I/O; `None` if unknown.
     pub is_direct: Option<bool>,
-    /// What the server says.
-    pub server: Option<Server>,
-    /// The files.
+    pub server: Option<ServerSettings>,
     pub files: Files,
-    /// What lies below them: one for each file system.
-    pub stacks: Vec<Stack>,
+    /// One for each file system.
+    pub stacks: Vec<StorageStack>,
 }
 
-/// Pages of every server whose settings say nothing else.
+/// Default page size of every server.
 const PAGE_BYTES: u64 = 16 << 10;
 
-impl Seen {
-    /// Looks.
-    ///
-    /// # Errors
-    /// The directory or the server cannot be asked at all. What else cannot be seen is told as such.
-    pub fn look(request: &Request) -> Result<Seen> {
+impl Findings {
+    /// Examines a place. Fails only if the directory or the server is inaccessible.
+    pub fn collect(request: &AuditRequest) -> Result<Findings> {
         let named = &request.directory;
         let directory = named.canonicalize();
         let directory = directory.with_context(|| format!("cannot look at {}", named.display()))?;
@@ -65,7 +58,7 @@ impl Seen {
             "{} is not a directory; name a data directory",
             named.display()
         );
-        let server = request.server.as_ref().map(Server::ask).transpose()?;
+        let server = request.server.as_ref().map(ServerSettings::ask).transpose()?;
         if let Some(server) = &server {
             ensure_same(&directory, server)?;
         }
@@ -75,9 +68,10 @@ impl Seen {
         };
         ensure!(
             page_bytes.is_power_of_two() && (4096..=65536).contains(&page_bytes),
-            "pages of {page_bytes} bytes are none of InnoDB's; give 4096, 8192, 16384, 32768 or 65536"
+            "pages of {page_bytes} bytes are none of InnoDB's; give 4096, 8192, 16384, 32768 or \
+             65536"
         );
-        let own = Stack::of(&directory, page_bytes)
+        let own = StorageStack::of(&directory, page_bytes)
             .with_context(|| format!("cannot look below {}", directory.display()))?;
         let grounds: RefCell<BTreeMap<u64, Rc<Ground>>> = RefCell::default();
         let ground_of = |device| {
@@ -86,13 +80,14 @@ impl Seen {
         };
         let mut files = files::look(&directory, page_bytes, &ground_of)
             .with_context(|| format!("cannot list {}", directory.display()))?;
-        // A table may lie elsewhere (`DATA DIRECTORY`), and so may undo tablespaces.
+        // Tables can lie outside the data directory (`DATA DIRECTORY`), and so can undo
+        // tablespaces.
         let told = server.as_ref().and_then(|server| server.files.as_ref());
         let outside = |path: &&PathBuf| !path.starts_with(&directory);
         let outside: Vec<PathBuf> = told.into_iter().flatten().filter(outside).cloned().collect();
         files.add(&outside, page_bytes, &ground_of);
         let stacks = stacks(&directory, own, &files, page_bytes);
-        Ok(Seen {
+        Ok(Findings {
             kernel: Kernel::here(),
             directory,
             page_bytes,
@@ -104,8 +99,8 @@ impl Seen {
     }
 }
 
-/// A server's words hold for its own files alone.
-fn ensure_same(directory: &Path, server: &Server) -> Result<()> {
+/// A server's answers apply to its own files only.
+fn ensure_same(directory: &Path, server: &ServerSettings) -> Result<()> {
     let its = server.data_directory.canonicalize();
     ensure!(
         its.as_ref().is_ok_and(|its| its == directory),
@@ -121,20 +116,25 @@ fn page_bytes_in(directory: &Path) -> u64 {
     files::page_bytes_of(&system).unwrap_or(PAGE_BYTES)
 }
 
-/// What lies below the directory, and below each file that lies on another file system.
-fn stacks(directory: &Path, own: Stack, files: &Files, page_bytes: u64) -> Vec<Stack> {
+/// The stacks below the directory, and below each file on another file system.
+fn stacks(
+    directory: &Path,
+    own: StorageStack,
+    files: &Files,
+    page_bytes: u64,
+) -> Vec<StorageStack> {
     let device = |path: &Path| -> io::Result<u64> {
         use std::os::unix::fs::MetadataExt;
         Ok(std::fs::metadata(path)?.dev())
     };
     let mut known: Vec<u64> = device(directory).into_iter().collect();
     let mut stacks = vec![own];
-    let others = files.looked.iter().filter(|one| one.kind != FileKind::Redo);
+    let others = files.looked.iter().filter(|file| file.kind != FileKind::Redo);
     for file in others {
         if !known.contains(&file.device) {
             known.push(file.device);
             let parent = file.path.parent().unwrap_or(directory);
-            stacks.extend(Stack::of(parent, page_bytes));
+            stacks.extend(StorageStack::of(parent, page_bytes));
         }
     }
     stacks

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::cache::{self, Shelf};
+use crate::cache::{self, CacheLock};
 
 /// Directory names of the kinds, with a description.
 pub const KINDS: [(&str, &str); 5] = [
@@ -34,7 +34,7 @@ const UNUSED_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
 const PRECONDITIONED_BYTES_MAX: u64 = 20 << 30;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Kept {
+pub struct CacheEntry {
     pub path: PathBuf,
     /// Space on the disk.
     pub bytes: u64,
@@ -51,17 +51,17 @@ pub enum Removal {
 }
 
 /// The entries of a kind, the least recently used first.
-pub fn kept(kind: &str) -> Result<Vec<Kept>> {
+pub fn list(kind: &str) -> Result<Vec<CacheEntry>> {
     let look = |path: PathBuf| {
         let used = path
             .metadata()
             .and_then(|directory| directory.modified())
             .unwrap_or(SystemTime::UNIX_EPOCH);
-        Kept { bytes: bytes_below(&path), path, used }
+        CacheEntry { bytes: bytes_below(&path), path, used }
     };
-    let mut kept: Vec<_> = cache::entries(kind)?.into_iter().map(look).collect();
-    kept.sort_by_key(|one| one.used);
-    Ok(kept)
+    let mut entries: Vec<_> = cache::entries(kind)?.into_iter().map(look).collect();
+    entries.sort_by_key(|entry| entry.used);
+    Ok(entries)
 }
 
 /// Blocks on the disk, because preconditioned devices have holes. Files that vanish meanwhile count
@@ -104,7 +104,7 @@ fn can_lock(directory: &File) -> bool {
 }
 
 /// Removes the existing entry, if any. Fails if a process uses it.
-pub fn clear(shelf: &Shelf, entry: &Path) -> Result<()> {
+pub fn clear(shelf: &CacheLock, entry: &Path) -> Result<()> {
     match entry.symlink_metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Ok(found) if found.is_dir() => match remove(shelf, entry)? {
@@ -120,7 +120,7 @@ pub fn clear(shelf: &Shelf, entry: &Path) -> Result<()> {
 
 /// Removes an entry unless a process uses it. An interrupted removal leaves the entry whole, or
 /// leftovers that the next maker sweeps.
-pub fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
+pub fn remove(shelf: &CacheLock, entry: &Path) -> Result<Removal> {
     let directory =
         File::open(entry).with_context(|| format!("cannot remove {}", entry.display()))?;
     if !can_lock(&directory) {
@@ -132,26 +132,26 @@ pub fn remove(shelf: &Shelf, entry: &Path) -> Result<Removal> {
 
 /// Removes preconditioned devices that were unused for long, and the least recently used ones
 /// beyond a total. Returns the removed entries.
-pub fn drop_old_preconditioned(shelf: &Shelf) -> Result<Vec<Kept>> {
-    let (free, used): (Vec<Kept>, Vec<Kept>) =
-        kept("preconditioned")?.into_iter().partition(|one| !is_in_use(&one.path));
-    let held_bytes = used.iter().map(|one| one.bytes).sum();
+pub fn drop_old_preconditioned(shelf: &CacheLock) -> Result<Vec<CacheEntry>> {
+    let (free, used): (Vec<CacheEntry>, Vec<CacheEntry>) =
+        list("preconditioned")?.into_iter().partition(|entry| !is_in_use(&entry.path));
+    let held_bytes = used.iter().map(|entry| entry.bytes).sum();
     let mut dropped = Vec::new();
-    for one in superfluous(free, held_bytes, SystemTime::now()) {
-        if remove(shelf, &one.path)? == Removal::Removed {
-            dropped.push(one);
+    for entry in superfluous(free, held_bytes, SystemTime::now()) {
+        if remove(shelf, &entry.path)? == Removal::Removed {
+            dropped.push(entry);
         }
     }
     Ok(dropped)
 }
 
 /// The entries to remove from `free`, which is ordered by last use, given `held_bytes` in use.
-fn superfluous(free: Vec<Kept>, held_bytes: u64, now: SystemTime) -> Vec<Kept> {
-    let mut total = held_bytes + free.iter().map(|one| one.bytes).sum::<u64>();
-    let goes = |one: &Kept| {
-        let unused = now.duration_since(one.used).unwrap_or_default();
+fn superfluous(free: Vec<CacheEntry>, held_bytes: u64, now: SystemTime) -> Vec<CacheEntry> {
+    let mut total = held_bytes + free.iter().map(|entry| entry.bytes).sum::<u64>();
+    let goes = |entry: &CacheEntry| {
+        let unused = now.duration_since(entry.used).unwrap_or_default();
         let is_superfluous = unused > UNUSED_MAX || total > PRECONDITIONED_BYTES_MAX;
-        total -= if is_superfluous { one.bytes } else { 0 };
+        total -= if is_superfluous { entry.bytes } else { 0 };
         is_superfluous
     };
     free.into_iter().filter(goes).collect()
@@ -163,8 +163,8 @@ mod tests {
 
     const DAY: Duration = Duration::from_secs(24 * 3600);
 
-    fn kept(name: &str, gib: u64, days: u32, now: SystemTime) -> Kept {
-        Kept { path: name.into(), bytes: gib << 30, used: now - DAY * days }
+    fn list(name: &str, gib: u64, days: u32, now: SystemTime) -> CacheEntry {
+        CacheEntry { path: name.into(), bytes: gib << 30, used: now - DAY * days }
     }
 
     #[test]
@@ -172,9 +172,9 @@ mod tests {
         let now = SystemTime::now();
         let names = |held_gib: u64| -> Vec<String> {
             let free = [("old", 1, 31), ("a", 8, 9), ("b", 8, 8), ("c", 4, 1)]
-                .map(|(n, g, d)| kept(n, g, d, now));
+                .map(|(n, g, d)| list(n, g, d, now));
             let gone = superfluous(free.to_vec(), held_gib << 30, now);
-            gone.iter().map(|one| one.path.display().to_string()).collect()
+            gone.iter().map(|entry| entry.path.display().to_string()).collect()
         };
         assert_eq!(names(0), ["old"], "20 GiB may stay");
         assert_eq!(names(1), ["old", "a"]);
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn what_is_held_is_in_use_and_is_not_removed() {
         let directory = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open_at(directory.path().to_path_buf(), || {}).unwrap();
+        let shelf = CacheLock::open_at(directory.path().to_path_buf(), || {}).unwrap();
         let [used, free] = ["used", "free"].map(|name| directory.path().join(name));
         for entry in [&used, &free] {
             fs::create_dir(entry).unwrap();
