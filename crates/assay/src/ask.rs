@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_mysql::account::{self, Account};
-use assay_ports::terminal::{Keys, Waited};
+use assay_ports::terminal::{KeyInput, Waited};
 use assay_system::interrupt::Interrupt;
 
 use crate::print;
@@ -46,7 +46,7 @@ pub fn yes(question: &str, interrupt: &Interrupt) -> Result<Option<bool>> {
 }
 
 fn typed(question: &str, interrupt: &Interrupt) -> Result<Option<String>> {
-    let keys = Keys::take().context("cannot use the terminal to ask")?;
+    let keys = KeyInput::take().context("cannot use the terminal to ask")?;
     let Some(mut keys) = keys else { return Ok(None) };
     print::part(question);
     // Nothing is ever written into it.

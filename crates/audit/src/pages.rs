@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::ground::Ground;
 
-/// The layout of files' pages. PageLayout without an allocated block are not counted: their place is
+/// The layout of files' pages. Pages without an allocated block are not counted: their place is
 /// undecided.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageLayout {
-    /// PageLayout with at least one allocated block.
+    /// Pages with at least one allocated block.
     pub count: u64,
-    /// PageLayout within one extent.
+    /// Pages within one extent.
     pub whole: u64,
     /// Whole pages that are aligned to their size on the device.
     pub aligned: u64,
@@ -21,7 +21,7 @@ pub struct PageLayout {
 }
 
 impl PageLayout {
-    /// PageLayout in more than one extent.
+    /// Pages in more than one extent.
     #[must_use]
     pub fn split(&self) -> u64 {
         self.count - self.whole
@@ -152,7 +152,11 @@ mod tests {
                 extents.push(extent(logical * BLOCK, physical * BLOCK, length * BLOCK));
                 logical += length;
             }
-            let owner = |block: u64| extents.iter().find(|extent| (extent.logical..extent.logical_end()).contains(&(block * BLOCK)));
+            let holds = |extent: &&Extent, at: u64| {
+                (extent.logical..extent.logical_end()).contains(&at)
+            };
+            let owner =
+                |block: u64| extents.iter().find(|extent| holds(extent, block * BLOCK));
             let mut wanted = PageLayout::default();
             for page in 0..logical.div_ceil(4) {
                 let blocks: Vec<Option<&Extent>> = (page * 4..page * 4 + 4).map(owner).collect();

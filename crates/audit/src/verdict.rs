@@ -48,7 +48,7 @@ impl SafetyClass {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum VerdictReason {
-    /// PageLayout lie in several extents: each is written in as many pieces.
+    /// Pages lie in several extents: each is written in as many pieces.
     Split {
         /// Number of split pages.
         pages: u64,
@@ -75,7 +75,7 @@ pub enum VerdictReason {
     },
     /// A file shown as a device is written through the page cache.
     BufferedFile { device: String },
-    /// PageLayout of a file shown as a device lie in several extents.
+    /// Pages of a file shown as a device lie in several extents.
     SplitBelow {
         device: String,
         /// Number of split pages.
@@ -85,7 +85,7 @@ pub enum VerdictReason {
     },
     /// The drive claims to keep no more than this whole when power fails.
     DriveTears { device: String, bytes: u64 },
-    /// PageLayout are not aligned to their size, and a device splits requests at its boundaries.
+    /// Pages are not aligned to their size, and a device splits requests at its boundaries.
     Misaligned {
         /// Number of misaligned pages.
         pages: u64,
@@ -286,7 +286,7 @@ fn of_limits(layer: &DeviceLayer, findings: &Findings) -> Option<VerdictReason> 
     }
 }
 
-/// The reason if requests are split at multiples of `chunk_bytes`. PageLayout aligned to their size
+/// The reason if requests are split at multiples of `chunk_bytes`. Pages aligned to their size
 /// never cross multiples of the page size.
 fn of_chunks(device: &str, chunk_bytes: u64, findings: &Findings) -> Option<VerdictReason> {
     let device = device.to_owned();

@@ -13,7 +13,6 @@ use std::os::unix::fs::MetadataExt;
 /// numbers for a file than the kernel lists.
 ///
 /// # Errors
-///
 /// Fails if `/proc/locks` cannot be read.
 pub fn holders(file: &Metadata) -> io::Result<Vec<u32>> {
     let (major, minor) = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));

@@ -173,7 +173,13 @@ macro_rules! named {
     };
 }
 
-named!(CompressionMode, "none" => None, "passive" => Passive, "aggressive" => Aggressive, "force" => Force);
+named!(
+    CompressionMode,
+    "none" => None,
+    "passive" => Passive,
+    "aggressive" => Aggressive,
+    "force" => Force
+);
 named!(CompressionAlgorithm, "snappy" => Snappy, "zlib" => Zlib, "zstd" => Zstd, "lz4" => Lz4);
 
 impl fmt::Display for PoolCompression {

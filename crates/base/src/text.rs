@@ -7,7 +7,10 @@ use std::time::Duration;
 /// disguise a text.
 #[must_use]
 pub fn turns(sign: char) -> bool {
-    matches!(sign, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(
+        sign,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 /// A count with its noun: `1 block`, `2 blocks`, `2 entries`.

@@ -48,7 +48,6 @@ pub struct PageScan {
 /// (`innodb_doublewrite_dir`).
 ///
 /// # Errors
-///
 /// Fails if `directory` is no data directory, if a file cannot be read, and if the checksums are of
 /// another algorithm than `crc32`, `full_crc32` and `none`.
 pub fn scan(directory: &Path, elsewhere: Option<&Path>) -> Result<PageScan> {

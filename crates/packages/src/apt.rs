@@ -86,7 +86,6 @@ impl Apt {
     /// Reads the lists.
     ///
     /// # Errors
-    ///
     /// Returns apt's first complaint if no list could be read. If some lists were read, sources
     /// that fail are ignored.
     pub fn update(&self) -> Result<()> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use assay_ports::rbd::{Cluster, Target};
+use assay_ports::rbd::{Cluster, CommandTarget};
 use assay_system::ledger::Ledger;
 use assay_system::tool;
 use serde_json::{Value, json};
@@ -136,7 +136,7 @@ fn start_manager(
         "entity": MANAGER,
         "caps": ["mon", "allow profile mgr", "osd", "allow *", "mds", "allow *"],
     });
-    let keyring = cluster.command(Target::Monitor, &command.to_string(), &[])?;
+    let keyring = cluster.command(CommandTarget::Monitor, &command.to_string(), &[])?;
     fs::create_dir(layout.data_of(MANAGER))?;
     fs::write(layout.keyring_of(MANAGER), keyring)?;
     let mut command = programs.manager_command();
@@ -186,7 +186,7 @@ fn wait_until_all_are_in(
     let deadline = Instant::now() + PATIENCE;
     let asked = |prefix: &str| -> Result<Value> {
         let command = json!({ "prefix": prefix, "format": "json" }).to_string();
-        Ok(serde_json::from_slice(&cluster.command(Target::Monitor, &command, &[])?)?)
+        Ok(serde_json::from_slice(&cluster.command(CommandTarget::Monitor, &command, &[])?)?)
     };
     loop {
         let (stores, manager) = (asked("osd stat")?, asked("mgr stat")?);

@@ -60,7 +60,6 @@ pub(crate) fn uuid() -> Result<String> {
 /// for the stores is checked before.
 ///
 /// # Errors
-///
 /// Fails if the directory has a name that the file cannot hold.
 pub(crate) fn text(
     layout: &Layout,

@@ -2,7 +2,7 @@
 //! own figures.
 
 use anyhow::Result;
-use assay_ports::rbd::{Cluster, Target};
+use assay_ports::rbd::{Cluster, CommandTarget};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -78,14 +78,16 @@ pub fn ask(cluster: &Cluster) -> Result<ClusterFigures> {
         let said = cluster.command(target, &command.to_string(), &[])?;
         Ok(serde_json::from_slice(&said)?)
     };
-    let status = asked(Target::Monitor, json!({ "prefix": "status", "format": "json" }))?;
-    let map = asked(Target::Monitor, json!({ "prefix": "osd dump", "format": "json" }))?;
-    let space =
-        asked(Target::Monitor, json!({ "prefix": "df", "detail": "detail", "format": "json" }))?;
+    let status = asked(CommandTarget::Monitor, json!({ "prefix": "status", "format": "json" }))?;
+    let map = asked(CommandTarget::Monitor, json!({ "prefix": "osd dump", "format": "json" }))?;
+    let space = asked(
+        CommandTarget::Monitor,
+        json!({ "prefix": "df", "detail": "detail", "format": "json" }),
+    )?;
     // If the manager is down, the other figures are still available.
     let from_manager = |prefix: &str| {
         let command = json!({ "prefix": prefix, "format": "json" });
-        asked(Target::Manager, command).unwrap_or_else(|error| {
+        asked(CommandTarget::Manager, command).unwrap_or_else(|error| {
             log::debug!("{error:#}");
             Value::Null
         })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use assay_base::protection::{PoolCompression, Protection};
-use assay_ports::rbd::{Cluster, PoolIo, Target};
+use assay_ports::rbd::{Cluster, CommandTarget, PoolIo};
 use serde_json::{Value, json};
 
 /// Placement groups of a pool: a few for each store, since each needs memory.
@@ -124,7 +124,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn ask(&self, command: Value) -> Result<Value> {
-        let said = self.cluster.command(Target::Monitor, &command.to_string(), &[])?;
+        let said = self.cluster.command(CommandTarget::Monitor, &command.to_string(), &[])?;
         Ok(serde_json::from_slice(&said).unwrap_or(Value::Null))
     }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use assay_ports::rbd::{Cluster, Target};
+use assay_ports::rbd::{Cluster, CommandTarget};
 use assay_system::tool;
 use serde_json::json;
 
@@ -40,7 +40,7 @@ pub(crate) fn register(
     let key = tool::run(generate, LAYOUT_PATIENCE)?.stdout.trim().to_owned();
     let command = json!({ "prefix": "osd new", "uuid": uuid, "id": number });
     let secret = json!({ "cephx_secret": key }).to_string();
-    cluster.command(Target::Monitor, &command.to_string(), secret.as_bytes())?;
+    cluster.command(CommandTarget::Monitor, &command.to_string(), secret.as_bytes())?;
     let name = name(number);
     std::fs::create_dir(layout.data_of(&name))?;
     std::fs::write(layout.keyring_of(&name), format!("[{name}]\n\tkey = {key}\n"))?;

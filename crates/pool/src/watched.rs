@@ -5,7 +5,7 @@
 //! in a row are equal.
 
 use anyhow::Result;
-use assay_ports::rbd::{Cluster, Target};
+use assay_ports::rbd::{Cluster, CommandTarget};
 use serde_json::{Value, json};
 
 use super::figures::{is_clean, latencies_of};
@@ -38,9 +38,9 @@ pub fn watch(cluster: &Cluster, data_pool: &str) -> Result<Watched> {
         let command = json!({ "prefix": prefix, "detail": "detail", "format": "json" });
         Ok(serde_json::from_slice(&cluster.command(target, &command.to_string(), &[])?)?)
     };
-    let status = asked(Target::Monitor, "status")?;
-    let space = asked(Target::Monitor, "df")?;
-    let latency = asked(Target::Manager, "osd perf").unwrap_or(Value::Null);
+    let status = asked(CommandTarget::Monitor, "status")?;
+    let space = asked(CommandTarget::Monitor, "df")?;
+    let latency = asked(CommandTarget::Manager, "osd perf").unwrap_or(Value::Null);
     Ok(watched(&status, &space, &latency, data_pool))
 }
 
@@ -91,7 +91,8 @@ mod tests {
         let space = json!({ "pools": [
             { "name": "a", "stats": { "stored": 1, "bytes_used": 1 } },
             { "name": "a.data", "stats": {
-                "stored": 100, "bytes_used": 150, "compress_under_bytes": 80, "compress_bytes_used": 40,
+                "stored": 100, "bytes_used": 150, "compress_under_bytes": 80,
+                "compress_bytes_used": 40,
             } },
         ] });
         let latency = json!({ "osdstats": { "osd_perf_infos": [

@@ -1,11 +1,12 @@
-//! Serves a file as a block device through the port alone, limited as a cloud volume is if asked.
+//! Serves a file as a block device through the port alone, optionally with the limits of a cloud
+//! volume.
 //!
 //! ```text
 //! cargo run --release -p assay-ports --example volume -- FILE [OPERATIONS_PER_S MIB_PER_S]
 //! ```
 //!
-//! Prints the device and serves it until standard input ends. For benchmarks: a device that every arm pays the same for,
-//! and the drive's own port without the drive.
+//! Prints the device and serves it until standard input ends. For benchmarks: a device that costs
+//! every arm the same, and the drive's own port without the drive.
 
 #![allow(clippy::print_stdout, reason = "the device is its answer")]
 
@@ -24,10 +25,10 @@ use assay_ports::fuse::{DEFAULT_THREADS, FuseMount, FuseOptions};
 use assay_ports::loopdev;
 use assay_ports::media::{Access, FileMedia};
 
-/// Makes up for threads that are woken late, no more.
+/// Compensates for threads that are woken late, and no more.
 const BURST: Time = Time::from_ns(10_000_000);
 
-/// There is no chance in it.
+/// The volume uses no randomness.
 const SEED: u64 = 0;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -72,7 +73,7 @@ fn serve(file: &str, disk: Arc<dyn Disk>) -> Result<(), Box<dyn Error>> {
         asked_by: Some(stat),
     };
     let mount = FuseMount::serve(options, disk, Vec::new(), None)?;
-    // A volume guarantees no more than its sector; the kernel may join writes as it likes.
+    // A volume guarantees no more than its sector, so the kernel may merge writes.
     let device = loopdev::attach_disk(&mount.disk_path(), u64::MAX)?;
     println!("{}", device.display());
     std::io::stdout().flush()?;

@@ -1,4 +1,4 @@
-//! Block devices that a user names: are they what he thinks they are, and is anyone using them?
+//! Checks a block device that a user names: that it is one, and that nothing uses it.
 
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -11,45 +11,45 @@ use crate::filesystem;
 /// Why a path may not be overwritten as a block device.
 #[derive(Debug, Error)]
 pub enum DeviceError {
-    /// It cannot be looked at.
+    /// The device cannot be read.
     #[error("{path}: {reason}")]
     Unreadable {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         reason: io::Error,
     },
-    /// It is something else.
+    /// The path is no block device.
     #[error("{path} is not a block device; name one such as /dev/nvme1n1 (`lsblk` lists them)")]
     NotBlock {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
     },
-    /// It, or a partition of it, is mounted.
+    /// The device, or a partition of it, is mounted.
     #[error("{path} is in use: {device} is mounted on {target}; unmount it or name another device")]
     Mounted {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
-        /// The device that is mounted.
+        /// The mounted device.
         device: String,
-        /// Where.
+        /// The mount point.
         target: PathBuf,
     },
-    /// Another device or the swap holds it.
+    /// Another device or the swap holds the device.
     #[error("{path} is in use by {holder}; release it or name another device")]
     Held {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
-        /// Who holds it.
+        /// The name of the holder.
         holder: String,
     },
 }
 
-/// Checks that `path` is a block device that nothing uses: neither it nor a partition is mounted, held by
-/// another device (RAID, LVM, encryption) or used as swap. Returns its size in bytes.
+/// Checks that `path` is a block device that nothing uses: neither it nor a partition is mounted,
+/// held by another device (RAID, LVM, encryption) or used as swap. Returns its size in bytes.
 ///
 /// # Errors
-/// [`DeviceError`], saying who uses it.
+/// [`DeviceError`], which names the user of the device.
 pub fn check_unused(path: &Path) -> Result<u64, DeviceError> {
     let metadata = std::fs::metadata(path).map_err(unreadable(path))?;
     if !metadata.file_type().is_block_device() {
@@ -60,7 +60,8 @@ pub fn check_unused(path: &Path) -> Result<u64, DeviceError> {
         check_mounts(path, &directory)?;
         check_holders(path, &directory)?;
     }
-    // Sectors of 512 bytes whatever the device's own sector is (Documentation/ABI/stable/sysfs-block, `size`).
+    // Sectors of 512 bytes, independent of the device's own sector
+    // (Documentation/ABI/stable/sysfs-block, `size`).
     let sectors = std::fs::read_to_string(system.join("size")).map_err(unreadable(path))?;
     Ok(sectors.trim().parse::<u64>().map_or(0, |sectors| sectors * 512))
 }
@@ -69,10 +70,12 @@ fn unreadable(path: &Path) -> impl Fn(io::Error) -> DeviceError {
     move |reason| DeviceError::Unreadable { path: path.into(), reason }
 }
 
-/// The directory in `/sys` of the block device with that number (`st_dev` or `st_rdev` of `stat(2)`).
+/// The directory in `/sys` of the block device with that number (`st_dev` or `st_rdev` of
+/// `stat(2)`).
 ///
 /// # Errors
-/// `NotFound` for a number that is no block device's, as those of file systems without a device of their own.
+/// `NotFound` for a number that is no block device's, such as those of file systems without a
+/// device.
 pub fn sysfs_directory(device: u64) -> io::Result<PathBuf> {
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
     Path::new("/sys/dev/block").join(format!("{major}:{minor}")).canonicalize()
@@ -89,8 +92,8 @@ fn with_partitions(system: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(directories)
 }
 
-/// The most that a block device discards at once, in bytes, and 0 of one that takes no discards; nothing where the kernel does not tell
-/// (`queue/discard_max_bytes`, `Documentation/ABI/stable/sysfs-block`).
+/// The largest discard of a block device in bytes, 0 if it takes no discards; `None` if the kernel
+/// does not report it (`queue/discard_max_bytes`, `Documentation/ABI/stable/sysfs-block`).
 #[must_use]
 pub fn discard_max_bytes(device: &Path) -> Option<u64> {
     let directory = sysfs_directory(std::fs::metadata(device).ok()?.rdev()).ok()?;
@@ -98,8 +101,8 @@ pub fn discard_max_bytes(device: &Path) -> Option<u64> {
     std::fs::read_to_string(disk.join("queue/discard_max_bytes")).ok()?.trim().parse().ok()
 }
 
-/// The directories in `/sys` of the block devices that the one with this directory lies on: the disk of a partition,
-/// the parts of a mapper or RAID.
+/// The directories in `/sys` of the block devices below the one with this directory: the disk of a
+/// partition, the parts of a mapper or RAID.
 #[must_use]
 pub fn lies_on(directory: &Path) -> Vec<PathBuf> {
     let slaves = std::fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();

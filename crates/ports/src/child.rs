@@ -1,11 +1,12 @@
-//! Child processes that cannot outlive us.
+//! Child processes that cannot outlive this process.
 //!
-//! A server that keeps running after its lab died would hold a mount busy and a port taken, so every child gets
-//! the kernel's parent-death signal. That signal is tied to the *thread* that forked (`prctl(2)`,
-//! `PR_SET_PDEATHSIG`), so all children are forked by one thread that lives as long as the process.
+//! A server that runs on after its lab died would keep a mount busy and a port occupied, so every
+//! child gets the kernel's parent-death signal. That signal is tied to the *thread* that forked
+//! (`prctl(2)`, `PR_SET_PDEATHSIG`), so all children are forked by one thread that lives as long as
+//! the process.
 //!
-//! Guarantees: a child dropped is a child killed and reaped; waiting never polls; programs are started with
-//! argument lists, never through a shell; what is withheld from them they do not get.
+//! Guarantees: dropping a child kills and reaps it; waiting never polls; programs are started with
+//! argument lists, never through a shell; withheld variables are not passed to them.
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -28,7 +29,7 @@ pub struct Child {
     status: Option<ExitStatus>,
 }
 
-/// What identifies a process beyond its number, which the kernel reuses.
+/// The identity of a process beyond its number, which the kernel reuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Process number.
@@ -37,30 +38,30 @@ pub struct Identity {
     pub start_ticks: u64,
 }
 
-/// Variables of the environment that children do not get.
+/// Environment variables that children do not inherit.
 static WITHHELD: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// From now on children do not get this variable of the environment, which holds a secret.
+/// Keeps this environment variable, which holds a secret, from children started from now on.
 pub fn withhold(variable: &str) {
     let mut withheld = WITHHELD.lock().unwrap_or_else(PoisonError::into_inner);
-    if !withheld.iter().any(|one| one == variable) {
+    if !withheld.iter().any(|known| known == variable) {
         withheld.push(variable.to_owned());
     }
 }
 
 type Request = (Command, Sender<io::Result<StdChild>>);
 
-/// Starts `command` on the CPUs given (empty: wherever the kernel likes), to be killed when this process dies.
+/// Starts `command` on the given CPUs (empty: any). The child is killed when this process dies.
 ///
 /// # Errors
-/// What `execve` or `sched_setaffinity` answered, e.g. program not found or no such CPU.
+/// The error of `execve` or `sched_setaffinity`, e.g. program not found or no such CPU.
 pub fn spawn(mut command: Command, cpus: &[usize]) -> io::Result<Child> {
     tie_to_us(&mut command, cpus)?;
     Child::watch(fork_on_lasting_thread(command)?)
 }
 
-/// Runs `command` to its end, with the input it was given, and hands back what it printed. It dies with us too: a
-/// copy that went on after a `kill -9` would hold its mount busy.
+/// Runs `command` to its end, with its input, and returns its output. The child dies with this
+/// process: a copy that ran on after a `kill -9` would keep its mount busy.
 pub(crate) fn output(mut command: Command) -> io::Result<Output> {
     tie_to_us(&mut command, &[])?;
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -73,8 +74,8 @@ fn tie_to_us(command: &mut Command, cpus: &[usize]) -> io::Result<()> {
     }
     let affinity = (!cpus.is_empty()).then(|| crate::cpu::set_of(cpus)).transpose()?;
     let us = rustix::process::getpid();
-    // SAFETY: the closure runs between fork and exec and makes only three system calls; it takes no lock and
-    // allocates nothing.
+    // SAFETY: the closure runs between fork and exec and makes only three system calls; it takes no
+    // lock and allocates nothing.
     #[allow(unsafe_code)]
     unsafe {
         command.pre_exec(move || {
@@ -85,13 +86,14 @@ fn tie_to_us(command: &mut Command, cpus: &[usize]) -> io::Result<()> {
             Ok(())
         });
     }
-    // A group of its own, so that Ctrl-C on the terminal reaches us alone and tear-down keeps its order.
+    // A process group of its own, so that Ctrl-C on the terminal reaches this process alone and
+    // tear-down keeps its order.
     command.process_group(0);
     Ok(())
 }
 
-/// From now on this process, a child of `parent`, ends when that does: also where it has ended before (`prctl(2)`,
-/// `PR_SET_PDEATHSIG`, tells of later ends alone).
+/// Makes this process, a child of `parent`, end together with its parent, even if that has ended
+/// already (`prctl(2)`, `PR_SET_PDEATHSIG`, reports later ends only).
 fn die_with(parent: Pid) -> rustix::io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     match rustix::process::getppid() == Some(parent) {
@@ -100,8 +102,8 @@ fn die_with(parent: Pid) -> rustix::io::Result<()> {
     }
 }
 
-/// From now on programs that this process starts get nothing that it has open but standard input, output and error: who
-/// started us may have left us a lock or a pipe, which a process that outlives us would hold for ever.
+/// Marks all open files except standard input, output and error close-on-exec: a lock or pipe
+/// inherited from the parent must not pass to a process that outlives this one.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -109,8 +111,8 @@ pub fn hand_nothing_down() -> io::Result<()> {
     for entry in std::fs::read_dir("/proc/self/fd")? {
         let number = entry?.file_name().to_str().and_then(|name| name.parse().ok());
         let Some(number) = number.filter(|number: &RawFd| *number > 2) else { continue };
-        // SAFETY: it was open when it was listed. If another thread has closed it since, the kernel says so, or marks what
-        // was opened under its number, which is to be flagged as well.
+        // SAFETY: it was open when it was listed. If another thread has closed it since, the kernel
+        // says so, or marks what was opened under its number, which is to be flagged as well.
         #[allow(unsafe_code)]
         let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
         let _ = rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC);
@@ -124,7 +126,7 @@ fn fork_on_lasting_thread(command: Command) -> io::Result<StdChild> {
         let (sender, requests) = channel::<Request>();
         std::thread::spawn(move || {
             for (mut command, reply) in requests {
-                // A caller that has gone away drops its child, and with it kills it.
+                // A caller that has gone away drops its child, which kills it.
                 let _ = reply.send(command.spawn());
             }
         });
@@ -157,10 +159,10 @@ impl Child {
         self.process.id()
     }
 
-    /// How the child ended, or nothing while it runs. Never blocks.
+    /// The exit status, or `None` while the child runs. Never blocks.
     ///
     /// # Errors
-    /// What `waitpid` answered.
+    /// The error of `waitpid`.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.status.is_none() {
             self.status = self.process.try_wait()?;
@@ -168,10 +170,10 @@ impl Child {
         Ok(self.status)
     }
 
-    /// Waits until the child ends or `timeout` has passed, whichever comes first.
+    /// Waits until the child ends or `timeout` has passed.
     ///
     /// # Errors
-    /// What `poll` or `waitpid` answered.
+    /// The error of `poll` or `waitpid`.
     pub fn wait(&mut self, timeout: Duration) -> io::Result<Option<ExitStatus>> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -190,18 +192,18 @@ impl Child {
         }
     }
 
-    /// Sends `signal`; a child that has ended already is not an error.
+    /// Sends `signal`; a child that has ended already is no error.
     ///
     /// # Errors
-    /// What `pidfd_send_signal` answered.
+    /// The error of `pidfd_send_signal`.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         send(&self.pidfd, signal)
     }
 
-    /// Asks with `SIGTERM`, waits up to `grace`, then kills. Says how it ended.
+    /// Sends `SIGTERM`, waits up to `grace`, then kills. Returns the exit status.
     ///
     /// # Errors
-    /// What the system calls answered.
+    /// The errors of the system calls.
     pub fn stop(&mut self, grace: Duration) -> io::Result<ExitStatus> {
         self.signal(Signal::TERM)?;
         match self.wait(grace)? {
@@ -213,7 +215,7 @@ impl Child {
     /// Kills with `SIGKILL` and reaps.
     ///
     /// # Errors
-    /// What the system calls answered.
+    /// The errors of the system calls.
     pub fn kill(&mut self) -> io::Result<ExitStatus> {
         self.signal(Signal::KILL)?;
         let status = self.process.wait()?;
@@ -230,17 +232,17 @@ impl Drop for Child {
     }
 }
 
-/// A process of anyone's, held so that its number cannot come to mean another.
+/// A handle of any process, valid even after its number is reused.
 #[derive(Debug)]
 pub struct Process {
     pidfd: OwnedFd,
 }
 
 impl Process {
-    /// The process with that number, or nothing if there is none.
+    /// The process with that number, or `None` if there is none.
     ///
     /// # Errors
-    /// What `pidfd_open` answered.
+    /// The error of `pidfd_open`.
     pub fn open(pid: u32) -> io::Result<Option<Process>> {
         let Some(pid) = Pid::from_raw(pid.cast_signed()) else { return Ok(None) };
         match pidfd_open(pid, PidfdFlags::empty()) {
@@ -250,28 +252,28 @@ impl Process {
         }
     }
 
-    /// That very process, or nothing if it has ended. It is held before it is looked at: from then on its number means no
-    /// other.
+    /// The process with that identity, or `None` if it has ended. The handle is opened before the
+    /// identity is checked, so that the number cannot be reused in between.
     ///
     /// # Errors
-    /// What `pidfd_open` answered.
+    /// The error of `pidfd_open`.
     pub fn open_known(known: Identity) -> io::Result<Option<Process>> {
         let process = Process::open(known.pid)?;
         Ok(process.filter(|_| identity(known.pid) == Some(known)))
     }
 
-    /// Sends `signal`; a process that has ended already is not an error.
+    /// Sends `signal`; a process that has ended already is no error.
     ///
     /// # Errors
-    /// What `pidfd_send_signal` answered, e.g. that it is another user's.
+    /// The error of `pidfd_send_signal`, e.g. for another user's process.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         send(&self.pidfd, signal)
     }
 
-    /// Waits until it ends, or until `timeout` has passed if there is one; says whether it has ended.
+    /// Waits until the process ends, or until `timeout` has passed. Returns true if it has ended.
     ///
     /// # Errors
-    /// What `poll` answered.
+    /// The error of `poll`.
     pub fn wait(&self, timeout: Option<Duration>) -> io::Result<bool> {
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
         loop {
@@ -293,7 +295,7 @@ fn send(pidfd: &OwnedFd, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// Says in words how a process ended: "exit code 1", "signal 9".
+/// How a process ended, in words: "exit code 1", "signal 9".
 #[must_use]
 pub fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
@@ -303,27 +305,27 @@ pub fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// The identity of a running process, or nothing if there is none with that number. One that is being killed runs until
-/// its last thread has ended: until then it has its files open.
+/// The identity of a running process, or `None` if there is none with that number. A killed process
+/// runs until its last thread has ended, and has its files open until then.
 #[must_use]
 pub fn identity(pid: u32) -> Option<Identity> {
     let stat = stat(pid)?;
     let mut fields = stat.split_ascii_whitespace();
     let state = fields.next()?;
-    // Fields 20 and 22. The first thread shows as a zombie when it alone has ended.
+    // Fields 20 and 22. The first thread is a zombie if it alone has ended.
     let threads: u32 = fields.nth(16)?.parse().ok()?;
     let start_ticks = fields.nth(1)?.parse().ok()?;
     (threads > 1 || !matches!(state, "Z" | "X")).then_some(Identity { pid, start_ticks })
 }
 
-/// Whether that process was stopped, by a signal or a debugger, and so answers nobody.
+/// Returns true if the process was stopped, by a signal or a debugger.
 #[must_use]
 pub fn is_stopped(pid: u32) -> bool {
     stat(pid).is_some_and(|stat| stat.trim_start().starts_with(['T', 't']))
 }
 
-/// Whether that process is ending and nothing can keep it from that: it was killed, or its first thread has left. It may take a while
-/// all the same, until what its threads ask of the kernel is done.
+/// Returns true if the process is ending irrevocably: it was killed, or its first thread has left.
+/// The end can take a while, until the system calls of its threads return.
 #[must_use]
 pub fn is_ending(pid: u32) -> bool {
     let has_left = || Some(flags(&stat(pid)?)? & EXITING != 0);
@@ -332,22 +334,25 @@ pub fn is_ending(pid: u32) -> bool {
     is_killed || has_left().unwrap_or(false)
 }
 
-/// `PF_EXITING`, which a thread has from when it begins to leave (`include/linux/sched.h`; shown by `proc(5)`, field 9 of `stat`).
+/// `PF_EXITING`, set while a thread leaves (`include/linux/sched.h`; shown by `proc(5)`, field 9 of
+/// `stat`).
 const EXITING: u32 = 4;
 
-/// Field 9, from field 3 on.
+/// Field 9, counted from field 3.
 fn flags(stat: &str) -> Option<u32> {
     stat.split_ascii_whitespace().nth(6)?.parse().ok()
 }
 
-/// Whether a line of `/proc/PID/status` is of signals that wait, SIGKILL among them: a mask in hexadecimal, from signal 1 on (`proc(5)`).
+/// Returns true for a line of `/proc/PID/status` with pending signals that include SIGKILL: a mask
+/// in hexadecimal, from signal 1 on (`proc(5)`).
 fn is_killing(line: &str) -> bool {
     let mask = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (Signal::KILL.as_raw() - 1) & 1 == 1)
 }
 
-/// `/proc/PID/stat` from field 3, the state. The command's name before it may hold spaces and parentheses.
+/// `/proc/PID/stat` from field 3, the state. The command's name before it may contain spaces and
+/// parentheses.
 fn stat(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     Some(stat.get(stat.rfind(')')? + 1..)?.to_owned())
@@ -402,7 +407,7 @@ mod tests {
     #[test]
     fn what_was_left_to_us_is_not_handed_down() {
         let file = tempfile::tempfile().unwrap();
-        // Under a number that the child opens nothing of its own by.
+        // A number that the child uses for no file of its own.
         let file = rustix::io::fcntl_dupfd_cloexec(&file, 500).unwrap();
         rustix::io::fcntl_setfd(&file, FdFlags::empty()).unwrap();
         let has = || {
@@ -416,7 +421,7 @@ mod tests {
         assert!(!has());
     }
 
-    /// Stops it, and waits until it has stopped.
+    /// Stops the child, and waits until it has stopped.
     fn stop(child: &Child) {
         child.signal(Signal::STOP).unwrap();
         let deadline = Instant::now() + Duration::from_secs(10);
@@ -437,12 +442,12 @@ mod tests {
     fn a_killed_process_is_told_from_one_that_goes_on() {
         let mut child = sleeper();
         assert!(!is_ending(child.pid()));
-        // A stopped process keeps what it is asked to end with, and goes on.
+        // A stopped process keeps the pending signal, and goes on.
         stop(&child);
         child.signal(Signal::TERM).unwrap();
         assert!(!is_ending(child.pid()));
         child.signal(Signal::KILL).unwrap();
-        // Killed, leaving or not waited for yet.
+        // Killed, leaving or not reaped yet.
         assert!(is_ending(child.pid()));
         child.kill().unwrap();
         assert!(!is_ending(child.pid()), "there is no such process");
@@ -473,7 +478,7 @@ mod tests {
         assert!(Process::open_known(known).unwrap().is_some());
         let later = Identity { start_ticks: known.start_ticks + 1, ..known };
         assert!(Process::open_known(later).unwrap().is_none(), "another one with its number");
-        // Beyond the largest number of a process (proc(5), pid_max).
+        // Beyond the largest process number (proc(5), pid_max).
         assert!(Process::open((4 << 20) + 1).unwrap().is_none());
     }
 

@@ -1,8 +1,8 @@
-//! Real time for models: the monotonic clock, and waiting that ends on time.
+//! Real time for models: the monotonic clock, and waits that end on time.
 //!
-//! A thread that sleeps is woken late: on a small virtual machine by 20 to 50 µs, as long as a fast device takes in
-//! all. So a clock watches how late that usually is, has its threads woken that much earlier, and spends what is left
-//! of that, should they be early, awake: a few microseconds of each wait, not a core.
+//! A sleeping thread is woken late: on a small virtual machine by 20 to 50 µs, the full latency of
+//! a fast device. So a clock measures how late wake-ups usually are, wakes its threads that much
+//! earlier, and spins for the rest: a few microseconds of each wait, not a core.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,34 +15,34 @@ use rustix::time::{Timespec, clock_gettime};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// Sleeps by which a clock finds out how late it wakes before anybody waits, and how long they are.
+/// Number of sleeps with which a clock measures its lateness at the start, and their length.
 const SLEEPS: usize = 100;
 const SLEEP: Duration = Duration::from_micros(200);
 
-/// The most that threads are woken earlier, in nanoseconds: on a machine that is busy otherwise, being late is not usual but
-/// bad luck.
+/// Upper bound of the lead, in nanoseconds: on a machine that is busy otherwise, lateness is not
+/// typical.
 const LEAD_NS_MAX: u64 = 60_000;
 
-/// How far what is taken for usual moves with each sleep that was later, and with each that was not, in nanoseconds: three
-/// to one keeps it where three in four are not later (a stochastic approximation of the quantile; Robbins and Monro, "A
-/// stochastic approximation method", 1951).
+/// Steps by which the estimate moves after a sleep that was later, and after one that was not, in
+/// nanoseconds: three to one keeps it at the third quartile (a stochastic approximation of the
+/// quantile; Robbins and Monro, "A stochastic approximation method", 1951).
 const LATER_NS: u64 = 600;
 const SOONER_NS: u64 = 200;
 
-/// From here on a sleep is long: its CPU has gone to a deeper rest and takes longer to come back.
+/// A longer sleep lets the CPU go to a deeper idle state, from which it returns more slowly.
 const LONG_NS: u64 = 500_000;
 
-/// The time since this was made, on which a waiting thread sleeps to absolute times, so that being woken late does not add
-/// up. Waiting never ends early.
+/// The time since this value was made. A waiting thread sleeps to absolute times, so that late
+/// wake-ups do not add up. Waits never end early.
 #[derive(Debug)]
 pub struct PacedClock {
     began_ns: u64,
-    /// How late threads are usually woken after short and after long sleeps, in nanoseconds.
+    /// Typical lateness after short and after long sleeps, in nanoseconds.
     lead_ns: [AtomicU64; 2],
 }
 
 impl PacedClock {
-    /// Begins at no time, once it is known how late this machine wakes; that takes some 20 ms.
+    /// Starts at time zero, after measuring the lateness of this machine, which takes some 20 ms.
     #[must_use]
     pub fn new() -> PacedClock {
         let clock = PacedClock { began_ns: monotonic_ns(), lead_ns: Default::default() };
@@ -52,7 +52,7 @@ impl PacedClock {
         clock
     }
 
-    /// Sleeps until shortly before `due_ns`, and learns from when it was woken.
+    /// Sleeps until shortly before `due_ns`, and learns from the wake-up.
     fn sleep_towards(&self, due_ns: u64) {
         let now_ns = monotonic_ns();
         let is_long = due_ns.saturating_sub(now_ns) >= LONG_NS;
@@ -64,7 +64,7 @@ impl PacedClock {
         }
         sleep_until_ns(early_ns);
         let late_ns = monotonic_ns().saturating_sub(early_ns);
-        // Another thread's lesson may be lost here, which does not matter.
+        // A concurrent update may be lost here, which is harmless.
         usual.store(learned(lead_ns, late_ns), Ordering::Relaxed);
     }
 }
@@ -95,15 +95,15 @@ impl Clock for PacedClock {
     }
 }
 
-/// How late a thread is woken that sleeps 200 µs, so many times, ascending.
+/// Lateness of a thread that sleeps 200 µs `sleeps` times, ascending.
 #[must_use]
 pub fn wake_up_lateness(sleeps: usize) -> Vec<Duration> {
-    let one = |_| {
+    let lateness = |_| {
         let due_ns = monotonic_ns() + SLEEP.as_nanos() as u64;
         sleep_until_ns(due_ns);
         Duration::from_nanos(monotonic_ns().saturating_sub(due_ns))
     };
-    let mut late: Vec<Duration> = (0..sleeps).map(one).collect();
+    let mut late: Vec<Duration> = (0..sleeps).map(lateness).collect();
     late.sort_unstable();
     late
 }
@@ -129,8 +129,9 @@ fn sleep_until_ns(ns: u64) {
     while clock_nanosleep_absolute(ClockId::Monotonic, &time) == Err(Errno::INTR) {}
 }
 
-/// Linux may wake a thread late by its timer slack, 50 µs unless set (`prctl(2)`, `PR_SET_TIMERSLACK`): as long as
-/// an operation of a fast volume takes. Set once for each thread; where it cannot be, waking is that much later.
+/// Reduces the timer slack, by which Linux may wake a thread late: 50 µs unless set (`prctl(2)`,
+/// `PR_SET_TIMERSLACK`), the latency of a fast volume. Set once per thread; if that fails, wake-ups
+/// are that much later.
 fn wake_on_time() {
     thread_local! {
         static IS_SET: () = {
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn what_is_usual_is_where_three_in_four_are_not_later() {
-        // Lateness spread evenly from 0 to 40 µs, in an order that repeats none of its neighbours.
+        // Lateness from 0 to 40 µs, evenly distributed, in an order in which neighbours differ.
         let late = |step: u64| step * 7919 % 40_000;
         let usual = (0..100_000).fold(0, |usual, step| learned(usual, late(step)));
         assert!((28_000..32_000).contains(&usual), "{usual}");
@@ -224,7 +225,7 @@ mod tests {
             disk.flush().unwrap();
             disk.discard(0, 4096).unwrap();
         }
-        // Were either limited, this would take a day.
+        // With either limit, this would take a day.
         assert!(began.elapsed() < Duration::from_secs(60));
     }
 }

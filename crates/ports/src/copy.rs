@@ -1,23 +1,24 @@
-//! Copies of files and directories, made by `cp`: holes stay holes, and blocks are shared where the file system can share them.
+//! Copies files and directories with `cp`: holes stay holes, and blocks are shared if the file
+//! system supports that.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::program::{self, ProgramError};
 
-/// Copies the file `source` to `target`, with permissions of a new file.
+/// Copies the file `source` to `target`, with the permissions of a new file.
 ///
 /// # Errors
-/// What `cp` said, e.g. that the space ran out; what was written by then stays.
+/// The message of `cp`, e.g. no space left; a partial copy stays.
 pub fn file(source: &Path, target: &Path) -> Result<(), ProgramError> {
     copy(&[], source, target)
 }
 
-/// Copies the directory `source` and all below it to `target`, which must not exist, or, where `source` ends with `/.`, into it;
-/// owners, permissions and times as they are.
+/// Copies the directory `source` with its contents to `target`, which must not exist, or into it if
+/// `source` ends with `/.`. Keeps owners, permissions and times.
 ///
 /// # Errors
-/// What `cp` said, e.g. that the space ran out; what was written by then stays.
+/// The message of `cp`, e.g. no space left; a partial copy stays.
 pub fn tree(source: &Path, target: &Path) -> Result<(), ProgramError> {
     copy(&["--archive"], source, target)
 }
@@ -63,8 +64,8 @@ mod tests {
     fn a_directory_is_copied_into_one_that_is_there() {
         let directory = tempfile::tempdir().unwrap();
         let [source, target] = ["source", "target"].map(|name| directory.path().join(name));
-        for one in [&source, &target] {
-            fs::create_dir(one).unwrap();
+        for directory in [&source, &target] {
+            fs::create_dir(directory).unwrap();
         }
         fs::write(source.join("a"), "1").unwrap();
         tree(&source.join("."), &target).unwrap();

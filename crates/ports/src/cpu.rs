@@ -1,6 +1,6 @@
-//! Which CPUs threads and children may run on.
+//! The CPUs on which threads and children may run.
 //!
-//! A list is written as the kernel writes it, `0-3,8` (`cpuset(7)`, "List format").
+//! Lists are in the kernel's format, `0-3,8` (`cpuset(7)`, "List format").
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,16 +10,16 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// The CPUs that this process may use, ascending.
 ///
 /// # Errors
-/// What `sched_getaffinity` answered.
+/// The error of `sched_getaffinity`.
 pub fn available() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
     Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
 }
 
-/// Binds the calling thread to `cpus`; an empty list leaves it alone.
+/// Binds the calling thread to `cpus`; an empty list changes nothing.
 ///
 /// # Errors
-/// `InvalidInput` for a number beyond what the kernel's set can hold, else what `sched_setaffinity` answered.
+/// `InvalidInput` for a number beyond the kernel's set, else the error of `sched_setaffinity`.
 pub fn bind_thread(cpus: &[usize]) -> io::Result<()> {
     if cpus.is_empty() {
         return Ok(());
@@ -27,8 +27,9 @@ pub fn bind_thread(cpus: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set_of(cpus)?)?)
 }
 
-/// What binding a thread to `cpus` comes to: the kernel takes those away that the process may not use, and says nothing as long as one is
-/// left (`sched_setaffinity(2)`). The calling thread stays as it is.
+/// The CPUs to which binding a thread to `cpus` leads: the kernel silently removes those that the
+/// process may not use, as long as one is left (`sched_setaffinity(2)`). The calling thread is
+/// unchanged.
 ///
 /// # Errors
 /// As for [`bind_thread`].
@@ -38,14 +39,15 @@ pub fn bound(cpus: &[usize]) -> io::Result<Vec<usize>> {
     bound.unwrap_or_else(|_| Err(io::Error::other("the thread that was to be bound has panicked")))
 }
 
-/// The CPUs that any thread of a process may use, ascending (`Cpus_allowed_list` in `/proc/PID/task/TID/status`, `proc(5)`).
+/// The CPUs that any thread of a process may use, ascending (`Cpus_allowed_list` in
+/// `/proc/PID/task/TID/status`, `proc(5)`).
 ///
 /// # Errors
-/// The process has ended, or the caller may not look at it.
+/// The process has ended, or the caller may not inspect it.
 pub fn allowed_of(pid: u32) -> io::Result<Vec<usize>> {
     let mut all = BTreeSet::new();
     for task in std::fs::read_dir(format!("/proc/{pid}/task"))? {
-        // A thread may have ended since.
+        // A thread may have ended meanwhile.
         let Ok(status) = std::fs::read_to_string(task?.path().join("status")) else { continue };
         let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         all.extend(parse_list(list.unwrap_or_default())?);
@@ -53,7 +55,7 @@ pub fn allowed_of(pid: u32) -> io::Result<Vec<usize>> {
     Ok(all.into_iter().collect())
 }
 
-/// Reads a list such as `0-3,8`; an empty text is an empty list.
+/// Parses a list such as `0-3,8`; an empty text is an empty list.
 ///
 /// # Errors
 /// `InvalidInput`, naming the part that is not a number or a range.
@@ -102,7 +104,7 @@ mod tests {
         let list = last[0].to_string();
         let mut child = sleep.args(["--cpu-list", &list, "sleep", "60"]).spawn().unwrap();
         let started = std::time::Instant::now();
-        // It is the program that binds itself, some time after it began.
+        // The program binds itself some time after its start.
         while allowed_of(child.id()).unwrap() != last && started.elapsed().as_secs() < 20 {
             std::thread::yield_now();
         }

@@ -1,4 +1,5 @@
-//! Where a file lies on what its file system is on, and what its file system says of writes to it; nothing of what is in it is read.
+//! Reads where a file lies on its device, and what its file system reports about writes; never the
+//! contents of the file.
 
 use std::fs::File;
 use std::io;
@@ -6,31 +7,31 @@ use std::io;
 use rustix::fs::{AtFlags, StatxFlags, statx};
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
 
-/// So many extents are asked for at once.
+/// Number of extents requested by one call.
 const EXTENTS_AT_ONCE: usize = 256;
 
-/// A contiguous part of a file, all in bytes.
+/// A contiguous part of a file, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Its place in the file.
+    /// Offset in the file.
     pub logical: u64,
-    /// Its place on the device, or in the file system's own space of addresses, as btrfs has one.
+    /// Offset on the device, or in the file system's own address space, as in btrfs.
     pub physical: u64,
-    /// Its length.
+    /// Length.
     pub length: u64,
-    /// What the file system says of it.
+    /// The file system's flags.
     pub flags: ExtentFlags,
 }
 
 impl Extent {
-    /// The first byte of the file behind it.
+    /// The offset of the first byte after the extent.
     #[must_use]
     pub fn logical_end(&self) -> u64 {
         self.logical.saturating_add(self.length)
     }
 }
 
-/// What a file system says of an extent (`linux/fiemap.h`).
+/// A file system's flags for an extent (`linux/fiemap.h`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ExtentFlags(u32);
 
@@ -43,7 +44,7 @@ impl ExtentFlags {
     const UNWRITTEN: u32 = 0x800;
     const SHARED: u32 = 0x2000;
 
-    /// Of the kernel's own bits.
+    /// Flags from the kernel's bits.
     #[must_use]
     pub fn from_bits(bits: u32) -> ExtentFlags {
         ExtentFlags(bits)
@@ -53,25 +54,25 @@ impl ExtentFlags {
         self.0 & bits != 0
     }
 
-    /// Whether its place is not known, or not decided yet.
+    /// Returns true if the place is unknown or undecided.
     #[must_use]
     pub fn has_no_place(self) -> bool {
         self.has(Self::UNKNOWN | Self::DELALLOC)
     }
 
-    /// Whether it is compressed, packed or otherwise not there as it is in the file.
+    /// Returns true if the data are compressed, packed or otherwise encoded.
     #[must_use]
     pub fn is_encoded(self) -> bool {
         self.has(Self::ENCODED | Self::NOT_ALIGNED)
     }
 
-    /// Whether it is reserved and was never written: it reads as zeroes.
+    /// Returns true if the extent is reserved and was never written: it reads as zeroes.
     #[must_use]
     pub fn is_unwritten(self) -> bool {
         self.has(Self::UNWRITTEN)
     }
 
-    /// Whether other files, or snapshots, have it too: what is written to it goes elsewhere.
+    /// Returns true if other files or snapshots share the extent: a write to it goes elsewhere.
     #[must_use]
     pub fn is_shared(self) -> bool {
         self.has(Self::SHARED)
@@ -90,7 +91,7 @@ struct RawExtent {
     reserved_end: [u32; 3],
 }
 
-/// `struct fiemap`, with room for extents behind it.
+/// `struct fiemap`, followed by space for extents.
 #[repr(C)]
 struct Request {
     start: u64,
@@ -102,13 +103,14 @@ struct Request {
     extents: [RawExtent; EXTENTS_AT_ONCE],
 }
 
-/// `FS_IOC_FIEMAP` (`linux/fs.h`: `_IOWR('f', 11, struct fiemap)`, whose 32 bytes the extents are no part of).
+/// `FS_IOC_FIEMAP` (`linux/fs.h`: `_IOWR('f', 11, struct fiemap)`, whose 32 bytes exclude the
+/// extents).
 const FIEMAP: Opcode = opcode::read_write::<[u64; 4]>(b'f', 11);
 
-/// All extents of a file, in order; holes are in none.
+/// All extents of a file, in order; holes have none.
 ///
 /// # Errors
-/// What the system answered; `Unsupported` where the file system does not tell.
+/// The system's error; `Unsupported` if the file system reports no extents.
 pub fn of(file: &File) -> io::Result<Vec<Extent>> {
     let mut all: Vec<Extent> = Vec::new();
     let mut start = 0;
@@ -122,7 +124,8 @@ pub fn of(file: &File) -> io::Result<Vec<Extent>> {
             reserved: 0,
             extents: [RawExtent::default(); EXTENTS_AT_ONCE],
         });
-        // SAFETY: the kernel reads the header, and writes to it and to at most `count` extents behind it, all of which are there.
+        // SAFETY: the kernel reads the header, and writes to it and to at most `count` extents
+        // behind it, all of which are there.
         #[allow(unsafe_code)]
         unsafe {
             ioctl(file, Updater::<FIEMAP, Request>::new(&mut request))?;
@@ -143,21 +146,23 @@ pub fn of(file: &File) -> io::Result<Vec<Extent>> {
     }
 }
 
-/// What atomic writes a file takes (`statx(2)`, `STATX_WRITE_ATOMIC`), in bytes.
+/// The atomic writes that a file supports (`statx(2)`, `STATX_WRITE_ATOMIC`), in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AtomicWrites {
-    /// The least.
+    /// The smallest.
     pub unit_min: u32,
-    /// The most.
+    /// The largest.
     pub unit_max: u32,
-    /// The most that the device itself writes whole, where the file system does more by itself; 0 where that is `unit_max`.
+    /// The largest that the device itself performs, if the file system supports more; 0 if that is
+    /// `unit_max`.
     pub unit_max_opt: u32,
 }
 
-/// What the kernel guarantees of writes with `RWF_ATOMIC`; nothing where it guarantees nothing, or knows no such writes.
+/// The kernel's guarantee for writes with `RWF_ATOMIC`; `None` if it guarantees nothing or does not
+/// know them.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub fn atomic_writes(file: &File) -> io::Result<Option<AtomicWrites>> {
     let wanted = StatxFlags::from_bits_retain(STATX_WRITE_ATOMIC);
     let told = statx(file, c"", AtFlags::EMPTY_PATH, wanted)?;
@@ -190,11 +195,11 @@ const FSGETXATTR: Opcode = opcode::read::<Attributes>(b'X', 31);
 /// `FS_XFLAG_EXTSIZE` of a file, `FS_XFLAG_EXTSZINHERIT` of a directory for files to come.
 const HAS_EXTENT_SIZE: u32 = 0x800 | 0x1000;
 
-/// The extent size that a file, or new files of a directory, are to be laid out in (`xfs_io(8)`, `extsize`), in bytes; nothing where there
-/// is none, or the file system knows none.
+/// The extent size hint of a file, or of new files in a directory (`xfs_io(8)`, `extsize`), in
+/// bytes; `None` if there is none, or if the file system has no such hint.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub fn extent_size_hint(file: &File) -> io::Result<Option<u32>> {
     // SAFETY: the kernel writes the 28 bytes of the structure, which may hold any bits.
     #[allow(unsafe_code)]
@@ -213,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    /// A file on a disk: memory has no extents.
+    /// A file on a disk: file systems in memory have no extents.
     fn file() -> File {
         tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap()
     }
@@ -225,12 +230,13 @@ mod tests {
         file.write_all_at(&vec![2; 64 << 10], 1 << 20).unwrap();
         file.sync_all().unwrap();
         let extents = of(&file).unwrap();
-        let covers =
-            |at: u64| extents.iter().any(|one| (one.logical..one.logical_end()).contains(&at));
+        let covers = |at: u64| {
+            extents.iter().any(|extent| (extent.logical..extent.logical_end()).contains(&at))
+        };
         assert!(covers(0) && covers((64 << 10) - 1) && covers(1 << 20), "{extents:?}");
         assert!(!covers(512 << 10) && !covers(2 << 20), "{extents:?}");
-        assert!(extents.is_sorted_by_key(|one| one.logical));
-        assert!(extents.iter().all(|one| !one.flags.has_no_place()), "{extents:?}");
+        assert!(extents.is_sorted_by_key(|extent| extent.logical));
+        assert!(extents.iter().all(|extent| !extent.flags.has_no_place()), "{extents:?}");
     }
 
     #[test]
@@ -250,7 +256,7 @@ mod tests {
     fn a_file_without_extents_or_atomic_writes_says_so() {
         let file = file();
         assert_eq!(of(&file).unwrap(), []);
-        // Whatever is said is a range.
+        // Any reported range must be valid.
         if let Some(atomic) = atomic_writes(&file).unwrap() {
             assert!(atomic.unit_min <= atomic.unit_max, "{atomic:?}");
         }

@@ -1,5 +1,4 @@
-//! What tells one file from another, by whatever name it was reached: a link, a bind mount, a name that it was given
-//! since.
+//! The identity of a file, independent of its names: links, bind mounts, renaming.
 
 use std::fs::Metadata;
 use std::io;
@@ -8,10 +7,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// Stands in [`FileId::device`] for block devices, whose number is not that of the file system with their name.
+/// Value of [`FileId::device`] for block devices, whose own number is used instead of that of the
+/// file system that holds their node.
 const BLOCK_DEVICES: u64 = u64::MAX;
 
-/// A file, directory or block device, for as long as the machine runs: numbers begin anew with each boot.
+/// A file, directory or block device, identified until the next boot: numbers start anew with each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileId {
     device: u64,
@@ -19,7 +19,8 @@ pub struct FileId {
 }
 
 impl FileId {
-    /// Of what these are the metadata (`st_dev` and `st_ino` of `stat(2)`; `st_rdev` of a block device).
+    /// The file with these metadata (`st_dev` and `st_ino` of `stat(2)`; `st_rdev` of a block
+    /// device).
     #[must_use]
     pub fn of(metadata: &Metadata) -> FileId {
         match metadata.file_type().is_block_device() {
@@ -28,16 +29,17 @@ impl FileId {
         }
     }
 
-    /// The file with number `inode` on the file system `device` (`st_ino` and `st_dev` of `stat(2)`).
+    /// The file with number `inode` on the file system `device` (`st_ino` and `st_dev` of
+    /// `stat(2)`).
     #[must_use]
     pub fn on(device: u64, inode: u64) -> FileId {
         FileId { device, number: inode }
     }
 
-    /// Of what `path` leads to.
+    /// The file that `path` leads to.
     ///
     /// # Errors
-    /// What the system answered, e.g. that there is nothing.
+    /// The system's error, e.g. that there is no such file.
     pub fn named(path: &Path) -> io::Result<FileId> {
         Ok(FileId::of(&path.metadata()?))
     }

@@ -1,4 +1,4 @@
-//! Making, mounting and unmounting file systems, and what is mounted where.
+//! Makes, mounts and unmounts file systems, and lists mounts.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,18 +12,19 @@ use crate::program::{ProgramError, run};
 pub struct Mount {
     /// Device number as `major:minor`.
     pub device_number: String,
-    /// Where it is mounted.
+    /// Mount point.
     pub target: PathBuf,
     /// File system type, e.g. `ext4`.
     pub file_system: String,
-    /// What is mounted, e.g. `/dev/loop0`.
+    /// The mounted device or its equivalent, e.g. `/dev/loop0`.
     pub source: String,
     /// Mount and superblock options, comma separated.
     pub options: String,
 }
 
 impl Mount {
-    /// Whether it is of the block device `device`, a name in `/dev`; the device is not touched.
+    /// Returns true for a mount of the block device `device`, a name in `/dev`, which is not
+    /// opened.
     #[must_use]
     pub fn is_of(&self, device: &Path) -> bool {
         let number = Path::new("/sys/class/block").join(device.file_name().unwrap_or_default());
@@ -32,11 +33,12 @@ impl Mount {
     }
 }
 
-/// Bytes that a process of ours can still write on the file system that holds `path`: root alone may fill what is reserved
-/// (`statvfs(3)`, `f_bfree` and `f_bavail`). Nothing for a file system that does not tell its size.
+/// Bytes that this process can still write on the file system of `path`; only root may use the
+/// reserved part (`statvfs(3)`, `f_bfree` and `f_bavail`). `None` if the file system does not
+/// report its size.
 ///
 /// # Errors
-/// What `statvfs` answered.
+/// The error of `statvfs`.
 pub fn room_bytes(path: &Path) -> io::Result<Option<u64>> {
     let status = rustix::fs::statvfs(path)?;
     let is_root = rustix::process::geteuid().is_root();
@@ -44,11 +46,11 @@ pub fn room_bytes(path: &Path) -> io::Result<Option<u64>> {
     Ok((status.f_blocks > 0).then(|| blocks.saturating_mul(status.f_frsize)))
 }
 
-/// Makes a file system of `kind` (`ext4`, `xfs`, …) on `device`, overwriting what is there; on its first `bytes` or on
-/// all of it.
+/// Makes a file system of `kind` (`ext4`, `xfs`, …) on `device`, overwriting its contents; on its
+/// first `bytes` or on all of it.
 ///
 /// # Errors
-/// An option that [`permitted`] does not list, or what `mkfs` said.
+/// An option that [`permitted`] does not list, or the message of `mkfs`.
 pub fn make(
     kind: &str,
     device: &Path,
@@ -63,19 +65,20 @@ pub fn make(
     run(&format!("mkfs.{kind}"), arguments.chain([device.as_os_str()]).chain(behind)).map(drop)
 }
 
-/// Whether what makes file systems of `kind` is installed.
+/// Checks that the tool for file systems of `kind` is installed.
 ///
 /// # Errors
 /// [`ProgramError::Missing`].
 pub fn check_maker(kind: &str) -> Result<(), ProgramError> {
     match run(&format!("mkfs.{kind}"), ["-V"]) {
         Err(error @ ProgramError::Missing { .. }) => Err(error),
-        // It is there, whatever it says.
+        // The tool exists, whatever it prints.
         _ => Ok(()),
     }
 }
 
-/// How a size is told: before the device and behind it (`mkfs.ext4(8)`, `mkfs.xfs(8)`, `mkfs.btrfs(8)`).
+/// The arguments for a size, before and after the device (`mkfs.ext4(8)`, `mkfs.xfs(8)`,
+/// `mkfs.btrfs(8)`).
 fn size_options(kind: &str, bytes: u64) -> (Vec<String>, Vec<String>) {
     match kind {
         "ext4" => (Vec::new(), vec![format!("{}k", bytes / 1024)]),
@@ -84,13 +87,13 @@ fn size_options(kind: &str, bytes: u64) -> (Vec<String>, Vec<String>) {
     }
 }
 
-/// Both tools ask, or refuse, when they see an old file system; whoever calls has decided. Neither shall discard, for
-/// that would give back the space that was taken for an image, and ext4 shall not put off writing its tables to a
-/// time when something is measured (`mkfs.ext4(8)`, `mkfs.xfs(8)`).
+/// The tools ask, or refuse, if they find an old file system, but the caller has decided. Discards
+/// are switched off, because they would return the space allocated for an image; ext4 must not
+/// postpone writing its tables into a measurement (`mkfs.ext4(8)`, `mkfs.xfs(8)`).
 fn own_options(kind: &str, options: &[String]) -> &'static [&'static str] {
     let has_extended = options.iter().any(|option| option.starts_with("-E"));
     match kind {
-        // The last -E counts alone, so the user's is left alone.
+        // Only the last -E counts, so the user's is left alone.
         "ext4" if has_extended => &["-F", "-q"],
         "ext4" => &["-F", "-q", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
         _ => &["-f", "-q", "-K"],
@@ -100,7 +103,7 @@ fn own_options(kind: &str, options: &[String]) -> &'static [&'static str] {
 /// Mounts `device` on the directory `target`.
 ///
 /// # Errors
-/// An option that [`permitted`] does not list, or what `mount` said.
+/// An option that [`permitted`] does not list, or the message of `mount`.
 pub fn mount(
     kind: &str,
     device: &Path,
@@ -120,23 +123,23 @@ pub fn mount(
     run("mount", words).map(drop)
 }
 
-/// Mounts a file system that the kernel itself makes up, such as `tracefs`.
+/// Mounts a file system of the kernel, such as `tracefs`.
 ///
 /// # Errors
-/// What `mount` said, e.g. that this kernel has none of the kind.
+/// The message of `mount`, e.g. that this kernel does not have the file system.
 pub fn mount_kernels(kind: &str, target: &Path) -> Result<(), ProgramError> {
     mount(kind, Path::new(kind), target, &[])
 }
 
-/// Unmounts what is mounted on `target`.
+/// Unmounts the file system on `target`.
 ///
 /// # Errors
-/// What `umount` said, e.g. that it is in use.
+/// The message of `umount`, e.g. that it is in use.
 pub fn unmount(target: &Path) -> Result<(), ProgramError> {
     run("umount", [target]).map(drop)
 }
 
-/// Everything that is mounted, in the kernel's order: a later line may cover an earlier one.
+/// All mounts, in the kernel's order: a later one may cover an earlier one.
 ///
 /// # Errors
 /// `/proc` cannot be read.
@@ -147,12 +150,12 @@ pub fn mounts() -> std::io::Result<Vec<Mount>> {
 /// All mounts of the process with that directory in `/proc`.
 ///
 /// # Errors
-/// The process has ended, or the caller may not look at it.
+/// The process has ended, or the caller may not inspect it.
 pub fn mounts_of(process: &Path) -> std::io::Result<Vec<Mount>> {
     Ok(parse_mounts(&std::fs::read_to_string(process.join("mountinfo"))?))
 }
 
-/// The mount that holds `path`, seen from its resolved form.
+/// The mount that holds `path`, after resolving links.
 ///
 /// # Errors
 /// A path that does not exist, or `/proc` cannot be read.
@@ -162,7 +165,8 @@ pub fn mount_of(path: &Path) -> std::io::Result<Option<Mount>> {
     Ok(holding(&mounts, &path).cloned())
 }
 
-/// Of `mounts`, in the kernel's order, the one that holds `path`, an absolute path without links; neither is touched.
+/// The mount among `mounts`, in the kernel's order, that holds `path`, an absolute path without
+/// links. Neither is opened.
 #[must_use]
 pub fn holding<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let holding = mounts.iter().filter(|mount| path.starts_with(&mount.target));
@@ -172,8 +176,8 @@ pub fn holding<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
         .map(|(_, mount)| mount)
 }
 
-/// File systems in which the kernel shows itself, by the number that `statfs(2)` tells (`linux/magic.h`): what lies there
-/// is made when it is read, and much of it without end.
+/// File systems in which the kernel shows itself, by their number in `statfs(2)` (`linux/magic.h`):
+/// their files are generated when they are read, many without end.
 const WITHOUT_DATA: [(u32, &str); 17] = [
     (0x0000_9fa0, "proc"),
     (0x6265_6572, "sysfs"),
@@ -194,14 +198,15 @@ const WITHOUT_DATA: [(u32, &str); 17] = [
     (0x6e73_6673, "nsfs"),
 ];
 
-/// The name of the file system that holds `path`, if it is one in which the kernel shows itself and nobody keeps data.
+/// The name of the file system of `path`, if it is one in which the kernel shows itself and nobody
+/// keeps data.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub fn without_data(path: &Path) -> std::io::Result<Option<&'static str>> {
-    // Its width differs between machines; the numbers have 32 bits.
+    // The field's width differs between machines; the numbers have 32 bits.
     let number = rustix::fs::statfs(path)?.f_type as u32;
-    Ok(WITHOUT_DATA.iter().find(|(one, _)| *one == number).map(|(_, name)| *name))
+    Ok(WITHOUT_DATA.iter().find(|(known, _)| *known == number).map(|(_, name)| *name))
 }
 
 fn parse_mounts(text: &str) -> Vec<Mount> {
@@ -239,7 +244,8 @@ mod tests {
     #[test]
     fn mountinfo_is_read_with_optional_fields_and_escapes() {
         let mounts = parse_mounts(
-            "36 35 98:0 /mnt1 /mnt/my\\040disk rw,noatime master:1 shared:2 - ext4 /dev/root rw,errors=continue\n\
+            "36 35 98:0 /mnt1 /mnt/my\\040disk rw,noatime master:1 shared:2 - ext4 /dev/root \
+             rw,errors=continue\n\
              40 35 7:0 / / rw - xfs /dev/loop0 rw\nnonsense\n",
         );
         assert_eq!(mounts.len(), 2);
@@ -254,7 +260,8 @@ mod tests {
     #[test]
     fn any_text_of_mounts_is_read_or_passed_over() {
         use assay_testing::mutate;
-        let text = "36 35 98:0 /mnt1 /mnt/my\\040disk rw,noatime master:1 - ext4 /dev/root rw\n40 35 7:0 / / rw - xfs /dev/loop0 rw\n";
+        let text = "36 35 98:0 /mnt1 /mnt/my\\040disk rw,noatime master:1 - ext4 /dev/root rw\n40 \
+                    35 7:0 / / rw - xfs /dev/loop0 rw\n";
         for seed in 0..assay_testing::count(2_000, 50_000) {
             let mutant = mutate::text(text, &mut mutate::Random::new(seed));
             assert!(parse_mounts(&mutant).len() <= mutant.lines().count(), "seed {seed}");

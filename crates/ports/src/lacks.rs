@@ -1,6 +1,7 @@
-//! The rights and devices of the kernel that this process lacks for what it is to attach and mount.
+//! The privileges and kernel devices that this process lacks for attaching and mounting.
 //!
-//! Guarantees: asking changes nothing; everything missing is in the one answer, in the words of one line.
+//! Guarantees: the check changes nothing; its answer contains everything that is missing, in one
+//! line.
 
 use std::fmt::{self, Display};
 use std::fs::File;
@@ -12,10 +13,10 @@ use rustix::thread::{CapabilitySet, capabilities, capability_is_in_bounding_set}
 use crate::filesystem;
 use crate::fuse::{DEVICE, HELPER};
 
-/// Operations that a caller is about to do.
+/// Operations that the caller is about to perform.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Mount a file system of a block device, which root alone may.
+    /// Mount a file system on a block device, which only root may do.
     pub mount: bool,
     /// Serve a disk over FUSE.
     pub fuse: bool,
@@ -24,7 +25,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// The needs of both.
+    /// The union of both.
     #[must_use]
     pub fn and(self, other: Needs) -> Needs {
         Needs {
@@ -35,16 +36,17 @@ impl Needs {
     }
 }
 
-/// A right or a device that is missing.
+/// A missing privilege or device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
     /// The process does not run as root.
     Root,
-    /// It can have no `CAP_SYS_ADMIN`, as in most containers (`capabilities(7)`).
+    /// The process cannot obtain `CAP_SYS_ADMIN`, as in most containers (`capabilities(7)`).
     SysAdmin,
-    /// It is root in a user namespace, which may mount no block device (`user_namespaces(7)`).
+    /// The process is root in a user namespace, which cannot mount block devices
+    /// (`user_namespaces(7)`).
     UserNamespace,
-    /// It is not root, and the program is missing that mounts FUSE for users.
+    /// The process is not root, and the program that mounts FUSE for users is missing.
     Helper,
     /// `/dev/fuse` does not exist.
     Fuse,
@@ -54,13 +56,13 @@ pub enum Lack {
     Loop,
 }
 
-/// Everything that is missing, at least one thing; displayed as one line with the remedy.
+/// Everything that is missing, at least one item; displayed as one line with the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lacks(pub Vec<Lack>);
 
 impl std::error::Error for Lacks {}
 
-/// Rights and devices that the process lacks for `needs`; `None` if it lacks nothing.
+/// Privileges and devices that the process lacks for `needs`; `None` if it lacks nothing.
 #[must_use]
 pub fn lacks(needs: Needs) -> Option<Lacks> {
     let mut missing = of_rights(needs);
@@ -88,7 +90,8 @@ fn of_rights(needs: Needs) -> Vec<Lack> {
     missing
 }
 
-/// Root has the capability or does not; anybody else could get it by `sudo` or a helper if the bounding set has it.
+/// Root has the capability or lacks it; other users can obtain it with `sudo` or a helper if the
+/// bounding set contains it.
 fn may_have_sys_admin() -> bool {
     match geteuid().is_root() {
         true => has_sys_admin(),
@@ -100,7 +103,8 @@ fn has_sys_admin() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::SYS_ADMIN))
 }
 
-/// The first user namespace maps all user ids to themselves (`user_namespaces(7)`).
+/// Returns true in the first user namespace, which maps all user ids to themselves
+/// (`user_namespaces(7)`).
 fn is_first_user_namespace() -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let numbers: Vec<&str> = map.split_whitespace().collect();
@@ -119,12 +123,13 @@ fn of_fuse() -> Option<Lack> {
     File::options().read(true).write(true).open(DEVICE).err().map(|_| Lack::FuseDenied)
 }
 
-/// Returns true if root can attach a loop device: its control and a free device exist and may be opened. Where `/dev` is the
-/// kernel's own (devtmpfs), a new device appears in it; in a container's it does not.
+/// Returns true if root can attach a loop device: its control and a free device exist and can be
+/// opened. If `/dev` is the kernel's own (devtmpfs), new devices appear in it; in a container's
+/// they do not.
 fn has_loop_device() -> bool {
     let may_open = |path: &str| match geteuid().is_root() {
         true => File::open(path).is_ok(),
-        // Root could open what exists.
+        // Root can open any existing file.
         false => Path::new(path).exists(),
     };
     let grows = || {
@@ -151,13 +156,14 @@ impl Lack {
         }
     }
 
-    /// Options of `docker run` that give it to a container.
+    /// Options of `docker run` that provide it in a container.
     fn options(self) -> Option<&'static str> {
         match self {
             // Docker's AppArmor profile refuses mount(2) even with the capability.
             Lack::SysAdmin => Some("--cap-add SYS_ADMIN --security-opt apparmor=unconfined"),
             Lack::Fuse | Lack::FuseDenied => Some("--device /dev/fuse"),
-            // 7 is the major number of loop devices (`Documentation/admin-guide/devices.txt`); their nodes are made outside.
+            // 7 is the major number of loop devices (`Documentation/admin-guide/devices.txt`);
+            // their nodes are made outside the container.
             Lack::Loop => {
                 Some("--device /dev/loop-control --device-cgroup-rule \"b 7:* rmw\" -v /dev:/dev")
             }
@@ -165,7 +171,7 @@ impl Lack {
         }
     }
 
-    /// The remedy, where it is not an option of a container.
+    /// The remedy, unless it is an option of a container.
     fn remedy(self) -> Option<&'static str> {
         match self {
             Lack::Root => Some("run as root"),
@@ -175,7 +181,7 @@ impl Lack {
         }
     }
 
-    /// The kernel's module that brings it.
+    /// The kernel module that provides it.
     fn module(self) -> Option<&'static str> {
         match self {
             Lack::Fuse => Some("fuse"),
@@ -219,9 +225,12 @@ mod tests {
         let all = Lacks(vec![Lack::Root, Lack::SysAdmin, Lack::Fuse, Lack::Loop]);
         assert_eq!(
             all.to_string(),
-            "missing here: root, the capability CAP_SYS_ADMIN, /dev/fuse, loop devices; run as root; start a container with \
-             `--privileged -v /dev:/dev`, or with `--cap-add SYS_ADMIN --security-opt apparmor=unconfined --device /dev/fuse \
-             --device /dev/loop-control --device-cgroup-rule \"b 7:* rmw\" -v /dev:/dev`; elsewhere `modprobe -a fuse loop`"
+            "missing here: root, the capability CAP_SYS_ADMIN, /dev/fuse, loop devices; run as \
+             root; start a container with \
+             `--privileged -v /dev:/dev`, or with `--cap-add SYS_ADMIN --security-opt \
+             apparmor=unconfined --device /dev/fuse \
+             --device /dev/loop-control --device-cgroup-rule \"b 7:* rmw\" -v /dev:/dev`; \
+             elsewhere `modprobe -a fuse loop`"
         );
         assert_eq!(Lacks(vec![Lack::Root]).to_string(), "missing here: root; run as root");
     }

@@ -1,8 +1,9 @@
-//! The doors between Assay and the kernel: what shows a disk to it, and what asks it for files, devices,
-//! mounts, processes, CPUs, time, the terminal and signals; and the door to a Ceph cluster, whose images are disks.
+//! The interface to the kernel: it shows disks to the kernel, and uses the kernel's files, devices,
+//! mounts, processes, CPUs, time, terminal and signals. Also the interface to a Ceph cluster, whose
+//! images are disks.
 //!
-//! Invariants: the one crate with `unsafe`, each with its reason; knows `assay_disk::Disk` and nothing of
-//! MySQL; whatever a value here has built, dropping it takes down.
+//! Invariants: the one crate with `unsafe`, each with its reason; depends on `assay_disk::Disk` and
+//! not on MySQL; dropping a value removes everything that it made.
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 

@@ -1,6 +1,7 @@
-//! Loop devices: a file shown to the kernel as a block device.
+//! Loop devices: a file shown by the kernel as a block device.
 //!
-//! Direct I/O is asked for, so that what is measured is the disk under the file and not a second page cache.
+//! They use direct I/O, so that measurements see the disk below the file and not a second page
+//! cache.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -20,42 +21,42 @@ use crate::filesystem;
 use crate::mount_holders::{self, Holder};
 use crate::program::{ProgramError, run};
 
-/// How long a device may take to let go of its file after it was detached: whoever looks at new devices (udev)
-/// may have it open for a moment.
+/// Time limit for a detached device to close its file: programs that probe new devices (udev) may
+/// have it open for a moment.
 const DETACH_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why a loop device is not as it should be.
 #[derive(Debug, Error)]
 pub enum LoopError {
-    /// `losetup` failed: no loop devices, not allowed, no such file.
+    /// `losetup` failed: no loop devices, no permission, no such file.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// The device reads and writes the file through the page cache.
+    /// The device uses the page cache.
     #[error("{file} does not support direct I/O; put it on a file system that does")]
     NotDirect {
         /// The file that was to be shown.
         file: PathBuf,
     },
-    /// The kernel would join writes beyond what the disk writes all or nothing.
+    /// The kernel would merge writes beyond the disk's atomic size.
     #[error("cannot limit the requests of {device}: {reason}")]
     Limit {
         /// The device.
         device: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         reason: io::Error,
     },
-    /// The kernel keeps the file of the device.
+    /// The kernel keeps the device's file.
     #[error("cannot detach {device}: {reason}")]
     Kept {
         /// The device.
         device: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         reason: io::Error,
     },
-    /// The kernel does not tell what there is.
+    /// The kernel's list of devices cannot be read.
     #[error("cannot read the loop devices in /sys/block: {0}")]
     Unread(io::Error),
-    /// The device was told to go, and will when whoever uses it has ended.
+    /// Detaching was requested; it happens when the remaining users have ended.
     #[error("{device} is still in use{}; unmount or close what uses it", by(.holders))]
     InUse {
         /// The device.
@@ -78,31 +79,32 @@ fn by(holders: &[Holder]) -> String {
 pub struct LoopDevice {
     /// The device, e.g. `/dev/loop0`.
     pub device: PathBuf,
-    /// Whether the kernel reads and writes the file past the page cache.
+    /// True if the kernel uses direct I/O for the file.
     pub is_direct: bool,
 }
 
-/// Attaches `backing` to a free loop device, with direct I/O where its file system can.
+/// Attaches `backing` to a free loop device, with direct I/O if its file system supports it.
 ///
 /// # Errors
-/// What `losetup` said: no loop devices, not allowed, no such file.
+/// The message of `losetup`: no loop devices, no permission, no such file.
 pub fn attach(backing: &Path) -> Result<LoopDevice, LoopError> {
     let device = match find_and_show(&["--direct-io=on"], backing) {
-        // Some file systems (tmpfs of older kernels, for one) know no direct I/O.
+        // Some file systems do not support direct I/O, e.g. tmpfs of older kernels.
         Err(ProgramError::Failed { .. }) => find_and_show(&[], backing)?,
         other => other?,
     };
     Ok(LoopDevice { is_direct: is_direct(&device), device })
 }
 
-/// Attaches the file of a served disk to a free loop device: sectors of one block, direct I/O or not at all, and
+/// Attaches the file of a served disk to a free loop device: sectors of one block, direct I/O, and
 /// requests of up to `atomic_write_bytes`.
 ///
-/// The kernel joins writes that lie side by side, as far as its limit allows. A joined one that is longer than what the
-/// disk writes all or nothing would be cut anywhere, also within one of the writes it was made of.
+/// The kernel merges adjacent writes up to its limit. A merged write longer than the disk's atomic
+/// size could be split anywhere, also within one of the original writes.
 ///
 /// # Errors
-/// [`LoopError::NotDirect`], [`LoopError::Limit`], or what `losetup` said; nothing is attached then.
+/// [`LoopError::NotDirect`], [`LoopError::Limit`], or the message of `losetup`; nothing is attached
+/// then.
 pub fn attach_disk(file: &Path, atomic_write_bytes: u64) -> Result<PathBuf, LoopError> {
     let device = attach_direct(file, OFlags::RDWR, &[])?;
     if let Err(reason) = limit_requests(&device, atomic_write_bytes) {
@@ -112,10 +114,10 @@ pub fn attach_disk(file: &Path, atomic_write_bytes: u64) -> Result<PathBuf, Loop
     Ok(device)
 }
 
-/// As [`attach_disk`], for a disk that takes no writes: the device says so too.
+/// Like [`attach_disk`], for a read-only disk: the device is read-only, too.
 ///
 /// # Errors
-/// [`LoopError::NotDirect`], or what `losetup` said; nothing is attached then.
+/// [`LoopError::NotDirect`], or the message of `losetup`; nothing is attached then.
 pub fn attach_disk_read_only(file: &Path) -> Result<PathBuf, LoopError> {
     attach_direct(file, OFlags::RDONLY, &["--read-only"])
 }
@@ -124,7 +126,7 @@ fn attach_direct(file: &Path, access: OFlags, options: &[&str]) -> Result<PathBu
     let not_direct = || LoopError::NotDirect { file: file.into() };
     let sector = format!("--sector-size={BLOCK_BYTES}");
     let device = match find_and_show(&[options, &["--direct-io=on", &sector]].concat(), file) {
-        // Newer kernels answer the whole request with no more than "Invalid argument".
+        // For the whole request, newer kernels only report "Invalid argument".
         Err(ProgramError::Failed { .. }) if !takes_direct_io(file, access) => {
             return Err(not_direct());
         }
@@ -137,22 +139,22 @@ fn attach_direct(file: &Path, access: OFlags, options: &[&str]) -> Result<PathBu
     Err(not_direct())
 }
 
-/// Asked only when something has failed: a server that opened its own file could not be killed meanwhile.
+/// Called only after a failure: a server that opens its own file could not be killed meanwhile.
 fn takes_direct_io(file: &Path, access: OFlags) -> bool {
     let flags = access | OFlags::DIRECT | OFlags::CLOEXEC;
     rustix::fs::open(file, flags, Mode::empty()).err() != Some(Errno::INVAL)
 }
 
-/// Has what was written to a device handed to its file, by another process: the server of the file could not be killed while it
-/// waited for itself ([`crate::fuse::FuseOptions::asked_by`]).
+/// Flushes a device's page cache to its file, by another process: the file's server could not be
+/// killed while it waited for itself ([`crate::fuse::FuseOptions::asked_by`]).
 ///
 /// # Errors
-/// What `blockdev` said.
+/// The message of `blockdev`.
 pub fn hand_over(device: &Path) -> Result<(), LoopError> {
     Ok(run("blockdev", ["--flushbufs".as_ref(), device.as_os_str()]).map(drop)?)
 }
 
-/// Detaches what was attached just now, of which nobody else knows yet.
+/// Detaches a device that was just attached, and that nobody else knows yet.
 fn give_back(device: &Path) -> Result<(), LoopError> {
     backing(&directory(device)).map_or(Ok(()), |backing| detach(device, &backing))
 }
@@ -165,8 +167,8 @@ fn find_and_show(options: &[&str], file: &Path) -> Result<PathBuf, ProgramError>
     if !refuses_discards(&device) {
         return Ok(device);
     }
-    // Whoever used the device before has forbidden them. The kernel keeps that for the device's
-    // number, and takes no other limit once it is zero; a device that is made anew has none.
+    // A former user of the device has disabled discards. The kernel keeps that for the device's
+    // number, and accepts no other limit once it is zero; a new device has no limit.
     run("losetup", ["--detach".as_ref(), device.as_os_str()])?;
     if let Err(error) = renew(&device) {
         log::warn!("{} refuses discards and cannot be made anew: {error}", device.display());
@@ -174,7 +176,7 @@ fn find_and_show(options: &[&str], file: &Path) -> Result<PathBuf, ProgramError>
     run("losetup", &words).map(PathBuf::from)
 }
 
-/// Whether discards are forbidden on a device that could take them.
+/// Returns true if discards are disabled on a device that could take them.
 fn refuses_discards(device: &Path) -> bool {
     let is_zero = |name: &str| {
         std::fs::read_to_string(queue(device).join(name)).is_ok_and(|text| text.trim() == "0")
@@ -182,10 +184,10 @@ fn refuses_discards(device: &Path) -> bool {
     is_zero("discard_max_bytes") && !is_zero("discard_max_hw_bytes")
 }
 
-/// Removes a device that shows nothing, and with it all limits of its number.
+/// Removes an unused device, and with it all limits of its number.
 ///
 /// # Errors
-/// What the system answered: the device is in use, or the caller is not root.
+/// The system's error: the device is in use, or the caller is not root.
 pub fn renew(device: &Path) -> io::Result<()> {
     let name = device.file_name().and_then(OsStr::to_str).unwrap_or_default();
     let number = name.strip_prefix("loop").and_then(|number| number.parse::<usize>().ok());
@@ -202,7 +204,8 @@ pub fn renew(device: &Path) -> io::Result<()> {
 /// `LOOP_CTL_REMOVE` (`linux/loop.h`).
 const CTL_REMOVE: Opcode = 0x4C81;
 
-/// `max_sectors_kb` can be lowered below what the device could take (`Documentation/ABI/stable/sysfs-block`).
+/// `max_sectors_kb` can be set below the device's own limit
+/// (`Documentation/ABI/stable/sysfs-block`).
 fn limit_requests(device: &Path, bytes: u64) -> io::Result<()> {
     let queue = queue(device);
     let most = std::fs::read_to_string(queue.join("max_hw_sectors_kb"))?;
@@ -210,12 +213,12 @@ fn limit_requests(device: &Path, bytes: u64) -> io::Result<()> {
     std::fs::write(queue.join("max_sectors_kb"), most.min(bytes / 1024).to_string())
 }
 
-/// Gives the device the limit that it came with: it belongs to the device's number and would stay for whatever is
-/// attached there next.
+/// Restores the device's original limit, which belongs to its number and would apply to the next
+/// file.
 fn unlimit_requests(device: &Path) -> io::Result<()> {
     let queue = queue(device);
     let limit = queue.join("max_sectors_kb");
-    // Zero is the kernel's own choice; older kernels refuse it.
+    // Zero selects the kernel's default; older kernels refuse it.
     std::fs::write(&limit, "0")
         .or_else(|_| std::fs::write(&limit, std::fs::read(queue.join("max_hw_sectors_kb"))?))
 }
@@ -224,13 +227,13 @@ fn queue(device: &Path) -> PathBuf {
     directory(device).join("queue")
 }
 
-/// Older kernels go without direct I/O when the file cannot do it, and say so only here
-/// (`Documentation/ABI/testing/sysfs-block-loop`).
+/// Older kernels silently skip direct I/O if the file does not support it, and report that only
+/// here (`Documentation/ABI/testing/sysfs-block-loop`).
 fn is_direct(device: &Path) -> bool {
     attribute(device, "dio").is_ok_and(|dio| dio == "1")
 }
 
-/// What `/sys/block/loopN/loop/` says: it is there while something is attached.
+/// An attribute in `/sys/block/loopN/loop/`, a directory that exists while a file is attached.
 fn attribute(device: &Path, name: &str) -> io::Result<String> {
     let path = directory(device).join("loop").join(name);
     Ok(std::fs::read_to_string(path)?.trim_end().to_owned())
@@ -240,8 +243,9 @@ fn directory(device: &Path) -> PathBuf {
     Path::new("/sys/block").join(device.file_name().unwrap_or_default())
 }
 
-/// What the loop device with that directory in `/sys` shows, by the name that the kernel keeps; nothing of any other device
-/// and while nothing is attached. What was deleted since has a name that leads nowhere.
+/// The file behind the loop device with that directory in `/sys`, under the name that the kernel
+/// keeps; `None` for any other device, and while nothing is attached. The name of a deleted file
+/// leads nowhere.
 #[must_use]
 pub fn backing(directory: &Path) -> Option<PathBuf> {
     let mut name = std::fs::read(directory.join("loop/backing_file")).ok()?;
@@ -249,46 +253,49 @@ pub fn backing(directory: &Path) -> Option<PathBuf> {
     Some(OsString::from_vec(name).into())
 }
 
-/// Gives the device the size that its file has now.
+/// Gives the device the present size of its file.
 ///
 /// # Errors
-/// What `losetup` said.
+/// The message of `losetup`.
 pub fn update_size(device: &Path) -> Result<(), LoopError> {
-    // Older kernels take the size that they remember; looking at the file makes them ask its server.
+    // Older kernels use a cached size; a `stat` makes them ask the file's server.
     let _ = backing(&directory(device)).map(std::fs::metadata);
     Ok(run("losetup", ["--set-capacity".as_ref(), device.as_os_str()]).map(drop)?)
 }
 
-/// A loop device that shows something, as the kernel tells it.
+/// A loop device with an attached file, in the kernel's terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct LoopEntry {
     /// The device, e.g. `/dev/loop0`.
     pub device: PathBuf,
-    /// The name that the kernel keeps of the file: it follows a renaming and ends with [`DELETED`] when nothing leads
-    /// there any more.
+    /// The kernel's name of the file: it follows renaming, and ends with [`DELETED`] once no name
+    /// is left.
     pub backing: PathBuf,
-    /// The file itself, which the device keeps from being given up; nothing where one may not ask.
+    /// The identity of the file, which stays allocated while attached; `None` without permission to
+    /// ask.
     pub id: Option<FileId>,
 }
 
-/// How the kernel's name of a file ends that was deleted (`d_path()`, `Documentation/filesystems/path-lookup.rst`).
+/// Suffix of the kernel's name of a deleted file (`d_path()`,
+/// `Documentation/filesystems/path-lookup.rst`).
 pub const DELETED: &str = " (deleted)";
 
-/// Every loop device that shows something. No file is touched.
+/// Every loop device with an attached file. No file is opened.
 ///
 /// # Errors
-/// What `losetup` said; `/sys` cannot be read.
-pub fn shown() -> Result<Vec<Shown>, LoopError> {
+/// The message of `losetup`; `/sys` cannot be read.
+pub fn shown() -> Result<Vec<LoopEntry>, LoopError> {
     let options = ["--list", "--raw", "--noheadings", "--output", "NAME,BACK-INO,BACK-MAJ:MIN"];
     let listed = run("losetup", options)?;
     let id = |device: &Path| listed.lines().find_map(|line| id_in(line, device));
     let all = all().map_err(LoopError::Unread)?.into_iter();
-    Ok(all.map(|(device, backing)| Shown { id: id(&device), device, backing }).collect())
+    Ok(all.map(|(device, backing)| LoopEntry { id: id(&device), device, backing }).collect())
 }
 
-/// Of `/dev/loop0 1234 253:1` the last two, if the first is `device` (`losetup(8)`: device, inode, file system).
+/// The last two fields of `/dev/loop0 1234 253:1`, if the first is `device` (`losetup(8)`: device,
+/// inode, file system).
 fn id_in(line: &str, device: &Path) -> Option<FileId> {
-    // Some versions pad the numbers, and write blanks within a column so.
+    // Some versions pad the numbers, and escape blanks within a column.
     let line = line.replace("\\x20", "");
     let mut words = line.split_whitespace();
     let mut word = || words.next();
@@ -299,9 +306,9 @@ fn id_in(line: &str, device: &Path) -> Option<FileId> {
     (Path::new(name) == device).then(|| FileId::on(file_system, inode))
 }
 
-/// The loop devices whose files lie in `directory`, an absolute path without links, by the names that the kernel
-/// keeps. Neither the directory nor the files are touched, so it answers even when whoever serves them is dead or
-/// stuck; but not once the directory's mount is gone, for the files have no names then.
+/// The loop devices whose files lie in `directory`, an absolute path without links, by the kernel's
+/// names. Neither the directory nor the files are opened, so this works even if their server is
+/// dead or stuck; but not once the directory's mount is gone, because the files then have no names.
 ///
 /// # Errors
 /// `/sys` cannot be read.
@@ -310,8 +317,8 @@ pub fn attached_under(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(all.map(|(device, _)| device).collect())
 }
 
-/// The loop devices that show the file or block device `id`, by whatever name, which lies on the file system `device`
-/// (`st_dev`). A server that is stuck is not asked, unless it is the one that has the file.
+/// The loop devices over the file or block device `id`, under any name, on the file system `device`
+/// (`st_dev`). No request goes to a stuck server, unless the file is its own.
 ///
 /// # Errors
 /// `/sys` or `/proc` cannot be read.
@@ -329,10 +336,10 @@ pub fn showing(id: FileId, device: u64) -> io::Result<Vec<PathBuf>> {
     Ok(all.map(|(device, _)| device).collect())
 }
 
-/// Every loop device that shows something, and what.
+/// Every loop device with an attached file, and that file.
 fn all() -> io::Result<Vec<(PathBuf, PathBuf)>> {
     let entries = match std::fs::read_dir("/sys/block") {
-        // Without block devices none of them is a loop device.
+        // Without `/sys/block` there are no loop devices.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
@@ -345,13 +352,13 @@ fn all() -> io::Result<Vec<(PathBuf, PathBuf)>> {
     Ok(all)
 }
 
-/// Detaches a loop device that shows `backing`, or a file below it, by the name that the kernel keeps, and waits until it
-/// has let go of the file. What was written to it and not flushed is handed to the file first, or lost when the file can
-/// no longer be written. A device that shows something else, or nothing, is left as it is: somebody else was first, and
-/// its number may be another disk's by now.
+/// Detaches a loop device over `backing`, or over a file below it, by the kernel's name, and waits
+/// until the file is closed. Unflushed data are written to the file first, or lost if the file
+/// cannot be written. A device over another file, or without one, stays: another process was
+/// faster, and the number may be another disk's.
 ///
 /// # Errors
-/// [`LoopError::InUse`] when something keeps the device open; [`LoopError::Kept`].
+/// [`LoopError::InUse`] while the device is open; [`LoopError::Kept`].
 pub fn detach(device: &Path, backing: &Path) -> Result<(), LoopError> {
     let is_meant = || {
         let shown = self::backing(&directory(device));
@@ -361,7 +368,8 @@ pub fn detach(device: &Path, backing: &Path) -> Result<(), LoopError> {
     match File::open(device) {
         Err(reason) if is_meant() => return Err(kept(reason)),
         Err(_) => return Ok(()),
-        // The kernel takes no file from a device that is open, so what it shows now it shows until this is closed.
+        // The kernel does not detach the file of an open device, so the association is stable until
+        // this handle is closed.
         Ok(open) if is_meant() => {
             let _ = unlimit_requests(device);
             clear_when_closed(&open).map_err(kept)?;
@@ -369,7 +377,7 @@ pub fn detach(device: &Path, backing: &Path) -> Result<(), LoopError> {
         Ok(_) => return Ok(()),
     }
     let deadline = Instant::now() + DETACH_PATIENCE;
-    // A device that is open goes when it is closed last, which the kernel does not announce.
+    // An open device is detached at its last close, which the kernel does not announce.
     while is_meant() {
         if Instant::now() > deadline {
             let holders = mount_holders::of(|mount| mount.is_of(device));
@@ -380,8 +388,8 @@ pub fn detach(device: &Path, backing: &Path) -> Result<(), LoopError> {
     Ok(())
 }
 
-/// `LOOP_CLR_FD` (`linux/loop.h`): the device lets go of its file, at once or when it is closed last. Nothing attached is
-/// no error.
+/// `LOOP_CLR_FD` (`linux/loop.h`): detaches the file, at once or at the last close. A missing file
+/// is no error.
 fn clear_when_closed(device: &File) -> io::Result<()> {
     const LOOP_CLR_FD: Opcode = 0x4C01;
     // SAFETY: the request has no argument and touches none of our memory.

@@ -1,17 +1,19 @@
-//! How a file system was made, in the words of its own tool: `dumpe2fs -h`, `xfs_info`, `btrfs inspect-internal dump-super`.
+//! The parameters with which a file system was made, from its own tool: `dumpe2fs -h`, `xfs_info`,
+//! `btrfs inspect-internal dump-super`.
 //!
-//! Guarantees: what names one file system (UUID, label, times) and what changes while it is used (free blocks, mounts, checksums)
-//! is left out, so that two that were made alike give the same facts.
+//! Guarantees: identifiers of one file system (UUID, label, times) and changing values (free
+//! blocks, mounts, checksums) are left out, so that two file systems made alike have equal
+//! parameters.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::program::{ProgramError, run};
 
-/// Name and value, both in the tool's words.
-pub type Facts = BTreeMap<String, String>;
+/// Names and values, both in the tool's words.
+pub type FileSystemFacts = BTreeMap<String, String>;
 
-/// What `dumpe2fs(8)` prints of how ext4 was made.
+/// The parameters of ext4 that `dumpe2fs(8)` prints.
 const EXT4: [&str; 13] = [
     "Filesystem features",
     "Default mount options",
@@ -28,18 +30,19 @@ const EXT4: [&str; 13] = [
     "Total journal size",
 ];
 
-/// Features that come and go while ext4 is mounted.
+/// Features that appear and disappear while ext4 is mounted.
 const PASSING: [&str; 2] = ["needs_recovery", "orphan_present"];
 
-/// What `btrfs-inspect-internal(8)` prints of how btrfs was made.
+/// The parameters of btrfs that `btrfs-inspect-internal(8)` prints.
 const BTRFS: [&str; 6] =
     ["csum_type", "sectorsize", "nodesize", "total_bytes", "incompat_flags", "compat_ro_flags"];
 
-/// The facts of a file system of `kind` on `device`, mounted on `mount`; none of kinds that are not known.
+/// The parameters of a file system of `kind` on `device`, mounted on `mount`; empty for other
+/// kinds.
 ///
 /// # Errors
-/// What the tool said, or that it is missing.
-pub fn facts(kind: &str, device: &Path, mount: &Path) -> Result<Facts, ProgramError> {
+/// The tool's message, or that it is missing.
+pub fn facts(kind: &str, device: &Path, mount: &Path) -> Result<FileSystemFacts, ProgramError> {
     Ok(match kind {
         "ext4" => of_ext4(&run("dumpe2fs", ["-h".as_ref(), device.as_os_str()])?),
         "xfs" => of_xfs(&run("xfs_info", [mount])?),
@@ -47,11 +50,11 @@ pub fn facts(kind: &str, device: &Path, mount: &Path) -> Result<Facts, ProgramEr
             let words = ["inspect-internal".as_ref(), "dump-super".as_ref(), device.as_os_str()];
             of_btrfs(&run("btrfs", words)?)
         }
-        _ => Facts::new(),
+        _ => FileSystemFacts::new(),
     })
 }
 
-fn of_ext4(text: &str) -> Facts {
+fn of_ext4(text: &str) -> FileSystemFacts {
     let pairs = text.lines().filter_map(|line| line.split_once(':'));
     let pairs = pairs.map(|(name, value)| (name.trim(), value.trim()));
     let kept = pairs.filter(|(name, _)| EXT4.contains(name));
@@ -62,23 +65,24 @@ fn of_ext4(text: &str) -> Facts {
     .collect()
 }
 
-/// `data     =    bsize=4096   blocks=19200, imaxpct=25` and lines that go on with `=`: names with their section before them.
-fn of_xfs(text: &str) -> Facts {
-    let mut facts = Facts::new();
+/// Parses `data     =    bsize=4096   blocks=19200, imaxpct=25`, and continuation lines that begin
+/// with `=`; names get their section as a prefix.
+fn of_xfs(text: &str) -> FileSystemFacts {
+    let mut facts = FileSystemFacts::new();
     let mut section = "";
     for line in text.lines() {
         let Some((head, rest)) = line.split_once('=') else { continue };
         if !head.trim().is_empty() {
             section = head.trim();
         }
-        // The first word may be of no pair: a device, "version 2", "internal log".
+        // The first word may belong to no pair: a device, "version 2", "internal log".
         let words = rest.split([' ', ',']).filter_map(|word| word.split_once('='));
         facts.extend(words.map(|(name, value)| (format!("{section}.{name}"), value.to_owned())));
     }
     facts
 }
 
-fn of_btrfs(text: &str) -> Facts {
+fn of_btrfs(text: &str) -> FileSystemFacts {
     let pairs = text.lines().filter_map(|line| line.split_once(char::is_whitespace));
     let pairs = pairs.map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
     pairs.filter(|(name, _)| BTRFS.contains(&name.as_str())).collect()
@@ -88,11 +92,11 @@ fn of_btrfs(text: &str) -> Facts {
 mod tests {
     use super::*;
 
-    fn made(options: &[&str]) -> Facts {
+    fn made(options: &[&str]) -> FileSystemFacts {
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let image = directory.path().join("image");
         std::fs::File::create(&image).unwrap().set_len(640 << 20).unwrap();
-        let options: Vec<String> = options.iter().map(|one| (*one).to_owned()).collect();
+        let options: Vec<String> = options.iter().map(|option| (*option).to_owned()).collect();
         crate::filesystem::make("ext4", &image, None, &options).unwrap();
         facts("ext4", &image, directory.path()).unwrap()
     }

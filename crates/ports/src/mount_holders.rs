@@ -1,18 +1,19 @@
-//! Processes that have a mount in another mount namespace: containers, services, `unshare --mount`.
+//! Processes that hold a mount in another mount namespace: containers, services, `unshare --mount`.
 //!
-//! A file system that is unmounted here stays mounted there, and keeps devices and FUSE connections below it alive.
+//! A file system that is unmounted here stays mounted there, and keeps devices and FUSE connections
+//! below it alive.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::filesystem::{self, Mount};
 
-/// A process in whose mount namespace a mount is listed.
+/// A process whose mount namespace lists a mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// Number of the process.
+    /// Process number.
     pub pid: u32,
-    /// Name of the process, as the kernel keeps it.
+    /// Name of the process, from the kernel.
     pub name: String,
 }
 
@@ -22,8 +23,8 @@ impl std::fmt::Display for Holder {
     }
 }
 
-/// Processes in other mount namespaces that list such a mount, one of each namespace. Those that may
-/// not be looked at are left out.
+/// Processes in other mount namespaces that list such a mount, one per namespace. Processes that
+/// may not be inspected are left out.
 #[must_use]
 pub fn of(is_meant: impl Fn(&Mount) -> bool) -> Vec<Holder> {
     let namespace_of = |process: &Path| std::fs::read_link(process.join("ns/mnt"));

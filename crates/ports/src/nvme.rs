@@ -1,4 +1,4 @@
-//! What an NVMe drive says of itself: the data of its command Identify, unread.
+//! Reads the Identify data of an NVMe drive, without interpreting them.
 
 use std::ffi::c_void;
 use std::fs::File;
@@ -7,18 +7,18 @@ use std::path::Path;
 
 use rustix::ioctl::{Ioctl, IoctlOutput, Opcode, Updater, ioctl, opcode};
 
-/// Length of what Identify answers (NVM Express Base Specification, 5.1.13), in bytes.
+/// Length of the Identify data (NVM Express Base Specification, 5.1.13), in bytes.
 pub const IDENTIFY_BYTES: usize = 4096;
 
-/// What Identify answers.
+/// The Identify data.
 pub type Identify = [u8; IDENTIFY_BYTES];
 
-/// Of a drive: its controller, and the namespace that a block device is.
+/// The Identify data of a drive: of its controller, and of the namespace behind a block device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identified {
-    /// Of the controller (CNS 01h).
+    /// The controller's (CNS 01h).
     pub controller: Box<Identify>,
-    /// Of the namespace (CNS 00h).
+    /// The namespace's (CNS 00h).
     pub namespace: Box<Identify>,
 }
 
@@ -43,7 +43,7 @@ struct Command {
 /// `_IOWR('N', 0x41, struct nvme_admin_cmd)`.
 const ADMIN_COMMAND: Opcode = opcode::read_write::<Command>(b'N', 0x41);
 
-/// `_IO('N', 0x40)`: the number of the namespace, as the call's value.
+/// `_IO('N', 0x40)`: returns the number of the namespace as the call's value.
 struct NamespaceNumber;
 
 // SAFETY: the request takes no argument and touches no memory.
@@ -73,7 +73,8 @@ const OF_CONTROLLER: u32 = 1;
 /// Asks the drive behind a block device such as `/dev/nvme0n1`.
 ///
 /// # Errors
-/// What the system answered: `PermissionDenied` to whoever is not root, `Unsupported` where it is no NVMe drive.
+/// The system's error: `PermissionDenied` without root, `Unsupported` if the device is no NVMe
+/// drive.
 pub fn identify(device: &Path) -> io::Result<Identified> {
     let file = File::open(device)?;
     // SAFETY: see `NamespaceNumber`.
@@ -95,8 +96,8 @@ fn ask(file: &File, namespace: u32, structure: u32) -> io::Result<Box<Identify>>
         ..Command::default()
     };
     command.words_10_15[0] = structure;
-    // SAFETY: the kernel reads and writes the command, and writes at most `data_bytes` to `data`, where so many are ours alone until
-    // the call has ended.
+    // SAFETY: the kernel reads and writes the command, and writes at most `data_bytes` to `data`,
+    // where so many are ours alone until the call has ended.
     #[allow(unsafe_code)]
     unsafe {
         ioctl(file, Updater::<ADMIN_COMMAND, Command>::new(&mut command)).map_err(no_drive)?;

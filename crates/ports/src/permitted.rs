@@ -1,14 +1,14 @@
-//! Which options of `mkfs` and `mount` may come from a plan: a list by file system (`permitted.toml`), not one of what is
-//! forbidden.
+//! Lists the options of `mkfs` and `mount` that a plan may use, by file system (`permitted.toml`).
 //!
-//! Guarantees: an option that names a device or a file is never on it, and no value can begin an option of its own.
+//! Guarantees: no option on the list names a device or a file, and no value can start another
+//! option.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// What may stand behind an option.
+/// The values that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 enum Value {
     #[serde(rename = "flag")]
@@ -48,10 +48,11 @@ static PERMITTED: LazyLock<Permitted> = LazyLock::new(|| {
         .unwrap_or(Permitted { mkfs: BTreeMap::new(), mount: BTreeMap::new() })
 });
 
-/// The longest option, in bytes.
+/// In bytes.
 const BYTES_MAX: usize = 1024;
 
-/// Checks options of `mkfs.KIND` as they stand on its command line: an option's value stands behind it or follows.
+/// Checks options of `mkfs.KIND` in the form of its command line: an option's value is attached or
+/// follows.
 ///
 /// # Errors
 /// One line: the option that is not permitted, and those that are.
@@ -77,7 +78,7 @@ pub fn check_mkfs(kind: &str, options: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks options of `mount -o`, each of which may be several, by commas.
+/// Checks options of `mount -o`, each of which may contain several, separated by commas.
 ///
 /// # Errors
 /// As [`check_mkfs`].
@@ -99,7 +100,7 @@ pub fn check_mount(kind: &str, options: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// `-Lname` and `-L name` are `-L` with a value, `--label=name` likewise.
+/// `-Lname` and `-L name` are `-L` with a value; so is `--label=name`.
 fn split_option(word: &str) -> (&str, Option<&str>) {
     if word.starts_with("--") {
         return word.split_once('=').map_or((word, None), |(option, value)| (option, Some(value)));
@@ -151,22 +152,22 @@ fn check_value(permitted: Value, value: Option<&str>) -> Result<(), String> {
     if is_one { Ok(()) } else { Err(takes.to_owned()) }
 }
 
-/// Digits, one point, and a unit of one letter or `%`.
+/// Returns true for digits with at most one point, and a unit of one letter or `%`.
 fn is_number(value: &str) -> bool {
     let digits = value.strip_suffix(|unit: char| unit.is_ascii_alphabetic() || unit == '%');
     let digits = digits.unwrap_or(value);
     let is_short = (1..=20).contains(&digits.len());
     is_short
-        && digits.starts_with(|one: char| one.is_ascii_digit())
-        && digits.chars().all(|one| one.is_ascii_digit() || one == '.')
+        && digits.starts_with(|sign: char| sign.is_ascii_digit())
+        && digits.chars().all(|sign| sign.is_ascii_digit() || sign == '.')
         && digits.matches('.').count() <= 1
 }
 
-/// `zstd:3` of btrfs too.
+/// Returns true for a word, also `zstd:3` of btrfs.
 fn is_word(value: &str) -> bool {
-    let is_plain = |one: char| one.is_ascii_alphanumeric() || "_-.:".contains(one);
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "_-.:".contains(sign);
     value.len() <= 64
-        && value.starts_with(|one: char| one.is_ascii_alphanumeric())
+        && value.starts_with(|sign: char| sign.is_ascii_alphanumeric())
         && value.chars().all(is_plain)
         && !value.contains("..")
 }
@@ -177,11 +178,11 @@ fn are_words(value: &str) -> bool {
 }
 
 fn is_name(value: &str) -> bool {
-    let is_plain = |one: char| !one.is_control() && one != '/';
+    let is_plain = |sign: char| !sign.is_control() && sign != '/';
     (1..=64).contains(&value.len()) && !value.starts_with('-') && value.chars().all(is_plain)
 }
 
-/// A word of a plan in an error: of a sane length, with what is not printable escaped.
+/// A plan's word in an error: shortened, with unprintable characters escaped.
 fn shown(word: &str) -> String {
     let short: String = word.chars().take(40).collect();
     let more = if short.len() < word.len() { "…" } else { "" };
@@ -222,8 +223,8 @@ mod tests {
         }
     }
 
-    /// Options of `mke2fs(8)`, `mkfs.xfs(8)`, `mkfs.btrfs(8)`, `mount(8)`, `ext4(5)`, `xfs(5)` and `btrfs(5)` that name a
-    /// device or a file, and values that would be options.
+    /// Options of `mke2fs(8)`, `mkfs.xfs(8)`, `mkfs.btrfs(8)`, `mount(8)`, `ext4(5)`, `xfs(5)` and
+    /// `btrfs(5)` that name a device or a file, and values that would be options.
     #[test]
     fn what_names_a_device_or_a_file_is_refused_with_what_is_permitted() {
         for (kind, options) in [

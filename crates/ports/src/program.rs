@@ -1,13 +1,14 @@
-//! Runs a system program to its end and hands back what it printed, or why it failed.
+//! Runs a system program to its end and returns its output, or its failure.
 //!
-//! Programs of the system (`losetup`, `mount`, `mkfs.*`) are asked rather than imitated: they know their kernel.
+//! Programs of the system (`losetup`, `mount`, `mkfs.*`) are called rather than imitated: they
+//! match their kernel.
 
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
 use thiserror::Error;
 
-/// Why a program did not do what it was asked.
+/// Why a program failed.
 #[derive(Debug, Error)]
 pub enum ProgramError {
     /// There is no such program.
@@ -16,28 +17,28 @@ pub enum ProgramError {
         /// The program's name.
         name: String,
     },
-    /// It was not run, for what it was to be given.
+    /// The program was not run, because of its arguments.
     #[error("{0}")]
     Refused(String),
-    /// It could not be started.
+    /// The program could not be started.
     #[error("`{name}` could not be started: {reason}")]
     Start {
         /// The program's name.
         name: String,
-        /// What the system answered.
+        /// The system's error.
         reason: std::io::Error,
     },
-    /// It ran and failed.
+    /// The program ran and failed.
     #[error("`{command}` failed: {reason}")]
     Failed {
         /// The command line.
         command: String,
-        /// What it wrote to its error output in one line, or how it ended.
+        /// Its error output in one line, or how it ended.
         reason: String,
     },
 }
 
-/// Runs `name` with `arguments` and returns its standard output without the closing line break.
+/// Runs `name` with `arguments` and returns its standard output without the final line break.
 ///
 /// # Errors
 /// [`ProgramError`], with the program's own words.
@@ -46,7 +47,7 @@ pub fn run<S: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = S>,
 ) -> Result<String, ProgramError> {
     let mut command = Command::new(name);
-    // /usr/sbin is not on everyone's path, but that is where file-system tools live.
+    // /usr/sbin is missing in some users' PATH, but contains the file-system tools.
     let path = std::env::var("PATH").unwrap_or_default();
     command.env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin"));
     command.env("LC_ALL", "C").args(arguments).stdin(Stdio::null());
@@ -63,10 +64,11 @@ pub fn run<S: AsRef<OsStr>>(
     Err(ProgramError::Failed { command: line, reason })
 }
 
-/// Lines of a program that are repeated; the rest of hundreds of files that could not be copied tell nothing more.
+/// Number of lines quoted from a program: of hundreds of files that could not be copied, a few are
+/// enough.
 const LINES_MAX: usize = 2;
 
-/// What a program said as one line, if it said anything.
+/// The first lines of a program's output as one line; `None` for empty output.
 #[must_use]
 pub fn first_lines(said: &str) -> Option<String> {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

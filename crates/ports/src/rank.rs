@@ -1,9 +1,10 @@
-//! Which threads of a process go before others: those that keep a device's time go before everything that waits for it.
+//! Priorities of threads: those that keep a device's time run before everything that waits for
+//! them.
 //!
-//! A thread that is woken late makes its command late. Under the usual scheduler it is not only others that it waits for: a
-//! burst of commands is dealt out in slices of milliseconds, so each of them ends late. Threads with a rank are served first come,
-//! first served, each until it waits (`sched(7)`, `SCHED_FIFO`); the kernel keeps a part of each second for all others
-//! (`sched_rt_runtime_us`).
+//! A thread that is woken late makes its command late. Under the default scheduler it waits not
+//! only for other threads: a burst of commands is run in slices of milliseconds, so each of them
+//! ends late. Threads with a rank run first come, first served, each until it waits (`sched(7)`,
+//! `SCHED_FIFO`); the kernel reserves a part of each second for all others (`sched_rt_runtime_us`).
 
 use std::io;
 
@@ -12,10 +13,10 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// The best of the priorities that a process can have without a rank (`setpriority(2)`).
+/// The best niceness of a process without a rank (`setpriority(2)`).
 const MOST_FAVOURED: i32 = -20;
 
-/// How urgent a thread is. What has no rank comes after both.
+/// The urgency of a thread. Threads without a rank come after both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Rank {
@@ -25,11 +26,11 @@ pub enum Rank {
     Answers = 2,
 }
 
-/// Gives the calling thread a rank, and with it every thread that it starts from now on. Where that is not allowed they get the
-/// best of the usual priorities.
+/// Gives a rank to the calling thread and to every thread that it starts from now on. Without
+/// permission for that, they get the best niceness.
 ///
 /// # Errors
-/// What the system answered where neither is allowed.
+/// The system's error if neither is permitted.
 pub fn take(rank: Rank) -> io::Result<()> {
     let policy = ThreadSchedulePolicy::Realtime(RealtimeThreadSchedulePolicy::Fifo);
     let value = ThreadPriorityValue::try_from(rank as u8).map_err(io::Error::other)?;
@@ -44,8 +45,9 @@ pub fn take(rank: Rank) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Policy, rank and niceness of the calling thread: fields 41, 40 and 19 of its `stat` (`proc(5)`).
-    fn told() -> [i32; 3] {
+    /// Policy, rank and niceness of the calling thread: fields 41, 40 and 19 of its `stat`
+    /// (`proc(5)`).
+    fn scheduling() -> [i32; 3] {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         let fields: Vec<&str> = stat.rsplit_once(") ").unwrap().1.split(' ').collect();
         [41, 40, 19].map(|field| fields[field - 3].parse().unwrap())
@@ -56,7 +58,7 @@ mod tests {
         const SCHED_FIFO: i32 = 1;
         let seen = std::thread::spawn(|| {
             take(Rank::Background).ok()?;
-            let before = told();
+            let before = scheduling();
             take(Rank::Answers).ok()?;
             Some((before, std::thread::spawn(told).join().unwrap()))
         });

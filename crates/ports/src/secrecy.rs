@@ -1,21 +1,22 @@
-//! Words of this process's command line that nobody else is to read.
+//! Hides secrets in this process's command line.
 //!
-//! Everybody on the machine reads `/proc/PID/cmdline`, which shows the memory that the kernel put the words in. MySQL's own clients
-//! overwrite their passwords there; so does this.
+//! `/proc/PID/cmdline` is readable by everyone; it shows the memory in which the kernel placed the
+//! arguments. MySQL's own clients overwrite their passwords there; so does this module.
 
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Places of the addresses of the first and behind the last word among the fields after the name (`proc(5)`, `/proc/PID/stat`, 48 and 49).
+/// Positions of the start and end addresses of the arguments among the fields after the name
+/// (`proc(5)`, `/proc/PID/stat`, 48 and 49).
 const ARG_START: usize = 45;
 const ARG_END: usize = 46;
 
-/// Overwrites what follows one of the names with `x`, wherever a word of the command line begins so; after a name that is a word without its
-/// `=`, the next word.
+/// Overwrites the text after each of the names with `x`, in every argument that begins so; after a
+/// name without its `=` as an argument of its own, the next argument.
 ///
 /// # Errors
-/// What the system answered; then the words are seen as before.
+/// The system's error; then the arguments stay readable.
 pub fn hide_after(names: &[&str]) -> io::Result<()> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);

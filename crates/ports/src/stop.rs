@@ -1,11 +1,12 @@
-//! Signals that ask for an end: the first one asks, a second one that somebody meant ends the process at once.
+//! Terminating signals: the first asks for an orderly end, a second one sent on purpose ends the
+//! process at once.
 //!
-//! Ctrl-C, Ctrl-\ and `SIGTERM` ask. So does a terminal that is closed (`SIGHUP`), but it never ends the process at once: the shell
-//! and the kernel both send it, and nobody is there who could want anything else. What comes within [`BURST_MS`] of the first
-//! is the same wish told twice (`timeout(1)` signals a process and then its group).
+//! Ctrl-C, Ctrl-\ and `SIGTERM` count. So does a closed terminal (`SIGHUP`), but it never ends the
+//! process at once: shell and kernel both send it. Signals within [`BURST_MS`] of the first count
+//! as the same request (`timeout(1)` signals a process and then its group).
 //!
-//! Guarantees: who ignored `SIGHUP` when the process began (`nohup`) goes on ignoring it; before the process is ended the terminal has
-//! its modes back.
+//! Guarantees: if `SIGHUP` was ignored when the process started (`nohup`), it stays ignored; before
+//! the process is ended the terminal gets its modes back.
 
 use std::io;
 use std::sync::Arc;
@@ -16,37 +17,37 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use crate::terminal;
 
-/// Signals that are closer to the first than this, in milliseconds, are no second one: below what a person who has seen the
-/// first have no effect needs, above what a program needs to send two.
+/// A signal closer to the first than this, in milliseconds, is no second one: shorter than a
+/// person's reaction, longer than a program needs to send two.
 const BURST_MS: u64 = 200;
 
-/// With what a process ends that was asked twice.
+/// Exit code after a second signal.
 const EXIT_CODE: i32 = 2;
 
-/// The output of a process that ends at once.
+/// Message of a process that ends at once.
 const LEFT: &str = "assay: ended at once; `assay clean` lists and removes what it left behind\n";
 
-/// Whether, and since when, somebody wants an end.
+/// Records whether, and since when, an end is requested.
 #[derive(Debug, Default)]
 pub struct Stop {
     wanted: AtomicBool,
-    /// On the monotonic clock, in milliseconds; zero while nobody has.
+    /// Monotonic time of the first request in milliseconds; zero before.
     asked_ms: AtomicU64,
 }
 
 impl Stop {
-    /// Set as soon as an end is wanted.
+    /// Set as soon as an end is requested.
     #[must_use]
     pub fn flag(&self) -> &AtomicBool {
         &self.wanted
     }
 
-    /// As if Ctrl-C had been pressed for the first time.
+    /// Sets the flag, as a first Ctrl-C does.
     pub fn ask(&self) {
         self.is_asked_again(now_ms());
     }
 
-    /// Has the signals ask from now on.
+    /// Installs the signal handlers.
     ///
     /// # Errors
     /// The handlers cannot be set.
@@ -58,8 +59,9 @@ impl Stop {
                     end_at_once();
                 }
             };
-            // SAFETY: the action uses atomics, `clock_gettime`, what `restore` uses, `write` and `_exit`, all of which
-            // `signal-safety(7)` lists; it takes no lock, allocates nothing and cannot panic.
+            // SAFETY: the action uses atomics, `clock_gettime`, what `restore` uses, `write` and
+            // `_exit`, all of which `signal-safety(7)` lists; it takes no lock, allocates nothing
+            // and cannot panic.
             #[allow(unsafe_code)]
             unsafe {
                 signal_hook::low_level::register(signal, action)?;
@@ -77,7 +79,7 @@ impl Stop {
         Ok(())
     }
 
-    /// Notes that somebody asks; whether that is the second time.
+    /// Records a request; returns true for a second one.
     fn is_asked_again(&self, now_ms: u64) -> bool {
         self.wanted.store(true, Ordering::SeqCst);
         let now_ms = now_ms.max(1);
@@ -86,15 +88,15 @@ impl Stop {
     }
 }
 
-/// Ends this process, whatever it waits for, and says what becomes of what it made. Safe in a signal handler.
+/// Ends this process immediately, with a message about its resources. Safe in a signal handler.
 pub fn end_at_once() -> ! {
     terminal::restore();
-    // Nobody is there to be told that it cannot be said.
+    // A failure to write cannot be reported.
     let _ = rustix::io::write(rustix::stdio::stderr(), LEFT.as_bytes());
     signal_hook::low_level::exit(EXIT_CODE)
 }
 
-/// Whether this process ignores `signal` (`proc(5)`, `SigIgn`: bit n − 1 is signal n).
+/// Returns true if this process ignores `signal` (`proc(5)`, `SigIgn`: bit n − 1 is signal n).
 #[must_use]
 pub fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -129,7 +131,7 @@ mod tests {
         if is_ignored(SIGHUP) {
             return;
         }
-        // Were one of them to end the process, no test of this program would pass.
+        // If one of them ended the process, the test would fail.
         for _ in 0..3 {
             signal_hook::low_level::raise(SIGHUP).unwrap();
         }
@@ -139,7 +141,7 @@ mod tests {
 
     #[test]
     fn what_is_ignored_is_read_from_the_kernels_mask() {
-        // Rust programs begin with SIGPIPE ignored (std::process).
+        // Rust programs start with SIGPIPE ignored (std::process).
         assert!(is_ignored(signal_hook::consts::SIGPIPE));
         assert!(!is_ignored(SIGTERM));
     }

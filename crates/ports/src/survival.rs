@@ -1,41 +1,43 @@
-//! What keeps a process alive and unblocked, when memory is short, through which other processes' data pass.
+//! Protects a process through which other processes' data pass against a shortage of memory.
 //!
-//! Killed for its memory it would take a mounted file system with it. Asked to write out dirty pages before it gets memory, it
-//! would wait for itself.
+//! If the kernel killed it, a mounted file system would be lost. If its allocations had to wait for
+//! dirty pages, it would wait for itself.
 
 use std::io;
 
-/// The file that says how willingly the kernel kills this process (`proc(5)`, `/proc/PID/oom_score_adj`).
+/// The file with the kernel's preference for killing this process (`proc(5)`,
+/// `/proc/PID/oom_score_adj`).
 const OOM_SCORE_ADJ: &str = "/proc/self/oom_score_adj";
 
-/// Never killed for its memory.
+/// Exempts a process from being killed.
 pub const NEVER: i32 = -1000;
 
-/// Without the right to be spared altogether, a process may go down to where one with that right left it: these are tried.
+/// Step between the values tried without the right to [`NEVER`]: a process may lower its value to
+/// one set by a privileged process before.
 const STEP: usize = 100;
 
-/// Makes the kernel spare this process when it kills for want of memory, [`NEVER`] or as far as is permitted; gives what was
-/// reached. Programs that it starts from now on inherit this.
+/// Makes the kernel spare this process when memory is short, with [`NEVER`] or the lowest permitted
+/// value; returns that value. Programs started from now on inherit it.
 ///
 /// # Errors
-/// What the system answered when asked how it is.
+/// The system's error in reading the present value.
 pub fn be_spared() -> io::Result<i32> {
-    let now = told()?;
+    let now = score()?;
     let tried = (NEVER..now).step_by(STEP);
     let reached =
         tried.into_iter().find(|adj| std::fs::write(OOM_SCORE_ADJ, adj.to_string()).is_ok());
     Ok(reached.unwrap_or(now))
 }
 
-fn told() -> io::Result<i32> {
+fn score() -> io::Result<i32> {
     std::fs::read_to_string(OOM_SCORE_ADJ)?.trim().parse().map_err(io::Error::other)
 }
 
-/// From now on the calling thread, and those that it starts, do not wait, when they ask for memory, until the kernel has written
-/// dirty pages through them (`prctl(2)`, `PR_SET_IO_FLUSHER`, made for servers of FUSE).
+/// Exempts the calling thread, and threads that it starts, from waiting for write-back when they
+/// allocate memory (`prctl(2)`, `PR_SET_IO_FLUSHER`, made for FUSE servers).
 ///
 /// # Errors
-/// That it is not permitted: it takes `CAP_SYS_RESOURCE`. Then it is as for any program.
+/// Missing permission: it takes `CAP_SYS_RESOURCE`.
 pub fn stay_out_of_write_back() -> io::Result<()> {
     Ok(rustix::process::configure_io_flusher_behavior(true)?)
 }
@@ -44,14 +46,16 @@ pub fn stay_out_of_write_back() -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Whether this process has `CAP_SYS_RESOURCE`, bit 24 (`capabilities(7)`, `include/uapi/linux/capability.h`).
+    /// Returns true if this process has `CAP_SYS_RESOURCE`, bit 24 (`capabilities(7)`,
+    /// `include/uapi/linux/capability.h`).
     fn is_permitted() -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
         u64::from_str_radix(line.trim(), 16).unwrap() & (1 << 24) != 0
     }
 
-    /// `PF_MEMALLOC_NOIO` in the flags of a thread (`include/linux/sched.h`), field 9 of its `stat` (`proc(5)`).
+    /// `PF_MEMALLOC_NOIO` in the flags of a thread (`include/linux/sched.h`), field 9 of its `stat`
+    /// (`proc(5)`).
     fn stays_out() -> bool {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         let flags = stat.rsplit_once(") ").unwrap().1.split(' ').nth(6).unwrap();
@@ -74,11 +78,11 @@ mod tests {
 
     #[test]
     fn a_process_is_spared_as_far_as_is_permitted() {
-        let before = told().unwrap();
-        // Anyone may be killed more willingly, and come back from that.
+        let before = score().unwrap();
+        // Raising the value is always permitted, and so is returning from it.
         std::fs::write(OOM_SCORE_ADJ, (before + 200).to_string()).unwrap();
         let reached = be_spared().unwrap();
-        let after = told().unwrap();
+        let after = score().unwrap();
         let _ = std::fs::write(OOM_SCORE_ADJ, before.to_string());
         assert!(reached == after && reached <= before, "{reached} of {before}");
         assert!(!is_permitted() || reached == NEVER, "{reached}");

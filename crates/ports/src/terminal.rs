@@ -1,11 +1,11 @@
-//! The terminal that a person sits at: single keys without Enter, its size, and its modes given back however we end.
+//! The user's terminal: single keys without Enter, its size, and its original modes in the end.
 //!
-//! Only line editing and echo are switched off (`termios(3)`, `ICANON` and `ECHO`): Ctrl-C and Ctrl-Z stay signals, and
-//! what else is printed still looks as it should. A process in the background neither reads nor changes the terminal: the
-//! kernel would stop it (`SIGTTIN`, `SIGTTOU`).
+//! Only line editing and echo are switched off (`termios(3)`, `ICANON` and `ECHO`): Ctrl-C and
+//! Ctrl-Z remain signals, and output is unaffected. A background process neither reads nor changes
+//! the terminal: the kernel would stop it (`SIGTTIN`, `SIGTTOU`).
 //!
-//! Guarantees: the modes found are put back when `Keys` is dropped, while Ctrl-Z has us stopped, and where a signal ends the process
-//! without unwinding (see [`crate::stop`]).
+//! Guarantees: the original modes are restored when `KeyInput` is dropped, while Ctrl-Z has stopped
+//! the process, and when a signal ends the process without unwinding (see [`crate::stop`]).
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -23,52 +23,53 @@ use rustix::termios::{
 };
 use signal_hook::consts::SIGTSTP;
 
-/// Where a terminal does not tell its size (`0 × 0`): what terminals have had since the VT100.
-const SIZE_USUAL: Size = Size { columns: 80, rows: 24 };
+/// Size for a terminal that reports `0 × 0`: that of the VT100.
+const SIZE_USUAL: TerminalSize = TerminalSize { columns: 80, rows: 24 };
 
-/// What terminals of the VT100's kind take as: to the line's beginning, erase to the end of the screen (ECMA-48, ED).
+/// Control sequence: move to the line's beginning and erase to the end of the screen (ECMA-48, ED).
 pub const ERASE_BELOW: &[u8] = b"\r\x1b[J";
 
-/// The modes that were found first; what a signal handler may look at.
+/// The original modes, accessible to a signal handler.
 static FOUND: OnceLock<Termios> = OnceLock::new();
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Columns and rows of characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct TerminalSize {
     /// Characters in a row; at least 1.
     pub columns: u16,
     /// Rows; at least 1.
     pub rows: u16,
 }
 
-/// The terminal's keys, one by one; dropped, they are lines again.
+/// The terminal's keys, one by one. Dropping this restores lines.
 #[derive(Debug)]
-pub struct Keys {
+pub struct KeyInput {
     is_open: bool,
 }
 
-/// What waiting for a key ended with.
+/// The result of waiting for a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waited {
-    /// That many bytes of keys are in the buffer; commonly one key.
+    /// Number of bytes of keys in the buffer; usually one key.
     Keys(usize),
-    /// The other descriptor has something to read, or its writer has gone.
+    /// The other descriptor is readable, or its writer has gone.
     Woken,
-    /// Nothing for that long.
+    /// The time has passed.
     Nothing,
 }
 
-/// Size of the terminal that standard error is.
+/// Size of the terminal on standard error.
 #[must_use]
-pub fn size() -> Size {
+pub fn size() -> TerminalSize {
     let told = tcgetwinsize(stderr()).ok();
-    told.map(|told| Size { columns: told.ws_col, rows: told.ws_row })
+    told.map(|told| TerminalSize { columns: told.ws_col, rows: told.ws_row })
         .filter(|size| size.columns > 0 && size.rows > 0)
         .unwrap_or(SIZE_USUAL)
 }
 
-/// Whether the terminal is ours: we run in its foreground, or nobody controls jobs on it.
+/// Returns true if this process controls the terminal: it runs in the foreground, or there is no
+/// job control.
 #[must_use]
 pub fn is_ours() -> bool {
     match tcgetpgrp(stdin()) {
@@ -77,20 +78,21 @@ pub fn is_ours() -> bool {
     }
 }
 
-/// Gives the terminal back its modes and erases what is below the cursor, if its keys are taken; they are not taken any more.
-/// May be called by a signal handler.
+/// Restores the terminal's modes and erases the screen below the cursor, if keys are read. Safe in
+/// a signal handler.
 pub fn restore() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         give_back();
     }
 }
 
-impl Keys {
-    /// Takes the keys; nothing where standard input or standard error is no terminal, or is not ours.
+impl KeyInput {
+    /// Starts reading keys; `None` if standard input or standard error is no terminal, or if this
+    /// process does not control it.
     ///
     /// # Errors
-    /// What `tcsetattr` answered.
-    pub fn take() -> io::Result<Option<Keys>> {
+    /// The error of `tcsetattr`.
+    pub fn take() -> io::Result<Option<KeyInput>> {
         if !isatty(stdin()) || !isatty(stderr()) || !is_ours() {
             return Ok(None);
         }
@@ -98,13 +100,13 @@ impl Keys {
         let found = tcgetattr(stdin())?;
         let _ = FOUND.set(found.clone());
         TAKEN.store(true, Ordering::SeqCst);
-        let keys = Keys { is_open: true };
+        let keys = KeyInput { is_open: true };
         take_singly(found)?;
         Ok(Some(keys))
     }
 
-    /// Waits for keys, for `wake` or for that long, whichever comes first. Keys that come while we are in the background are
-    /// somebody else's.
+    /// Waits for keys, for `wake` or for `patience`. Keys pressed while the process is in the
+    /// background belong to another.
     pub fn wait(&mut self, wake: BorrowedFd<'_>, patience: Duration, keys: &mut [u8]) -> Waited {
         let may_read = self.is_open && is_ours();
         if may_read {
@@ -126,7 +128,7 @@ impl Keys {
         }
     }
 
-    /// A terminal that has gone has no more keys; asking again would be asked for ever.
+    /// A terminal that has gone has no more keys; polling it would never end.
     fn read(&mut self, keys: &mut [u8]) -> Waited {
         match rustix::io::read(stdin(), keys) {
             Ok(count) if count > 0 => Waited::Keys(count),
@@ -139,24 +141,24 @@ impl Keys {
     }
 }
 
-impl Drop for Keys {
+impl Drop for KeyInput {
     fn drop(&mut self) {
         restore();
     }
 }
 
-/// Nothing but system calls that `signal-safety(7)` lists: `tcgetpgrp`, `tcsetattr`, `write`.
+/// Uses only system calls listed in `signal-safety(7)`: `tcgetpgrp`, `tcsetattr`, `write`.
 fn give_back() {
     if is_ours()
         && let Some(modes) = FOUND.get()
     {
-        // There is nobody to tell that a terminal has gone.
+        // A failure on a terminal that has gone cannot be reported.
         let _ = tcsetattr(stdin(), OptionalActions::Now, modes);
         let _ = rustix::io::write(stderr(), ERASE_BELOW);
     }
 }
 
-/// Has Ctrl-Z leave the terminal to the shell as it was; [`retake`] follows when we go on.
+/// Restores the terminal for the shell on Ctrl-Z; [`retake`] follows when the process continues.
 fn give_back_when_stopped() -> io::Result<()> {
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     if REGISTERED.swap(true, Ordering::SeqCst) {
@@ -166,11 +168,12 @@ fn give_back_when_stopped() -> io::Result<()> {
         if TAKEN.load(Ordering::SeqCst) {
             give_back();
         }
-        // It is made to be called here; a signal that it does not know it could not stop us by either.
+        // Made to be called here; a signal unknown to it could not stop the process either.
         let _ = signal_hook::low_level::emulate_default_handler(SIGTSTP);
     };
-    // SAFETY: the action reads atomics and makes system calls that `signal-safety(7)` lists; it takes no lock, allocates nothing
-    // and cannot panic. The emulation is documented as safe in a signal handler.
+    // SAFETY: the action reads atomics and makes system calls that `signal-safety(7)` lists; it
+    // takes no lock, allocates nothing and cannot panic. The emulation is documented as safe in a
+    // signal handler.
     #[allow(unsafe_code)]
     unsafe {
         signal_hook::low_level::register(SIGTSTP, action)?;
@@ -178,7 +181,7 @@ fn give_back_when_stopped() -> io::Result<()> {
     Ok(())
 }
 
-/// A shell that had the terminal in between (Ctrl-Z, `fg`) may have left it with its own modes.
+/// A shell that had the terminal in between (Ctrl-Z, `fg`) may have left its own modes.
 fn retake() {
     if TAKEN.load(Ordering::SeqCst)
         && let Ok(modes) = tcgetattr(stdin())

@@ -1,6 +1,7 @@
-//! What tests of this crate share: skipping aloud, and mounts and loop devices that go when a test ends.
+//! Helpers for the tests of this crate: skipping with a report, and mounts and loop devices that
+//! end with a test.
 //!
-//! Tests of the crate from outside include this file by its path.
+//! Tests outside the crate include this file by its path.
 #![allow(dead_code, reason = "not every including test uses all of it")]
 
 use std::path::{Path, PathBuf};
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 pub(crate) use assay_testing::skip;
 use assay_testing::{Scope, scope};
 
-/// Whether this test may mount and attach; if not, it is skipped. `./assay check` leaves that alone.
+/// Returns true if this test may mount and attach; otherwise it is skipped. `./assay check` skips
+/// it without a report.
 pub(crate) fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root() && scope() != Scope::Check;
     if !is_root {
@@ -17,7 +19,7 @@ pub(crate) fn is_root() -> bool {
     is_root
 }
 
-/// Whether root and FUSE are there; when not, the test is skipped.
+/// Returns true if root and FUSE are available; otherwise the test is skipped.
 pub(crate) fn has_fuse() -> bool {
     let has_fuse = Path::new("/dev/fuse").exists();
     if !has_fuse {
@@ -38,13 +40,13 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// A mount that goes with its directory when the test ends.
+/// A mount that is removed with its directory when the test ends.
 pub(crate) struct TestMount {
     directory: tempfile::TempDir,
 }
 
 impl TestMount {
-    /// Mounts `what` of file system `kind`.
+    /// Mounts `what` with file system type `kind`.
     pub(crate) fn new(kind: &str, what: &Path, options: &str) -> TestMount {
         let directory = tempfile::tempdir().unwrap();
         let (what, target) = (what.to_str().unwrap(), directory.path().to_str().unwrap());
@@ -71,7 +73,6 @@ pub(crate) struct TestLoop {
 }
 
 impl TestLoop {
-    /// Attaches `file`.
     pub(crate) fn new(file: &Path) -> TestLoop {
         let device = run("losetup", &["--find", "--show", file.to_str().unwrap()]);
         TestLoop { device: device.trim_end().into(), file: file.into() }
@@ -80,7 +81,8 @@ impl TestLoop {
 
 impl Drop for TestLoop {
     fn drop(&mut self) {
-        // Waits for the last that has it open: a child of another test may have inherited it and not yet begun.
+        // Waits for the last user: a child of another test may have inherited it and not yet called
+        // `exec`.
         let _ = assay_ports::loopdev::detach(&self.device, &self.file);
     }
 }

@@ -1,4 +1,4 @@
-//! Who uses a block device or a file, in words.
+//! Finds the users of a block device or a file, in words.
 
 use std::io;
 use std::os::unix::fs::FileTypeExt;
@@ -6,11 +6,12 @@ use std::path::Path;
 
 use crate::blockdev::{DeviceError, check_unused};
 
-/// Who uses `path`, an absolute path without links: a mount, a holder or the swap of a block device, and processes
-/// that have it open, each as "mounted on /mnt" or "open in fio (process 4711)". Processes of others are seen by root
-/// alone. Left out are this process, and udev and `losetup`, which look at any device for a moment.
+/// The users of `path`, an absolute path without links: a mount, a holder or the swap of a block
+/// device, and processes that have it open, each as "mounted on /mnt" or "open in fio (process
+/// 4711)". Only root sees processes of others. This process is left out, and so are udev and
+/// `losetup`, which open any device for a moment.
 ///
-/// A file need not be there any more, and whoever serves it is not asked.
+/// The file may be gone, and its server is not asked.
 ///
 /// # Errors
 /// `/proc` or `/sys` cannot be read.
@@ -32,7 +33,7 @@ pub fn users(path: &Path) -> io::Result<Vec<String>> {
 }
 
 fn device_user(path: &Path) -> io::Result<Option<String>> {
-    // Only what lies in /dev is looked at: a file may belong to a server that answers no more.
+    // Only files in /dev are opened: another file may belong to a server that hangs.
     let is_device = path.starts_with("/dev")
         && path.metadata().is_ok_and(|metadata| metadata.file_type().is_block_device());
     if !is_device {
@@ -52,7 +53,8 @@ fn number_of(process: &Path) -> Option<u32> {
     process.file_name()?.to_str()?.parse().ok()
 }
 
-/// A process that has ended, or may not be looked at, has nothing open that we could tell.
+/// Returns true if the process has `path` open. A process that has ended, or may not be inspected,
+/// shows nothing.
 fn has_open(process: &Path, path: &Path) -> bool {
     let files = std::fs::read_dir(process.join("fd")).into_iter().flatten().flatten();
     files.map(|file| std::fs::read_link(file.path())).any(|target| target.is_ok_and(|t| t == path))
@@ -68,7 +70,7 @@ mod tests {
     fn who_has_a_file_open_is_named_until_it_ends() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = file.path().canonicalize().unwrap();
-        // A child that another test has just forked has all our files open until it runs its program.
+        // A child forked by another test has all files of this process open until it calls `exec`.
         let users = |path: &Path| {
             users(path).map(|mut users| {
                 users.retain(|user| user.contains(" sleep "));

@@ -1,4 +1,4 @@
-//! Waiting that has a name: what takes longer than a few seconds says for what it waits, again and again until it ends.
+//! Reports long waits: after a few seconds a wait logs its reason, repeatedly until it ends.
 
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 /// Shorter waits are not reported.
 const TOLD_AFTER: Duration = Duration::from_secs(5);
 
-/// How often it is said again.
+/// Interval between reports.
 const TOLD_AGAIN: Duration = Duration::from_secs(60);
 
-/// Something is waited for until this is dropped.
+/// A wait, which ends when this is dropped.
 #[derive(Debug)]
 #[must_use = "it says nothing once it is dropped"]
 pub struct Waiting {
@@ -17,7 +17,8 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// Warns, once that has taken 5 s and each minute from then on, that this process waits for `what`, asked for at the time.
+    /// Logs a warning after 5 s, and every minute from then on, that this process waits for `what`,
+    /// which is evaluated each time.
     pub fn on(what: impl Fn() -> String + Send + 'static) -> Waiting {
         Waiting::telling(TOLD_AFTER, TOLD_AGAIN, move |waited| {
             log::warn!("waiting for {} ({} s so far)", what(), waited.as_secs());
@@ -38,7 +39,7 @@ impl Waiting {
                 patience = again;
             }
         };
-        // Without a thread it waits without a word.
+        // Without a thread, the wait is not reported.
         let thread = std::thread::Builder::new().name("waiting".into()).spawn(watch);
         Waiting { _over: thread.is_ok().then_some(over) }
     }
@@ -57,7 +58,7 @@ mod tests {
         assert!(told.recv().unwrap() < told.recv().unwrap());
         drop(short);
         drop(long);
-        // The thread ends, and with it the last who could tell.
+        // The thread ends, and drops the last sender.
         while told.recv().is_ok() {}
     }
 }

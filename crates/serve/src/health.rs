@@ -312,7 +312,7 @@ pub(crate) mod tests {
             cache: Some(CacheMode::Volatile),
             threads: Some(4),
             read_ahead_bytes: Some(40 << 10),
-            media_space: Some(assay_ports::media::Space::Allocated.into()),
+            media_space: Some(assay_ports::media::SpaceSource::Allocated.into()),
             ..Attachment::default()
         };
         Health::new(Path::new("/vol.img"), attachment, drive.status())

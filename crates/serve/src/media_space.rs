@@ -1,7 +1,7 @@
 //! The source of space for a drive's writes, as its health reports it.
 
 use assay_base::text::size;
-use assay_ports::media::Space;
+use assay_ports::media::SpaceSource;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,17 +36,17 @@ pub struct MediaSpace {
     pub set_aside_bytes: u64,
 }
 
-impl From<Space> for MediaSpace {
-    fn from(space: Space) -> MediaSpace {
+impl From<SpaceSource> for MediaSpace {
+    fn from(space: SpaceSource) -> MediaSpace {
         let plain = |kind| MediaSpace { kind, shared_bytes: 0, set_aside_bytes: 0 };
         match space {
-            Space::Device => plain(SpaceKind::Device),
-            Space::Remote => plain(SpaceKind::Pool),
-            Space::Allocated => plain(SpaceKind::Allocated),
-            Space::Sparse => plain(SpaceKind::Sparse),
-            Space::CopyOnWrite => plain(SpaceKind::CopyOnWrite),
-            Space::Unknown => plain(SpaceKind::Unknown),
-            Space::Shared { bytes, set_aside } => MediaSpace {
+            SpaceSource::Device => plain(SpaceKind::Device),
+            SpaceSource::Remote => plain(SpaceKind::Pool),
+            SpaceSource::Allocated => plain(SpaceKind::Allocated),
+            SpaceSource::Sparse => plain(SpaceKind::Sparse),
+            SpaceSource::CopyOnWrite => plain(SpaceKind::CopyOnWrite),
+            SpaceSource::Unknown => plain(SpaceKind::Unknown),
+            SpaceSource::Shared { bytes, set_aside } => MediaSpace {
                 kind: SpaceKind::Shared,
                 shared_bytes: bytes,
                 set_aside_bytes: set_aside,

@@ -152,7 +152,7 @@ impl Served {
         match show(job, opened.clone(), open_ms, survival) {
             Ok(shown) => {
                 let source = Arc::clone(&shown.source);
-                asked::answer(&job.directory, move || source.told()).unwrap_or_else(|error| {
+                asked::answer(&job.directory, move || source.json()).unwrap_or_else(|error| {
                     log::warn!("its health is only available from its file: {error}")
                 });
                 let changes = shown.tell_changes(job)?;

@@ -10,7 +10,7 @@ use assay_drive::{Disk, State, Status};
 use assay_models::{Clock, CommandTally, Time};
 use assay_ports::fuse::{DISK_FILE, TextFile};
 use assay_ports::loopdev;
-use assay_ports::media::Loss;
+use assay_ports::media::MediaLoss;
 
 use super::health::{Attachment, Health, STATUS_FILE};
 use super::job::{ModelJob, ServerJob};
@@ -151,11 +151,11 @@ impl HealthSource {
                      writes may be lost; attach it again"
                 )
             })?),
-            Some(loss @ Loss::Deleted) => Err(anyhow!(
+            Some(loss @ MediaLoss::Deleted) => Err(anyhow!(
                 "{media} is detached, but {loss} while it was attached: its data are \
                  gone"
             )),
-            Some(loss @ Loss::Cut { .. }) => Err(anyhow!(
+            Some(loss @ MediaLoss::Cut { .. }) => Err(anyhow!(
                 "{media} is detached, but {loss} while it was attached: data beyond that are lost"
             )),
         }
@@ -163,7 +163,7 @@ impl HealthSource {
 
     /// The file that shows the health to its readers.
     pub fn text(source: Arc<HealthSource>) -> TextFile {
-        let content = move || source.told() + "\n";
+        let content = move || source.json() + "\n";
         TextFile { name: STATUS_FILE.into(), content: Box::new(content) }
     }
 
@@ -190,7 +190,7 @@ impl HealthSource {
     }
 
     /// The health as text.
-    pub fn told(&self) -> String {
+    pub fn json(&self) -> String {
         self.health().to_json().unwrap_or_default()
     }
 

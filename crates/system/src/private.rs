@@ -63,7 +63,6 @@ pub enum NotPrivate {
 /// directories stay as they are.
 ///
 /// # Errors
-///
 /// Also fails if the directories would lie below one of another user, who could not reach them:
 /// e.g. as root under somebody's home.
 pub fn make_directory(path: &Path) -> Result<(), NotPrivate> {

@@ -281,13 +281,14 @@ fn there_if(is_there: bool) -> Presence {
 /// The loop devices over the backing file, by the kernel's record, which survives the file's name.
 /// An inode number is reused once the file is gone, so under another name the file must lie in a
 /// directory of Assay's.
-fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<loopdev::Shown>> {
+fn loops_over(backing: &Path, id: Option<FileId>) -> Result<Vec<loopdev::LoopEntry>> {
     let Some(id) = id else { return Ok(Vec::new()) };
     let mut deleted = backing.as_os_str().to_owned();
     deleted.push(loopdev::DELETED);
-    let is_named =
-        |shown: &loopdev::Shown| shown.backing == backing || shown.backing.as_os_str() == deleted;
-    let is_ours = |shown: &loopdev::Shown| {
+    let is_named = |shown: &loopdev::LoopEntry| {
+        shown.backing == backing || shown.backing.as_os_str() == deleted
+    };
+    let is_ours = |shown: &loopdev::LoopEntry| {
         shown.id == Some(id) && (is_named(shown) || bears_our_mark(&shown.backing))
     };
     Ok(loopdev::shown()?.into_iter().filter(is_ours).collect())

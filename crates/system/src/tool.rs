@@ -31,7 +31,6 @@ pub struct Failed {
 /// Runs `command` without input; kills it after `limit`.
 ///
 /// # Errors
-///
 /// [`Failed`] for an unsuccessful end; otherwise the reason why it could not be started, or took
 /// too long.
 pub fn run(command: Command, limit: Duration) -> Result<Said> {

@@ -16,7 +16,6 @@ const STEAL_PERCENT_MOST: f64 = 3.0;
 /// count.
 ///
 /// # Panics
-///
 /// As `test` does.
 pub fn calm<T>(test: impl FnMut() -> T) -> T {
     let mut before = CpuTimes::now();

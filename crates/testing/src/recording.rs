@@ -15,7 +15,6 @@ pub fn is_recording() -> bool {
 /// recording then differs only in the lines of the cases that changed.
 ///
 /// # Panics
-///
 /// If the file cannot be written.
 pub fn record(file: &Path, answers: &[(String, String)]) {
     let lines: Vec<String> =

@@ -18,7 +18,6 @@ pub enum Scope {
 /// The scope of this process, from `ASSAY_TESTS`.
 ///
 /// # Panics
-///
 /// If the variable holds any other word.
 pub fn scope() -> Scope {
     match std::env::var("ASSAY_TESTS").as_deref() {

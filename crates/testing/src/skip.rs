@@ -11,7 +11,6 @@ use crate::scope::{Scope, scope};
 /// The test's name is that of its thread, which the test harness sets.
 ///
 /// # Panics
-///
 /// With `ASSAY_REQUIRE_ALL=1`: then a missing need is a failure.
 pub fn skip(what: &str) {
     if scope() == Scope::Check {

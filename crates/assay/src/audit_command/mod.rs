@@ -28,7 +28,8 @@ Examples:
   assay audit /var/lib/mysql --trace 30       and watch its page writes for 30 s
   assay audit /var/lib/mysql --server /run/mysqld/mysqld.sock --json | jq .class
 
-The password is read from MYSQL_PWD. Nothing is written, and no table's rows are read: of each file only two headers, which say whether InnoDB encrypts it.
+The password is read from MYSQL_PWD. Nothing is written, and no table's rows are read: of each \
+file only two headers, which say whether InnoDB encrypts it.
 
 Exit codes: 0 page writes are safe there, 1 unsafe or unknown, 2 error.")]
 pub struct AuditArgs {

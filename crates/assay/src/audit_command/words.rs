@@ -25,7 +25,7 @@ pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
     section(&mut lines, "changes", audit.verdict.changes.iter().map(change));
     section(&mut lines, "to do", audit.remedies.iter().map(remedy));
     section(&mut lines, "recovery", recovery(audit).into_iter());
-    section(&mut lines, "seen", seen(&audit.findings).into_iter());
+    section(&mut lines, "seen", findings(&audit.findings).into_iter());
     section(&mut lines, "trace", traced.map(trace).unwrap_or_default().into_iter());
     lines.push(String::new());
     lines.push("No software can show whether a drive keeps its guarantees at power loss.".into());
@@ -45,17 +45,21 @@ fn verdict(audit: &Audit) -> String {
     match audit.verdict.class {
         SafetyClass::Guaranteed => {
             format!(
-                "{directory}: safe, guaranteed: the kernel guarantees to write pages of {page} whole"
+                "{directory}: safe, guaranteed: the kernel guarantees to write pages of {page} \
+                 whole"
             )
         }
         SafetyClass::SafeByLayout => format!(
-            "{directory}: safe by layout: nothing here splits a page of {page}, and the drive says that it writes a page whole"
+            "{directory}: safe by layout: nothing here splits a page of {page}, and the drive says \
+             that it writes a page whole"
         ),
         SafetyClass::SafeNow => format!(
-            "{directory}: safe now, but nothing keeps it so: pages that are added later may be split"
+            "{directory}: safe now, but nothing keeps it so: pages that are added later may be \
+             split"
         ),
         SafetyClass::Unknown => format!(
-            "{directory}: unknown: nothing that was seen splits a page of {page}, but not everything could be seen, or the drive guarantees nothing"
+            "{directory}: unknown: nothing that was seen splits a page of {page}, but not \
+             everything could be seen, or the drive guarantees nothing"
         ),
         SafetyClass::Unsafe => match audit.findings.files.pages().split() {
             0 => format!("{directory}: unsafe: a page of {page} can be torn"),
@@ -98,10 +102,18 @@ fn reason(reason: &VerdictReason, findings: &Findings) -> String {
             share(*pages, *of),
             counted(*files, "file")
         ),
-        VerdictReason::Buffered => "the server writes data files through the page cache, which writes them back in pieces of its own".into(),
-        VerdictReason::JournalledData => "the file system journals data (data=journal), so pages go through the page cache".into(),
+        VerdictReason::Buffered => "the server writes data files through the page cache, which \
+                                    writes them back in pieces of its own"
+            .into(),
+        VerdictReason::JournalledData => "the file system journals data (data=journal), so pages \
+                                          go through the page cache"
+            .into(),
         VerdictReason::TakesApart { device, bytes } => {
-            format!("{device} splits writes that are longer than {0} or cross a multiple of {0}", size(*bytes as f64))
+            format!(
+                "{device} splits writes that are longer than {0} or cross a multiple of \
+                 {0}",
+                size(*bytes as f64)
+            )
         }
         VerdictReason::StripesParity { device, level } => {
             format!("{device} is {level}: a page goes to several drives in blocks of 4 KiB")
@@ -115,11 +127,13 @@ fn reason(reason: &VerdictReason, findings: &Findings) -> String {
             share(*pages, *of)
         ),
         VerdictReason::DriveTears { device, bytes } => format!(
-            "{device} says that it writes {} whole at power loss, which is less than a page of {page}",
+            "{device} says that it writes {} whole at power loss, which is less than a page of \
+             {page}",
             size(*bytes as f64)
         ),
         VerdictReason::Misaligned { pages, of, device } => format!(
-            "{} of {of} ({}) do not begin at a multiple of {page}, and {device} splits writes that cross its boundaries",
+            "{} of {of} ({}) do not begin at a multiple of {page}, and {device} splits writes that \
+             cross its boundaries",
             counted(*pages, "page"),
             share(*pages, *of)
         ),
@@ -135,9 +149,19 @@ fn reason(reason: &VerdictReason, findings: &Findings) -> String {
         VerdictReason::DriveUnasked { device, answer } => {
             format!("{device} could not be asked how much it writes whole: {answer}")
         }
-        VerdictReason::FilesUnseen { files: 0 } => "there are no data files yet, so their location is unknown".into(),
-        VerdictReason::FilesUnseen { files } => format!("the location of {} is unknown", counted(*files, "file")),
-        VerdictReason::FlushMethodUnknown => "it is unknown whether the server bypasses the page cache".into(),
+        VerdictReason::FilesUnseen { files: 0 } => {
+            "there are no data files yet, so their location \
+             is unknown"
+                .into()
+        }
+        VerdictReason::FilesUnseen { files } => format!(
+            "the location of {} is \
+             unknown",
+            counted(*files, "file")
+        ),
+        VerdictReason::FlushMethodUnknown => "it is unknown whether the server bypasses the page \
+            cache"
+            .into(),
         VerdictReason::AllWhole { pages } => {
             format!("{} lie in one extent each", counted(*pages, "page"))
         }
@@ -145,7 +169,11 @@ fn reason(reason: &VerdictReason, findings: &Findings) -> String {
             format!("{device} says that it writes {} whole at power loss", size(*bytes as f64))
         }
         VerdictReason::OwnDrive { bytes } => {
-            format!("Assay's drive writes requests of up to {} whole or not at all", size(*bytes as f64))
+            format!(
+                "Assay's drive writes requests of up to {} whole or not at \
+                 all",
+                size(*bytes as f64)
+            )
         }
     }
 }
@@ -172,23 +200,28 @@ fn change(change: &LayoutChange) -> String {
             format!("{file_system} puts added pages wherever it finds space: it may split them")
         }
         LayoutChange::Hint { bytes, split, of } => format!(
-            "the extent size hint of {} is only a hint: without aligned free space, XFS splits added pages; {split} of {} here are split",
+            "the extent size hint of {} is only a hint: without aligned free space, XFS splits \
+             added pages; {split} of {} here are split",
             size(*bytes as f64),
             counted(*of, "page")
         ),
         LayoutChange::SharedFiles { bytes } => format!(
-            "{} of the data files are shared with other files (reflink): the next write of such a page goes elsewhere",
+            "{} of the data files are shared with other files (reflink): the next write of such a \
+             page goes elsewhere",
             size(*bytes as f64)
         ),
         LayoutChange::Holes { device, bytes } => format!(
-            "the file below {device} has {} of holes, which are filled from wherever there is space",
+            "the file below {device} has {} of holes, which are filled from wherever there is \
+             space",
             size(*bytes as f64)
         ),
         LayoutChange::Discards { device } => format!(
-            "{device} takes discards (fstrim, mount option discard, mkfs): each makes a hole in the file below it"
+            "{device} takes discards (fstrim, mount option discard, mkfs): each makes a hole in \
+             the file below it"
         ),
         LayoutChange::SharedImage { device, bytes } => format!(
-            "the file below {device} shares {} with other files (reflink): the next write of these goes elsewhere",
+            "the file below {device} shares {} with other files (reflink): the next write of these \
+             goes elsewhere",
             size(*bytes as f64)
         ),
         LayoutChange::CopyOnWrite { device, file_system } => format!(
@@ -204,31 +237,43 @@ fn change(change: &LayoutChange) -> String {
 fn remedy(remedy: &Remedy) -> String {
     let kib = |bytes: &u64| bytes / 1024;
     match remedy {
-        Remedy::TurnDoublewriteOn => "turn the doublewrite buffer on: innodb_doublewrite=ON in my.cnf, then restart the server".into(),
-        Remedy::KeepDoublewriteOn => "keep the doublewrite buffer on (innodb_doublewrite=ON)".into(),
-        Remedy::AskServer => "name the server: --server /run/mysqld/mysqld.sock, or say how it will write: --writes direct".into(),
+        Remedy::TurnDoublewriteOn => "turn the doublewrite buffer on: innodb_doublewrite=ON in \
+                                      my.cnf, then restart the server"
+            .into(),
+        Remedy::KeepDoublewriteOn => "keep the doublewrite buffer on \
+                                      (innodb_doublewrite=ON)"
+            .into(),
+        Remedy::AskServer => "name the server: --server /run/mysqld/mysqld.sock, or say how it \
+                              will write: --writes direct"
+            .into(),
         Remedy::AskAsRoot => "run this once more as root".into(),
-        Remedy::WriteDirectly => "innodb_flush_method=O_DIRECT in my.cnf (MariaDB since 11.0: innodb_data_file_buffering=OFF), then restart the server".into(),
+        Remedy::WriteDirectly => "innodb_flush_method=O_DIRECT in my.cnf (MariaDB since 11.0: \
+                                  innodb_data_file_buffering=OFF), then restart the server"
+            .into(),
         Remedy::ClusterExt { device: Some(device), page_bytes } => format!(
             "recreate the file system, which erases it: mkfs.ext4 -O bigalloc -C {page_bytes} {}",
             shell_word(device)
         ),
         Remedy::ClusterExt { device: None, page_bytes } => format!(
-            "put the data directory on a file system of its own: mkfs.ext4 -O bigalloc -C {page_bytes} DEVICE"
+            "put the data directory on a file system of its own: mkfs.ext4 -O bigalloc -C \
+             {page_bytes} DEVICE"
         ),
         Remedy::AllocateImage { file, bytes } => format!(
             "fill the holes: fallocate --length {bytes} {}; then run this once more",
             shell_word(&file.to_string_lossy())
         ),
         Remedy::CopyImage { file } => format!(
-            "detach {0}, copy it with cp --reflink=never --sparse=never to where it fits in one piece, and use the copy",
+            "detach {0}, copy it with cp --reflink=never --sparse=never to where it fits in one \
+             piece, and use the copy",
             shell_word(&file.to_string_lossy())
         ),
         Remedy::RefuseDiscards { device } => format!(
-            "after each losetup, and before mkfs and mount: echo 0 > /sys/block/{device}/queue/discard_max_bytes"
+            "after each losetup, and before mkfs and mount: echo 0 > \
+             /sys/block/{device}/queue/discard_max_bytes"
         ),
         Remedy::RewriteFiles { files } => format!(
-            "rewrite {}: ALTER TABLE … ENGINE=InnoDB, or stop the server and copy the files (--json names them)",
+            "rewrite {}: ALTER TABLE … ENGINE=InnoDB, or stop the server and copy the files \
+             (--json names them)",
             counted(*files, "file")
         ),
         Remedy::JournalMetadataOnly { target } => {
@@ -321,7 +366,8 @@ fn files(findings: &Findings) -> String {
     let doublewrite = findings.files.of(FileKind::Doublewrite).count();
     let doublewrite = if doublewrite > 0 { ", doublewrite files are there" } else { "" };
     format!(
-        "files     {} with pages ({}), {} in {}, {} at multiples of a page on the device{doublewrite}",
+        "files     {} with pages ({}), {} in {}, {} at multiples of a page on the \
+         device{doublewrite}",
         counted(held.len() as u64, "file"),
         size(bytes as f64),
         counted(pages.count, "page"),
@@ -336,7 +382,8 @@ fn encrypted(findings: &Findings) -> Vec<String> {
     let count = findings.files.encrypted().count() as u64;
     let by_server = (count > 0).then(|| {
         format!(
-            "encrypted {} with pages ({}): InnoDB encrypts them, so no layer below can compress them",
+            "encrypted {} with pages ({}): InnoDB encrypts them, so no layer below can compress \
+             them",
             counted(count, "file"),
             size(bytes as f64)
         )
@@ -345,7 +392,8 @@ fn encrypted(findings: &Findings) -> Vec<String> {
         findings.stacks.iter().flat_map(|stack| &stack.layers).filter(|one| one.encrypts());
     let by_device = devices.map(|one| {
         format!(
-            "encrypted by {} (dm-crypt): no drive below it can compress; to compress, put the encryption below the drive",
+            "encrypted by {} (dm-crypt): no drive below it can compress; to compress, put the \
+             encryption below the drive",
             one.name
         )
     });

@@ -33,7 +33,9 @@ Examples:
   assay drive attach vol.img --rescue         full and unmountable: mount now,
                                               delete files, run fstrim
 
-After a crash of its server or of the machine, attach a drive as usual: everything that was flushed is there. If only its server died, unmount the stale device first; `assay drive status` names it.")]
+After a crash of its server or of the machine, attach a drive as usual: everything that was \
+flushed is there. If only its server died, unmount the stale device first; `assay drive status` \
+names it.")]
 pub(super) struct AttachArgs {
     /// The file, block device or image (rbd:POOL/IMAGE) with the drive
     media: PathBuf,

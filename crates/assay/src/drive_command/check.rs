@@ -34,7 +34,10 @@ Examples:
 
 Without --repair, nothing is written. Addresses are byte offsets on the attached device.
 
-Repair moves readable data out of segments with bad sectors, returns segments that work again to use, rewrites damaged parts of the map, and gives up what cannot be read. Lost blocks return I/O errors until they are overwritten or discarded, so that zeroes are not mistaken for data; --discard makes them read as zeroes at once. Back up the media first if you can.
+Repair moves readable data out of segments with bad sectors, returns segments that work again to \
+use, rewrites damaged parts of the map, and gives up what cannot be read. Lost blocks return I/O \
+errors until they are overwritten or discarded, so that zeroes are not mistaken for data; \
+--discard makes them read as zeroes at once. Back up the media first if you can.
 
 Exit codes: 0 no damage, 1 damage found or data lost, 2 error.")]
 pub(super) struct CheckArgs {

@@ -10,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 use assay_drive::Codec;
 use assay_pool::locate;
 use assay_ports::filesystem;
-use assay_ports::media::{Allocation, Space};
+use assay_ports::media::{Allocation, SpaceSource};
 use assay_ports::rbd::{self, Cluster, ImageName, NewImage, PoolIo};
 use clap::Args;
 
@@ -31,7 +31,9 @@ Examples:
   assay drive create /dev/sdb --erase /dev/sdb               a whole device
   assay drive create rbd:rep/vol --capacity 20G              a new image
 
-The capacity is the space that the drive takes, the logical size what the host sees. If data compress less than expected, the drive refuses writes before it runs out of space; deleting files and fstrim free space again.
+The capacity is the space that the drive takes, the logical size what the host sees. If data \
+compress less than expected, the drive refuses writes before it runs out of space; deleting files \
+and fstrim free space again.
 
 Sizes are in bytes, or in KiB, MiB, GiB, TiB with the suffixes K, M, G, T: 512M, 1.5G.")]
 pub(super) struct CreateArgs {
@@ -84,7 +86,8 @@ pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
         None => in_file(args)?,
     };
     print::line(format_args!(
-        "{}: {logical} for the host on {capacity} of media, {}; show it with `assay drive attach {}`",
+        "{}: {logical} for the host on {capacity} of media, {}; show it with `assay drive attach \
+         {}`",
         args.path.display(),
         args.codec,
         shell_word(&args.path.display().to_string()),
@@ -122,7 +125,7 @@ fn in_file(args: &CreateArgs) -> Result<Sizes> {
 
 /// Says so where the file system copies on write all the same.
 fn warn_of_copying(path: &Path) {
-    let space = File::open(path).and_then(|file| Space::of(&file)).map(MediaSpace::from);
+    let space = File::open(path).and_then(|file| SpaceSource::of(&file)).map(MediaSpace::from);
     let words = space.ok().filter(MediaSpace::breaks_promise).and_then(|space| space.in_words());
     if let Some(words) = words {
         print::note(format_args!("assay: {} is {words}", path.display()));
@@ -140,7 +143,8 @@ fn on_image(image: &ImageName, args: &CreateArgs) -> Result<Sizes> {
     ensure!(args.erase.is_none(), "--erase names another than {name}; repeat its name");
     let Some(capacity) = args.capacity else {
         bail!(
-            "give the size of a new image, e.g. --capacity 20G, or overwrite one with --erase {name}"
+            "give the size of a new image, e.g. --capacity 20G, or overwrite one with --erase \
+             {name}"
         )
     };
     let io = PoolIo::open(&Arc::new(Cluster::connect(&locate::access(image)?)?), &image.pool)?;

@@ -19,7 +19,8 @@ Examples:
   assay drive list
   assay drive list --json | jq -r '.[] | select(.server_died) | .media'
 
-Lists the drives recorded in the state directory (ASSAY_STATE): those that this user has attached, and those of running studies.")]
+Lists the drives recorded in the state directory (ASSAY_STATE): those that this user has attached, \
+and those of running studies.")]
 pub(super) struct ListArgs {
     /// Print one JSON array
     #[arg(long)]

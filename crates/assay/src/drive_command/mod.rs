@@ -35,7 +35,9 @@ Examples:
   assay drive list              what is attached where
   assay drive detach vol.img
 
-Reads and writes are in blocks of 4 KiB; a write of up to 256 KiB is atomic, whatever happens. Flushed data survive any crash, also of the serving process: unmount the stale device and attach the drive again.")]
+Reads and writes are in blocks of 4 KiB; a write of up to 256 KiB is atomic, whatever happens. \
+Flushed data survive any crash, also of the serving process: unmount the stale device and attach \
+the drive again.")]
 pub(crate) struct DriveArgs {
     #[command(subcommand)]
     action: Action,

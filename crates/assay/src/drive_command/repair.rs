@@ -44,7 +44,8 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
     if let Some(given_up) = &opened.given_up {
         let behind = counted(given_up.chunks, "later chunk");
         print::line(format_args!(
-            "given up: the log from chunk {} on, with {behind}; what chunk {0} contained is unknown",
+            "given up: the log from chunk {} on, with {behind}; what chunk {0} contained is \
+             unknown",
             given_up.seq
         ));
     }
@@ -64,7 +65,8 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
     print::line(summary(path, repaired));
     if !discards && repaired.lost.iter().any(|lost| is_kept(lost.loss)) {
         print::line(
-            "reads of lost blocks fail until the blocks are overwritten or discarded; --discard discards them at once",
+            "reads of lost blocks fail until the blocks are overwritten or discarded; --discard \
+             discards them at once",
         );
     }
     Ok(())

@@ -23,7 +23,9 @@ Examples:
   assay drive resize vol.img --logical 80G
   assay drive resize /dev/loop0 --logical 80G
 
-Then grow the file system with xfs_growfs or resize2fs; ext4 with bigalloc cannot grow. A drive can be made smaller if nothing is stored beyond the new end: shrink the file system and run fstrim first.")]
+Then grow the file system with xfs_growfs or resize2fs; ext4 with bigalloc cannot grow. A drive \
+can be made smaller if nothing is stored beyond the new end: shrink the file system and run fstrim \
+first.")]
 pub(super) struct ResizeArgs {
     /// The file or device with the drive, or its attached device
     #[arg(value_name = "PATH|DEVICE")]
@@ -88,10 +90,12 @@ fn refused(path: &Path, size: Size, before: u64) -> anyhow::Error {
     let path = path.display();
     match size.0 < before {
         true => anyhow!(
-            "{path} cannot shrink to {size}: there are data beyond that; shrink the file system and run fstrim first"
+            "{path} cannot shrink to {size}: there are data beyond that; shrink the file system \
+             and run fstrim first"
         ),
         false => anyhow!(
-            "{path} cannot grow to {size}: the logical size is at most {LOGICAL_PER_CAPACITY} times the capacity, less with small segments"
+            "{path} cannot grow to {size}: the logical size is at most {LOGICAL_PER_CAPACITY} \
+             times the capacity, less with small segments"
         ),
     }
 }

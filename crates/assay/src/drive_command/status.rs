@@ -27,9 +27,11 @@ Examples:
   assay drive status vol.img --json | jq .compression_ratio
   assay drive status --prometheus > /var/lib/node_exporter/assay.prom.new
 
-Counters cover the drive's lifetime, without what was counted between the last checkpoint and a crash. A drive that is not attached is opened read-only. docs/drive.md explains every JSON key.
+Counters cover the drive's lifetime, without what was counted between the last checkpoint and a \
+crash. A drive that is not attached is opened read-only. docs/drive.md explains every JSON key.
 
-Exit codes: 0 healthy, attached or not; 1 needs attention: low_space, full, damaged, read_only, stopped, or its server died; 2 unknown. With --prometheus, 0 whenever there are metrics to print.")]
+Exit codes: 0 healthy, attached or not; 1 needs attention: low_space, full, damaged, read_only, \
+stopped, or its server died; 2 unknown. With --prometheus, 0 whenever there are metrics to print.")]
 pub(super) struct StatusArgs {
     /// The file or device with the drive, or its attached device or directory
     #[arg(value_name = "PATH|DEVICE", required_unless_present = "prometheus")]
@@ -107,7 +109,8 @@ fn no_drive_left(attached: &RegisteredDrive, error: anyhow::Error) -> anyhow::Er
     let (media, shown_as) = (attached.media.display(), attached.shown_as());
     match (is_no_drive(&error), shown_as) {
         (true, Ok(place)) => anyhow!(
-            "{media}: the server of this model has died, and {} is stale; run `assay drive detach {}`, or attach it again with `assay models`",
+            "{media}: the server of this model has died, and {} is stale; run `assay drive detach \
+             {}`, or attach it again with `assay models`",
             place.display(),
             shell_word(&media.to_string())
         ),

@@ -20,7 +20,9 @@ Examples:
   assay pool attach rbd:rep/vol --threads 64       for many requests at once
   assay pool attach rbd:db/vol --ceph-conf /etc/ceph/ceph.conf
 
-The image is served by a process of its own, through FUSE and a loop device; no kernel module is needed. Writes are on all copies when they are answered. After a crash of that process attach it again; `assay drive list` shows what is attached.")]
+The image is served by a process of its own, through FUSE and a loop device; no kernel module is \
+needed. Writes are on all copies when they are answered. After a crash of that process attach it \
+again; `assay drive list` shows what is attached.")]
 pub(super) struct AttachArgs {
     /// The image, rbd:POOL/IMAGE
     image: PathBuf,

@@ -26,7 +26,10 @@ Examples:
   assay pool create lz --protect 2 --compression force \\
     --compression-algorithm lz4
 
-An erasure-coded pool NAME comes with the pool NAME.data, which keeps the data; NAME itself keeps the metadata of images. Name images rbd:NAME/IMAGE. With --compression aggressive a store compresses everything that is not marked as incompressible; docs/how-to/pool.md says which InnoDB pages shrink.")]
+An erasure-coded pool NAME comes with the pool NAME.data, which keeps the data; NAME itself keeps \
+the metadata of images. Name images rbd:NAME/IMAGE. With --compression aggressive a store \
+compresses everything that is not marked as incompressible; docs/how-to/pool.md says which InnoDB \
+pages shrink.")]
 pub(super) struct PoolArgs {
     /// The pool's name
     name: String,

@@ -38,7 +38,9 @@ Examples:
   assay pool detach rbd:rep/vol
   assay pool stop
 
-A private cluster is for tests and small studies: its monitor, manager and stores run on this machine, and stopping it deletes all that it keeps. Each store takes some 600 MiB of memory. An existing cluster is named by its configuration file: --ceph-conf /etc/ceph/ceph.conf.")]
+A private cluster is for tests and small studies: its monitor, manager and stores run on this \
+machine, and stopping it deletes all that it keeps. Each store takes some 600 MiB of memory. An \
+existing cluster is named by its configuration file: --ceph-conf /etc/ceph/ceph.conf.")]
 pub(crate) struct PoolArgs {
     #[command(subcommand)]
     action: Action,

@@ -21,7 +21,8 @@ Examples:
   assay pool start --stores 4 --store-size 20G --directory /mnt/nvme
   assay pool start --name second --json | jq -r .ceph_conf
 
-Where no Ceph is installed, the distribution's packages are downloaded into the cache and run from there. Stores are files that take space as they fill.")]
+Where no Ceph is installed, the distribution's packages are downloaded into the cache and run from \
+there. Stores are files that take space as they fill.")]
 pub(super) struct StartArgs {
     /// What to call the cluster
     #[arg(long, default_value = NAME)]
@@ -91,7 +92,7 @@ pub(super) fn stop(args: &StopArgs) -> Result<ExitCode> {
     let private = registry::find(&args.name)?
         .with_context(|| format!("no private cluster {} runs; nothing to do", args.name))?;
     let conf = private.conf();
-    let is_ours = |one: &attached::Attached| {
+    let is_ours = |one: &attached::RegisteredDrive| {
         let image = ImageName::parse(&one.media);
         one.owner.is_some() && image.is_some_and(|image| image.conf.as_ref() == Some(&conf))
     };

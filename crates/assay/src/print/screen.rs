@@ -11,19 +11,19 @@ use parking_lot::Mutex;
 use std::fmt::Write as _;
 use std::io::Write;
 
-use assay_ports::terminal::{ERASE_BELOW, Size, size};
+use assay_ports::terminal::{ERASE_BELOW, TerminalSize, size};
 
 static PAINTED: Mutex<Option<Painted>> = Mutex::new(None);
 
 /// What is there, and the size that the terminal had.
 struct Painted {
     text: String,
-    size: Size,
+    size: TerminalSize,
 }
 
 /// Paints `lines` in place of those before, which must be narrower than `size` has columns and fewer than it has rows
 /// or as many.
-pub fn paint(lines: &[String], size: Size) {
+pub fn paint(lines: &[String], size: TerminalSize) {
     let mut text = String::new();
     for (place, line) in lines.iter().enumerate() {
         let before = if place == 0 { "\r" } else { "\r\n" };

@@ -18,6 +18,12 @@ pub fn program() -> &'static str {
     &PROGRAM
 }
 
+/// Returns true if the program has the hidden switch `--tear`, with which cargo builds it for tests;
+/// the released program has none.
+pub fn can_tear() -> bool {
+    std::env::var_os("ASSAY_PROGRAM").is_none()
+}
+
 /// A directory in which one test runs the tool; its ledgers are not those of the user.
 pub struct World {
     directory: tempfile::TempDir,

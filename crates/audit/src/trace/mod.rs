@@ -46,7 +46,7 @@ pub struct Traced {
     pub writes_of_pages: u64,
     /// Number of page writes that arrived whole.
     pub pages_whole: u64,
-    /// PageLayout that arrived in pieces, those with the most pieces first; a few at most.
+    /// Pages that arrived in pieces, those with the most pieces first; a few at most.
     pub in_pieces: Vec<InPieces>,
     /// Number of pages that arrived in pieces.
     pub pages_in_pieces: u64,

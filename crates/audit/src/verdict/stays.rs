@@ -47,7 +47,7 @@ pub enum LayoutChange {
     Hint {
         /// Size of the hint.
         bytes: u64,
-        /// PageLayout in several extents in spite of it.
+        /// Pages in several extents in spite of it.
         split: u64,
         /// All pages.
         of: u64,

@@ -1,8 +1,8 @@
-//! A disk read and written at any byte.
+//! Reads and writes a disk at any byte.
 //!
-//! Guarantees: what lies on blocks goes to the disk as it came, one command for one, side by side with others. What
-//! begins or ends within a block is read, changed and written back as one command, while nothing else is written.
-//! What reaches beyond the end is cut off there.
+//! Guarantees: requests aligned to blocks go to the disk unchanged, one command each, concurrently.
+//! A request that begins or ends within a block is read, changed and written back as one command,
+//! while no other write runs. Parts beyond the end are cut off.
 
 use parking_lot::RwLock;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,8 @@ use assay_disk::{BLOCK_BYTES, BlockBuffer, Disk, DiskError, Result};
 
 pub(super) struct Bytes {
     disk: Arc<dyn Disk>,
-    /// Held alone from reading a block to writing it back, and together by those that write whole blocks.
+    /// Held exclusively from reading a block to writing it back, and shared by writes of whole
+    /// blocks.
     changing: RwLock<()>,
 }
 
@@ -21,12 +22,12 @@ impl Bytes {
         Bytes { disk, changing: RwLock::new(()) }
     }
 
-    /// Size in bytes.
     pub(super) fn size(&self) -> u64 {
         self.disk.size()
     }
 
-    /// Reads up to `length` bytes from `offset` into `buffer` and returns where they are: fewer at the end.
+    /// Reads up to `length` bytes from `offset` into `buffer` and returns the part with the data:
+    /// fewer bytes at the end.
     pub(super) fn read<'a>(
         &self,
         offset: u64,
@@ -43,7 +44,7 @@ impl Bytes {
         Ok(&blocks[(offset - first) as usize..(end - first) as usize])
     }
 
-    /// Writes `data` at `offset` and returns how many bytes of it lie on the disk: fewer at the end.
+    /// Writes `data` at `offset` and returns the number of bytes written: fewer at the end.
     pub(super) fn write(&self, offset: u64, data: &[u8], is_durable: bool) -> Result<usize> {
         let room = self.size().saturating_sub(offset);
         let data = &data[..data.len().min(usize::try_from(room).unwrap_or(usize::MAX))];
@@ -57,7 +58,7 @@ impl Bytes {
         Ok(data.len())
     }
 
-    /// Makes bytes read as zeroes: whole blocks are given back.
+    /// Makes bytes read as zeroes; whole blocks are discarded.
     pub(super) fn zero(&self, offset: u64, length: u64) -> Result<()> {
         let end = offset.saturating_add(length).min(self.size());
         let (first, past) = (offset.next_multiple_of(BLOCK_BYTES), end / BLOCK_BYTES * BLOCK_BYTES);
@@ -99,12 +100,12 @@ impl Bytes {
     }
 }
 
-/// The whole blocks that hold `offset..end`.
+/// The whole blocks that cover `offset..end`.
 fn around(offset: u64, end: u64) -> (u64, u64) {
     (offset / BLOCK_BYTES * BLOCK_BYTES, end.next_multiple_of(BLOCK_BYTES))
 }
 
-/// A disk that panics takes no thread of the server with it.
+/// A panic of the disk does not end a thread of the server.
 fn guarded(command: impl FnOnce() -> Result<()>) -> Result<()> {
     catch_unwind(AssertUnwindSafe(command))
         .unwrap_or_else(|_| Err(DiskError::Stopped { reason: "it panicked; this is a bug".into() }))
@@ -118,7 +119,7 @@ mod tests {
 
     const SIZE: u64 = 8 * BLOCK_BYTES;
 
-    /// A disk of numbered bytes, and the same as plain memory.
+    /// A disk with numbered bytes, and the same in plain memory.
     fn numbered() -> (Bytes, Vec<u8>) {
         let plain: Vec<u8> = (0..SIZE).map(|index| (index % 251) as u8 + 1).collect();
         let disk = MemoryDisk::new(SIZE).unwrap();

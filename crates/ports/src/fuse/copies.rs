@@ -1,7 +1,7 @@
-//! Copies of a mount in other mount namespaces, and the end of a connection that one of them holds.
+//! Copies of a mount in other mount namespaces, and ending a connection held by one of them.
 //!
-//! The kernel ends a FUSE connection with the last copy of its mount, so the server of a disk that is
-//! detached here would go on as long as any container, service or `unshare --mount` has a copy.
+//! The kernel ends a FUSE connection with the last copy of its mount, so the server of a disk that
+//! is detached here would run on while a container, a service or `unshare --mount` has a copy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,18 @@ use super::FILE_SYSTEM;
 use crate::filesystem::Mount;
 use crate::mount_holders::{self, Holder};
 
-/// Processes in whose mount namespace that mount of ours is listed.
+/// Processes whose mount namespace lists the mount.
 fn holders(mount: &Mount) -> Vec<Holder> {
-    mount_holders::of(|one| {
-        one.device_number == mount.device_number
-            && one.source == mount.source
-            && one.file_system == FILE_SYSTEM
+    mount_holders::of(|copy| {
+        copy.device_number == mount.device_number
+            && copy.source == mount.source
+            && copy.file_system == FILE_SYSTEM
     })
 }
 
 /// Ends the connection of a mount that was just unmounted here, if another namespace has a copy.
-/// Returns who has one.
+/// Returns the processes with a copy. If the kernel's control file system is not mounted, only root
+/// may do this.
 ///
 /// # Errors
 /// What the system answered: only root may end it where the kernel's control file system is not
@@ -35,11 +36,11 @@ pub(super) fn end_if_held(mount: &Mount) -> io::Result<Vec<Holder>> {
     Ok(holders)
 }
 
-/// Where the kernel's control file system is mounted by custom
-/// (`Documentation/filesystems/fuse.rst`, "Control filesystem").
+/// Usual mount point of the kernel's control file system (`Documentation/filesystems/fuse.rst`,
+/// "Control filesystem").
 const CONTROL: &str = "/sys/fs/fuse/connections";
 
-/// Ends a connection by its number: the minor one of the mount's device.
+/// Ends a connection by its number, the minor number of the mount's device.
 pub(super) fn abort(mount: &Mount) -> io::Result<()> {
     let minor = mount.device_number.split_once(':').map_or("", |(_, minor)| minor);
     let by = |control: &Path| std::fs::write(control.join(minor).join("abort"), "1");
@@ -49,7 +50,7 @@ pub(super) fn abort(mount: &Mount) -> io::Result<()> {
     }
 }
 
-/// The control file system at a place of our own, for as long as this lives.
+/// The control file system mounted in a private place until this is dropped.
 struct OwnControl(PathBuf);
 
 impl OwnControl {

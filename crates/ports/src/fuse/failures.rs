@@ -1,6 +1,6 @@
-//! What a disk's failure looks like to the kernel, and in the log.
+//! Turns a disk's failures into error numbers for the kernel, and logs them.
 //!
-//! The kernel passes on a number alone, so each failure is logged in its own words, once.
+//! The kernel passes on the number only, so each failure is logged in its own words, once.
 
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -9,7 +9,7 @@ use std::error::Error;
 use assay_disk::DiskError;
 use fuser::Errno;
 
-/// The most failures that are told apart: words that hold offsets may differ each time.
+/// Number of distinct messages that are logged: messages with offsets may all differ.
 const MOST_LOGGED: usize = 100;
 
 #[derive(Default)]
@@ -37,7 +37,8 @@ impl Failures {
     }
 }
 
-/// Damage is `EIO` too: file systems take `EUCLEAN` for a word about themselves, and the block layer knows it not.
+/// Damage is `EIO`: file systems use `EUCLEAN` for their own structures, and the block layer does
+/// not know it.
 fn number(error: &DiskError) -> Errno {
     match error {
         DiskError::OutOfRange { .. } => Errno::EINVAL,

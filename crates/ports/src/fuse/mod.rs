@@ -1,12 +1,13 @@
-//! A disk as one file in a FUSE mount, served by threads of this process.
+//! A disk as a file in a FUSE mount, served by threads of this process.
 //!
-//! The directory holds the file [`DISK_FILE`], as long as the disk, and any number of small texts. Commands go past the
-//! page cache: a read or write of up to 1 MiB on block boundaries is one command of the disk, several run side by
-//! side, `fsync` is a flush, a write by `O_SYNC` or `O_DSYNC` is forced, and `fallocate` that punches holes or zeroes
-//! is a discard. What begins or ends within a block is read, changed and written back. Damage and all failures below
-//! show as `EIO`, a full disk as `ENOSPC`, one that takes no writes as `EROFS`; the words are in the log.
+//! The directory holds the file [`DISK_FILE`], with the size of the disk, and any number of small
+//! texts. Commands bypass the page cache: an aligned read or write of up to 1 MiB is one command of
+//! the disk, several run concurrently, `fsync` is a flush, a write with `O_SYNC` or `O_DSYNC` is
+//! forced, and `fallocate` that punches holes or zeroes is a discard. A request that begins or ends
+//! within a block is read, changed and written back. Damage and all failures below become `EIO`, a
+//! full disk `ENOSPC`, a read-only disk `EROFS`; the log has the words.
 //!
-//! Guarantees: the mount goes when the value is dropped; a server that dies leaves a mount that
+//! Guarantees: dropping the value removes the mount; a server that dies leaves a mount that
 //! [`abort_and_unmount`] removes.
 
 mod bytes;
@@ -35,53 +36,55 @@ use crate::child;
 use crate::program::first_lines;
 use crate::survival::stay_out_of_write_back;
 
-/// The name of the disk's file in the mount.
+/// Name of the disk's file in the mount.
 pub const DISK_FILE: &str = "disk";
 
-/// Threads enough for most disks. A thread waits as long as the disk does, so threads are commands in flight: on two
-/// CPUs, a disk that took 100 µs for each command served 9, 18 and 66 thousand random reads of 4 KiB a second
-/// by 2, 4 and 16 threads, and no more by 32. One in memory lost nothing that could be told from noise: 130 to 170
-/// thousand by 1 to 16 threads, through a loop device at depth 32.
+/// Default number of threads. A thread waits as long as the disk does, so threads are commands in
+/// flight: on two CPUs, a disk that took 100 µs per command served 9, 18 and 66 thousand random
+/// reads of 4 KiB a second with 2, 4 and 16 threads, and no more with 32. A disk in memory showed
+/// no difference beyond noise: 130 to 170 thousand with 1 to 16 threads, through a loop device at
+/// depth 32.
 pub const DEFAULT_THREADS: usize = 16;
 
-/// How long the threads may take to say why they have ended.
+/// Time limit for the threads to report why they ended.
 const SAY_PATIENCE: Duration = Duration::from_secs(1);
 
-/// How long the threads may take to end once nothing is mounted any more.
+/// Time limit for the threads to end after the unmount.
 const END_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Where and how a disk is served.
+/// Options of a mount.
 #[derive(Debug, Clone)]
 pub struct FuseOptions {
     /// The directory to mount on.
     pub mount_point: PathBuf,
-    /// What the list of mounts shows as mounted, e.g. the path of the media.
+    /// The source shown in the list of mounts, e.g. the path of the media.
     pub name: String,
-    /// How many threads answer the kernel, and so how many commands the disk has in flight; [`DEFAULT_THREADS`].
+    /// Number of threads that answer the kernel, and so of concurrent commands of the disk; see
+    /// [`DEFAULT_THREADS`].
     pub threads: usize,
     /// The process that asks the mount for its first answer; `None` if this process may use its own
-    /// mount. One that is killed while it waits for its own threads never ends: they are gone at
-    /// once, and the connection, which would end its waiting, goes only with the whole process. So
-    /// a server that may be killed leaves its mount to others; its lookups and opens are refused
-    /// with `EDEADLK`.
+    /// mount. A process that is killed while it waits for its own threads never ends: the threads
+    /// are gone at once, and the connection, whose end would end the wait, ends only with the
+    /// process. So a server that may be killed leaves its mount to others; its own lookups and opens
+    /// are refused with `EDEADLK`.
     pub asked_by: Option<Asker>,
 }
 
 /// Makes a command that fails if it cannot get the metadata of the file at this path.
 pub type Asker = fn(&Path) -> Command;
 
-/// A small text beside the disk.
+/// A small text file next to the disk.
 pub struct TextFile {
-    /// Its name in the directory.
+    /// Name in the directory.
     pub name: String,
-    /// What is in it, asked for each time it is opened.
+    /// Returns the contents; called whenever the file is opened.
     pub content: Box<dyn Fn() -> String + Send + Sync>,
 }
 
-/// Makes the disk another number of bytes long, when its file is truncated or extended.
+/// Resizes the disk to a number of bytes when its file is truncated or extended.
 pub type Resize = Box<dyn Fn(u64) -> assay_disk::Result<()> + Send + Sync>;
 
-/// What helps where `/dev/fuse` cannot be opened.
+/// The remedy if `/dev/fuse` cannot be opened.
 fn remedy(reason: &io::Error) -> &'static str {
     match reason.kind() {
         io::ErrorKind::PermissionDenied => {
@@ -91,59 +94,60 @@ fn remedy(reason: &io::Error) -> &'static str {
     }
 }
 
-/// Why a disk is not served; one variant for each different reaction.
+/// Why a disk is not served; one variant for each reaction.
 #[derive(Debug, Error)]
 pub enum FuseError {
-    /// The kernel's side is missing.
+    /// FUSE is not available.
     #[error("FUSE is not available: /dev/fuse: {reason}; {}", remedy(reason))]
     NoFuse {
-        /// What the system answered.
+        /// The system's error.
         reason: io::Error,
     },
-    /// The options cannot be.
+    /// The options are invalid.
     #[error("{what}")]
     Options {
-        /// What is wrong, and what to do.
+        /// The fault and the remedy.
         what: String,
     },
     /// A disk is served there already, or was until its server died.
     #[error(
-        "{mount_point} is already in use as a mount point of a disk; unmount it first, or give another directory"
+        "{mount_point} is already in use as a mount point of a disk; unmount it first, or give \
+         another directory"
     )]
     Taken {
-        /// Where.
+        /// The mount point.
         mount_point: PathBuf,
     },
-    /// It could not be mounted.
+    /// Mounting failed.
     #[error("cannot mount on {mount_point}: {reason}")]
     Mount {
-        /// Where.
+        /// The mount point.
         mount_point: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         reason: io::Error,
     },
-    /// Somebody has a file of the mount open; it is still served.
+    /// A file of the mount is open; the disk is still served.
     #[error("{mount_point} is in use{}; close or detach what uses it", by(users))]
     InUse {
-        /// Where.
+        /// The mount point.
         mount_point: PathBuf,
-        /// The loop devices that use it.
+        /// Loop devices that use it.
         users: Vec<PathBuf>,
     },
-    /// It could not be unmounted.
+    /// Unmounting failed.
     #[error("cannot unmount {mount_point}: {reason}")]
     Unmount {
-        /// Where.
+        /// The mount point.
         mount_point: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         reason: io::Error,
     },
-    /// The threads that serve failed.
+    /// The serving threads failed.
     #[error("the server of {mount_point} failed: {reason}")]
     Server {
-        /// Where.
+        /// The mount point.
         mount_point: PathBuf,
-        /// How.
+        /// The threads' error.
         reason: String,
     },
 }
@@ -153,7 +157,7 @@ fn by(users: &[PathBuf]) -> String {
     if names.is_empty() { String::new() } else { format!(" by {}", names.join(", ")) }
 }
 
-/// A disk that is being served. Dropped, it is unmounted, and whoever still uses it gets errors.
+/// A served disk. Dropping it unmounts it; remaining users get errors.
 #[derive(Debug)]
 pub struct FuseMount {
     mount_point: PathBuf,
@@ -161,7 +165,7 @@ pub struct FuseMount {
     end: Arc<End>,
 }
 
-/// How the serving ended, with what the threads said if they failed; nothing while it goes on.
+/// How the serving ended, with the threads' error if they failed; `None` while it goes on.
 #[derive(Debug)]
 struct End {
     result: Mutex<Option<Result<(), String>>>,
@@ -169,7 +173,7 @@ struct End {
 }
 
 impl FuseMount {
-    /// Mounts and begins to serve `disk`, with `texts` beside it. Without `resize` the disk keeps its size.
+    /// Mounts and serves `disk`, with `texts` next to it. Without `resize` the disk keeps its size.
     ///
     /// # Errors
     /// [`FuseError`]; nothing is mounted then.
@@ -183,20 +187,20 @@ impl FuseMount {
         let failed = |reason| FuseError::Mount { mount_point: options.mount_point.clone(), reason };
         let NewMount { connection, mount_point, device_number } =
             mounting::mount(&options.mount_point, &options.name)?;
-        // From here on dropping this unmounts.
+        // From here on, dropping the value unmounts.
         let mount = FuseMount { mount_point, device_number, end: Arc::new(End::come()) };
         let server = Server::new(Bytes::new(disk), texts, resize, options.asked_by.is_none());
         let session = Session::from_fd(server, connection, SessionACL::Owner, config(&options));
         mount.run(session.map_err(failed)?).map_err(failed)?;
         match mount.is_answered(options.asked_by) {
             Ok(()) => Ok(mount),
-            // Without its threads the connection ends, and they say why.
+            // Without its threads the connection ends, and they report the reason.
             Err(error) if mount.ends_within(SAY_PATIENCE) => mount.wait().and(Err(failed(error))),
             Err(error) => Err(failed(error)),
         }
     }
 
-    /// The first answer shows that the threads are there.
+    /// The first answer shows that the threads run.
     fn is_answered(&self, asked_by: Option<Asker>) -> io::Result<()> {
         let disk = self.disk_path();
         let Some(asker) = asked_by else { return std::fs::metadata(disk).map(drop) };
@@ -213,7 +217,7 @@ impl FuseMount {
     fn run(&self, session: Session<Server>) -> io::Result<()> {
         let ends = Ends::with(Arc::clone(&self.end));
         let serve = move || {
-            // Without the right to it is as for any program.
+            // Without permission, the thread is like any other.
             let _ = stay_out_of_write_back();
             ends.say(session.run().or_else(taken_away).map_err(|error| error.to_string()));
         };
@@ -226,16 +230,17 @@ impl FuseMount {
         self.mount_point.join(DISK_FILE)
     }
 
-    /// The directory that it is mounted on, without links.
+    /// The mount point, without links.
     #[must_use]
     pub fn mount_point(&self) -> &Path {
         &self.mount_point
     }
 
-    /// Waits until it is unmounted, by [`FuseMount::unmount`] on another thread or by anyone else.
+    /// Waits until the disk is unmounted, by [`FuseMount::unmount`] on another thread or by anyone
+    /// else.
     ///
     /// # Errors
-    /// [`FuseError::Server`] when the threads failed.
+    /// [`FuseError::Server`] if the threads failed.
     pub fn wait(&self) -> Result<(), FuseError> {
         let mut result = self.end.result();
         loop {
@@ -252,11 +257,12 @@ impl FuseMount {
         }
     }
 
-    /// Unmounts it and waits until the last command has been answered. Nothing is flushed: whoever wants that
-    /// flushes the disk. Unmounted already is no error.
+    /// Unmounts the disk and waits until the last command has been answered. Nothing is flushed;
+    /// the caller can flush the disk. An unmounted disk is no error.
     ///
     /// # Errors
-    /// [`FuseError::InUse`] while somebody uses it, which goes on being served; other [`FuseError`].
+    /// [`FuseError::InUse`] while somebody uses the disk, which is still served; other
+    /// [`FuseError`].
     pub fn unmount(&self) -> Result<(), FuseError> {
         if self.is_mounted()? {
             mounting::unmount(&self.mount_point)?;
@@ -267,8 +273,8 @@ impl FuseMount {
         }
     }
 
-    /// Whether our own mount is there, not one that was put in its place and, as happens, under its number: one
-    /// whose server has ended answers at once that nobody is there.
+    /// Returns true if this mount is there, and not another in its place, perhaps with the same
+    /// device number: a mount whose server has ended reports at once that it is not connected.
     fn is_mounted(&self) -> Result<bool, FuseError> {
         let mounted = mounting::mounted(&self.mount_point)?;
         let is_listed = mounted.is_some_and(|mount| mount.device_number == self.device_number);
@@ -303,7 +309,6 @@ impl Drop for FuseMount {
 }
 
 impl End {
-    /// Nothing has begun.
     fn come() -> End {
         End { result: Mutex::new(Some(Ok(()))), has_come: Condvar::new() }
     }
@@ -313,11 +318,10 @@ impl End {
     }
 }
 
-/// Tells those who wait for the end, also when the thread that holds this panics.
+/// Wakes those who wait for the end, even if the thread that holds this panics.
 struct Ends(Arc<End>);
 
 impl Ends {
-    /// Begins.
     fn with(end: Arc<End>) -> Ends {
         *end.result() = None;
         Ends(end)
@@ -353,13 +357,14 @@ fn check(options: &FuseOptions, texts: &[TextFile]) -> Result<(), FuseError> {
 fn config(options: &FuseOptions) -> Config {
     let mut config = Config::default();
     config.n_threads = Some(options.threads);
-    // A connection for each thread spares them a common lock. On two CPUs it made no difference.
+    // A connection per thread avoids a common lock. On two CPUs it made no difference.
     config.clone_fd = true;
     config
 }
 
-/// A mount that goes while a thread takes a request from it ends that thread with this error; all others, and it
-/// at any other moment, get `ENODEV` (`fuse_dev_do_read` in the kernel's `fs/fuse/dev.c`), which is no error.
+/// Unmounting while a thread takes a request from it ends that thread with this error; all other
+/// threads, and this one at any other moment, get `ENODEV` (`fuse_dev_do_read` in the kernel's
+/// `fs/fuse/dev.c`), which is no error.
 fn taken_away(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::ConnectionAborted { Ok(()) } else { Err(error) }
 }

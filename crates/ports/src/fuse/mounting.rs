@@ -1,7 +1,7 @@
-//! Mounting and unmounting by the system calls, or by `fusermount3` for those who are not root.
+//! Mounts and unmounts with system calls, or with `fusermount3` for users other than root.
 //!
-//! Guarantees: only mounts of ours are ever taken down, told by their type ([`FILE_SYSTEM`]); nothing here asks a
-//! mounted server, so nothing hangs on one that is dead or stuck.
+//! Guarantees: only Assay's mounts are removed, identified by their type ([`FILE_SYSTEM`]); no
+//! request goes to a mounted server, so nothing hangs on one that is dead or stuck.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -21,21 +21,21 @@ use super::{FuseError, copies};
 use crate::filesystem::{self, Mount};
 use crate::{child, loopdev};
 
-/// The type under which our mounts are listed.
+/// File system type of Assay's mounts.
 pub const FILE_SYSTEM: &str = "fuse.assay";
 
-/// The kernel's side of FUSE.
+/// The kernel's FUSE device.
 pub(crate) const DEVICE: &str = "/dev/fuse";
 /// The program that mounts for users.
 pub(crate) const HELPER: &str = "fusermount3";
 
-/// How long a mount may be busy after its last user has gone: the kernel closes files a little later.
+/// How long a mount may stay busy after its last use: the kernel closes files a little later.
 const BUSY_PATIENCE: Duration = Duration::from_secs(2);
 
-/// A mount of ours and the connection over which the kernel asks.
+/// A new mount, and the connection over which the kernel sends requests.
 pub(super) struct NewMount {
     pub connection: OwnedFd,
-    /// Where it is mounted, without links.
+    /// The mount point, without links.
     pub mount_point: PathBuf,
     /// As [`Mount::device_number`].
     pub device_number: String,
@@ -46,7 +46,6 @@ fn open_device() -> Result<File, FuseError> {
     open.map_err(|reason| FuseError::NoFuse { reason })
 }
 
-/// Mounts on the directory `mount_point`.
 pub(super) fn mount(mount_point: &Path, name: &str) -> Result<NewMount, FuseError> {
     let failed = |reason| FuseError::Mount { mount_point: mount_point.into(), reason };
     let place = resolved(mount_point).map_err(failed)?;
@@ -77,8 +76,8 @@ fn connect(mount_point: &Path, name: &str) -> Result<OwnedFd, FuseError> {
     }
 }
 
-/// Options as in `mount.fuse3(8)` and the kernel's `Documentation/filesystems/fuse`. The type of the root is given
-/// as in `st_mode`.
+/// Options are described in `mount.fuse3(8)` and the kernel's `Documentation/filesystems/fuse`. The
+/// type of the root is in the format of `st_mode`.
 fn mount_as_root(connection: &File, mount_point: &Path, name: &str) -> rustix::io::Result<()> {
     let options = format!(
         "fd={},rootmode=40000,user_id={},group_id={},default_permissions",
@@ -91,8 +90,9 @@ fn mount_as_root(connection: &File, mount_point: &Path, name: &str) -> rustix::i
     rustix::mount::mount(name, mount_point, FILE_SYSTEM, flags, options.as_c_str())
 }
 
-/// The helper mounts and hands the connection back over a socket, whose number it takes from its environment
-/// (libfuse, `util/fusermount.c`): here its standard input, for that needs no number of ours to be inherited.
+/// The helper mounts and returns the connection over a socket, whose number is in its environment
+/// (libfuse, `util/fusermount.c`): here its standard input, so that no other file must be
+/// inherited.
 fn mount_as_user(mount_point: &Path, name: &str) -> Result<OwnedFd, FuseError> {
     let failed = |reason| FuseError::Mount { mount_point: mount_point.into(), reason };
     let (ours, theirs) = UnixStream::pair().map_err(failed)?;
@@ -109,7 +109,7 @@ fn mount_as_user(mount_point: &Path, name: &str) -> Result<OwnedFd, FuseError> {
 
 fn run_helper(helper: Command) -> io::Result<()> {
     let output = child::output(helper).map_err(|error| match error.kind() {
-        // Denied: a directory of the search path that may not be looked into hides that there is none.
+        // Denied: an unreadable directory in the search path hides that the program is missing.
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => io::Error::other(format!(
             "mounting needs root or `{HELPER}`; become root or install the package fuse3"
         )),
@@ -136,7 +136,7 @@ fn receive(socket: &UnixStream) -> io::Result<OwnedFd> {
     files.flatten().next().ok_or_else(missing)
 }
 
-/// The mount of ours that is on top at `mount_point`.
+/// The topmost mount at `mount_point`, if it is Assay's.
 pub(super) fn mounted(mount_point: &Path) -> Result<Option<Mount>, FuseError> {
     let failed = |reason| FuseError::Mount { mount_point: mount_point.into(), reason };
     let mounts = filesystem::mounts().map_err(failed)?;
@@ -144,11 +144,11 @@ pub(super) fn mounted(mount_point: &Path) -> Result<Option<Mount>, FuseError> {
     Ok(top.filter(|mount| mount.file_system == FILE_SYSTEM))
 }
 
-/// Unmounts what nobody uses from `mount_point`, an absolute path without links; its server sees the end and goes,
-/// also where another mount namespace has a copy of the mount.
+/// Unmounts an unused disk from `mount_point`, an absolute path without links; its server then
+/// ends, even if another mount namespace has a copy of the mount.
 ///
 /// # Errors
-/// [`FuseError::InUse`] while somebody uses it, which goes on being served; what the system answered.
+/// [`FuseError::InUse`] while somebody uses the disk, which is still served; the system's error.
 pub fn unmount(mount_point: &Path) -> Result<(), FuseError> {
     let mount = resolved(mount_point).ok().and_then(|place| mounted(&place).ok().flatten());
     unmount_here(mount_point)?;
@@ -156,7 +156,8 @@ pub fn unmount(mount_point: &Path) -> Result<(), FuseError> {
     match copies::end_if_held(&mount) {
         Ok(holders) => holders.iter().for_each(|holder| {
             log::warn!(
-                "{holder} has a copy of the mount at {} in a mount namespace of its own; its connection was ended",
+                "{holder} has a copy of the mount at {} in a mount namespace of its own; its \
+                 connection was ended",
                 mount_point.display()
             );
         }),
@@ -189,33 +190,34 @@ fn unmount_here(mount_point: &Path) -> Result<(), FuseError> {
     }
 }
 
-/// Ends the connection of a mount of ours, whether its server lives, hangs or is dead: whoever waits for an answer
-/// gets an error, and so does everyone who asks later. A mount in use stays listed, so that the loop devices under it
-/// can still be found ([`loopdev::attached_under`]); any other is gone. Nothing mounted there is no error.
+/// Ends the connection of an Assay mount, whether its server lives, hangs or is dead: pending and
+/// later requests fail. A mount in use stays listed, so that the loop devices over it can still be
+/// found ([`loopdev::attached_under`]); any other is removed. A missing mount is no error.
 ///
-/// To take away what a dead server left: abort, unmount the file systems on its loop devices, detach those, and
-/// [`abort_and_unmount`].
+/// To remove the remains of a dead server: abort, unmount the file systems on its loop devices,
+/// detach those, and [`abort_and_unmount`].
 ///
 /// # Errors
-/// What the system answered, e.g. that only root may do this.
+/// The system's error, e.g. that only root may do this.
 pub fn abort(mount_point: &Path) -> Result<(), FuseError> {
     let failed = |reason| FuseError::Unmount { mount_point: mount_point.into(), reason };
     let place = resolved(mount_point).map_err(failed)?;
     let Some(mount) = mounted(&place)? else { return Ok(()) };
-    // Unmounting by force ends the connection first, and then fails when the mount is in use (umount(2)).
+    // A forced unmount ends the connection first, and then fails if the mount is in use
+    // (umount(2)).
     match rustix::mount::unmount(&place, UnmountFlags::FORCE | UnmountFlags::NOFOLLOW) {
         Ok(()) | Err(Errno::BUSY) => Ok(()),
-        // Its owner may end a connection too, by its number.
+        // The owner may end a connection by its number.
         Err(Errno::PERM) => copies::abort(&mount).map_err(failed),
         Err(errno) => Err(failed(errno.into())),
     }
 }
 
-/// Takes down whatever of ours is mounted on `mount_point`, as [`abort`] does and also when it is in use: its users
-/// have files without names then.
+/// Removes Assay's mount at `mount_point` like [`abort`], and also if it is in use: its users then
+/// have files without names.
 ///
 /// # Errors
-/// What the system answered, e.g. that only root may do this.
+/// The system's error, e.g. that only root may do this.
 pub fn abort_and_unmount(mount_point: &Path) -> Result<(), FuseError> {
     let failed = |reason| FuseError::Unmount { mount_point: mount_point.into(), reason };
     let place = resolved(mount_point).map_err(failed)?;
@@ -230,8 +232,8 @@ pub fn abort_and_unmount(mount_point: &Path) -> Result<(), FuseError> {
     Ok(())
 }
 
-/// The path without links, as the kernel lists it; the last part is taken as it is, for to look at it would be to
-/// ask the server.
+/// The path without links, as the kernel lists it. The last part is kept as it is, because
+/// resolving it would send a request to the server.
 fn resolved(mount_point: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(mount_point)?;
     match (absolute.parent(), absolute.file_name()) {
@@ -246,7 +248,7 @@ fn take_down(mount_point: &Path, flags: UnmountFlags, helper_flags: &str) -> io:
             let mut helper = Command::new(HELPER);
             helper.args([helper_flags, "--"]).arg(mount_point).stdin(Stdio::null());
             match run_helper(helper) {
-                // It tells its errors apart in words alone.
+                // The helper distinguishes its errors by their text only.
                 Err(error) if error.to_string().contains("busy") => Err(Errno::BUSY.into()),
                 other => other,
             }

@@ -1,6 +1,7 @@
-//! The file system that the kernel asks: one directory, the disk's file, and the texts beside it.
+//! The file system for the kernel's requests: one directory, the disk's file, and the texts next to
+//! it.
 //!
-//! What the kernel asks for is described in `linux/fuse.h` and in `fuse(4)`.
+//! `linux/fuse.h` and `fuse(4)` describe the requests.
 
 use parking_lot::Mutex;
 use std::cell::RefCell;
@@ -23,18 +24,18 @@ use super::bytes::Bytes;
 use super::failures::Failures;
 use super::{DISK_FILE, Resize, TextFile};
 
-/// The largest request, in bytes: as much as the kernel allows without being told otherwise
-/// (`/proc/sys/fs/fuse/max_pages_limit`, 256 pages).
+/// The largest request, in bytes: the kernel's default limit (`/proc/sys/fs/fuse/max_pages_limit`,
+/// 256 pages).
 const MAX_REQUEST_BYTES: u32 = 1 << 20;
 
-/// How many asynchronous requests the kernel hands out at once. Direct I/O of a loop device is asynchronous, and
-/// a limit below the depth of its queue (128) would be the narrowest place of all.
+/// Number of asynchronous requests that the kernel sends at once. Direct I/O of a loop device is
+/// asynchronous, and a limit below the depth of its queue (128) would be a bottleneck.
 const MAX_BACKGROUND: u16 = 1024;
 
 const DISK: INodeNo = INodeNo(2);
 const FIRST_TEXT: u64 = 3;
 
-/// Names and sizes are asked for anew each time: they cost nothing, and the disk may grow.
+/// Names and sizes are not cached: looking them up costs nothing, and the disk may grow.
 const NEVER_KEPT: Duration = Duration::ZERO;
 
 pub(super) struct Server {
@@ -67,8 +68,9 @@ impl Server {
         }
     }
 
-    /// Whether a thread of this process asks, which it must not. The kernel tells the thread's number (`linux/fuse.h`,
-    /// `fuse_in_header`), or 0 for one that this process cannot see.
+    /// Returns true if a thread of this process sends the request, which is forbidden. The kernel
+    /// reports the thread's number (`linux/fuse.h`, `fuse_in_header`), or 0 for a thread that this
+    /// process cannot see.
     fn refuses(&self, request: &Request) -> bool {
         let is_ours = |thread| Path::new(&format!("/proc/self/task/{thread}")).exists();
         !self.answers_itself && request.pid() != 0 && is_ours(request.pid())
@@ -91,7 +93,7 @@ impl Server {
         match inode {
             INodeNo::ROOT => Some(self.described(inode, FileType::Directory, 0o500, 0)),
             DISK => Some(self.described(inode, FileType::RegularFile, 0o600, self.disk.size())),
-            // Like the files of /proc: what will be in it is not known before it is opened.
+            // As for files in /proc, the length is unknown before the file is opened.
             _ => self.text(inode).map(|_| self.described(inode, FileType::RegularFile, 0o400, 0)),
         }
     }
@@ -163,13 +165,14 @@ impl Server {
     }
 }
 
-/// Whether a write by a file of these flags is durable when it returns. `O_SYNC` is the bit of `O_DSYNC` and one more
-/// (`open(2)`), and the kernel sets them for `RWF_DSYNC` and `RWF_SYNC` too; rustix's `DSYNC` is both.
+/// Returns true if a write by a file with these flags is durable when it returns. `O_SYNC` is the
+/// bit of `O_DSYNC` and one more (`open(2)`), and the kernel sets them for `RWF_DSYNC` and
+/// `RWF_SYNC`, too; rustix's `DSYNC` is both.
 fn is_durable(flags: OpenFlags) -> bool {
     OFlags::from_bits_retain(flags.0.cast_unsigned()).intersects(OFlags::SYNC)
 }
 
-/// Whether a request to allocate is one that only zeroes what is there (`fallocate(2)`).
+/// Returns true for an `fallocate(2)` that only zeroes existing blocks.
 fn is_zeroing(mode: i32) -> bool {
     let mode = FallocateFlags::from_bits_retain(mode.cast_unsigned());
     mode == FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE
@@ -186,7 +189,8 @@ impl Filesystem for Server {
         if let Some(nearest) = limits.into_iter().flatten().next() {
             return Err(std::io::Error::other(format!("FUSE allows no more than {nearest}")));
         }
-        // A kernel without it makes direct I/O wait for each request: slower, not wrong.
+        // A kernel without this flag makes direct I/O wait for each request, which is slower but
+        // correct.
         if config.add_capabilities(InitFlags::FUSE_ASYNC_DIO).is_err() {
             log::warn!("this kernel's FUSE has no asynchronous direct I/O");
         }
@@ -287,7 +291,7 @@ impl Filesystem for Server {
             return reply.error(Errno::EBADF);
         }
         match self.disk.write(offset, data, is_durable(flags)) {
-            // As a block device answers at its end.
+            // Like a block device at its end.
             Ok(0) if !data.is_empty() => reply.error(Errno::ENOSPC),
             Ok(written) => reply.written(written as u32),
             Err(error) => reply.error(self.failures.errno(&error)),
@@ -363,14 +367,15 @@ impl Filesystem for Server {
         reply.ok();
     }
 
-    /// A loop device takes the block size of its file's file system for the unit that can be discarded.
+    /// A loop device uses the block size of its file's file system as the unit of discards.
     fn statfs(&self, _req: &Request, _ino: INodeNo, reply: ReplyStatfs) {
         let (blocks, block) = (self.disk.size() / BLOCK_BYTES, BLOCK_BYTES as u32);
         let files = self.texts.len() as u64 + 1;
         reply.statfs(blocks, 0, 0, files, 0, block, 255, block);
     }
 
-    // What programs try on any file, and do without: answered here, for fuser would log a warning each time.
+    // Requests that programs send for any file and can do without: fuser would log a warning each
+    // time.
 
     fn getxattr(&self, _: &Request, _: INodeNo, _: &OsStr, _: u32, reply: ReplyXattr) {
         reply.error(Errno::ENOSYS);

@@ -1,4 +1,4 @@
-//! What has become of media while they are open: a file that is deleted or cut short serves on without a word.
+//! The condition of open media: a file that was deleted or truncated shows no error by itself.
 
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
@@ -9,30 +9,30 @@ use assay_disk::Bytes;
 use rustix::fs::SeekFrom;
 
 use super::hold::Held;
-use super::room::{Room, Space};
+use super::room::{Room, SpaceSource};
 
-/// How open media are. Belongs to them, and may outlive it.
+/// The condition of open media, which it may outlive.
 #[derive(Debug)]
 pub struct Condition {
-    /// What can be lost under us; nothing of what others keep.
+    /// The local file or device; `None` for remote media.
     place: Option<Place>,
-    /// The space for writes, where it is looked after.
+    /// The source of space for writes, if it is watched.
     room: OnceLock<Arc<Room>>,
-    /// Kept, for a file that was cut short grows again when something is written at its end.
-    loss: OnceLock<Loss>,
+    /// Recorded once: a truncated file grows again with a write at its end.
+    loss: OnceLock<MediaLoss>,
     failed_reads: Mutex<FailedReads>,
 }
 
-/// What is lost of media.
+/// A loss of media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loss {
-    /// The file has no name any more and goes when it is closed.
+pub enum MediaLoss {
+    /// The file has no name any more, and is freed when it is closed.
     Deleted,
-    /// It has lost its end.
+    /// The file was truncated.
     Cut {
-        /// Bytes that there are.
+        /// Present size in bytes.
         size: u64,
-        /// Bytes that there were.
+        /// Former size in bytes.
         whole: u64,
     },
 }
@@ -41,7 +41,7 @@ pub enum Loss {
 struct Place {
     file: Arc<Held>,
     is_device: bool,
-    /// Bytes that there were when it was opened.
+    /// Size at opening, in bytes.
     size: u64,
 }
 
@@ -56,7 +56,7 @@ impl Condition {
         Condition::at(Some(Place { file, is_device, size }))
     }
 
-    /// Of media that a cluster keeps.
+    /// The condition of media in a cluster.
     pub(crate) fn of_remote() -> Condition {
         Condition::at(None)
     }
@@ -70,22 +70,22 @@ impl Condition {
         let _ = self.room.set(room);
     }
 
-    /// Where the space for writes comes from.
+    /// The source of space for writes.
     #[must_use]
-    pub fn space(&self) -> Space {
-        let Some(place) = &self.place else { return Space::Remote };
-        let look = || Space::of(&place.file).unwrap_or(Space::Unknown);
+    pub fn space(&self) -> SpaceSource {
+        let Some(place) = &self.place else { return SpaceSource::Remote };
+        let look = || SpaceSource::of(&place.file).unwrap_or(SpaceSource::Unknown);
         self.room.get().map_or_else(look, |room| room.space())
     }
 
-    /// What is wrong, a line each.
+    /// The problems, a line each.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let loss = self.loss().map(|loss| match loss {
-            Loss::Deleted => {
+            MediaLoss::Deleted => {
                 format!("{loss}; copy its data now: once detached, all data are gone")
             }
-            Loss::Cut { .. } => format!("{loss}; data beyond that are lost"),
+            MediaLoss::Cut { .. } => format!("{loss}; data beyond that are lost"),
         });
         let FailedReads { count, last } = &*self.failed_reads();
         let failed =
@@ -93,9 +93,9 @@ impl Condition {
         loss.into_iter().chain(failed).collect()
     }
 
-    /// What of it is lost, or will be when it is closed.
+    /// A present loss, or one that happens when the media are closed.
     #[must_use]
-    pub fn loss(&self) -> Option<Loss> {
+    pub fn loss(&self) -> Option<MediaLoss> {
         if let Some(loss) = self.loss.get() {
             return Some(*loss);
         }
@@ -114,25 +114,25 @@ impl Condition {
         self.failed_reads.lock()
     }
 
-    fn look_for_loss(&self) -> Option<Loss> {
+    fn look_for_loss(&self) -> Option<MediaLoss> {
         let Place { file, is_device, size: whole } = self.place.as_ref()?;
         let metadata = file.metadata().ok()?;
         if !is_device && metadata.nlink() == 0 {
-            return Some(Loss::Deleted);
+            return Some(MediaLoss::Deleted);
         }
         let size = match is_device {
             true => rustix::fs::seek(file, SeekFrom::End(0)).ok()?,
             false => metadata.len(),
         };
-        (size < *whole).then_some(Loss::Cut { size, whole: *whole })
+        (size < *whole).then_some(MediaLoss::Cut { size, whole: *whole })
     }
 }
 
-impl fmt::Display for Loss {
+impl fmt::Display for MediaLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Loss::Deleted => f.write_str("its media file was deleted"),
-            Loss::Cut { size, whole } => {
+            MediaLoss::Deleted => f.write_str("its media file was deleted"),
+            MediaLoss::Cut { size, whole } => {
                 write!(f, "its media were truncated to {} of {}", Bytes(*size), Bytes(*whole))
             }
         }
@@ -162,7 +162,7 @@ mod tests {
         media.write(MIB - 4096, &[1; 4096], false).unwrap();
         OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
         media.read(MIB / 2, &mut [0; 4096]).unwrap_err();
-        assert_eq!(condition.loss(), Some(Loss::Cut { size: 4096, whole: MIB }));
+        assert_eq!(condition.loss(), Some(MediaLoss::Cut { size: 4096, whole: MIB }));
         let problems = condition.problems();
         assert!(
             problems[0].starts_with("its media were truncated to 4 KiB of 1 MiB; "),
@@ -177,6 +177,6 @@ mod tests {
         std::fs::rename(&path, &moved).unwrap();
         assert_eq!(media.condition().loss(), None, "it is there under another name");
         std::fs::remove_file(moved).unwrap();
-        assert_eq!(media.condition().loss(), Some(Loss::Deleted));
+        assert_eq!(media.condition().loss(), Some(MediaLoss::Deleted));
     }
 }

@@ -1,4 +1,4 @@
-//! Why there are no media.
+//! Errors in making and opening media.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,67 +6,68 @@ use std::path::PathBuf;
 use assay_disk::Bytes;
 use thiserror::Error;
 
-/// Why media could not be made or opened; one variant for each different reaction.
+/// Why media could not be made or opened; one variant for each reaction.
 #[derive(Debug, Error)]
 pub enum MediaError {
-    /// There is something already.
+    /// The path exists.
     #[error("{path} already exists; give a new file")]
     Exists {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
     },
-    /// Someone has it: another value of this process, another process, or a mount.
+    /// The media are in use: by another value of this process, another process, or a mount.
     #[error("{path} is in use; detach what uses it, or wait for it to end")]
     InUse {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
     },
-    /// A loop device shows it, and whoever has that device writes there too.
+    /// A loop device shows the file, and its users could write, too.
     #[error(
-        "{path} is in use by {device}; remove that with `losetup --detach {device}`, or name {device}"
+        "{path} is in use by {device}; remove that with `losetup --detach {device}`, or name \
+         {device}"
     )]
     Shown {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
         /// The device that shows it.
         device: PathBuf,
     },
-    /// Someone has what it lies on.
+    /// The file or device below is in use.
     #[error("{path} is on {below}, which is in use; detach what uses that, or wait for it to end")]
     BelowInUse {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
-        /// What it lies on.
+        /// The file or device below.
         below: PathBuf,
     },
-    /// It is no size that a disk can have.
+    /// The size is impossible for a disk.
     #[error("{path} has {size} bytes, which is not a multiple of 4096 above 0")]
     Size {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
-        /// Its size, or the size asked for, in bytes.
+        /// Its size, or the requested size, in bytes.
         size: u64,
     },
-    /// The space is not there.
+    /// The file system lacks the space.
     #[error("no space for {} at {path}; free some, or use a smaller size", Bytes(*.size))]
     Full {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
-        /// The size asked for, in bytes.
+        /// The requested size, in bytes.
         size: u64,
     },
-    /// It is something else.
+    /// The path is neither a file nor a block device.
     #[error("{path} is neither a file nor a block device; name one of these")]
     Kind {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
     },
-    /// The system said no.
+    /// A system call failed.
     #[error("{path}: {reason}")]
     Io {
-        /// What was named.
+        /// The path as given.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         reason: io::Error,
     },
 }

@@ -1,7 +1,7 @@
-//! Keeping others out of media, by whichever way they come to it.
+//! Excludes other users of media, on every path to them.
 //!
-//! A file is locked, a block device is opened for ourselves; neither knows of the other. So whoever takes a loop device
-//! takes what lies below it too, and nobody writes to a file that a loop device shows.
+//! A file is locked, a block device is opened exclusively; neither implies the other. So opening a
+//! loop device also locks the media below it, and a file behind a loop device is not written to.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -18,19 +18,18 @@ use super::{Access, MediaError, failed, place};
 use crate::file_id::FileId;
 use crate::{blockdev, child, loopdev};
 
-/// How long is waited for a lock of which nobody is known that lives and has it.
+/// How long to wait for a lock without a known living holder.
 const INHERITED_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A file or device that is held until this is dropped.
 ///
-/// A lock belongs to what was opened, not to who opened it: a child that was started meanwhile has it as well until it runs
-/// its own program. So it is given back in so many words, and not by closing alone (flock(2)). Whoever was killed could not do
-/// that, see [`lock`].
+/// A lock belongs to the open file: a child inherits it until it calls `exec`. So the lock is
+/// released explicitly, not by closing alone (flock(2)). For locks of killed processes see
+/// [`lock`].
 #[derive(Debug)]
 pub(super) struct Held(File);
 
 impl Held {
-    /// Keeps what has been locked.
     pub(super) fn new(file: File) -> Held {
         Held(file)
     }
@@ -58,20 +57,20 @@ impl Drop for Held {
     }
 }
 
-/// What is open and held, so that it goes with its owner.
+/// Media below that are held together with their owner.
 #[derive(Debug, Default)]
 pub(super) struct Below {
     _held: Vec<Held>,
 }
 
-/// Opens a file or block device and keeps others out of it, but not yet out of what lies below.
+/// Opens a file or block device exclusively, but not yet the media below.
 pub(super) fn open(path: &Path, access: Access) -> Result<Held, MediaError> {
     let io = |reason| MediaError::Io { path: path.into(), reason };
     let kind = std::fs::metadata(path).map_err(io)?.file_type();
     let mut flags = OFlags::CLOEXEC;
     flags |= if access == Access::ReadOnly { OFlags::RDONLY } else { OFlags::RDWR };
     if kind.is_block_device() {
-        // Without O_CREAT it refuses a device that is mounted or held this way already (open(2)).
+        // Without O_CREAT it refuses a device that is mounted or opened exclusively (open(2)).
         flags |= OFlags::EXCL;
     } else if !kind.is_file() {
         return Err(MediaError::Kind { path: path.into() });
@@ -87,8 +86,8 @@ pub(super) fn open(path: &Path, access: Access) -> Result<Held, MediaError> {
     Ok(Held::new(file))
 }
 
-/// Locks a file, or says that someone has it. A lock that a killed process has left to a child which it had just started is
-/// waited for: it goes when the child begins its own program, or ends.
+/// Locks a file. A lock that a killed process has left to a child is waited for: it ends when the
+/// child calls `exec`, or ends.
 pub(super) fn lock(path: &Path, file: &File, access: Access) -> Result<(), MediaError> {
     lock_within(INHERITED_PATIENCE, file, access).map_err(|errno| match errno {
         Errno::WOULDBLOCK => MediaError::InUse { path: path.into() },
@@ -96,7 +95,7 @@ pub(super) fn lock(path: &Path, file: &File, access: Access) -> Result<(), Media
     })
 }
 
-/// Locks a file that nobody alive is known to hold within `patience`, any other at once or not at all.
+/// Locks a file: waits up to `patience` if no living holder is known, otherwise does not wait.
 pub(super) fn lock_within(
     patience: Duration,
     file: &File,
@@ -113,13 +112,13 @@ pub(super) fn lock_within(
     }
 }
 
-/// Whether a process that lives has taken a lock on the file, as far as the kernel tells.
+/// Returns true if a living process holds a lock on the file, according to the kernel.
 fn has_living_holder(file: &File) -> bool {
     let holders = file.metadata().and_then(|metadata| file_locks::holders(&metadata));
     holders.unwrap_or_default().into_iter().any(|pid| child::identity(pid).is_some())
 }
 
-/// Refuses to write to what a loop device shows: whoever has that device writes there too.
+/// Refuses to write to a file behind a loop device, whose users could write, too.
 pub(super) fn ensure_not_shown(path: &Path, file: &File) -> Result<(), MediaError> {
     let io = |reason| MediaError::Io { path: path.into(), reason };
     let metadata = file.metadata().map_err(io)?;
@@ -129,13 +128,13 @@ pub(super) fn ensure_not_shown(path: &Path, file: &File) -> Result<(), MediaErro
     }
 }
 
-/// Holds what lies below the block device `path` of that number, as far down as it goes. What has no name, or one that
-/// we may not open, cannot be held.
+/// Holds the media below the block device `path` of that number, all the way down. Media without a
+/// name, or without permission to open them, cannot be held.
 pub(super) fn below(path: &Path, number: u64, access: Access) -> Result<Below, MediaError> {
     let mut below = Below::default();
     let mut directories: Vec<PathBuf> = blockdev::sysfs_directory(number).into_iter().collect();
     while let Some(directory) = directories.pop() {
-        // The kernel itself keeps others out of the disk of a partition and out of what mappers lie on.
+        // The kernel itself protects the disk of a partition and the devices below mappers.
         directories.extend(blockdev::lies_on(&directory));
         let Some(backing) = loopdev::backing(&directory) else { continue };
         match open(&backing, access) {

@@ -1,8 +1,8 @@
 //! Media: a file or a block device as a [`Disk`].
 //!
-//! Guarantees: a file that exists is never made anew; a file or device is held by one writer at a time, also across
-//! processes and by whichever of the two it is reached, until the value is dropped; what cannot be made leaves nothing
-//! behind. Reads and writes go past the page cache where the place can do that.
+//! Guarantees: an existing file is never created anew; a file or device is held by one writer at a
+//! time, across processes and on every path to it, until the value is dropped; a failed creation
+//! leaves nothing behind. Reads and writes bypass the page cache if the place supports that.
 
 mod condition;
 mod error;
@@ -17,10 +17,10 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use self::condition::{Condition, Loss};
+pub use self::condition::{Condition, MediaLoss};
 pub use self::error::MediaError;
 pub use self::new_file::NewFile;
-pub use self::room::Space;
+pub use self::room::SpaceSource;
 
 use self::room::Room;
 
@@ -31,22 +31,23 @@ use rustix::io::Errno;
 use self::hold::{Below, Held};
 use self::place::retried;
 
-/// Whether a new file takes its space at once.
+/// When a new file's space is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Allocation {
-    /// All of it, so that it cannot be missing later where the file system overwrites in place ([`Space`]). Most file systems
-    /// note the space as unwritten, which makes the first write to each place a little dearer than later ones.
+    /// At once, so that it cannot be missing later if the file system overwrites in place
+    /// ([`SpaceSource`]). Most file systems mark the space as unwritten, which makes the first
+    /// write to each block a little slower.
     Full,
-    /// What is written only; a file system that fills up shows as [`DiskError::Full`].
+    /// With the first write; a full file system shows as [`DiskError::Full`].
     Sparse,
 }
 
-/// Whether media may be written to.
+/// How media are opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Reading only; several may read a file at a time, but nobody while it is written.
+    /// For reading only; several processes may read a file, but not while it is written.
     ReadOnly,
-    /// Reading and writing, alone.
+    /// For reading and writing, exclusively.
     ReadWrite,
 }
 
@@ -68,7 +69,7 @@ pub struct FileMedia {
 }
 
 impl FileMedia {
-    /// Makes a file of `size` bytes that reads as zeroes, readable by its owner alone.
+    /// Creates a file of `size` bytes that reads as zeroes, readable by its owner alone.
     ///
     /// # Errors
     /// [`MediaError`]; there is no file then, unless there was one before.
@@ -82,10 +83,11 @@ impl FileMedia {
         Ok(media)
     }
 
-    /// As [`FileMedia::create`], but the file has no name until it is finished: it can be filled before anyone sees it.
+    /// Like [`FileMedia::create`], but the file gets its name when it is finished: it can be filled
+    /// before anyone sees it.
     ///
     /// # Errors
-    /// [`MediaError`]; nothing is there then.
+    /// [`MediaError`]; no file is left then.
     pub fn begin(
         path: &Path,
         size: u64,
@@ -93,7 +95,7 @@ impl FileMedia {
     ) -> std::result::Result<(FileMedia, NewFile), MediaError> {
         check_size(path, size)?;
         if i64::try_from(size).is_err() {
-            // No file has offsets beyond (off_t, lseek(2)).
+            // File offsets end there (off_t, lseek(2)).
             return Err(MediaError::Full { path: path.into(), size });
         }
         let new = NewFile::begin(path)?;
@@ -109,8 +111,8 @@ impl FileMedia {
         Ok((FileMedia::over(path, Held::new(file), Access::ReadWrite)?, new))
     }
 
-    /// Opens a file, or a block device that nothing has mounted or opened for itself. What lies below the device is
-    /// held as well; a file that a loop device shows is not written to.
+    /// Opens a file, or a block device that is neither mounted nor opened exclusively. The media
+    /// below the device are held as well; a file behind a loop device is not written to.
     ///
     /// # Errors
     /// [`MediaError`].
@@ -127,7 +129,7 @@ impl FileMedia {
         let metadata = file.metadata().map_err(io)?;
         let is_device = metadata.file_type().is_block_device();
         let size = match is_device {
-            // A device has no length of its own, but it has an end; a rest below a block is of no use.
+            // A device has no length, but an end; a partial block at the end is unused.
             true => {
                 rustix::fs::seek(&file, SeekFrom::End(0)).map_err(|errno| failed(path, errno))?
                     / BLOCK_BYTES
@@ -156,18 +158,19 @@ impl FileMedia {
         })
     }
 
-    /// Makes discarding a mere hint: quick, left out where the place cannot do it, and **what is discarded may then
-    /// read as anything**. For an owner that writes every block before it reads it, as a log does.
+    /// Makes discarding a hint: fast, skipped if the place does not support it, and **discarded
+    /// blocks may then read as anything**. For an owner that writes every block before it reads it,
+    /// as a log does.
     ///
-    /// Without this, discarded blocks read as zeroes as [`Disk`] guarantees, and a place that cannot give blocks back
-    /// has zeroes written to it.
+    /// Otherwise discarded blocks read as zeroes, as [`Disk`] guarantees, and zeroes are written if
+    /// the place cannot discard.
     #[must_use]
     pub fn discarding_loosely(mut self) -> FileMedia {
         self.keeps_zeroes = false;
         self
     }
 
-    /// Sets space aside for writes to blocks that a copy or snapshot shares, as soon as one is seen.
+    /// Reserves space for writes to blocks shared with a copy or snapshot, as soon as one is seen.
     #[must_use]
     pub fn keeping_room(mut self) -> FileMedia {
         if !self.is_device && self.access == Access::ReadWrite {
@@ -178,9 +181,9 @@ impl FileMedia {
         self
     }
 
-    /// Reads and writes through the page cache and hands nothing on to the disk below but what the kernel does by
-    /// itself: a flush does nothing, and what is written survives the process but **not the machine**. For models, whose
-    /// time must not be this machine's disk's.
+    /// Uses the page cache, and leaves writing it out to the kernel: a flush does nothing, and
+    /// written data survive the process but **not the machine**. For models, whose time must not
+    /// depend on this machine's disk.
     ///
     /// # Errors
     /// [`MediaError::Io`].
@@ -192,19 +195,19 @@ impl FileMedia {
         Ok(self)
     }
 
-    /// Whether reads and writes go past the page cache.
+    /// Returns true for direct I/O.
     #[must_use]
     pub fn direct(&self) -> bool {
         self.direct
     }
 
-    /// How it is, now and later.
+    /// The condition, now and later.
     #[must_use]
     pub fn condition(&self) -> &Arc<Condition> {
         &self.condition
     }
 
-    /// What was named when it was opened.
+    /// The path as given when the media were opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -220,7 +223,7 @@ impl FileMedia {
         }
     }
 
-    /// The failure of doing `what`, in words.
+    /// The failure of the operation `what`.
     fn io_error(&self, what: &str, reason: impl Into<io::Error>) -> DiskError {
         let reason = reason.into();
         let text = format!("{}: cannot {what}: {reason}", self.path.display());
@@ -236,8 +239,8 @@ impl FileMedia {
         retried(|| rustix::fs::fallocate(&self.file, punch, offset, length))
     }
 
-    /// Zeroes where blocks cannot be given back. A block device writes them itself if it must; few file systems
-    /// know the request without the other, so a file gets them written.
+    /// Writes zeroes if blocks cannot be discarded. A block device writes them itself if it must;
+    /// few file systems support the request, so a file gets plain writes.
     fn write_zeroes(&self, offset: u64, length: u64) -> Result<()> {
         let zero = FallocateFlags::ZERO_RANGE | FallocateFlags::KEEP_SIZE;
         match retried(|| rustix::fs::fallocate(&self.file, zero, offset, length)) {
@@ -271,9 +274,9 @@ impl Disk for FileMedia {
         self.size
     }
 
-    /// A write is atomic as far as the device below says that its own sectors are: 4096 bytes where its physical
-    /// sector is that large, else 512. A completed write may be lost until a flush, and after one too where nothing
-    /// is handed on.
+    /// A write is atomic in the units in which the device below claims to be: 4096 bytes if its
+    /// physical sector is that large, else 512. A completed write may be lost until a flush, and
+    /// also after one if the media use the page cache.
     fn guarantees(&self) -> Guarantees {
         Guarantees { atomic_write_bytes: self.atomic_write_bytes, volatile_cache: true }
     }
@@ -289,12 +292,12 @@ impl Disk for FileMedia {
         })
     }
 
-    /// [`DiskError::Full`] only when nothing was written; a file system that fills up in the middle of a write is
-    /// [`DiskError::Io`], for the beginning is there.
+    /// [`DiskError::Full`] only if nothing was written; a file system that fills up during a write
+    /// is [`DiskError::Io`], because the beginning is written.
     fn write(&self, offset: u64, data: &[u8], force_unit_access: bool) -> Result<()> {
         check_range(offset, data.len() as u64, self.size)?;
         self.check_writable()?;
-        // A file that was cut short would grow again, and nobody would know.
+        // A truncated file would grow again, which would hide the loss.
         let _ = self.condition.loss();
         let is_durable = force_unit_access && self.syncs;
         let mut from = offset;

@@ -1,4 +1,4 @@
-//! A new file that gets its name last: whoever sees it sees all of it, and a process that is killed leaves nothing.
+//! A new file that gets its name last: it appears complete, and a killed process leaves nothing.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,25 @@ use rustix::io::Errno;
 
 use super::{MediaError, failed, place};
 
-/// A file without its name yet; dropped, it was never there.
+/// A file without its name. Dropping it removes it.
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
     pub(super) file: File,
-    /// Where a file system knows no files without a name.
+    /// Its temporary name, on file systems that need one.
     temporary: Option<PathBuf>,
 }
 
 impl NewFile {
-    /// Begins the file that is to be `path`, readable by its owner alone.
+    /// Creates the file that will be named `path`, readable by its owner alone.
     pub(super) fn begin(path: &Path) -> Result<NewFile, MediaError> {
         match path.symlink_metadata() {
             Ok(_) => return Err(MediaError::Exists { path: path.into() }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(reason) => return Err(MediaError::Io { path: path.into(), reason }),
         }
-        // Without a name it goes with the last process that has it open, however that ends (open(2), O_TMPFILE).
+        // A file without a name is freed with the last process that has it open (open(2),
+        // O_TMPFILE).
         match open(place::directory(path), OFlags::TMPFILE) {
             Ok(file) => Ok(NewFile { path: path.into(), file, temporary: None }),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => NewFile::begin_named(path),
@@ -33,7 +34,7 @@ impl NewFile {
         }
     }
 
-    /// The same under another name beside it, which stays when the process is killed.
+    /// Creates it under a temporary name, which remains if the process is killed.
     pub(super) fn begin_named(path: &Path) -> Result<NewFile, MediaError> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(format!(".unfinished-{}", std::process::id()));
@@ -43,11 +44,11 @@ impl NewFile {
         Ok(NewFile { path: path.into(), file, temporary: Some(temporary) })
     }
 
-    /// Gives it its name, for good: file and directory are on stable media then.
+    /// Names the file; file and directory are on stable media afterwards.
     ///
     /// # Errors
-    /// [`MediaError::Exists`] when something has got the name since, or what the system answered; there is no file
-    /// of ours then.
+    /// [`MediaError::Exists`] if the name was taken meanwhile, or the system's error; the file is
+    /// removed then.
     pub fn finish(mut self) -> Result<(), MediaError> {
         let io = |reason| MediaError::Io { path: self.path.clone(), reason };
         self.file.sync_all().map_err(io)?;
@@ -56,7 +57,7 @@ impl NewFile {
             errno => failed(&self.path, errno),
         })?;
         self.temporary = None;
-        // It outlives a power cut only when its directory was written too (fsync(2)).
+        // The name survives a power cut only if its directory was synced (fsync(2)).
         File::open(place::directory(&self.path)).and_then(|directory| directory.sync_all()).map_err(
             |reason| {
                 remove(&self.path);
@@ -67,12 +68,12 @@ impl NewFile {
 
     fn name(&self) -> rustix::io::Result<()> {
         let Some(temporary) = &self.temporary else {
-            // The way that needs no privilege (open(2), O_TMPFILE).
+            // This way needs no privilege (open(2), O_TMPFILE).
             let open = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.file));
             return rustix::fs::linkat(CWD, open, CWD, &self.path, AtFlags::SYMLINK_FOLLOW);
         };
         match rustix::fs::renameat_with(CWD, temporary, CWD, &self.path, RenameFlags::NOREPLACE) {
-            // Not every file system can refuse to replace; none replaces by a link.
+            // Not every file system can refuse to replace; a link never replaces.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 rustix::fs::linkat(CWD, temporary, CWD, &self.path, AtFlags::empty())?;
                 rustix::fs::unlink(temporary)
@@ -118,7 +119,7 @@ mod tests {
             begin(&path).unwrap().finish().unwrap();
             assert!(path.is_file() && listing() == 1);
             std::fs::remove_file(&path).unwrap();
-            // Something gets the name in the meantime.
+            // Another file takes the name meanwhile.
             let new = begin(&path).unwrap();
             std::fs::write(&path, "precious").unwrap();
             let error = new.finish().unwrap_err();

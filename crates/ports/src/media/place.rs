@@ -1,5 +1,4 @@
-//! What a place on a machine can do for media: keep others out, set space aside, go past the page cache, give
-//! blocks back.
+//! System calls for media: locks, allocation, direct I/O, discards.
 
 use std::fs::File;
 use std::io;
@@ -12,8 +11,8 @@ use rustix::io::Errno;
 use super::{Access, Allocation, room};
 use crate::blockdev;
 
-/// Keeps others out, or answers `WOULDBLOCK`. The lock belongs to the open file, so it keeps out others of this
-/// process too, and it goes when the process ends, however it ends (`flock(2)`).
+/// Locks the file, or fails with `WOULDBLOCK`. The lock belongs to the open file, so it excludes
+/// other users in this process, too, and ends with the process (`flock(2)`).
 pub(super) fn lock(file: &File, access: Access) -> rustix::io::Result<()> {
     let operation = match access {
         Access::ReadOnly => FlockOperation::NonBlockingLockShared,
@@ -33,21 +32,20 @@ pub(super) fn take_space(file: &File, size: u64, allocation: Allocation) -> io::
     file.set_len(size)
 }
 
-/// Takes space where the file system cannot set it aside: by writing.
+/// Allocates space by writing, if the file system cannot reserve it.
 fn fill(file: &File, size: u64) -> io::Result<()> {
     io::copy(&mut io::Read::take(io::repeat(0), size), &mut &*file).map(drop)
 }
 
-/// The directory that holds `path`.
 pub(super) fn directory(path: &Path) -> &Path {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     directory.unwrap_or(Path::new("."))
 }
 
-/// Turns to direct I/O and tries it with one block; says whether it works here.
+/// Switches to direct I/O and tests it with one block; returns false if it does not work.
 ///
-/// The flag is set after opening, for opening with it may fail and yet leave a new file behind; and a place may
-/// take the flag but want greater alignment than a block.
+/// The flag is set after opening, because opening with it may fail and still leave a new file
+/// behind; and a place may accept the flag but require an alignment greater than a block.
 pub(super) fn bypass_cache(file: &File) -> rustix::io::Result<bool> {
     let flags = rustix::fs::fcntl_getfl(file)?;
     if let Err(errno) = rustix::fs::fcntl_setfl(file, flags | OFlags::DIRECT) {
@@ -61,18 +59,19 @@ pub(super) fn bypass_cache(file: &File) -> rustix::io::Result<bool> {
     }
 }
 
-/// Turns back from direct I/O.
+/// Switches back to the page cache.
 pub(super) fn use_cache(file: &File) -> rustix::io::Result<()> {
     let flags = rustix::fs::fcntl_getfl(file)?;
     rustix::fs::fcntl_setfl(file, flags - OFlags::DIRECT)
 }
 
-/// What the device with that number writes whole by its own word: its physical sector, for the kernel makes it
-/// from what the device says about power cuts where it says anything (NVMe: AWUPF), but no more than a block, since
-/// a larger sector is whole at its own alignment only. The least that is known of any device is 512.
+/// The atomic write size of the device with that number: its physical sector, which the kernel
+/// derives from the device's claims about power failures if there are any (NVMe: AWUPF), but at
+/// most a block, because a larger sector is atomic at its own alignment only. Every device provides
+/// at least 512.
 pub(super) fn atomic_write_bytes(device: u64) -> u64 {
     let directory = blockdev::sysfs_directory(device).ok();
-    // A partition has no queue of its own, the disk above it has.
+    // A partition has no queue of its own; its disk has one.
     let sector = directory
         .into_iter()
         .flat_map(|directory| [directory.join("queue"), directory.join("../queue")]);
@@ -85,7 +84,8 @@ pub(super) fn atomic_write_bytes(device: u64) -> u64 {
 /// `BLKDISCARD` (`linux/fs.h`: `_IO(0x12, 119)`, offset and length in bytes).
 pub(super) fn discard_device(file: &File, offset: u64, length: u64) -> rustix::io::Result<()> {
     const BLKDISCARD: rustix::ioctl::Opcode = rustix::ioctl::opcode::none(0x12, 119);
-    // SAFETY: the request reads two 64-bit numbers through its pointer and writes to none of our memory.
+    // SAFETY: the request reads two 64-bit numbers through its pointer and writes to none of our
+    // memory.
     #[allow(unsafe_code)]
     unsafe {
         let range = rustix::ioctl::Setter::<BLKDISCARD, [u64; 2]>::new([offset, length]);

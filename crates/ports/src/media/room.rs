@@ -1,8 +1,10 @@
-//! Whether a write to media needs space that the file system may no longer have, and space set aside for such writes.
+//! Finds out whether writes to media need space that the file system may lack, and reserves space
+//! for them.
 //!
-//! Guarantees: [`Space::Allocated`] is reported only where the file has all of its blocks, shares none, and its file
-//! system is known to overwrite blocks in place. Space is set aside as a file without a name, which goes with the process;
-//! a write that finds no space takes it from there. Others who fill the file system at that moment may be quicker.
+//! Guarantees: [`SpaceSource::Allocated`] is reported only if the file has all of its blocks,
+//! shares none, and its file system is known to overwrite in place. Space is reserved by a file
+//! without a name, which ends with the process; a write that finds no space takes it from there.
+//! Another process that fills the file system at that moment may be faster.
 
 use std::fs::File;
 use std::io;
@@ -21,7 +23,7 @@ use super::hold::Held;
 use super::place::{self, retried};
 use crate::extents;
 
-/// File systems by the number that `statfs(2)` reports (`linux/magic.h`; OpenZFS, `sys/fs/zfs.h`).
+/// File systems by their number in `statfs(2)` (`linux/magic.h`; OpenZFS, `sys/fs/zfs.h`).
 const EXT: u32 = 0xEF53;
 const XFS: u32 = 0x5846_5342;
 const TMPFS: u32 = 0x0102_1994;
@@ -30,80 +32,82 @@ const BCACHEFS: u32 = 0xCA45_1A4E;
 const NILFS: u32 = 0x3434;
 const ZFS: u32 = 0x2FC1_2FC1;
 
-/// At least so much is released at once to a write that found no space, in bytes: a file system copies more than is
+/// Smallest release for a write that found no space, in bytes: a file system copies more than is
 /// written (XFS: 128 KiB, `xfs_io(8)`, `cowextsize`).
 const RELEASED_AT_ONCE: u64 = 1 << 20;
 
-/// The file system's own records grow when blocks of an extent part: one part in so many more is set aside, and so many bytes.
-/// On XFS, copying every block by itself adds entries of 16, 24 and 12 bytes for 4 KiB to trees that are half full
-/// (`xfs_format.h`: `xfs_bmbt_rec`, `xfs_rmap_rec`, `xfs_refcount_rec`): one part in 40.
+/// Additional reserve for the file system's metadata, as a fraction of the shared space, and its
+/// minimum in bytes: metadata grow when extents are split. On XFS, copying every block separately
+/// adds entries of 16, 24 and 12 bytes per 4 KiB to trees that are half full (`xfs_format.h`:
+/// `xfs_bmbt_rec`, `xfs_rmap_rec`, `xfs_refcount_rec`): one part in 40.
 const RECORDS_PART: u64 = 16;
 const RECORDS_BYTES: u64 = 4 << 20;
 
-/// How often the extents are looked at where nobody opens the file: a snapshot of all of a file system opens none.
+/// Polling interval for the extents if nobody opens the file: a snapshot of a whole file system
+/// opens none.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// Where the space for a write to media comes from.
+/// The source of space for a write to media.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Space {
-    /// A block device, whose space is not a file system's.
+pub enum SpaceSource {
+    /// A block device, whose space needs no file system.
     Device,
     /// A cluster's pool.
     Remote,
-    /// The blocks of the file are its own and are overwritten in place.
+    /// The file's own blocks, overwritten in place.
     Allocated,
-    /// Blocks are allocated when they are first written.
+    /// Blocks allocated when they are first written.
     Sparse,
-    /// The file system writes to new blocks each time.
+    /// New blocks for each write.
     CopyOnWrite,
-    /// Other files or snapshots have some of the file's blocks, which are copied when they are written.
+    /// Some blocks are shared with other files or snapshots, and copied when they are written.
     Shared {
-        /// How much, in bytes.
+        /// Bytes shared.
         bytes: u64,
-        /// How much is set aside for that, in bytes: a little more where there is enough.
+        /// Bytes reserved for that: a little more than shared, if available.
         set_aside: u64,
     },
-    /// Not known of this file system.
+    /// Unknown for this file system.
     Unknown,
 }
 
-impl Space {
-    /// Where the space for writes to `file` comes from; nothing is set aside.
+impl SpaceSource {
+    /// The source of space for writes to `file`; reserves nothing.
     ///
     /// # Errors
-    /// The system's answer.
-    pub fn of(file: &File) -> io::Result<Space> {
+    /// The system's error.
+    pub fn of(file: &File) -> io::Result<SpaceSource> {
         let metadata = file.metadata()?;
         if !metadata.is_file() {
-            return Ok(Space::Device);
+            return Ok(SpaceSource::Device);
         }
         // Blocks are counted in 512 bytes (stat(2)).
         if metadata.blocks().saturating_mul(512) < metadata.len() {
-            return Ok(Space::Sparse);
+            return Ok(SpaceSource::Sparse);
         }
         Ok(match rustix::fs::fstatfs(file)?.f_type as u32 {
-            EXT | TMPFS => Space::Allocated,
+            EXT | TMPFS => SpaceSource::Allocated,
             XFS => shared_or_allocated(file)?,
             BTRFS if rustix::fs::ioctl_getflags(file)?.contains(IFlags::NOCOW) => {
                 shared_or_allocated(file)?
             }
-            BTRFS | BCACHEFS | NILFS | ZFS => Space::CopyOnWrite,
-            _ => Space::Unknown,
+            BTRFS | BCACHEFS | NILFS | ZFS => SpaceSource::CopyOnWrite,
+            _ => SpaceSource::Unknown,
         })
     }
 }
 
-fn shared_or_allocated(file: &File) -> io::Result<Space> {
+fn shared_or_allocated(file: &File) -> io::Result<SpaceSource> {
     let extents = extents::of(file)?;
     let shared = extents.iter().filter(|extent| extent.flags.is_shared());
     match shared.map(|extent| extent.length).sum() {
-        0 => Ok(Space::Allocated),
-        bytes => Ok(Space::Shared { bytes, set_aside: 0 }),
+        0 => Ok(SpaceSource::Allocated),
+        bytes => Ok(SpaceSource::Shared { bytes, set_aside: 0 }),
     }
 }
 
-/// Makes an empty file one that btrfs overwrites in place (`ioctl_iflags(2)`, `FS_NOCOW_FL`), which it then neither
-/// compresses nor checks: a drive does both. Elsewhere nothing happens.
+/// Makes btrfs overwrite an empty file in place (`ioctl_iflags(2)`, `FS_NOCOW_FL`), without
+/// compression and checksums, which a drive has itself. Other file systems are unaffected.
 pub(super) fn overwrite_in_place(file: &File) -> rustix::io::Result<()> {
     if rustix::fs::fstatfs(file)?.f_type as u32 != BTRFS {
         return Ok(());
@@ -112,7 +116,7 @@ pub(super) fn overwrite_in_place(file: &File) -> rustix::io::Result<()> {
     rustix::fs::ioctl_setflags(file, (flags | IFlags::NOCOW) - IFlags::COMPRESSED)
 }
 
-/// The space for writes to media that are held for writing.
+/// The space for writes to media that are open for writing.
 #[derive(Debug)]
 pub(super) struct Room {
     file: Arc<Held>,
@@ -122,11 +126,11 @@ pub(super) struct Room {
 
 #[derive(Debug)]
 struct State {
-    space: Space,
+    space: SpaceSource,
     reserve: Option<Reserve>,
 }
 
-/// A file without a name that takes space.
+/// A file without a name that occupies space.
 #[derive(Debug)]
 struct Reserve {
     file: File,
@@ -134,10 +138,10 @@ struct Reserve {
 }
 
 impl Room {
-    /// Looks where the space for writes comes from, sets aside what shared blocks need, and does so again whenever somebody has
-    /// had the file open, until this is dropped.
+    /// Determines the source of space, reserves space for shared blocks, and repeats that whenever
+    /// somebody has had the file open, until this is dropped.
     pub(super) fn watch(file: Arc<Held>, path: &Path) -> Arc<Room> {
-        let state = State { space: Space::Unknown, reserve: None };
+        let state = State { space: SpaceSource::Unknown, reserve: None };
         let room = Arc::new(Room { file, path: path.into(), state: Mutex::new(state) });
         room.look();
         if let Err(error) = room.begin_to_watch() {
@@ -146,12 +150,13 @@ impl Room {
         room
     }
 
-    /// Where it comes from now, as far as was seen.
-    pub(super) fn space(&self) -> Space {
+    /// The source of space when last checked.
+    pub(super) fn space(&self) -> SpaceSource {
         self.state.lock().space
     }
 
-    /// Releases space for a write of `bytes` that found none; false if there is nothing to release.
+    /// Releases space for a write of `bytes` that found none; returns false if there is nothing to
+    /// release.
     pub(super) fn release_for(&self, bytes: u64) -> bool {
         let mut state = self.state.lock();
         let State { space, reserve } = &mut *state;
@@ -161,26 +166,26 @@ impl Room {
             log::warn!("space that was set aside cannot be released: {error}");
             return false;
         }
-        if let Space::Shared { set_aside, .. } = space {
+        if let SpaceSource::Shared { set_aside, .. } = space {
             *set_aside = left;
         }
         true
     }
 
     fn look(&self) {
-        let found = match Space::of(&self.file) {
+        let found = match SpaceSource::of(&self.file) {
             Ok(found) => found,
             Err(error) => {
                 log::debug!("where {} lies is not known: {error}", self.path.display());
-                Space::Unknown
+                SpaceSource::Unknown
             }
         };
         let mut state = self.state.lock();
         let found = match found {
-            Space::Shared { bytes, .. } => {
+            SpaceSource::Shared { bytes, .. } => {
                 let records = bytes / RECORDS_PART + RECORDS_BYTES;
                 let set_aside = self.set_aside(&mut state.reserve, bytes + records);
-                Space::Shared { bytes, set_aside }
+                SpaceSource::Shared { bytes, set_aside }
             }
             other => {
                 state.reserve = None;
@@ -192,7 +197,7 @@ impl Room {
         self.tell_change(before, found);
     }
 
-    /// Takes as much as is shared, or as much of it as there is; gives how much that is.
+    /// Reserves as much as is shared, or as much of it as is available; returns the amount.
     fn set_aside(&self, reserve: &mut Option<Reserve>, wanted: u64) -> u64 {
         if reserve.is_none() {
             *reserve = Reserve::begin(place::directory(&self.path)).ok();
@@ -208,16 +213,17 @@ impl Room {
         held.bytes
     }
 
-    fn tell_change(&self, before: Space, now: Space) {
+    fn tell_change(&self, before: SpaceSource, now: SpaceSource) {
         let path = self.path.display();
         match (before, now) {
-            (Space::Shared { .. }, Space::Shared { .. }) => {}
-            (_, Space::Shared { bytes, set_aside }) => log::warn!(
-                "{} of {path} are shared with a copy or snapshot, and writing there takes new space; {} are set aside for that",
+            (SpaceSource::Shared { .. }, SpaceSource::Shared { .. }) => {}
+            (_, SpaceSource::Shared { bytes, set_aside }) => log::warn!(
+                "{} of {path} are shared with a copy or snapshot, and writing there takes new \
+                 space; {} are set aside for that",
                 Bytes(bytes),
                 Bytes(set_aside)
             ),
-            (Space::Shared { .. }, Space::Allocated) => {
+            (SpaceSource::Shared { .. }, SpaceSource::Allocated) => {
                 log::info!("nothing of {path} is shared with a copy any more");
             }
             _ => {}
@@ -226,7 +232,7 @@ impl Room {
 
     fn begin_to_watch(self: &Arc<Room>) -> io::Result<()> {
         let events = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
-        // The file itself, whatever it is called by now.
+        // The file itself, independent of its name.
         let itself = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let closed = inotify::WatchFlags::CLOSE_NOWRITE | inotify::WatchFlags::CLOSE_WRITE;
         inotify::add_watch(&events, itself, closed)?;
@@ -236,7 +242,7 @@ impl Room {
     }
 }
 
-/// Looks each time that the file was closed, and every so often.
+/// Checks after each close of the file, and at intervals.
 fn watch(room: &Weak<Room>, events: &std::os::fd::OwnedFd) {
     let patience = Timespec { tv_sec: LOOK_EVERY.as_secs() as i64, tv_nsec: 0 };
     let mut buffer = [0; 4096];
@@ -256,7 +262,7 @@ impl Reserve {
         Ok(Reserve { file, bytes: 0 })
     }
 
-    /// Takes more, or half of the rest as often as there is not enough for all.
+    /// Grows the reserve, halving the step as often as the space does not suffice.
     fn grow_to(&mut self, wanted: u64) -> io::Result<()> {
         let mut step = wanted - self.bytes;
         while self.bytes < wanted && step >= RELEASED_AT_ONCE.min(wanted - self.bytes) {
@@ -269,7 +275,7 @@ impl Reserve {
                 Err(errno) => return Err(errno.into()),
             }
         }
-        // A request that failed may have taken a part.
+        // A failed request may have allocated a part.
         self.shrink_to(self.bytes)
     }
 

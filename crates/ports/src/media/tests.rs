@@ -26,7 +26,7 @@ fn what_was_written_is_read_from_any_memory_and_by_anyone() {
         let length = 3 * MIB as usize;
         let data = pattern(length);
         let mut buffer = BlockBuffer::zeroed(length + 4096);
-        // On a block's boundary, and beside it: the second goes through the other buffer, in pieces.
+        // Aligned to a block, and not: the latter goes through the other buffer, in pieces.
         for shift in [0, 100] {
             let offset = MIB + 4096 * shift as u64;
             buffer.as_mut()[shift..][..length].copy_from_slice(&data);
@@ -90,7 +90,7 @@ fn discarded_blocks_read_as_zeroes_and_give_their_space_back() {
 
 #[test]
 fn zeroes_are_written_where_they_cannot_be_asked_for() {
-    // tmpfs knows no FALLOC_FL_ZERO_RANGE.
+    // tmpfs does not support FALLOC_FL_ZERO_RANGE.
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let media =
         FileMedia::create(&place.path().join("media"), 4 * MIB, Allocation::Sparse).unwrap();
@@ -114,7 +114,7 @@ fn what_exists_is_kept_and_what_fails_leaves_nothing() {
         let error = FileMedia::create(&fresh, size, Allocation::Sparse).unwrap_err();
         assert!(matches!(error, MediaError::Size { .. }), "{error}");
     }
-    // More than any file system holds, in both ways of taking it.
+    // More than any file system holds, for both ways of allocation.
     for size in [i64::MAX as u64 / 4096 * 4096, 9 << 60] {
         for allocation in [Allocation::Full, Allocation::Sparse] {
             let error = FileMedia::create(&fresh, size, allocation).unwrap_err();
@@ -202,7 +202,7 @@ fn a_full_file_system_is_full() {
     let refused = (0..4).map(|index| media.write(index * MIB, &vec![1; MIB as usize], false));
     let refused: Vec<_> = refused.filter_map(Result::err).collect();
     assert!(refused.len() >= 3);
-    // The first that does not fit may have been begun; those after it are refused whole.
+    // The first write that does not fit may have been started; later ones are refused completely.
     assert!(refused[1..].iter().all(|error| matches!(error, DiskError::Full)), "{refused:?}");
 }
 
@@ -250,8 +250,8 @@ fn a_mounted_block_device_is_held_until_it_is_unmounted() {
     open_when_free(&device.device, Access::ReadOnly).unwrap();
 }
 
-/// Opens what was just let go of: a child that another test has started and that does not run its own program yet has
-/// inherited the device, and only closing gives a device back.
+/// Opens media that were just released: a child of another test inherits the device until it calls
+/// `exec`, and only the last close releases a device.
 fn open_when_free(path: &Path, access: Access) -> Result<FileMedia, MediaError> {
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
@@ -266,8 +266,8 @@ fn open_when_free(path: &Path, access: Access) -> Result<FileMedia, MediaError> 
     }
 }
 
-/// Opens `device` until it is refused for `below`: what the refusal before held on the way down may live on for a moment
-/// in a child that another test has started.
+/// Opens `device` until it is refused for `below`: media held by an earlier refusal may stay open
+/// for a moment in a child of another test.
 fn refused_for(below: &Path, device: &Path, access: Access) {
     let below = below.canonicalize().unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
@@ -302,14 +302,14 @@ fn a_file_and_a_loop_device_over_it_have_one_writer() {
         refused_for(&link, device, access);
     }
     drop(media);
-    // The other way round, by any name of the file, and of the device below the device.
+    // Conversely, under any name of the file, and of the device below the device.
     let media = open_when_free(&above.device, Access::ReadWrite).unwrap();
     for path in [&image, &link, &device.device] {
         let error = FileMedia::open(path, Access::ReadOnly).unwrap_err();
         assert!(matches!(error, MediaError::InUse { .. }), "{error}");
     }
     drop(media);
-    // Also when nobody has the device yet; looking does no harm.
+    // Also if nobody uses the device yet; inspecting it does no harm.
     let error = open_when_free(&image, Access::ReadWrite).unwrap_err();
     let MediaError::Shown { device: shows, .. } = &error else { panic!("{error}") };
     assert_eq!(shows, &device.device);
@@ -328,7 +328,7 @@ fn media_are_free_when_they_are_dropped_whoever_has_inherited_them() {
     let place = directory();
     let path = place.path().join("media");
     let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
-    // What a child has that was started and does not run its own program yet.
+    // Held by a child before it calls `exec`.
     let inherited = media.file.try_clone().unwrap();
     assert!(matches!(FileMedia::open(&path, Access::ReadOnly), Err(MediaError::InUse { .. })));
     drop(media);
@@ -347,7 +347,7 @@ fn what_a_dead_process_left_to_its_child_is_waited_for_and_what_a_living_one_has
         let locked = hold::lock_within(Duration::from_millis(millis), &file, Access::ReadWrite);
         (locked, began.elapsed().as_millis() as u64)
     };
-    // The lock is of `flock`, which ends at once; the shell has it until its input ends.
+    // The program `flock` ends at once; the shell holds the lock until its input ends.
     let words = ["-c", "exec 9<>\"$0\"; flock --exclusive 9; echo locked; read line"];
     let mut heir = Command::new("bash");
     heir.args(words).arg(&path).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -389,7 +389,7 @@ fn media_of_a_model_go_through_the_page_cache_and_stay_there() {
     let media = FileMedia::create(&path, MIB, Allocation::Sparse).unwrap();
     let media = media.in_memory_of_kernel().unwrap();
     assert!(!media.direct());
-    // Any memory will do, for nothing is handed to a device.
+    // Any memory will do, because no data go to a device.
     media.write(8192, &[5; 4096], true).unwrap();
     media.flush().unwrap();
     let mut data = vec![0; 12_288];

@@ -1,7 +1,8 @@
-//! Reads and writes at a place of a file, to their end.
+//! Reads and writes complete ranges of a file.
 //!
-//! Guarantees: all bytes or a failure that says where; a device is handed only memory on a block's boundary, by way
-//! of a buffer of at most [`PIECE_BYTES`] a thread where the caller's lies elsewhere.
+//! Guarantees: all bytes are transferred, or the failure carries its position; a device receives
+//! only memory aligned to a block, through a buffer of at most [`PIECE_BYTES`] a thread if the
+//! caller's is not aligned.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -10,7 +11,7 @@ use std::io::{self, IoSlice};
 use assay_disk::{BLOCK_BYTES, BlockBuffer};
 use rustix::io::{Errno, ReadWriteFlags};
 
-/// The most that goes through the buffer at once, in bytes.
+/// Size of the buffer, in bytes.
 pub(super) const PIECE_BYTES: u64 = 1 << 20;
 
 thread_local! {
@@ -19,9 +20,8 @@ thread_local! {
 
 /// A transfer that ended early.
 pub(super) struct Failure {
-    /// The first byte of the file that was not transferred.
+    /// Offset of the first byte that was not transferred.
     pub offset: u64,
-    /// Why.
     pub reason: io::Error,
 }
 
@@ -90,8 +90,8 @@ fn write_all(
     })
 }
 
-/// Calls `step` with what is done and the place to go on from until `length` bytes are done. Direct I/O that ended
-/// within a block begins that block again, for it must begin on one.
+/// Calls `step` with the progress and the next position until `length` bytes are done. Direct I/O
+/// that ended within a block repeats that block, because it must start on one.
 fn to_the_end(
     direct: bool,
     offset: u64,

@@ -1,7 +1,7 @@
-//! The functions of librados and librbd that are used, loaded once and kept as long as the process lives.
+//! The functions of librados and librbd in use, loaded once until the process ends.
 //!
-//! Their declarations are those of Ceph's `rados/librados.h` and `rbd/librbd.h`, stable since Ceph 15, in which the last of
-//! them (`rbd_aio_write_zeroes`) appeared.
+//! Their declarations are those of Ceph's `rados/librados.h` and `rbd/librbd.h`, stable since Ceph
+//! 15, in which the last of them (`rbd_aio_write_zeroes`) appeared.
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
@@ -23,17 +23,17 @@ pub(super) type Completion = *mut c_void;
 /// `rbd_image_options_t`.
 pub(super) type ImageOptions = *mut c_void;
 
-/// Where the libraries are.
+/// The location of the libraries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Libraries {
-    /// Where the system's loader finds them.
+    /// Found by the system's loader.
     Installed,
     /// In a tree of unpacked packages.
     Unpacked {
-        /// `librados.so.2`.
+        /// Path of `librados.so.2`.
         librados: PathBuf,
-        /// `librbd.so.1`.
+        /// Path of `librbd.so.1`.
         librbd: PathBuf,
         /// All libraries of the tree that the two need.
         needed: Vec<PathBuf>,
@@ -41,7 +41,7 @@ pub enum Libraries {
 }
 
 impl Libraries {
-    /// Those that the system's loader finds; nothing where it finds none.
+    /// The installed libraries; `None` if the system's loader finds none.
     #[must_use]
     pub fn installed() -> Option<Libraries> {
         let is_there = |name| open_library(name).map(std::mem::forget).is_ok();
@@ -53,32 +53,31 @@ impl Libraries {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Watcher {
-    /// Its address.
     pub(super) address: *mut c_char,
-    /// The client's number.
     pub(super) id: i64,
-    /// Which of its watches.
+    /// Number of the watch.
     pub(super) cookie: u64,
 }
 
-/// A command is sent as the array of its lines, of which there is one.
+/// A command is sent as an array of lines; here always one.
 type Lines = *const *const c_char;
 
 macro_rules! functions {
     ($($library:ident { $( $name:ident($($argument:ty),*) $(-> $answer:ty)?; )* })*) => {
-        /// The functions.
         pub(super) struct Api {
             $( $( pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $answer)?, )* )*
         }
 
         impl Api {
             fn find($( $library: &Library ),*) -> Result<Api, libloading::Error> {
-                // SAFETY: the declarations below are those of the libraries' headers, and the libraries are never unloaded,
-                // so the pointers stay good.
+                // SAFETY: the declarations below are those of the libraries' headers, and the
+                // libraries are never unloaded, so the pointers stay good.
                 #[allow(unsafe_code)]
                 unsafe {
                     Ok(Api {
-                        $( $( $name: *$library.get(concat!(stringify!($name), "\0").as_bytes())?, )* )*
+                        $( $(
+                            $name: *$library.get(concat!(stringify!($name), "\0").as_bytes())?,
+                        )* )*
                     })
                 }
             }
@@ -94,8 +93,10 @@ functions! {
         rados_connect(Rados) -> c_int;
         rados_shutdown(Rados);
         rados_get_instance_id(Rados) -> u64;
-        rados_mon_command(Rados, Lines, usize, *const c_char, usize, *mut *mut c_char, *mut usize, *mut *mut c_char, *mut usize) -> c_int;
-        rados_mgr_command(Rados, Lines, usize, *const c_char, usize, *mut *mut c_char, *mut usize, *mut *mut c_char, *mut usize) -> c_int;
+        rados_mon_command(Rados, Lines, usize, *const c_char, usize, *mut *mut c_char, *mut usize,
+            *mut *mut c_char, *mut usize) -> c_int;
+        rados_mgr_command(Rados, Lines, usize, *const c_char, usize, *mut *mut c_char, *mut usize,
+            *mut *mut c_char, *mut usize) -> c_int;
         rados_buffer_free(*mut c_char);
         rados_ioctx_create(Rados, *const c_char, *mut IoContext) -> c_int;
         rados_ioctx_destroy(IoContext);
@@ -133,7 +134,7 @@ functions! {
     }
 }
 
-/// The functions, loaded by whoever comes first, from where they are.
+/// The functions, loaded by the first caller.
 pub(super) fn load(libraries: &Libraries) -> Result<&'static Api, RbdError> {
     static API: OnceLock<Api> = OnceLock::new();
     if let Some(api) = API.get() {
@@ -153,13 +154,14 @@ fn open(libraries: &Libraries) -> Result<Api, libloading::Error> {
         }
     };
     let api = Api::find(&librados, &librbd);
-    // Never unloaded: their threads and what they registered for the end of the process stay.
+    // Never unloaded: their threads and exit handlers remain.
     std::mem::forget((librados, librbd));
     api
 }
 
-/// Loads what is needed and not there yet, so that the loader, which knows nothing of the tree, finds it by its name. What
-/// needs another comes in a later pass than that; what cannot be loaded at all is missed by whoever needs it, which says so.
+/// Loads the needed libraries that are not loaded yet, so that the loader, which does not search
+/// the tree, finds them by name. A library with dependencies is loaded in a later pass than those.
+/// A library that fails to load is reported by the loader of its dependent.
 fn open_needed(needed: &[PathBuf]) {
     let mut left: Vec<&PathBuf> = needed.iter().filter(|path| !is_loaded(path)).collect();
     loop {
@@ -174,7 +176,7 @@ fn open_needed(needed: &[PathBuf]) {
     }
 }
 
-/// The C library's own parts belong to the one that runs: these the loader finds, and there must not be two of any.
+/// The C library's parts must be those of the running process: there must not be two of any.
 const C_LIBRARY: [&str; 8] = [
     "libanl.so.1",
     "libc.so.6",
@@ -186,7 +188,7 @@ const C_LIBRARY: [&str; 8] = [
     "libutil.so.1",
 ];
 
-/// Whether a library of that name is in this process, or the system's is to be.
+/// Returns true if a library of that name is loaded, or if the system's is to be used.
 fn is_loaded(path: &Path) -> bool {
     /// `RTLD_NOLOAD` (`dlfcn.h` of the GNU C library).
     const RTLD_NOLOAD: c_int = 4;
@@ -200,15 +202,15 @@ fn is_loaded(path: &Path) -> bool {
 }
 
 fn open_library(name: impl AsRef<OsStr>) -> Result<Library, libloading::Error> {
-    // SAFETY: Ceph's libraries and what they need are made to be loaded into any program; their constructors only set up
-    // what is their own.
+    // SAFETY: Ceph's libraries and what they need are made to be loaded into any program; their
+    // constructors only set up what is their own.
     #[allow(unsafe_code)]
     unsafe {
         Library::open(Some(name), RTLD_LAZY | RTLD_LOCAL)
     }
 }
 
-/// Text for a function of C. What comes from users has no zero inside: their arguments end there.
+/// A text for a function of C. Texts from users contain no zero: their arguments end there.
 pub(super) fn text(text: &str) -> Result<CString, RbdError> {
     CString::new(text).map_err(|_| RbdError::Io {
         what: format!("{text:?} cannot be handed to Ceph"),

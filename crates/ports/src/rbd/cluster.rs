@@ -1,4 +1,4 @@
-//! A connection to a cluster, and the commands that it takes.
+//! A connection to a cluster, and its commands.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt;
@@ -10,11 +10,11 @@ use rustix::io::Errno;
 use super::api::{self, Api, Libraries, Rados};
 use super::error::{RbdError, errno, reason};
 
-/// How long the monitors may take to answer, in seconds.
+/// Time limit for an answer of the monitors, in seconds.
 const MONITOR_SECONDS: &str = "20";
 
-/// What this connection is told beside the cluster's file: what it has to say comes back as errors and not on our output, it
-/// keeps nothing in memory that was not written, and monitors that are not there are not waited for for ever.
+/// Settings of this connection in addition to the cluster's file: messages become errors instead of
+/// output, unwritten data are not cached, and waiting for missing monitors is limited.
 const SETTINGS: [(&str, &str); 9] = [
     ("log_to_stderr", "false"),
     ("err_to_stderr", "false"),
@@ -23,36 +23,36 @@ const SETTINGS: [(&str, &str); 9] = [
     ("client_mount_timeout", MONITOR_SECONDS),
     ("rados_mon_op_timeout", MONITOR_SECONDS),
     ("rbd_cache", "false"),
-    // Or a discard of less would leave what was there.
+    // A discard of a part of an object would otherwise keep the data.
     ("rbd_skip_partial_discard", "false"),
     ("rbd_discard_granularity_bytes", "4096"),
 ];
 
-/// How a cluster is come by.
+/// The connection parameters of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Access {
-    /// Its configuration file.
+pub struct ClusterAccess {
+    /// The cluster's configuration file.
     pub conf: PathBuf,
-    /// Who asks, e.g. `client.admin`.
+    /// The user's name, e.g. `client.admin`.
     pub user: String,
-    /// Where the client library is.
+    /// The client library.
     pub libraries: Libraries,
 }
 
-/// Who takes a command.
+/// The recipient of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    /// The monitors, which know what there is.
+pub enum CommandTarget {
+    /// The monitors, which hold the cluster's configuration.
     Monitor,
-    /// The manager, which knows how it is.
+    /// The manager, which holds statistics.
     Manager,
 }
 
-/// A connection. Dropped, it ends.
+/// A connection. Dropping it closes it.
 pub struct Cluster {
     pub(super) api: &'static Api,
     pub(super) handle: Rados,
-    access: Access,
+    access: ClusterAccess,
 }
 
 // SAFETY: a connection may be used by any threads at a time (`rados/librados.h`).
@@ -63,14 +63,14 @@ unsafe impl Send for Cluster {}
 unsafe impl Sync for Cluster {}
 
 impl Cluster {
-    /// Connects.
+    /// Connects to a cluster.
     ///
     /// # Errors
-    /// [`RbdError`]: no library, no such configuration, nobody there, refused.
-    pub fn connect(access: &Access) -> Result<Cluster, RbdError> {
+    /// [`RbdError`]: no library, no such configuration, no answer, refused.
+    pub fn connect(access: &ClusterAccess) -> Result<Cluster, RbdError> {
         let conf = || access.conf.clone();
         let unusable = |reason| RbdError::Conf { conf: conf(), reason };
-        // Ceph would only say that it could not.
+        // Ceph would report no reason.
         std::fs::File::open(&access.conf).map_err(unusable)?;
         let api = api::load(&access.libraries)?;
         let cluster = Cluster::begin(api, access)?;
@@ -88,7 +88,7 @@ impl Cluster {
         if connected < 0 { Err(cluster.in_words(connected)) } else { Ok(cluster) }
     }
 
-    fn begin(api: &'static Api, access: &Access) -> Result<Cluster, RbdError> {
+    fn begin(api: &'static Api, access: &ClusterAccess) -> Result<Cluster, RbdError> {
         let mut handle = ptr::null_mut();
         let user = api::text(&access.user)?;
         // SAFETY: the texts end with a zero, and the handle is written to the place that is given.
@@ -100,7 +100,7 @@ impl Cluster {
         Ok(Cluster { api, handle, access: access.clone() })
     }
 
-    /// An option that this version does not know is none that it needs.
+    /// An option that this version does not know is not needed.
     fn set(&self, name: &str, value: &str) {
         let (Ok(name_text), Ok(value)) = (api::text(name), api::text(value)) else { return };
         // SAFETY: both texts end with a zero.
@@ -113,38 +113,39 @@ impl Cluster {
     }
 
     fn in_words(&self, answer: c_int) -> RbdError {
-        let Access { conf, user, .. } = self.access.clone();
+        let ClusterAccess { conf, user, .. } = self.access.clone();
         match errno(answer) {
             Errno::TIMEDOUT => RbdError::Unreachable { conf },
-            // Without a keyring, or with one that does not name who asks, there is no such thing.
+            // Without a keyring, or with one that lacks the user, the entry does not exist.
             _ => RbdError::Refused { conf, user, reason: reason(answer) },
         }
     }
 
-    /// How it is come by.
+    /// The connection parameters.
     #[must_use]
-    pub fn access(&self) -> &Access {
+    pub fn access(&self) -> &ClusterAccess {
         &self.access
     }
 
-    /// Has `target` carry out `command`, a JSON object with its `prefix`, on `input`; gives what comes back, mostly JSON.
+    /// Sends `command`, a JSON object with its `prefix`, to `target` with `input`; returns the
+    /// output, mostly JSON.
     ///
     /// # Errors
-    /// [`RbdError::Command`] with what it said.
+    /// [`RbdError::Command`] with the cluster's message.
     pub fn command(
         &self,
-        target: Target,
+        target: CommandTarget,
         command: &str,
         input: &[u8],
     ) -> Result<Vec<u8>, RbdError> {
         let line = api::text(command)?;
         let (mut output, mut said) = (Text::none(self.api), Text::none(self.api));
         let send = match target {
-            Target::Monitor => self.api.rados_mon_command,
-            Target::Manager => self.api.rados_mgr_command,
+            CommandTarget::Monitor => self.api.rados_mon_command,
+            CommandTarget::Manager => self.api.rados_mgr_command,
         };
-        // SAFETY: the line ends with a zero, the input is as long as said, and what comes back is the caller's to free with
-        // `rados_buffer_free`, as `Text` does.
+        // SAFETY: the line ends with a zero, the input is as long as said, and what comes back is
+        // the caller's to free with `rados_buffer_free`, as `Text` does.
         #[allow(unsafe_code)]
         let answer = unsafe {
             send(
@@ -172,7 +173,7 @@ impl Cluster {
         }
     }
 
-    /// The number by which the cluster knows this connection.
+    /// The cluster's number for this connection.
     pub(super) fn id(&self) -> u64 {
         // SAFETY: the handle is connected.
         #[allow(unsafe_code)]
@@ -184,8 +185,8 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // SAFETY: all that was opened over it holds it, so it is the last. The handle of a connection that failed is shut
-        // down as well (`rados/librados.h`).
+        // SAFETY: all that was opened over it holds it, so it is the last. The handle of a
+        // connection that failed is shut down as well (`rados/librados.h`).
         #[allow(unsafe_code)]
         unsafe {
             (self.api.rados_shutdown)(self.handle);
@@ -199,7 +200,7 @@ impl fmt::Debug for Cluster {
     }
 }
 
-/// What a command wrote, in Ceph's memory.
+/// The output of a command, in Ceph's memory.
 struct Text {
     api: &'static Api,
     start: *mut c_char,
@@ -235,7 +236,7 @@ impl Drop for Text {
     }
 }
 
-/// A text of C as it is.
+/// A copy of a C text.
 ///
 /// # Safety
 /// `start` is null, or the start of a text that ends with a zero and stays until this returns.

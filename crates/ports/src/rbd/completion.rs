@@ -1,4 +1,4 @@
-//! One request on its way to the cluster.
+//! Waits for one request to the cluster.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -8,15 +8,17 @@ use rustix::io::Errno;
 use super::api::{Api, Completion};
 use super::error::errno;
 
-/// Has `submit` send a request, and waits for its answer: at least zero, or the error.
+/// Calls `submit`, which sends a request, and waits for the answer: at least zero, or the error.
 ///
-/// Whatever the request reads or writes must stay until this returns, as what is borrowed by `submit` does.
+/// Memory that the request reads or writes must stay until this returns, as anything borrowed by
+/// `submit` does.
 pub(super) fn wait_for(
     api: &'static Api,
     submit: impl FnOnce(Completion) -> c_int,
 ) -> Result<usize, Errno> {
     let mut completion: Completion = ptr::null_mut();
-    // SAFETY: the completion is ours until it is released below, once the request has come back or was not sent.
+    // SAFETY: the completion is ours until it is released below, once the request has come back or
+    // was not sent.
     #[allow(unsafe_code)]
     unsafe {
         let made = (api.rbd_aio_create_completion)(ptr::null_mut(), ptr::null(), &mut completion);

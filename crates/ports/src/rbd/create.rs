@@ -1,4 +1,4 @@
-//! Making and removing images.
+//! Makes and removes images.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -15,20 +15,20 @@ use super::pool_io::PoolIo;
 /// `RBD_IMAGE_OPTION_DATA_POOL` (`rbd/librbd.h`).
 const DATA_POOL: c_int = 10;
 
-/// What an image is to be.
+/// The parameters of a new image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewImage {
-    /// Its size in bytes, a multiple of 4096.
+    /// Size in bytes, a multiple of 4096.
     pub bytes: u64,
-    /// The pool that its data go to; none: its own, or the one that its pool names for that.
+    /// The pool for its data; `None`: its own pool, or the data pool that this names.
     pub data_pool: Option<String>,
 }
 
-/// Makes the image `name` in its pool, with the features that the cluster gives images.
+/// Makes the image `name` in its pool, with the cluster's default features.
 ///
 /// # Errors
-/// [`RbdError`]; there is no such image then, unless there was one before. [`RbdError::Unhealthy`] where the cluster does not
-/// answer; it may make the image once it does.
+/// [`RbdError`]; there is no such image then, unless there was one before. [`RbdError::Unhealthy`]
+/// if the cluster does not answer; it may make the image once it does.
 pub fn create(io: &PoolIo, name: &ImageName, new: &NewImage) -> Result<(), RbdError> {
     let what = format!("creating {}", name.short());
     let (name, new) = (name.clone(), new.clone());
@@ -64,7 +64,7 @@ fn create_here(io: &PoolIo, name: &ImageName, new: &NewImage) -> Result<(), RbdE
     Err(match errno(answer) {
         Errno::EXIST => RbdError::Exists { image },
         Errno::NOSPC | Errno::DQUOT => RbdError::Full { image, size: new.bytes },
-        // Ceph tries an overwrite and calls a pool that does not take it invalid.
+        // Ceph tries an overwrite, and reports a pool that refuses it as invalid.
         Errno::INVAL if new.data_pool.is_some() => RbdError::NoOverwrites { image },
         Errno::OPNOTSUPP => RbdError::NoMetadata { image },
         Errno::NOENT => RbdError::NoPool { pool: new.data_pool.clone().unwrap_or(io.pool.clone()) },
@@ -72,16 +72,18 @@ fn create_here(io: &PoolIo, name: &ImageName, new: &NewImage) -> Result<(), RbdE
     })
 }
 
-/// What tells the image called so from every other that the cluster had or will have; nothing where there is none.
+/// The id of the image with that name, unique in the cluster's lifetime; `None` if there is no such
+/// image.
 ///
 /// # Errors
-/// [`RbdError::Io`]; [`RbdError::Unhealthy`] where the cluster does not answer.
+/// [`RbdError::Io`]; [`RbdError::Unhealthy`] if the cluster does not answer.
 pub fn id(io: &PoolIo, name: &ImageName) -> Result<Option<String>, RbdError> {
     let name = name.clone();
     io.within(PATIENCE, &name.short(), move |io| id_here(io, &name))
 }
 
-/// Longer than any number of an image, which has some 14 characters (`RBD_MAX_IMAGE_ID_LENGTH` of Ceph's `librbd/Types.h`).
+/// Longer than any image's id, which has some 14 characters (`RBD_MAX_IMAGE_ID_LENGTH` of Ceph's
+/// `librbd/Types.h`).
 const ID_BYTES_MAX: usize = 64;
 
 fn id_here(io: &PoolIo, name: &ImageName) -> Result<Option<String>, RbdError> {
@@ -89,8 +91,9 @@ fn id_here(io: &PoolIo, name: &ImageName) -> Result<Option<String>, RbdError> {
     let mut image = ptr::null_mut();
     let mut id = [0_u8; ID_BYTES_MAX];
     let api = io.cluster.api;
-    // SAFETY: the context is open, the name ends with a zero, the image is written to the place given, and closed once; what is
-    // told of it is written within the length given, a zero at its end.
+    // SAFETY: the context is open, the name ends with a zero, the image is written to the place
+    // given, and closed once; what is told of it is written within the length given, a zero at its
+    // end.
     #[allow(unsafe_code)]
     let answer = unsafe {
         match (api.rbd_open_read_only)(io.handle, text.as_ptr(), &mut image, ptr::null()) {
@@ -114,10 +117,11 @@ fn until_zero(bytes: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// Removes the image `name` with all that it holds; one that somebody has open stays.
+/// Removes the image `name` with its contents; an image in use stays.
 ///
 /// # Errors
-/// [`RbdError`]: there is none, or it is in use; [`RbdError::Unhealthy`] where the cluster does not answer.
+/// [`RbdError`]: there is none, or it is in use; [`RbdError::Unhealthy`] if the cluster does not
+/// answer.
 pub fn remove(io: &PoolIo, name: &ImageName) -> Result<(), RbdError> {
     let what = format!("removing {}", name.short());
     let name = name.clone();

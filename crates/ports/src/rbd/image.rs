@@ -1,8 +1,9 @@
 //! An image as a disk.
 //!
-//! A write is answered when all stores that the pool asks for have it on stable media, so a flush only waits for what is on
-//! its way. An object's part of a write is whole or not there; an image is cut into objects, by default of 4 MiB, at
-//! multiples of their size, so of any write a block is what is surely whole.
+//! A write is answered when all stores required by the pool have it on stable media, so a flush
+//! only waits for pending requests. The part of a write in one object is atomic; an image is
+//! divided into objects, by default of 4 MiB, at multiples of their size, so the guaranteed atomic
+//! unit of any write is a block.
 
 use std::ffi::c_int;
 use std::io;
@@ -14,7 +15,7 @@ use parking_lot::RwLock;
 use rustix::io::Errno;
 
 use super::api::{self, Api, Completion, Image};
-use super::cluster::{Access as ClusterAccess, Cluster};
+use super::cluster::{Cluster, ClusterAccess};
 use super::completion::wait_for;
 use super::error::{RbdError, errno, reason};
 use super::lock;
@@ -23,10 +24,10 @@ use super::patience::{PATIENCE, within};
 use super::pool_io::PoolIo;
 use crate::media::{Access, Condition};
 
-/// An open image. Dropped or closed, its lock is free.
+/// An open image. Dropping or closing it releases its lock.
 #[derive(Debug)]
 pub struct RbdMedia {
-    /// Nothing once it is closed.
+    /// `None` once it is closed.
     open: RwLock<Option<Open>>,
     name: String,
     size: u64,
@@ -35,7 +36,7 @@ pub struct RbdMedia {
     condition: Arc<Condition>,
 }
 
-/// What requests are sent to; dropped, it is closed, and the connection after it.
+/// The image's handle; dropping it closes the image, then the connection.
 #[derive(Debug)]
 struct Open {
     image: Image,
@@ -51,11 +52,11 @@ unsafe impl Send for Open {}
 unsafe impl Sync for Open {}
 
 impl RbdMedia {
-    /// Connects to the cluster and opens the image. For writing it takes the image's lock; a former writer with the address
-    /// `dead` is known to have died, and what it held is taken from it.
+    /// Connects to the cluster and opens the image. For writing it acquires the image's lock; a
+    /// former writer with the address `dead` is known to have died, and its lock is broken.
     ///
     /// # Errors
-    /// [`RbdError`]: also where the cluster does not answer within half a minute.
+    /// [`RbdError`], also if the cluster does not answer within half a minute.
     pub fn open(
         cluster: &ClusterAccess,
         name: &ImageName,
@@ -83,7 +84,8 @@ impl RbdMedia {
             Access::ReadWrite => api.rbd_open,
         };
         let mut image = ptr::null_mut();
-        // SAFETY: the context is open, the name ends with a zero, and the image is written to the place given.
+        // SAFETY: the context is open, the name ends with a zero, and the image is written to the
+        // place given.
         #[allow(unsafe_code)]
         let answer = unsafe { open(io.handle, text.as_ptr(), &mut image, ptr::null()) };
         let name = name.short();
@@ -92,7 +94,7 @@ impl RbdMedia {
             _ if errno(answer) == Errno::NOENT => return Err(RbdError::NoImage { image: name }),
             _ => return Err(RbdError::Io { what: name, reason: reason(answer) }),
         }
-        // From here on dropping this closes it.
+        // From here on, dropping the value closes the image.
         let mut open = Open { image, has_lock: false, io };
         let size = open.ask_size(&name)?;
         open.take(&name, access, dead)?;
@@ -100,27 +102,28 @@ impl RbdMedia {
         Ok(RbdMedia { open, name, size, access, keeps_zeroes: true, condition })
     }
 
-    /// Makes discarding a mere hint, as [`crate::media::FileMedia::discarding_loosely`] does.
+    /// Makes discarding a hint, as [`crate::media::FileMedia::discarding_loosely`] does.
     #[must_use]
     pub fn discarding_loosely(mut self) -> RbdMedia {
         self.keeps_zeroes = false;
         self
     }
 
-    /// How it is, now and later.
+    /// The condition, now and later.
     #[must_use]
     pub fn condition(&self) -> &Arc<Condition> {
         &self.condition
     }
 
-    /// The address by which the cluster knows this writer; whoever finds it dead gives it to [`RbdMedia::open`].
+    /// The cluster's address of this writer; once it is dead, the address can be given to
+    /// [`RbdMedia::open`].
     #[must_use]
     pub fn owner(&self) -> Option<String> {
         let open = self.open.read();
         open.as_ref().and_then(|open| lock::owner(open.api(), open.image))
     }
 
-    /// Closes it once what is on its way has come back, and ends the connection; whoever asks for more is told that.
+    /// Closes the image after pending requests, and ends the connection; later requests fail.
     pub fn close(&self) {
         let open = self.open.write().take();
         drop(open);
@@ -154,7 +157,8 @@ impl RbdMedia {
         let name = &self.name;
         match errno {
             Errno::NOSPC | Errno::DQUOT => DiskError::Full,
-            // The cluster has us on its blocklist (`EBLOCKLISTED`), or the lock was taken from us.
+            // The cluster has this client on its blocklist (`EBLOCKLISTED`), or the lock was
+            // broken.
             Errno::SHUTDOWN | Errno::ROFS => DiskError::Stopped {
                 reason: format!("another client took {name} over; detach it here"),
             },

@@ -1,8 +1,8 @@
-//! Keeping one writer of an image from another, wherever they run.
+//! Excludes a second writer of an image, on any machine.
 //!
-//! Whoever has an image open for writing watches it, and the cluster says who does; who writes has its exclusive lock too.
-//! Breaking the lock of a client that died puts that client on the cluster's blocklist, so that nothing which it had sent
-//! arrives any more.
+//! A client that has an image open for writing watches it, and the cluster lists the watchers; a
+//! writer also has the image's exclusive lock. Breaking the lock of a dead client puts it on the
+//! cluster's blocklist, so that its pending requests are refused.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -16,10 +16,11 @@ use super::error::{RbdError, errno, reason};
 /// `RBD_LOCK_MODE_EXCLUSIVE` (`rbd/librbd.h`).
 const EXCLUSIVE: c_int = 0;
 
-/// The most clients that are told of one image.
+/// Limit for the watchers of one image.
 const WATCHERS_MAX: usize = 64;
 
-/// Takes the lock of an open image. A client with the address `dead` is known to have died: what it held is taken from it.
+/// Acquires the lock of an open image. A client with the address `dead` is known to have died; its
+/// lock is broken.
 ///
 /// # Errors
 /// [`RbdError::InUse`]; [`RbdError::NoLock`].
@@ -49,7 +50,7 @@ pub(super) fn acquire(
     })
 }
 
-/// That no other client has it open for writing, but the one that died.
+/// Checks that no other client has the image open for writing, except the dead one.
 ///
 /// # Errors
 /// [`RbdError::InUse`].
@@ -68,10 +69,11 @@ pub(super) fn ensure_alone(
     }
 }
 
-/// The address of the client that has the lock.
+/// The address of the client that holds the lock.
 pub(super) fn owner(api: &'static Api, image: Image) -> Option<String> {
     let (mut mode, mut owners, mut count) = (EXCLUSIVE, [ptr::null_mut(); 1], 1);
-    // SAFETY: there is space for one owner, as is said; what was written is copied before it is given back.
+    // SAFETY: there is space for one owner, as is said; what was written is copied before it is
+    // given back.
     #[allow(unsafe_code)]
     unsafe {
         let answer = (api.rbd_lock_get_owners)(image, &mut mode, owners.as_mut_ptr(), &mut count);
@@ -91,7 +93,7 @@ fn take_from(api: &'static Api, image: Image, owner: &str) -> Result<(), RbdErro
     let answer = unsafe { (api.rbd_lock_break)(image, EXCLUSIVE, address.as_ptr()) };
     match answer {
         0.. => Ok(()),
-        // It has been broken, or given up, meanwhile.
+        // The lock was broken, or released, meanwhile.
         _ if matches!(errno(answer), Errno::NOENT) => Ok(()),
         _ => Err(RbdError::Io {
             what: format!("the lock of the client {owner}, which died, cannot be taken over"),
@@ -100,11 +102,12 @@ fn take_from(api: &'static Api, image: Image, owner: &str) -> Result<(), RbdErro
     }
 }
 
-/// The clients that have it open for writing, by number and address.
+/// Numbers and addresses of the clients that have the image open for writing.
 fn watchers(api: &'static Api, image: Image) -> Vec<(u64, String)> {
     let none = Watcher { address: ptr::null_mut(), id: 0, cookie: 0 };
     let (mut watchers, mut count) = ([none; WATCHERS_MAX], WATCHERS_MAX);
-    // SAFETY: there is space for as many as is said; what was written is copied before it is given back.
+    // SAFETY: there is space for as many as is said; what was written is copied before it is given
+    // back.
     #[allow(unsafe_code)]
     unsafe {
         let answer = (api.rbd_watchers_list)(image, watchers.as_mut_ptr(), &mut count);
@@ -112,7 +115,8 @@ fn watchers(api: &'static Api, image: Image) -> Vec<(u64, String)> {
             return Vec::new();
         }
         let found = watchers[..count].iter();
-        let found = found.map(|one| (one.id.cast_unsigned(), copied(one.address))).collect();
+        let found =
+            found.map(|watcher| (watcher.id.cast_unsigned(), copied(watcher.address))).collect();
         (api.rbd_watchers_list_cleanup)(watchers.as_mut_ptr(), count);
         found
     }

@@ -1,36 +1,36 @@
-//! How an image is called: `rbd:POOL/IMAGE`, as QEMU calls it, with the cluster behind it where that matters.
+//! Names of images: `rbd:POOL/IMAGE`, as in QEMU, followed by the cluster if needed.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What names of images begin with.
+/// Prefix of images' names.
 const PREFIX: &str = "rbd:";
 
-/// The options that name who asks, and the cluster's configuration file; this one comes last.
+/// The options for the user and for the cluster's configuration file; the latter is the last.
 const USER: &str = ":id=";
 const CONF: &str = ":conf=";
 
-/// An image of a pool, and the cluster that it is in.
+/// An image of a pool, with its cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageName {
-    /// The pool.
+    /// The pool's name.
     pub pool: String,
-    /// The image in it.
+    /// The image's name in the pool.
     pub image: String,
-    /// Who asks the cluster, without `client.`; none where it was not said.
+    /// The user's name without `client.`; `None` if it was not given.
     pub user: Option<String>,
-    /// The cluster, by its configuration file; none where it was not said.
+    /// Configuration file of the cluster; `None` if it was not given.
     pub conf: Option<PathBuf>,
 }
 
 impl ImageName {
-    /// Whether this is meant to name an image, well or not.
+    /// Returns true if the path is intended to name an image, well-formed or not.
     #[must_use]
     pub fn is_meant(path: &Path) -> bool {
         path.as_os_str().as_encoded_bytes().starts_with(PREFIX.as_bytes())
     }
 
-    /// The image that is named; nothing where it is none, or badly written.
+    /// The named image; `None` if the path names none, or is malformed.
     #[must_use]
     pub fn parse(path: &Path) -> Option<ImageName> {
         let text = path.to_str()?.strip_prefix(PREFIX)?;
@@ -54,13 +54,13 @@ impl ImageName {
         })
     }
 
-    /// The same without its cluster, as people call it.
+    /// The name without its cluster, for people.
     #[must_use]
     pub fn short(&self) -> String {
         format!("{PREFIX}{}/{}", self.pool, self.image)
     }
 
-    /// The name as a path, where a file or device would be named.
+    /// The name as a path, for places that take a file or device.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.to_string().into()

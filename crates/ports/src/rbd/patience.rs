@@ -1,4 +1,4 @@
-//! Not waiting for ever for a cluster that does not answer.
+//! Limits the wait for a cluster that does not answer.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use super::error::RbdError;
 use crate::waiting::Waiting;
 
-/// How long a pool may take for what is done at once: a store that has just failed is found out within seconds.
+/// Time limit for short operations: a failed store is detected within seconds.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long it may take to remove an image, object by object.
+/// Time limit for removing an image, object by object.
 pub(super) const REMOVAL_PATIENCE: Duration = Duration::from_secs(600);
 
-/// Does `work` on a thread of its own, and waits for it as long as `patience` lasts. Where it does not end its thread is left to
-/// it: Ceph's calls cannot be called off.
+/// Runs `work` on a thread of its own, and waits for it up to `patience`. After that the thread is
+/// abandoned, because Ceph's calls cannot be cancelled.
 ///
 /// # Errors
 /// Those of `work`; [`RbdError::Unhealthy`], naming `what`.

@@ -1,4 +1,4 @@
-//! A pool of a cluster, for what is done to it and to its images.
+//! Operations on a pool of a cluster and on its images.
 
 use std::ptr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::cluster::Cluster;
 use super::error::{RbdError, errno, reason};
 use super::patience::{self, PATIENCE};
 
-/// A pool that requests can be sent to.
+/// An open pool.
 #[derive(Debug)]
 pub struct PoolIo {
     pub(super) cluster: Arc<Cluster>,
@@ -19,7 +19,8 @@ pub struct PoolIo {
     pub(super) pool: String,
 }
 
-// SAFETY: what is sent through it may come from any threads at a time; what changes it itself is not called after `open`.
+// SAFETY: what is sent through it may come from any threads at a time; what changes it itself is
+// not called after `open`.
 #[allow(unsafe_code)]
 unsafe impl Send for PoolIo {}
 // SAFETY: as above.
@@ -27,14 +28,16 @@ unsafe impl Send for PoolIo {}
 unsafe impl Sync for PoolIo {}
 
 impl PoolIo {
-    /// The pool of that name. A full one answers so from then on, in place of letting writes wait for space.
+    /// Opens the pool of that name. If it is full, requests fail from then on instead of waiting
+    /// for space.
     ///
     /// # Errors
     /// [`RbdError::NoPool`].
     pub fn open(cluster: &Arc<Cluster>, pool: &str) -> Result<PoolIo, RbdError> {
         let name = api::text(pool)?;
         let mut handle = ptr::null_mut();
-        // SAFETY: the cluster is connected, the name ends with a zero, and the context is written to the place given.
+        // SAFETY: the cluster is connected, the name ends with a zero, and the context is written
+        // to the place given.
         #[allow(unsafe_code)]
         let answer =
             unsafe { (cluster.api.rados_ioctx_create)(cluster.handle, name.as_ptr(), &mut handle) };
@@ -52,7 +55,8 @@ impl PoolIo {
         }
     }
 
-    /// Has `work` done on a thread of its own, over the pool opened anew, and waits for it as long as `patience` lasts.
+    /// Runs `work` on a thread of its own, over the pool opened anew, and waits for it up to
+    /// `patience`.
     ///
     /// # Errors
     /// Those of `work`; [`RbdError::Unhealthy`], naming `what`.
@@ -66,7 +70,8 @@ impl PoolIo {
         patience::within(patience, what, move || work(&PoolIo::open(&cluster, &pool)?))
     }
 
-    /// Keeps `value` under `key` with the pool's images: what begins with `conf_` is an option for whoever opens one.
+    /// Stores `value` under `key` with the pool's images: a key that begins with `conf_` is an
+    /// option for clients that open one.
     ///
     /// # Errors
     /// The cluster's error; [`RbdError::Unhealthy`] if it does not answer.
@@ -93,10 +98,11 @@ impl PoolIo {
         }
     }
 
-    /// What is kept under `key`; nothing where nothing is.
+    /// The value under `key`; `None` if there is none.
     ///
     /// # Errors
-    /// The cluster's error, also of a value that is longer than any option's; [`RbdError::Unhealthy`] if it does not answer.
+    /// The cluster's error, also for a value longer than any option's; [`RbdError::Unhealthy`] if
+    /// it does not answer.
     pub fn metadata(&self, key: &str) -> Result<Option<String>, RbdError> {
         let what = format!("{key} of pool {}", self.pool);
         let key = key.to_owned();
@@ -107,7 +113,8 @@ impl PoolIo {
         let key_text = api::text(key)?;
         let mut value = [0u8; VALUE_BYTES];
         let mut length = value.len();
-        // SAFETY: the context is open, the key ends with a zero, and no more than `length` bytes are written.
+        // SAFETY: the context is open, the key ends with a zero, and no more than `length` bytes
+        // are written.
         #[allow(unsafe_code)]
         let answer = unsafe {
             let get = self.cluster.api.rbd_pool_metadata_get;

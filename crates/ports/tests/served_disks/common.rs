@@ -1,4 +1,5 @@
-//! What the tests of served disks share: a disk that writes down what it is asked, and a mount in a directory of its own.
+//! Helpers for the tests of served disks: a disk that records its commands, and a mount in a
+//! directory of its own.
 
 #[path = "../../src/testing.rs"]
 pub mod testing;
@@ -14,7 +15,7 @@ use assay_ports::fuse::{FuseMount, FuseOptions, Resize, TextFile};
 pub const KIB: u64 = 1024;
 pub const MIB: u64 = 1024 * KIB;
 
-/// A command as it reached the disk.
+/// A command received by the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     Read(u64, u64),
@@ -24,7 +25,7 @@ pub enum Command {
     Discard(u64, u64),
 }
 
-/// A disk in memory that writes down every command.
+/// A disk in memory that records every command.
 pub struct Recorder {
     disk: MemoryDisk,
     commands: Mutex<Vec<Command>>,
@@ -35,7 +36,7 @@ impl Recorder {
         Arc::new(Recorder { disk: MemoryDisk::new(size).unwrap(), commands: Mutex::default() })
     }
 
-    /// What was asked since this was called last.
+    /// The commands since the last call.
     pub fn take(&self) -> Vec<Command> {
         std::mem::take(&mut self.commands.lock().unwrap())
     }
@@ -119,7 +120,7 @@ impl Disk for Growing {
     }
 }
 
-/// A served disk whose mount and directory go when the test ends.
+/// A served disk whose mount and directory are removed when the test ends.
 pub struct Served {
     pub mount: FuseMount,
     // Dropped after the mount.
@@ -151,12 +152,12 @@ pub fn options(mount_point: &Path) -> FuseOptions {
     }
 }
 
-/// Opens for reading and writing with more flags of `open(2)`.
+/// Opens a file for reading and writing with additional flags of `open(2)`.
 pub fn open(path: &Path, flags: i32) -> File {
     OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).unwrap()
 }
 
-/// Numbered bytes on a block's boundary.
+/// Numbered bytes, aligned to a block.
 pub fn pattern(bytes: u64) -> BlockBuffer {
     let mut buffer = BlockBuffer::zeroed(bytes as usize);
     for (index, byte) in buffer.as_mut().iter_mut().enumerate() {

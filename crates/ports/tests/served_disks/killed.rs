@@ -1,4 +1,4 @@
-//! A server that is killed, or stuck, while its disk is in use: all that it leaves can be taken away.
+//! A server that is killed, or stuck, while its disk is in use: all remains can be removed.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,11 +19,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 const MOUNT_POINT: &str = "ASSAY_TEST_MOUNT_POINT";
 
-/// Not a test but the server of the others, which start this program again with the variable set.
+/// The server of the other tests, which start this program again with the variable set.
 #[test]
 fn serves_when_it_is_asked_to() {
     let Some(mount_point) = std::env::var_os(MOUNT_POINT) else { return };
-    // It goes with the thread that started it, should that be killed.
+    // It ends with the thread that started it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).unwrap();
     let disk = Arc::new(MemoryDisk::new(128 * MIB).unwrap());
     let mount = FuseMount::serve(options(Path::new(&mount_point)), disk, vec![], None).unwrap();
@@ -85,7 +85,8 @@ impl Drop for Server {
 fn assert_nothing_left(mount_point: &Path, device: &Path) {
     let mounts = filesystem::mounts().unwrap();
     assert!(!mounts.iter().any(|mount| mount.target.starts_with(mount_point)));
-    // Its number may be another test's by now. Without the mount the kernel's name of its file begins there.
+    // The number may be another test's by now. Without the mount the kernel's name of its file is
+    // relative to the former mount.
     let number = device.file_name().unwrap();
     let shown = loopdev::backing(&Path::new("/sys/block").join(number)).unwrap_or_default();
     assert!(
@@ -94,7 +95,8 @@ fn assert_nothing_left(mount_point: &Path, device: &Path) {
     );
 }
 
-/// Writes to `path` again and again on a thread of its own until that fails; tells of the first that did not.
+/// Writes to `path` repeatedly on a thread of its own until that fails; sends a message after the
+/// first success.
 fn write_until_it_fails(path: PathBuf) -> (Receiver<()>, std::thread::JoinHandle<()>) {
     let (sender, first) = channel();
     let writer = std::thread::spawn(move || {
@@ -130,7 +132,7 @@ fn a_killed_server_leaves_nothing_that_cannot_be_removed() {
     loopdev::detach(&device, &mount_point).unwrap();
     abort_and_unmount(&mount_point).unwrap();
     assert_nothing_left(&mount_point, &device);
-    // Nothing there any more is no error, and the place is free for the next.
+    // A missing mount is no error, and the place is free for the next.
     abort_and_unmount(&mount_point).unwrap();
     let disk = Arc::new(MemoryDisk::new(MIB).unwrap());
     FuseMount::serve(options(&mount_point), disk, vec![], None).unwrap();
@@ -160,7 +162,8 @@ fn a_stuck_server_holds_nobody() {
     first.recv().unwrap();
     server.signal(Signal::STOP);
 
-    // What must not wait for the server is done on another thread, so that a failure shows as one.
+    // Calls that must not wait for the server run on another thread, so that a hang becomes a
+    // failure.
     let (sender, done) = channel();
     let place = mount_point.clone();
     std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! A served disk as a loop device, and a file system on that.
+//! A served disk as a loop device, and a file system on it.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -14,7 +14,7 @@ use assay_ports::loopdev::{self, LoopError};
 use assay_ports::media::{Access, FileMedia};
 use rustix::fs::OFlags;
 
-/// A loop device over a served disk, detached when the test ends and before the mount goes.
+/// A loop device over a served disk, detached at the end of the test before the mount is removed.
 struct Looped {
     device: PathBuf,
     served: Served,
@@ -58,7 +58,7 @@ fn stat(disk: &Path) -> std::process::Command {
     command
 }
 
-/// One that waits for its own threads could not be killed meanwhile.
+/// A server that waits for its own threads could not be killed meanwhile.
 #[test]
 fn a_server_comes_up_and_gives_its_device_back_without_asking_itself() {
     if !has_fuse() {
@@ -72,7 +72,7 @@ fn a_server_comes_up_and_gives_its_device_back_without_asking_itself() {
     assert_eq!(refused.kind(), std::io::ErrorKind::Deadlock, "{refused}");
     let device = loopdev::attach_disk(&mount.disk_path(), MIB).unwrap();
     let wanted = pattern(MIB);
-    // Open, so that it is not handed over by closing it.
+    // Open, so that closing it does not flush it.
     let opened = open(&device, 0);
     opened.write_all_at(wanted.as_ref(), 0).unwrap();
     loopdev::hand_over(&device).unwrap();
@@ -96,8 +96,8 @@ fn a_write_of_a_quarter_mebibyte_is_one_write() {
     assert_eq!(looped.limit("max_sectors_kb"), 512);
     let file = looped.open();
     disk.take();
-    // Up to 128 segments of a page each, which the queue guarantees; more than that is one write only where the pages
-    // happen to lie side by side.
+    // The queue guarantees up to 128 segments of a page each; larger writes are merged only if
+    // their pages happen to be adjacent.
     for (offset, length) in
         [(0, 4 * KIB), (20 * KIB, 16 * KIB), (12 * KIB, 256 * KIB), (MIB, 512 * KIB)]
     {
@@ -151,7 +151,7 @@ fn the_device_takes_a_new_size() {
     let looped = Looped::over(Served::with(disk.clone(), vec![], Some(resize)));
     let size = || run("blockdev", &["--getsize64", looped.text()]).trim().parse::<u64>().unwrap();
     assert_eq!(size(), 8 * MIB);
-    // By way of the file, and behind its back.
+    // Through the file, and bypassing it.
     looped.served.open().set_len(16 * MIB).unwrap();
     loopdev::update_size(&looped.device).unwrap();
     assert_eq!(size(), 16 * MIB);
@@ -172,7 +172,7 @@ fn a_place_without_direct_io_is_refused_and_not_attached() {
     let error = loopdev::attach_disk(&image, MIB).unwrap_err();
     assert!(matches!(error, LoopError::NotDirect { .. }), "{error}");
     assert!(loopdev::shown().unwrap().iter().all(|shown| shown.backing != image));
-    // The other way of attaching goes without, and media do too.
+    // The other way of attaching works without, and so do media.
     let attached = loopdev::attach(&image).unwrap();
     loopdev::detach(&attached.device, &image).unwrap();
     assert!(!attached.is_direct);
@@ -191,12 +191,13 @@ fn a_device_that_shows_something_else_is_not_detached() {
     let [ours, theirs] = ["ours", "theirs"].map(|name| directory.path().join(name));
     fs::write(&ours, vec![0; MIB as usize]).unwrap();
     let device = loopdev::attach(&ours).unwrap().device;
-    // Whoever comes second has the number of a device that was his; also of one that is none at all by now.
+    // The later process has the number of a device that was its own; also of one that no longer
+    // exists.
     loopdev::detach(&device, &theirs).unwrap();
     loopdev::detach(Path::new("/dev/loop-that-is-not-there"), &theirs).unwrap();
     let is_shown = || loopdev::shown().unwrap().iter().any(|shown| shown.backing == ours);
     assert!(is_shown());
-    // Held open, it goes when it is closed last; until then it is nobody else's.
+    // An open device is detached at its last close; until then nobody else can take it.
     let held = fs::File::open(&device).unwrap();
     let detached = std::thread::spawn({
         let (device, ours) = (device.clone(), ours.clone());
@@ -288,7 +289,7 @@ fn a_file_system_keeps_what_fio_writes() {
     run("e2fsck", &["-f", "-n", looped.text()]);
 }
 
-/// The check above finds damage: fio fails when the disk gives other bytes back than were written.
+/// Control for the check above: fio fails if the disk returns wrong bytes.
 #[test]
 fn fio_finds_a_disk_that_lies() {
     if !has_fuse() {

@@ -1,4 +1,5 @@
-//! Disks served over FUSE: as files, as loop devices, with a server that is killed, and on media that fill up.
+//! Disks served over FUSE: as files, as loop devices, with a server that is killed, and on media
+//! that fill up.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 

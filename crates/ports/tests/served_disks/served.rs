@@ -1,4 +1,4 @@
-//! A disk served over FUSE: what the kernel is asked and what the disk hears.
+//! A disk served over FUSE: requests of the kernel and the resulting commands of the disk.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -40,7 +40,7 @@ fn commands_arrive_whole() {
         assert_eq!(disk.take(), [Command::Read(offset, length)]);
         assert!(back.as_ref() == data.as_ref());
     }
-    // Memory that lies off the pages costs one page more, which a whole MiB does not have.
+    // Memory that is not aligned to pages needs one more page, which a whole MiB does not have.
     let data = vec![7; 256 * KIB as usize + 1];
     file.write_all_at(&data[1..], 8 * MIB).unwrap();
     assert_eq!(disk.take(), [Command::Write(8 * MIB, 256 * KIB)]);
@@ -205,7 +205,7 @@ fn texts_are_written_when_they_are_opened() {
     }
 }
 
-/// A disk that fails as told.
+/// A disk that fails with the given error.
 struct Failing(fn() -> DiskError);
 
 impl Disk for Failing {
@@ -255,7 +255,7 @@ fn failures_have_the_numbers_that_file_systems_know() {
     }
 }
 
-/// A disk whose writes return only when `wanted` of them are there at once.
+/// A disk whose writes return only once `wanted` of them have arrived.
 struct Meeting {
     wanted: usize,
     here: Mutex<usize>,
@@ -357,7 +357,7 @@ fn somebody_else_may_unmount_and_mount_there() {
     served.mount.wait().unwrap();
     let second =
         FuseMount::serve(options(&mount_point), Recorder::new(2 * MIB), vec![], None).unwrap();
-    // The first neither takes the second away when asked nor when dropped.
+    // The first mount removes the second neither on request nor when dropped.
     served.mount.unmount().unwrap();
     assert_eq!(fs::metadata(second.disk_path()).unwrap().len(), 2 * MIB);
     let Served { mount: first, directory: _directory } = served;

@@ -1,4 +1,5 @@
-//! A drive on a sparse file whose file system runs out of space: it stops, says why, and nothing flushed is lost.
+//! A drive on a sparse file whose file system runs out of space: it stops, reports why, and keeps
+//! all flushed data.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use assay_ports::media::{Access, Allocation, FileMedia};
 use crate::common::MIB;
 use crate::common::testing::{TestMount, is_root, run};
 
-/// One that no codec shrinks, by its number.
+/// Incompressible data that depend on `number`.
 fn mebibyte(number: u64) -> Vec<u8> {
     let mut state = number;
     let words = std::iter::repeat_with(|| {
@@ -26,7 +27,7 @@ fn open(path: &Path) -> Drive {
     Drive::open(Arc::new(media), DriveOptions::default()).unwrap()
 }
 
-/// Whether so many mebibytes are what was written.
+/// Checks that the first `count` mebibytes are as written.
 fn check(drive: &Drive, count: u64) {
     let mut data = vec![0; MIB as usize];
     for number in 0..count {
@@ -71,7 +72,7 @@ fn a_drive_whose_file_system_is_full_stops_and_loses_nothing_that_was_flushed() 
     );
     drop(drive);
 
-    // With room again it works again.
+    // With free space it works again.
     run("mount", &["-o", "remount,size=64m", mount.path().to_str().unwrap()]);
     let drive = open(&path);
     assert_eq!(drive.status().state, State::Healthy);

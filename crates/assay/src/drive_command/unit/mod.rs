@@ -28,7 +28,8 @@ Examples:
   assay drive unit vol.img --service > /etc/systemd/system/assay-drive@.service
   assay drive unit vol.img --mount /var/lib/mysql --fstab >> /etc/fstab
 
-Prints only; writes nothing. One template unit serves all drives as instances. Make the file system first: fstab names it by UUID, since loop device numbers change.")]
+Prints only; writes nothing. One template unit serves all drives as instances. Make the file \
+system first: fstab names it by UUID, since loop device numbers change.")]
 pub(super) struct UnitArgs {
     /// The file or block device with the drive
     media: PathBuf,
@@ -68,7 +69,8 @@ fn lasting_name(named: &Path) -> Result<(PathBuf, bool)> {
     let what = || named.display().to_string();
     ensure!(
         !ImageName::is_meant(named),
-        "units are written for files and block devices; attach {} in a unit of your own that waits for the network",
+        "units are written for files and block devices; attach {} in a unit of your own that waits \
+         for the network",
         named.display()
     );
     let is_device = named.metadata().with_context(what)?.file_type().is_block_device();
@@ -96,7 +98,8 @@ fn mount(media: &Path, target: &Path, args: &UnitArgs) -> Result<Mount> {
         (_, Some((kind, uuid))) => (kind, Some(uuid)),
         (Some(asked), None) => (asked, None),
         (None, None) => bail!(
-            "{name} holds neither ext4 nor XFS; attach it and make a file system first, or give the planned one with --fs"
+            "{name} holds neither ext4 nor XFS; attach it and make a file system first, or give \
+             the planned one with --fs"
         ),
     };
     Ok(Mount { target, kind, uuid })

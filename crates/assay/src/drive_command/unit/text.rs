@@ -49,7 +49,8 @@ impl Unit {
 # {FILE}
 [Unit]
 Description=Assay drive on %f
-# It comes before the file systems that lie on it, so it cannot wait for what comes after all of them.
+# It comes before the file systems that lie on it, so it cannot wait for what comes after all of \
+them.
 DefaultDependencies=no
 RequiresMountsFor=%f {program} {state}
 Wants=modprobe@fuse.service modprobe@loop.service
@@ -111,7 +112,8 @@ WantedBy=multi-user.target"
         match mount {
             Some(mount) => parts.push(self.mounting(mount)),
             None => parts.push(format!(
-                "# Attached at boot, and not mounted:\n# systemctl daemon-reload && systemctl enable --now {}",
+                "# Attached at boot, and not mounted:\n# systemctl daemon-reload && systemctl \
+                 enable --now {}",
                 shell_word(&self.name())
             )),
         }

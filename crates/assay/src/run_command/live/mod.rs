@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use assay_ports::cpu::bind_thread;
 use assay_ports::stop::end_at_once;
-use assay_ports::terminal::{self, Keys, Waited};
+use assay_ports::terminal::{self, KeyInput, Waited};
 
 use crate::print::screen;
 use assay_system::interrupt::Interrupt;
@@ -51,7 +51,7 @@ pub struct View {
 struct Painter {
     seen: Arc<Mutex<Seen>>,
     interrupt: Interrupt,
-    keys: Keys,
+    keys: KeyInput,
     wake: PipeReader,
     has_colors: bool,
     pressed: Option<Instant>,
@@ -66,7 +66,7 @@ impl View {
             return None;
         }
         let (wake_reader, wake) = pipe().ok()?;
-        let keys = Keys::take().ok()??;
+        let keys = KeyInput::take().ok()??;
         let seen = Arc::new(Mutex::new(seen));
         let painter = Painter {
             seen: Arc::clone(&seen),

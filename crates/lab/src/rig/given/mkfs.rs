@@ -4,7 +4,7 @@
 
 use assay_base::Size;
 use assay_plan::FileSystem;
-use assay_ports::made::Facts;
+use assay_ports::made::FileSystemFacts;
 use assay_study::{Asked, Differing};
 
 /// Options that take a value, by the letter.
@@ -18,7 +18,11 @@ const WITH_VALUE: [(FileSystem, &str); 3] = [
 const INODE_SHARE: f64 = 0.1;
 
 /// Every option that did not come out as it was asked for.
-pub(super) fn differing(kind: FileSystem, options: &[String], made: &Facts) -> Vec<Differing> {
+pub(super) fn differing(
+    kind: FileSystem,
+    options: &[String],
+    made: &FileSystemFacts,
+) -> Vec<Differing> {
     if made.is_empty() {
         return Vec::new();
     }
@@ -50,7 +54,7 @@ fn words(kind: FileSystem, options: &[String]) -> Vec<(char, String)> {
     found
 }
 
-fn of_ext4(letter: char, value: &str, made: &Facts) -> Vec<Differing> {
+fn of_ext4(letter: char, value: &str, made: &FileSystemFacts) -> Vec<Differing> {
     let size = |name: &str| of_size(made, (&format!("-{letter} "), value), name);
     match letter {
         'b' => size("Block size"),
@@ -85,7 +89,7 @@ fn parts(value: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// A size or number that stands in the superblock by that name; what is no number there or here is not compared.
 /// A size by its option, e.g. `-b ` or `-E stride=`.
-fn of_size(made: &Facts, (option, value): (&str, &str), name: &str) -> Vec<Differing> {
+fn of_size(made: &FileSystemFacts, (option, value): (&str, &str), name: &str) -> Vec<Differing> {
     let Ok(asked) = Size::parse(value) else { return Vec::new() };
     let told = made.get(name).map(|text| (text, Size::parse(text)));
     let effective = match told {
@@ -96,7 +100,7 @@ fn of_size(made: &Facts, (option, value): (&str, &str), name: &str) -> Vec<Diffe
     vec![Differing::new(Asked::MkfsOption, format!("{option}{value}"), effective)]
 }
 
-fn inodes(value: &str, made: &Facts) -> Vec<Differing> {
+fn inodes(value: &str, made: &FileSystemFacts) -> Vec<Differing> {
     let told = made.get("Inode count").and_then(|text| text.parse::<f64>().ok());
     let (Ok(asked), Some(told)) = (value.parse::<f64>(), told) else { return Vec::new() };
     let is_rounded = (asked..=asked * (1.0 + INODE_SHARE)).contains(&told);
@@ -106,7 +110,7 @@ fn inodes(value: &str, made: &Facts) -> Vec<Differing> {
 }
 
 /// Its size is in MiB.
-fn journal(mib: &str, made: &Facts) -> Option<Differing> {
+fn journal(mib: &str, made: &FileSystemFacts) -> Option<Differing> {
     let asked = mib.parse::<u64>().ok()? << 20;
     let told = made.get("Total journal size");
     let bytes = told.and_then(|text| Size::parse(text).ok()).map(|size| size.0);
@@ -116,7 +120,7 @@ fn journal(mib: &str, made: &Facts) -> Option<Differing> {
 }
 
 /// `bigalloc` asks for a feature and `^has_journal` for none; the last word on one counts, and `none` takes all words before it back.
-fn features(value: &str, made: &Facts) -> Vec<Differing> {
+fn features(value: &str, made: &FileSystemFacts) -> Vec<Differing> {
     let Some(told) = made.get("Filesystem features") else { return Vec::new() };
     let told: Vec<&str> = told.split_whitespace().collect();
     let own_name =
@@ -161,7 +165,7 @@ const XFS: [(char, &str, &str); 18] = [
 /// Sizes that `xfs_info` tells in blocks of its section.
 const XFS_IN_BLOCKS: [(char, &str, &str); 2] = [('l', "size", "log"), ('d', "su", "data")];
 
-fn of_xfs(letter: char, value: &str, made: &Facts) -> Vec<Differing> {
+fn of_xfs(letter: char, value: &str, made: &FileSystemFacts) -> Vec<Differing> {
     let of_part = |(key, value): (&str, &str)| {
         // A flag without a value asks for 1.
         let number = Size::parse(if value.is_empty() { "1" } else { value }).ok()?.0;
@@ -176,7 +180,7 @@ fn of_xfs(letter: char, value: &str, made: &Facts) -> Vec<Differing> {
     parts(value).filter_map(of_part).collect()
 }
 
-fn told_by_xfs(letter: char, key: &str, made: &Facts) -> Option<u64> {
+fn told_by_xfs(letter: char, key: &str, made: &FileSystemFacts) -> Option<u64> {
     let number = |name: &str| made.get(name)?.parse::<u64>().ok();
     let is_it = |one: &&(char, &str, &str)| (one.0, one.1) == (letter, key);
     if let Some((_, _, name)) = XFS.iter().find(is_it) {
@@ -188,7 +192,7 @@ fn told_by_xfs(letter: char, key: &str, made: &Facts) -> Option<u64> {
     Some(blocks * number(&format!("{section}.bsize"))?)
 }
 
-fn of_btrfs(letter: char, value: &str, made: &Facts) -> Vec<Differing> {
+fn of_btrfs(letter: char, value: &str, made: &FileSystemFacts) -> Vec<Differing> {
     match letter {
         'n' => of_size(made, ("-n ", value), "nodesize"),
         's' => of_size(made, ("-s ", value), "sectorsize"),

@@ -36,7 +36,7 @@ pub(super) fn in_effect(
     let (mount_options, has_defaults) = mount_options(device, directory);
     let made = made::facts(kind.name(), device, directory).unwrap_or_else(|error| {
         log::debug!("how {} was made is not known: {error}", kind.name());
-        made::Facts::new()
+        made::FileSystemFacts::new()
     });
     let mut differing = Vec::new();
     if !mount_options.is_empty() {
