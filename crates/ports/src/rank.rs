@@ -60,7 +60,7 @@ mod tests {
             take(Rank::Background).ok()?;
             let before = scheduling();
             take(Rank::Answers).ok()?;
-            Some((before, std::thread::spawn(told).join().unwrap()))
+            Some((before, std::thread::spawn(scheduling).join().unwrap()))
         });
         match seen.join().unwrap() {
             Some((before @ [SCHED_FIFO, ..], after)) => {
