@@ -1,10 +1,10 @@
-//! Finds the commit that the program is built from. Outside git, or where git is missing, it is
-//! unknown, and the version says so.
+//! Determines the commit that the program is built from. Outside git, or without git, the version
+//! says that it is unknown.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Everything that the program is built from, from the root of the workspace.
+/// All sources of the program, relative to the root of the workspace.
 const SOURCES: [&str; 6] = ["crates", "plans", "models", "claims", "Cargo.toml", "Cargo.lock"];
 
 fn main() {
@@ -20,9 +20,9 @@ fn main() {
     println!("cargo:rustc-env=ASSAY_VERSION={version}");
 }
 
-/// The commit of the working tree at `root`, and whether its sources differ from it.
+/// The commit of the working tree at `root`, with a mark if its sources differ.
 fn commit(root: &Path) -> Option<String> {
-    // A copy of the sources within somebody else's repository is not of that repository.
+    // A copy of the sources within another repository does not belong to that repository.
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
     if top.canonicalize().ok()? != root.canonicalize().ok()? {
         return None;
@@ -41,7 +41,7 @@ fn git(root: &Path, words: &[&str]) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// A path that does not exist would have the script run at every build.
+/// A missing path would make cargo run the script at every build.
 fn rerun_if_changed(path: &Path) {
     if path.exists() {
         println!("cargo:rerun-if-changed={}", path.display());

@@ -1,4 +1,4 @@
-//! What was typed.
+//! The command line of the program.
 
 use std::ffi::OsString;
 
@@ -54,10 +54,7 @@ pub struct Arguments {
     pub command: Command,
 }
 
-/// What was typed. Help, asked for or not, is printed and ends the process.
-///
-/// # Errors
-/// What was not understood, in one line.
+/// Parses the command line. Help is printed and ends the process. An error is one line.
 pub fn parse() -> Result<Arguments> {
     let words: Vec<OsString> = std::env::args_os().collect();
     if let Some(command) = load(&words) {
@@ -71,15 +68,16 @@ pub fn parse() -> Result<Arguments> {
     })
 }
 
-/// The command `load`, whose words are sysbench's or YCSB's from the first one on: clap would take a `--` away that
-/// papers print before an option.
+/// The command `load`, whose first argument already belongs to sysbench or YCSB: clap would remove
+/// a `--`, which papers print before an option.
 fn load(words: &[OsString]) -> Option<Command> {
     let (_program, words) = words.split_first()?;
     let (first, words) = words.split_first()?;
     (first == "load").then(|| Command::Load { words: words.to_vec() })
 }
 
-/// What clap has against it and what it would take, without its paragraphs, its usage, and a number parser's own words.
+/// clap's message and its suggestions, without its paragraphs, its usage, and a number parser's own
+/// words.
 fn refusal(error: &clap::Error) -> String {
     let told = error.render().to_string();
     let end =
@@ -94,7 +92,6 @@ fn refusal(error: &clap::Error) -> String {
     format!("{line}; see --help")
 }
 
-/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Compare an emulated drive that compresses with a plain one, in minutes
@@ -149,7 +146,8 @@ mod tests {
 
     use super::*;
 
-    /// Lines of a command's closing words that a terminal of 80 columns would break, or that break a sentence themselves.
+    /// Lines of a command's examples that a terminal with 80 columns would break, or that break a
+    /// sentence themselves.
     fn broken(command: &clap::Command) -> Vec<String> {
         let words = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let lines: Vec<&str> = words.lines().collect();
@@ -174,11 +172,13 @@ mod tests {
         for (words, says) in [
             (
                 &["estimate", "--threads", "x", "/"][..],
-                "invalid value 'x' for '--threads <THREADS>': not a whole number from 0; see --help",
+                "invalid value 'x' for '--threads <THREADS>': not a whole number from 0; see \
+                 --help",
             ),
             (
                 &["run", "plan.toml", "--dryrun"],
-                "unexpected argument '--dryrun' found; tip: a similar argument exists: '--dry-run'; see --help",
+                "unexpected argument '--dryrun' found; tip: a similar argument exists: \
+                 '--dry-run'; see --help",
             ),
             (
                 &["report", "study", "--writes-per-day", "500G", "-5"],

@@ -1,5 +1,5 @@
-//! What is asked for at the terminal, key by key, and never shown: passwords that nobody keeps in a file or a variable, and whether
-//! to go on.
+//! Asks at the terminal, key by key and without echo, for passwords that are in no file or
+//! variable, and for consent.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -11,35 +11,30 @@ use assay_system::interrupt::Interrupt;
 
 use crate::print;
 
-/// How often Ctrl-C is looked for while nothing is typed.
+/// Polling interval for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What terminals send for Enter, for Backspace, and for the end of all input.
+/// The bytes that terminals send for Enter, for Backspace, and for the end of input.
 const ENTER: [u8; 2] = *b"\r\n";
 const BACKSPACE: [u8; 2] = [0x7f, 0x08];
 const END: u8 = 0x04;
 
-/// Asks for each password that has to be typed, once in the life of this process. Where there is no terminal nobody is asked, and
-/// whoever needs the password says so.
-///
-/// # Errors
-/// Ctrl-C, or the terminal cannot be used.
+/// Asks for each password that must be typed, once in the life of this process. Without a terminal
+/// nothing is asked, and the code that needs the password reports that.
 pub fn passwords(accounts: &[Account], interrupt: &Interrupt) -> Result<()> {
-    for one in accounts {
-        // An earlier one may have been the same.
-        if one.must_be_asked()
-            && let Some(password) = typed(&format!("password of {one}: "), interrupt)?
+    for account in accounts {
+        // An earlier account may have had the same password.
+        if account.must_be_asked()
+            && let Some(password) = typed(&format!("password of {account}: "), interrupt)?
         {
-            account::tell(one, password);
+            account::tell(account, password);
         }
     }
     Ok(())
 }
 
-/// Asks a question that is answered by yes or no, no being what Enter alone says. Nothing where there is no terminal.
-///
-/// # Errors
-/// Ctrl-C, or the terminal cannot be used.
+/// Asks a question with the answers yes and no; Enter alone means no. Returns `None` without a
+/// terminal.
 pub fn yes(question: &str, interrupt: &Interrupt) -> Result<Option<bool>> {
     let answer = typed(question, interrupt)?;
     Ok(answer.map(|answer| ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())))
@@ -49,7 +44,7 @@ fn typed(question: &str, interrupt: &Interrupt) -> Result<Option<String>> {
     let keys = KeyInput::take().context("cannot use the terminal to ask")?;
     let Some(mut keys) = keys else { return Ok(None) };
     print::part(question);
-    // Nothing is ever written into it.
+    // Nothing is ever written to this pipe.
     let (wake, _writer) = std::io::pipe().context("cannot wait for keys")?;
     let (mut typed, mut buffer) = (Vec::new(), [0; 64]);
     loop {
@@ -74,7 +69,7 @@ fn done(typed: &[u8]) -> Result<Option<String>> {
     Ok(Some(text.to_owned()))
 }
 
-/// A letter may be several bytes.
+/// A letter may have several bytes.
 fn drop_last(typed: &mut Vec<u8>) {
     while typed.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
 }

@@ -1,4 +1,4 @@
-//! `assay completions`: what a shell needs to complete commands and options.
+//! `assay completions`: completions of commands and options for a shell.
 
 use std::process::ExitCode;
 
@@ -20,10 +20,7 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints those of the program whose commands these are.
-///
-/// # Errors
-/// The completions are not UTF-8.
+/// Prints the completions of the program with these commands.
 pub fn run(args: &CompletionsArgs, program: &mut Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     generate(args.shell, program, "assay", &mut script);

@@ -1,4 +1,5 @@
-//! Every command that README and `docs/` print is one that the program takes; what needs no machine is carried out.
+//! Checks that the program takes every command printed in README and `docs/`, and runs those that
+//! need no machine.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +15,7 @@ use crate::carry_out;
 /// Commands of the launcher, which clap does not know.
 const OF_LAUNCHER: [&str; 4] = ["test", "check", "bench", "package"];
 
-/// Printed words that are not read here, and why.
+/// Printed words that are not checked, and why.
 const NOT_READ: [(&str, &str); 2] = [
     ("load ycsb ", "it reads the files of an unpacked YCSB"),
     ("load /usr/share/sysbench/", "it reads a script of an installed sysbench"),
@@ -29,17 +30,17 @@ const PARTS: [&str; 5] = [
     "no workload is given",
 ];
 
-/// A command that a document prints.
+/// A command printed in a document.
 #[derive(Debug)]
 struct Printed {
     place: String,
     words: Vec<String>,
-    /// Whether nothing of it is left out.
+    /// True if nothing of the command is left out.
     is_whole: bool,
 }
 
 impl Printed {
-    /// Whether the reader puts something in, as in `models NAME`.
+    /// Returns true if the reader replaces a word, as in `models NAME`.
     fn has_placeholder(&self) -> bool {
         self.words.iter().any(|word| word.chars().all(|sign| sign.is_ascii_uppercase()))
     }
@@ -64,7 +65,8 @@ fn documents() -> Vec<(String, String)> {
     paths.into_iter().map(read).collect()
 }
 
-/// The fenced blocks of a document, with the number of their first line and the word behind their fence.
+/// The fenced blocks of a document, with the number of their first line and the word after the
+/// fence.
 fn blocks(text: &str) -> Vec<(usize, String, Vec<&str>)> {
     let mut blocks: Vec<(usize, String, Vec<&str>)> = Vec::new();
     let mut is_inside = false;
@@ -80,7 +82,8 @@ fn blocks(text: &str) -> Vec<(usize, String, Vec<&str>)> {
     blocks
 }
 
-/// The words of a line as a shell reads them, without what stands behind a comment or, in a column of its own, explains it.
+/// The words of a line as a shell reads them, without a comment or an explanation in a column of
+/// its own.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut blanks = 0;
@@ -106,12 +109,12 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Commands of this program in the words of a shell's line, which may hold several and use what they print.
+/// Commands of this program in a shell's line, which may contain several and use their output.
 fn commands(words: &[String]) -> Vec<Vec<String>> {
     let ends = |word: &str| ["&&", "||", "|", ">", ">>", "<", ";"].contains(&word);
     let mut found = Vec::new();
     let mut rest = words.iter();
-    // A program is what begins a line, follows an operator, or follows variables that are set for it.
+    // A program begins a line, or follows an operator or variables set for it.
     let mut may_begin = true;
     while let Some(word) = rest.next() {
         let name = word.rsplit_once("$(").map_or(word.as_str(), |(_, name)| name);
@@ -133,7 +136,7 @@ fn commands(words: &[String]) -> Vec<Vec<String>> {
                 break;
             }
         }
-        // An ellipsis is no word of the command.
+        // An ellipsis is not part of the command.
         command.retain(|word| word != "…");
         found.push(command);
     }
@@ -152,7 +155,7 @@ fn printed_in(name: &str, text: &str) -> Vec<Printed> {
                 whole += open;
                 continue;
             }
-            // Behind a line that goes on, an indentation is no column.
+            // After a line continuation, an indentation is no column.
             whole += if whole.is_empty() { line } else { line.trim_start() };
             let found = commands(&words(&std::mem::take(&mut whole)));
             let place = || format!("{name}:{}", first + offset);
@@ -168,11 +171,11 @@ fn printed_in(name: &str, text: &str) -> Vec<Printed> {
             all.extend(found.map(|words| Printed { place: place(), words, is_whole: false }));
         }
     }
-    all.retain(|one| !one.words.is_empty());
+    all.retain(|printed| !printed.words.is_empty());
     all
 }
 
-/// Why the program would refuse the words; `None` if it takes them.
+/// The reason why the program refuses the words; `None` if it takes them.
 fn refusal(words: &[String]) -> Option<String> {
     let line = words.join(" ") + " ";
     if OF_LAUNCHER.contains(&words[0].as_str())
@@ -199,13 +202,14 @@ fn printed_commands_are_taken() {
     let mut wrong = Vec::new();
     let mut count = 0;
     for (name, text) in documents() {
-        for one in printed_in(&name, &text) {
+        for printed in printed_in(&name, &text) {
             count += 1;
             let is_of_a_part = |why: &String| PARTS.iter().any(|part| why.contains(part));
-            let refused = refusal(&one.words)
-                .filter(|why| one.is_whole || !(one.has_placeholder() || is_of_a_part(why)));
+            let refused = refusal(&printed.words).filter(|why| {
+                printed.is_whole || !(printed.has_placeholder() || is_of_a_part(why))
+            });
             wrong.extend(
-                refused.map(|why| format!("{}: {}: {why}", one.place, one.words.join(" "))),
+                refused.map(|why| format!("{}: {}: {why}", printed.place, printed.words.join(" "))),
             );
         }
     }
@@ -216,7 +220,7 @@ fn printed_commands_are_taken() {
     }
 }
 
-/// Plans as the documents print them, by the file names under which they are to be saved.
+/// Plans printed in the documents, by the file names under which the reader saves them.
 fn printed_plans(name: &str, text: &str) -> BTreeMap<String, (String, String)> {
     let mut plans = BTreeMap::new();
     let lines: Vec<&str> = text.lines().collect();
@@ -228,7 +232,7 @@ fn printed_plans(name: &str, text: &str) -> BTreeMap<String, (String, String)> {
         {
             continue;
         }
-        // The nearest file that is named before it.
+        // The nearest file name before it.
         let before =
             lines[..first].iter().rev().flat_map(|line| line.split('`').skip(1).step_by(2));
         let file = before.into_iter().find(|span| span.ends_with(".toml")).unwrap_or("plan.toml");
@@ -246,10 +250,10 @@ fn printed_plans_can_be_read_and_have_what_commands_name() {
             count += 1;
             Plan::parse(plan).unwrap_or_else(|error| panic!("{place}: {error:#}"));
         }
-        for one in printed_in(&name, &text).iter().filter(|one| one.words[0] == "run") {
-            let plan = one.words.get(1).filter(|word| !word.starts_with('-'));
+        for printed in printed_in(&name, &text).iter().filter(|printed| printed.words[0] == "run") {
+            let plan = printed.words.get(1).filter(|word| !word.starts_with('-'));
             let Some(plan) = plan else { continue };
-            let form = match one.words.iter().any(|word| word == "--quick") {
+            let form = match printed.words.iter().any(|word| word == "--quick") {
                 true => Form::Quick,
                 false => Form::Full,
             };
@@ -258,7 +262,7 @@ fn printed_plans_can_be_read_and_have_what_commands_name() {
             let is_own = plan.ends_with(".toml") && !plan.starts_with("plans/") || *plan == "PLAN";
             if !is_printed && !is_own {
                 let read = Plan::read(Path::new(plan), form);
-                read.unwrap_or_else(|error| panic!("{}: {error:#}", one.place));
+                read.unwrap_or_else(|error| panic!("{}: {error:#}", printed.place));
             }
         }
     }
@@ -269,20 +273,21 @@ fn printed_plans_can_be_read_and_have_what_commands_name() {
 fn printed_commands_that_need_no_machine_succeed() {
     let mut count = 0;
     for (name, text) in documents() {
-        for one in printed_in(&name, &text) {
+        for printed in printed_in(&name, &text) {
             let reads =
-                ["claims", "models", "plans", "completions"].contains(&one.words[0].as_str());
+                ["claims", "models", "plans", "completions"].contains(&printed.words[0].as_str());
             let is_of_a_file =
-                one.words.iter().any(|word| word.ends_with(".toml") || word == "--study");
-            let is_made =
-                ["--attach", "--measure"].iter().any(|it| one.words.iter().any(|word| word == it));
-            if !reads || is_of_a_file || is_made || one.has_placeholder() {
+                printed.words.iter().any(|word| word.ends_with(".toml") || word == "--study");
+            let is_made = ["--attach", "--measure"]
+                .iter()
+                .any(|it| printed.words.iter().any(|word| word == it));
+            if !reads || is_of_a_file || is_made || printed.has_placeholder() {
                 continue;
             }
             count += 1;
-            let all = std::iter::once("assay").chain(one.words.iter().map(String::as_str));
+            let all = std::iter::once("assay").chain(printed.words.iter().map(String::as_str));
             let command: Command = Arguments::try_parse_from(all).unwrap().command;
-            carry_out(command).unwrap_or_else(|error| panic!("{}: {error:#}", one.place));
+            carry_out(command).unwrap_or_else(|error| panic!("{}: {error:#}", printed.place));
         }
     }
     assert!(count >= 10, "only {count} commands were carried out");

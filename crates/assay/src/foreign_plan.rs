@@ -1,7 +1,7 @@
-//! A plan is code: it names programs, commands and machines. One that somebody else wrote, or could have changed, is carried
-//! out only after its user has seen what it runs.
+//! Asks before carrying out a plan of somebody else's: a plan is code, because it names programs,
+//! commands and machines.
 //!
-//! Guarantees: nothing that the plan names has been run, opened or reached before the user agrees.
+//! Guarantees: nothing that the plan names is run, opened or contacted before the user agrees.
 
 use std::path::Path;
 
@@ -12,13 +12,11 @@ use assay_system::interrupt::Interrupt;
 
 use crate::ask;
 
-/// The most things that are named; more are counted.
+/// Number of items that are named; the rest are counted.
 const NAMED_MAX: usize = 8;
 
-/// Warns of what a plan runs that is not the user's own, and has the user agree: by `--yes`, or at the terminal.
-///
-/// # Errors
-/// The user does not agree, or cannot be asked.
+/// Warns of the effects of a plan that is not the user's own, and obtains consent: by `--yes`, or
+/// at the terminal. Fails without consent.
 pub fn agree(plan: &Plan, files: &[&Path], is_agreed: bool, interrupt: &Interrupt) -> Result<()> {
     let Some(warning) = warning(plan, files) else { return Ok(()) };
     log::warn!("{warning}");
@@ -28,7 +26,8 @@ pub fn agree(plan: &Plan, files: &[&Path], is_agreed: bool, interrupt: &Interrup
     bail!("the plan was not run; read it, then make the file your own, or add --yes")
 }
 
-/// What the user has to know before the plan is carried out; `None` for a plan of the user's own, and one that runs nothing.
+/// The effects that the user must know before the plan is carried out; `None` for the user's own
+/// plan, and for one that runs nothing.
 #[must_use]
 pub fn warning(plan: &Plan, files: &[&Path]) -> Option<String> {
     let why = files.iter().find_map(|file| not_own(file))?;
@@ -44,8 +43,8 @@ fn listed(runs: &[Runs]) -> String {
     }
 }
 
-/// Why the plan in `file` may be somebody else's: who owns it, or a directory above it, or may change it. Nothing for a built-in
-/// plan.
+/// Why the plan in `file` may be somebody else's: the owner of the file or of a directory above it,
+/// or others with write access. `None` for a built-in plan.
 fn not_own(file: &Path) -> Option<ByOthers> {
     if file.is_file() { changeable::anywhere(file) } else { None }
 }
@@ -57,7 +56,8 @@ mod tests {
 
     use super::*;
 
-    const RUNS: &str = "title = \"t\"\nthreads = [1]\nseconds = 1\nserver = \"/tmp/evil\"\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n";
+    const RUNS: &str = "title = \"t\"\nthreads = [1]\nseconds = 1\nserver = \
+                        \"/tmp/evil\"\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n";
 
     #[test]
     fn a_plan_that_others_can_write_is_told_with_what_it_runs() {

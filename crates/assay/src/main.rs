@@ -1,4 +1,4 @@
-//! The `assay` command: args → plan → rig → load and monitor → store → report.
+//! The `assay` program: args → plan → rig → load and monitor → store → report.
 
 mod args;
 mod ask;

@@ -13,10 +13,7 @@ pub struct ManArgs {
     directory: PathBuf,
 }
 
-/// Writes the pages of the program whose commands these are, without the hidden ones.
-///
-/// # Errors
-/// The directory cannot be written to.
+/// Writes the pages of the program with these commands, except hidden ones.
 pub fn run(args: &ManArgs, program: Command) -> Result<ExitCode> {
     clap_mangen::generate_to(program, &args.directory)
         .with_context(|| format!("cannot write to {}", args.directory.display()))?;
@@ -33,12 +30,12 @@ mod tests {
     use super::*;
     use crate::args::Arguments;
 
-    /// Names of a command's own commands that help shows, e.g. `drive create`.
+    /// Names of the subcommands that help shows, e.g. `drive create`.
     fn shown(command: &Command, before: &str) -> Vec<String> {
-        let commands = command.get_subcommands().filter(|one| !one.is_hide_set());
-        let names = commands.flat_map(|one| {
-            let name = format!("{before}{}", one.get_name());
-            let below = shown(one, &format!("{name} "));
+        let commands = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let names = commands.flat_map(|command| {
+            let name = format!("{before}{}", command.get_name());
+            let below = shown(command, &format!("{name} "));
             std::iter::once(name).chain(below)
         });
         names.filter(|name| name != "help").collect()

@@ -1,6 +1,6 @@
-//! What is said on standard error: errors in one line, warnings as they come, and never a panic's trace.
+//! Messages on standard error: errors in one line, warnings immediately, and never a backtrace.
 //!
-//! `ASSAY_LOG=info` (or `debug`) says more.
+//! `ASSAY_LOG=info` (or `debug`) shows more.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,18 +17,18 @@ use assay_base::text::on_one_line;
 
 struct StandardError;
 
-/// Standard error is a log, and so may another file be: the journal.
+/// Set if standard error is a log; then the journal may receive copies.
 static LOG: OnceLock<Option<File>> = OnceLock::new();
 
-/// From now on standard error is a log that is read later: each line bears its time and how grave it is, and what only informs
-/// is written too. `journal`, if there is one, gets the same without the time.
+/// Makes standard error a log that is read later: each line has its time and level, and informative
+/// lines are included. `journal`, if given, receives the same without the time.
 pub fn become_log(journal: Option<File>) {
     log::set_max_level(log::max_level().max(LevelFilter::Info));
     // A second call can only come from a second server in this process.
     let _ = LOG.set(journal);
 }
 
-/// Says something on standard error, whatever that is.
+/// Writes a message to standard error.
 fn say(level: Level, named: &str, words: &str) {
     let Some(journal) = LOG.get() else {
         return print::note(format_args!("assay: {named}{words}"));
@@ -37,12 +37,13 @@ fn say(level: Level, named: &str, words: &str) {
     let (time, name) = (now_precisely(), level.as_str().to_lowercase());
     print::note(format_args!("{time} {name} {words}"));
     if let Some(mut journal) = journal.as_ref() {
-        // Priorities are written as by sd-daemon(3). What cannot be told there is in the log all the same.
+        // Priorities have the format of sd-daemon(3). A message that cannot be written there is
+        // still in the log.
         let _ = journal.write_all(format!("<{}>{words}\n", priority(level)).as_bytes());
     }
 }
 
-/// As `syslog(3)` counts.
+/// Numbers of `syslog(3)`.
 fn priority(level: Level) -> u8 {
     match level {
         Level::Error => 3,
@@ -67,7 +68,7 @@ impl Log for StandardError {
     fn flush(&self) {}
 }
 
-/// Sets up logging and the last words of a panic.
+/// Installs the logger and the panic hook.
 pub fn set_up() {
     let level = std::env::var("ASSAY_LOG").ok().and_then(|level| level.parse().ok());
     log::set_max_level(level.unwrap_or(LevelFilter::Warn));
@@ -83,18 +84,19 @@ pub fn set_up() {
     }));
 }
 
-/// The most characters of an error that are shown at its start and at its end: a name in it may be as long as a file.
+/// Number of characters shown of an error's start and of its end: a name in it may be as long as a
+/// file.
 const START_MAX: usize = 1200;
 const END_MAX: usize = 600;
 
-/// An error without its middle, if it is too long to be read: its end says what to do.
+/// A readable error: a long one without its middle, because the end contains the remedy.
 fn shortened(line: &str) -> String {
     let Some((start, _)) = line.char_indices().nth(START_MAX) else { return line.to_owned() };
     let Some((end, _)) = line.char_indices().rev().nth(END_MAX - 1) else { return line.to_owned() };
     if end <= start { line.to_owned() } else { format!("{} … {}", &line[..start], &line[end..]) }
 }
 
-/// Does the work and turns its end into an exit code; errors are printed here and nowhere else.
+/// Runs `work` and turns its result into an exit code. The only place that prints errors.
 pub fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
     let code = code_of(work);
     match print::failure() {
@@ -113,7 +115,7 @@ fn code_of(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
             say(Level::Error, "", &shortened(&on_one_line(&format!("{error:#}"))));
             ExitCode::from(2)
         }
-        // The hook has said it; unwinding has taken the rig down.
+        // The hook has printed the message; unwinding has taken down the rig.
         Err(_) => ExitCode::from(2),
     }
 }

@@ -1,16 +1,15 @@
-//! What commands that carry out a plan take over what the plan says: where its study and its disks lie, and which server it uses.
+//! Options that override a plan: the directories of its study and disks, and its server.
 
 use std::path::{Path, PathBuf};
 
 use assay_plan::{Plan, overlay_name};
 use clap::Args;
 
-/// Options that go before what a plan says.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// Directory of the study; results already in it are kept and not repeated [default: the plan's
-    /// name, with the names of its overlays, and -quick for its quick profile; for the demo assay-demo, or, once that is
-    /// finished, assay-demo-2, …]
+    /// name, with the names of its overlays, and -quick for its quick profile; for the demo
+    /// assay-demo, or, once that is finished, assay-demo-2, …]
     #[arg(long, value_name = "STUDY")]
     pub out: Option<PathBuf>,
     /// Directory on the disk to measure [default: the plan's, else `work` in the study]
@@ -26,7 +25,8 @@ pub struct PlanArgs {
 }
 
 impl PlanArgs {
-    /// The study's directory: the one given, else one named after the plan and its overlays; its two forms are two studies.
+    /// The study's directory: the given one, or one named after the plan and its overlays; the
+    /// quick form is a study of its own.
     pub fn study(&self, plan: &Path, overlays: &[PathBuf], is_quick: bool) -> PathBuf {
         self.out.clone().unwrap_or_else(|| {
             let mut name = plan.file_stem().unwrap_or("study".as_ref()).to_owned();
@@ -41,7 +41,7 @@ impl PlanArgs {
         })
     }
 
-    /// Puts into the plan what was given.
+    /// Applies the given options to the plan.
     pub fn put_into(&self, plan: &mut Plan) {
         plan.location = self.location.clone().or(plan.location.take());
         plan.server = self.server.clone().or(plan.server.take());

@@ -12,7 +12,6 @@ use assay_study::Store;
 use assay_study::prices::Prices;
 use assay_system::changeable;
 
-/// What was typed after `assay report`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,8 +27,8 @@ pub(crate) struct ReportArgs {
     /// Prices of servers, drives and power, in TOML [default: the plan's `prices`]
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
-    /// Bytes that the server writes to its device per day, such as 500G or 2T, to compute how long drives
-    /// last [default: one drive write per day]
+    /// Bytes that the server writes to its device per day, such as 500G or 2T, to compute how long
+    /// drives last [default: one drive write per day]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     pub(crate) writes_per_day: Option<Size>,
     /// Title of the page [default: the plan's `title`]
@@ -41,15 +40,14 @@ pub(crate) struct ReportArgs {
     /// Print the result in one line, for a ticket or a chat, and write nothing
     #[arg(long, conflicts_with_all = ["prices", "writes_per_day", "title", "notes"])]
     pub(crate) summary: bool,
-    /// Print the result as Markdown, for a ticket: the answer, verdicts, crash safety and caveats; write nothing
+    /// Print the result as Markdown, for a ticket: the answer, verdicts, crash safety and caveats;
+    /// write nothing
     #[arg(long, conflicts_with_all = ["prices", "writes_per_day", "title", "notes", "summary"])]
     pub(crate) markdown: bool,
 }
 
-/// Writes `report.html`, `results.json` and `tables/` into the study's directory and prints where they are.
-///
-/// # Errors
-/// A directory without a study, or one that cannot be written; prices that are none; notes that cannot be read.
+/// Writes `report.html`, `results.json` and `tables/` into the study's directory and prints their
+/// paths.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let prices = args.prices.as_deref().map(Prices::read).transpose()?;
     let notes = args.notes.as_deref().map(|path| text_file::read(path, "notes")).transpose()?;
@@ -64,7 +62,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     }
     if let Some(who) = changeable::itself(&args.study) {
         bail!(
-            "{who}: what is written there could be led elsewhere; copy the study to a directory of your own first, or print it with --markdown"
+            "{who}: what is written there could be led elsewhere; copy the study to a directory of \
+             your own first, or print it with --markdown"
         );
     }
     let wishes = Wishes {

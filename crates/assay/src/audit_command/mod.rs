@@ -1,4 +1,4 @@
-//! `assay audit`: whether page writes can be torn here, why, and what would change it.
+//! `assay audit`: whether page writes can be torn here, why, and what would change that.
 
 mod words;
 
@@ -18,7 +18,8 @@ use serde_json::json;
 
 use crate::print;
 
-/// Check whether the doublewrite buffer may be off on a data directory: can page writes be torn there?
+/// Check whether the doublewrite buffer may be off on a data directory: can page writes be torn
+/// there?
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -70,10 +71,7 @@ enum Writes {
     Buffered,
 }
 
-/// Audits the directory and prints what was found.
-///
-/// # Errors
-/// The directory or the server cannot be asked.
+/// Audits the directory and prints the result.
 pub fn run(args: &AuditArgs) -> Result<ExitCode> {
     let audit = Audit::make(&AuditRequest {
         directory: args.directory.clone(),
@@ -97,7 +95,7 @@ pub fn run(args: &AuditArgs) -> Result<ExitCode> {
     Ok(if is_safe { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Watches the device; Ctrl-C ends that early, and what was seen until then is told.
+/// Watches the device; Ctrl-C ends that early, with the results up to then.
 fn trace(audit: &Audit, seconds: f64) -> Result<Traced> {
     let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
@@ -113,7 +111,7 @@ fn endpoint(text: &str, user: &str) -> Result<Endpoint> {
         user: user.to_owned(),
         password: std::env::var("MYSQL_PWD").unwrap_or_default(),
         database: String::new(),
-        // As MySQL's own programs do where nothing is said.
+        // The default of MySQL's own programs.
         tls: Tls::Preferred,
         key: ServerKey::None,
         hides_user: false,

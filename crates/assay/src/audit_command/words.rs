@@ -1,4 +1,4 @@
-//! An audit in sentences.
+//! The sentences of an audit.
 
 use assay_audit::file_system::{Manner, MountedFileSystem};
 use assay_audit::files::FileKind;
@@ -13,10 +13,9 @@ use assay_base::text::{counted, number, shell_word, size};
 use assay_innodb::recovery::{Vendor, vendor_of};
 use assay_report::words::recovery::sentences;
 
-/// The width of the first column.
+/// Width of the first column.
 const COLUMN: usize = 10;
 
-/// All of it, line by line.
 pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
     let mut lines = vec![verdict(audit), String::new()];
     let why = audit.verdict.reasons.iter().map(|one| reason(one, &audit.findings));
@@ -70,7 +69,7 @@ fn verdict(audit: &Audit) -> String {
     }
 }
 
-/// With the doublewrite buffer on, a torn page is as good as the server's recovery of it.
+/// With the doublewrite buffer on, a torn page depends on the server's recovery.
 fn recovery(audit: &Audit) -> Vec<String> {
     let server = audit.findings.server.as_ref().filter(|_| !audit.verdict.class.is_safe());
     let known = server.and_then(|server| Some((server, server.recovery()?)));
@@ -289,7 +288,6 @@ fn remedy(remedy: &Remedy) -> String {
     }
 }
 
-/// What was seen of page writes.
 fn trace(traced: &Traced) -> Vec<String> {
     let Traced { device, length_s, writes, writes_of_pages, pages_whole, pages_in_pieces, .. } =
         traced;
@@ -303,7 +301,7 @@ fn trace(traced: &Traced) -> Vec<String> {
             counted(*pages_in_pieces, "page")
         ),
     ];
-    lines.extend(traced.in_pieces.iter().map(|one| {
+    lines.extend(traced.in_pieces.iter().map(|page| {
         format!("{} page {}: {}", one.path.display(), one.page, counted(one.pieces, "piece"))
     }));
     if traced.events_lost > 0 {
@@ -359,9 +357,10 @@ fn of_server(server: &ServerSettings) -> String {
 }
 
 fn files(findings: &Findings) -> String {
-    let held: Vec<_> = findings.files.looked.iter().filter(|one| one.kind.holds_pages()).collect();
-    let bytes: u64 = held.iter().map(|one| one.bytes).sum();
-    let extents: u64 = held.iter().map(|one| one.extents).sum();
+    let held: Vec<_> =
+        findings.files.looked.iter().filter(|file| file.kind.holds_pages()).collect();
+    let bytes: u64 = held.iter().map(|file| file.bytes).sum();
+    let extents: u64 = held.iter().map(|file| file.extents).sum();
     let pages = findings.files.pages();
     let doublewrite = findings.files.of(FileKind::Doublewrite).count();
     let doublewrite = if doublewrite > 0 { ", doublewrite files are there" } else { "" };
@@ -376,9 +375,10 @@ fn files(findings: &Findings) -> String {
     )
 }
 
-/// Data that no drive can compress: files that the server encrypts, and everything below an encrypting device.
+/// Data that no drive can compress: files that the server encrypts, and everything below an
+/// encrypting device.
 fn encrypted(findings: &Findings) -> Vec<String> {
-    let bytes: u64 = findings.files.encrypted().map(|one| one.bytes).sum();
+    let bytes: u64 = findings.files.encrypted().map(|file| file.bytes).sum();
     let count = findings.files.encrypted().count() as u64;
     let by_server = (count > 0).then(|| {
         format!(
@@ -389,12 +389,12 @@ fn encrypted(findings: &Findings) -> Vec<String> {
         )
     });
     let devices =
-        findings.stacks.iter().flat_map(|stack| &stack.layers).filter(|one| one.encrypts());
-    let by_device = devices.map(|one| {
+        findings.stacks.iter().flat_map(|stack| &stack.layers).filter(|layer| layer.encrypts());
+    let by_device = devices.map(|layer| {
         format!(
             "encrypted by {} (dm-crypt): no drive below it can compress; to compress, put the \
              encryption below the drive",
-            one.name
+            layer.name
         )
     });
     by_server.into_iter().chain(by_device).collect()
@@ -415,9 +415,9 @@ fn of_stack(stack: &StorageStack, indent: &str, lines: &mut Vec<String>) {
     }
 }
 
-fn of_file_system(one: &MountedFileSystem) -> String {
-    let manner = match &one.manner {
-        Manner::Ext { cluster_bytes: Some(bytes), .. } if *bytes > one.block_bytes => {
+fn of_file_system(mounted: &MountedFileSystem) -> String {
+    let manner = match &mounted.manner {
+        Manner::Ext { cluster_bytes: Some(bytes), .. } if *bytes > mounted.block_bytes => {
             format!(", clusters of {} (bigalloc)", size(*bytes as f64))
         }
         Manner::Ext { cluster_bytes: None, .. } => ", its superblock cannot be read".into(),
@@ -429,10 +429,10 @@ fn of_file_system(one: &MountedFileSystem) -> String {
     };
     format!(
         "mount     {} on {} at {}: blocks of {}{manner}",
-        one.name,
-        one.source,
-        one.target.display(),
-        size(one.block_bytes as f64)
+        mounted.name,
+        mounted.source,
+        mounted.target.display(),
+        size(mounted.block_bytes as f64)
     )
 }
 

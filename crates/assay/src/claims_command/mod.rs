@@ -1,4 +1,4 @@
-//! `assay claims`: what was typed, and what becomes of it.
+//! `assay claims`: checks published figures and compares them with measurements.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,10 +48,6 @@ pub struct ClaimsArgs {
     json: bool,
 }
 
-/// Does what was asked for.
-///
-/// # Errors
-/// One line: no such paper, what is wrong with its file, or a study that cannot be read.
 pub fn run(args: &ClaimsArgs) -> Result<ExitCode> {
     if let Some(directory) = &args.study {
         set_beside(args, directory)?;

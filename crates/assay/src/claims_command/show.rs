@@ -1,4 +1,4 @@
-//! Papers, checks and studies beside them, as people and as programs read them.
+//! Papers, checks and comparisons with studies, for people and as JSON.
 
 use serde_json::{Value, json};
 
@@ -10,10 +10,10 @@ use assay_claims::paper::{Figure, Paper};
 use assay_report::beside::Beside;
 use assay_report::claim_rows::{self as rows, Row};
 
-/// In this order, for the first is what one looks for.
+/// Order of the verdicts: failures first.
 const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::Undecidable, Verdict::Follows];
 
-/// The list of papers, a line each, with what became of their checks.
+/// The papers with the results of their checks, a line each.
 pub fn list(papers: &[(Paper, Vec<Outcome>)]) {
     let width = papers.iter().map(|(paper, _)| paper.name.len()).max().unwrap_or_default();
     for (paper, outcomes) in papers {
@@ -23,10 +23,10 @@ pub fn list(papers: &[(Paper, Vec<Outcome>)]) {
     }
 }
 
-/// The same for programs.
+/// The same as JSON.
 #[must_use]
 pub fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
-    let one = |(paper, outcomes): &(Paper, Vec<Outcome>)| {
+    let row = |(paper, outcomes): &(Paper, Vec<Outcome>)| {
         json!({
             "name": paper.name,
             "title": paper.document.title,
@@ -37,7 +37,7 @@ pub fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
             "remarks": paper.document.remarks.len(),
         })
     };
-    papers.iter().map(one).collect()
+    papers.iter().map(row).collect()
 }
 
 fn summary(outcomes: &[Outcome]) -> String {
@@ -51,7 +51,7 @@ fn summary(outcomes: &[Outcome]) -> String {
     )
 }
 
-/// A whole paper: its figures by place, its checks by what became of them, and the remarks.
+/// A whole paper: its figures by page, its checks by result, and the remarks.
 pub fn paper(paper: &Paper, outcomes: &[Outcome]) {
     let document = &paper.document;
     print::line(format_args!("{}: {}", paper.name, document.title));
@@ -59,9 +59,10 @@ pub fn paper(paper: &Paper, outcomes: &[Outcome]) {
     print_figures(paper);
     print::line(format_args!("\n{}", summary(outcomes)));
     for verdict in VERDICTS {
-        let mut its: Vec<&Outcome> = outcomes.iter().filter(|one| one.verdict == verdict).collect();
-        // What would not follow is what one looks for, too.
-        its.sort_by_key(|one| one.if_so != Some(Verdict::DoesNotFollow));
+        let mut its: Vec<&Outcome> =
+            outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
+        // Conditional failures first.
+        its.sort_by_key(|outcome| outcome.if_so != Some(Verdict::DoesNotFollow));
         its.into_iter().for_each(print_outcome);
     }
     print_remarks(paper);
@@ -92,15 +93,15 @@ fn print_figures(paper: &Paper) {
     }
 }
 
-/// The conditions that are the same for all.
+/// The conditions common to all.
 fn shared<'a>(mut all: impl Iterator<Item = &'a Conditions>) -> Conditions {
     let mut shared = all.next().cloned().unwrap_or_default();
-    for one in all {
-        shared.config = shared.config.filter(|config| one.config.as_ref() == Some(config));
-        shared.workload = shared.workload.filter(|all| one.workload.as_ref() == Some(all));
+    for conditions in all {
+        shared.config = shared.config.filter(|config| conditions.config.as_ref() == Some(config));
+        shared.workload = shared.workload.filter(|all| conditions.workload.as_ref() == Some(all));
         shared.data_profile =
-            shared.data_profile.filter(|all| one.data_profile.as_ref() == Some(all));
-        shared.threads = shared.threads.filter(|all| one.threads == Some(*all));
+            shared.data_profile.filter(|all| conditions.data_profile.as_ref() == Some(all));
+        shared.threads = shared.threads.filter(|all| conditions.threads == Some(*all));
     }
     shared
 }
@@ -111,17 +112,17 @@ fn conditions(on: &Conditions) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// With what stands before it and its unit.
+/// The value with its prefix and its unit.
 fn value(figure: &Figure) -> String {
     let says = figure.says.as_deref().unwrap_or_default();
     format!("{says} {} {}", figure.shown(), figure.unit).trim().to_owned()
 }
 
-/// What it is, and those of its conditions that its place does not tell.
+/// The name, with the conditions that its page does not state.
 fn described(figure: &Figure, told: &Conditions) -> String {
     let told = conditions(told);
     let own: Vec<String> =
-        conditions(&figure.on).into_iter().filter(|one| !told.contains(one)).collect();
+        conditions(&figure.on).into_iter().filter(|condition| !told.contains(condition)).collect();
     match own.is_empty() {
         true => figure.what.clone(),
         false => format!("{}; {}", figure.what, own.join(", ")),
@@ -131,7 +132,7 @@ fn described(figure: &Figure, told: &Conditions) -> String {
 fn print_outcome(outcome: &Outcome) {
     let verdict = outcome.verdict.words();
     print::line(format_args!("\n{verdict:<15}  {} ({})", outcome.name, outcome.place));
-    let arithmetic = outcome.arithmetic.as_ref().map(|one| one.shown());
+    let arithmetic = outcome.arithmetic.as_ref().map(|arithmetic| arithmetic.shown());
     let given = outcome.given.iter().map(|given| format!("given: {given}"));
     let told = arithmetic.into_iter().chain(outcome.assumption()).chain(outcome.says.clone());
     for line in told.chain(given) {
@@ -160,7 +161,7 @@ fn print_remarks(paper: &Paper) {
     }
 }
 
-/// A whole paper for programs.
+/// A whole paper as JSON.
 #[must_use]
 pub fn paper_json(paper: &Paper, outcomes: &[Outcome]) -> Value {
     let document = &paper.document;
@@ -179,7 +180,7 @@ pub fn paper_json(paper: &Paper, outcomes: &[Outcome]) -> Value {
     })
 }
 
-/// What was printed and what was measured.
+/// Published figures next to measured ones.
 pub fn beside(beside: &Beside) {
     print::line(format_args!("Printed: {}", beside.paper));
     print::line(format_args!("Measured: {}", beside.study));

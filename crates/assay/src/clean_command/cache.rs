@@ -1,4 +1,4 @@
-//! `assay clean --cache`: what the cache keeps, by kind and with sizes, and its removal.
+//! `assay clean --cache`: lists the cache's entries by kind and size, and removes them.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -13,17 +13,15 @@ use assay_base::text::{counted, size};
 use assay_system::cache::{self, CacheLock};
 use assay_system::cache_entry::{self, CacheEntry, KINDS, Removal};
 
-/// What becomes of an entry.
+/// The result for an entry.
 enum Fate {
     Removed,
     InUse,
     Failed(String),
 }
 
-/// Removes all that nobody uses, or with `dry_run` says what that would be. Exit code 2 if something could not be removed.
-///
-/// # Errors
-/// The environment names no home.
+/// Removes all unused entries, or with `dry_run` lists them. Exit code 2 if something could not be
+/// removed.
 pub(super) fn empty(dry_run: bool, as_json: bool) -> Result<ExitCode> {
     let mut has_failed = false;
     let mut told = Vec::new();
@@ -39,9 +37,12 @@ pub(super) fn empty(dry_run: bool, as_json: bool) -> Result<ExitCode> {
     }
     let directory = cache::root()?;
     if as_json {
-        print::line(
-            json!({ "dry_run": dry_run, "directory": directory, "removed_bytes": bytes, "kinds": told }),
-        );
+        print::line(json!({
+            "dry_run": dry_run,
+            "directory": directory,
+            "removed_bytes": bytes,
+            "kinds": told,
+        }));
     } else {
         let verb = if dry_run { "would free" } else { "freed" };
         print::line(format_args!("{verb} {} in {}", size(bytes as f64), directory.display()));
@@ -49,11 +50,12 @@ pub(super) fn empty(dry_run: bool, as_json: bool) -> Result<ExitCode> {
     Ok(if has_failed { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-/// Says in one line how much is kept, and how to be rid of it; nothing where that is nothing.
+/// Prints the size of the cache and the command that empties it, in a line; nothing for an empty
+/// cache.
 pub(super) fn mention() {
     let Ok(directory) = cache::root() else { return };
     let kinds = KINDS.iter().filter_map(|(kind, words)| {
-        let bytes: u64 = cache_entry::list(kind).ok()?.iter().map(|one| one.bytes).sum();
+        let bytes: u64 = cache_entry::list(kind).ok()?.iter().map(|entry| entry.bytes).sum();
         (bytes > 0).then(|| format!("{} of {words}", size(bytes as f64)))
     });
     let kinds: Vec<_> = kinds.collect();
@@ -72,17 +74,17 @@ fn fates(kind: &str, dry_run: bool) -> Result<Vec<(CacheEntry, Fate)>> {
         return Ok(Vec::new());
     }
     let shelf = if dry_run { None } else { CacheLock::try_open(kind)? };
-    let fate = |one: &CacheEntry| match &shelf {
-        Some(shelf) => removed(shelf, &one.path),
-        None if dry_run && !cache_entry::is_in_use(&one.path) => Fate::Removed,
-        // Where somebody adds to the shelf, what that is to replace is not known.
+    let fate = |entry: &CacheEntry| match &shelf {
+        Some(shelf) => removed(shelf, &entry.path),
+        None if dry_run && !cache_entry::is_in_use(&entry.path) => Fate::Removed,
+        // While a maker is active, the entry that it replaces is unknown.
         None => Fate::InUse,
     };
     Ok(kept
         .into_iter()
-        .map(|one| {
-            let fate = fate(&one);
-            (one, fate)
+        .map(|entry| {
+            let fate = fate(&entry);
+            (entry, fate)
         })
         .collect())
 }
@@ -97,16 +99,16 @@ fn removed(shelf: &CacheLock, entry: &Path) -> Fate {
 
 fn removed_bytes(fates: &[(CacheEntry, Fate)]) -> u64 {
     let removed = fates.iter().filter(|(_, fate)| matches!(fate, Fate::Removed));
-    removed.map(|(one, _)| one.bytes).sum()
+    removed.map(|(entry, _)| entry.bytes).sum()
 }
 
 fn print_kind(words: &str, fates: &[(CacheEntry, Fate)], dry_run: bool) {
     if fates.is_empty() {
         return;
     }
-    let bytes: u64 = fates.iter().map(|(one, _)| one.bytes).sum();
+    let bytes: u64 = fates.iter().map(|(entry, _)| entry.bytes).sum();
     print::line(format_args!("{words}: {}", size(bytes as f64)));
-    for (one, fate) in fates {
+    for (entry, fate) in fates {
         let verb: &dyn Display = match fate {
             Fate::Removed if dry_run => &"would remove",
             Fate::Removed => &"removed",
@@ -115,9 +117,9 @@ fn print_kind(words: &str, fates: &[(CacheEntry, Fate)], dry_run: bool) {
         };
         print::line(format_args!(
             "  {verb} {}, {}, used {}",
-            name(one),
-            size(one.bytes as f64),
-            ago(one.used)
+            name(entry),
+            size(entry.bytes as f64),
+            ago(entry.used)
         ));
     }
 }
@@ -135,8 +137,8 @@ fn kind_json(kind: &str, fates: &[(CacheEntry, Fate)]) -> Value {
     })
 }
 
-fn name(one: &CacheEntry) -> String {
-    one.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+fn name(entry: &CacheEntry) -> String {
+    entry.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn ago(then: SystemTime) -> String {

@@ -1,4 +1,4 @@
-//! `assay clean --host`: the same on other machines, one after the other, each by the program there.
+//! `assay clean --host`: cleans other machines, one after the other, each by the program there.
 
 use std::process::ExitCode;
 
@@ -10,10 +10,8 @@ use super::CleanArgs;
 use crate::host_command::with_all;
 use crate::print;
 
-/// Cleans each host; what the program there says is said here. The highest of their exit codes is ours.
-///
-/// # Errors
-/// A host that cannot be used: the rest are cleaned all the same, and the first such is the error.
+/// Cleans each host and prints the output of the program there. Returns the highest of their exit
+/// codes. An unusable host does not prevent cleaning the rest; the first one is the error.
 pub(super) fn clean(args: &CleanArgs) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let flags = [("--cache", args.cache), ("--dry-run", args.dry_run), ("--json", args.json)];

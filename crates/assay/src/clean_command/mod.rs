@@ -1,5 +1,4 @@
-//! `assay clean`: finds and removes what interrupted runs have left on the machine, and with `--cache` what is kept for
-//! later.
+//! `assay clean`: finds and removes the remains of interrupted runs, and with `--cache` the cache.
 
 mod cache;
 mod hosts;
@@ -21,7 +20,8 @@ use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{self, FoundLedger, UnreadableLedger};
 use assay_system::resource::{Asking, Resource};
 
-/// Remove what interrupted runs left behind: servers, mounts, loop devices, directories, databases, unfinished downloads
+/// Remove what interrupted runs left behind: servers, mounts, loop devices, directories, databases,
+/// unfinished downloads
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,9 +33,11 @@ Examples:
 
 With --json, each host prints an object of its own, in the order given.
 
-The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. Entries are created or downloaded again when needed; entries in use by a running command are kept.")]
+The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. Entries are created or \
+downloaded again when needed; entries in use by a running command are kept.")]
 pub struct CleanArgs {
-    /// Empty the cache instead: preconditioned devices, empty data directories, downloaded servers and Ceph
+    /// Empty the cache instead: preconditioned devices, empty data directories, downloaded servers
+    /// and Ceph
     #[arg(long)]
     cache: bool,
     /// Clean another machine instead, reached over ssh (repeatable)
@@ -51,7 +53,7 @@ pub struct CleanArgs {
     json: bool,
 }
 
-/// What became of the leftovers, in words for people and programs.
+/// The results for all remains, in words for people and as JSON.
 #[derive(Debug, Default)]
 struct Tally {
     removed: Vec<String>,
@@ -59,14 +61,11 @@ struct Tally {
     done: Vec<String>,
     failed: Vec<String>,
     in_use: Vec<String>,
-    /// What stands where something of ours was.
+    /// Things in the place of a resource that are not Assay's.
     left_alone: Vec<String>,
 }
 
-/// Runs the command. Exit code 2 if something could not be removed.
-///
-/// # Errors
-/// The ledgers cannot be read.
+/// Exit code 2 if something could not be removed.
 pub fn run(args: &CleanArgs) -> Result<ExitCode> {
     ensure!(
         !args.hosts.is_empty() || !args.reach.is_given(),
@@ -101,7 +100,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode> {
     Ok(if tally.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-/// Databases are removed with the passwords of their accounts, some of which are in nobody's files.
+/// Databases are removed with their accounts' passwords, some of which are in no file.
 fn ask_passwords(all: &[FoundLedger]) -> Result<()> {
     let dead = all.iter().filter(|found| found.owner().is_none());
     let resources = dead.flat_map(FoundLedger::resources);
@@ -154,12 +153,14 @@ fn verb(dry_run: bool) -> &'static str {
 }
 
 impl Tally {
-    /// `resource` is one of `all` that go. What a drive lies on is kept, unless it lies in a directory that goes, and what
-    /// is said must not sound otherwise.
+    /// `resource` is one of `all` that are removed. A drive's media stay, unless they lie in a
+    /// directory that is removed; the printed sentence distinguishes the two.
     fn remove(&mut self, resource: &Resource, all: &[Resource], dry_run: bool) {
         let goes = |media: &Path| {
-            all.iter()
-                .any(|resource| matches!(resource, Resource::Directory { path } if media.starts_with(path.path())))
+            all.iter().any(|resource| match resource {
+                Resource::Directory { path } => media.starts_with(path.path()),
+                _ => false,
+            })
         };
         self.done.push(match resource {
             Resource::Drive { media, .. } => {
@@ -171,7 +172,7 @@ impl Tally {
                 };
                 format!("{verb} {}{kept}", media.display())
             }
-            // A dry run sends nobody a password.
+            // A dry run sends no password.
             Resource::Database { .. } | Resource::Image(_) if dry_run => {
                 format!("{} {resource}, if it is still there", verb(dry_run))
             }

@@ -1,4 +1,5 @@
-//! `assay clean`: what interrupted makers have left in the cache, such as half a download. That of a living one stays.
+//! `assay clean`: removes the remains of interrupted makers in the cache, such as half a download.
+//! Those of an active maker stay.
 
 use anyhow::Result;
 
@@ -6,7 +7,7 @@ use super::Tally;
 use assay_system::cache::{self, CacheLock};
 use assay_system::cache_entry::KINDS;
 
-/// Removes it, or with `dry_run` says what that would be.
+/// Removes them, or with `dry_run` lists them.
 pub(super) fn clean(dry_run: bool, tally: &mut Tally) {
     // Without a home there is no cache.
     if cache::root().is_err() {

@@ -1,17 +1,17 @@
-//! What the exit code is and what decided it.
+//! The exit code of a comparison, and its reasons.
 
 use super::Told;
 use assay_base::text::counted;
 use assay_judge::{Basis, Word};
 
-/// An exit code, and the comparisons (or what was not compared) that made it so.
+/// An exit code, and the comparisons (or missing counterparts) that decided it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Decision {
     pub(super) code: u8,
     pub(super) by: Vec<String>,
 }
 
-/// The loss that counts, as a share, and whether somebody asked for that one.
+/// The loss to detect, as a share, and whether the user set it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Margin {
     pub(super) share: f64,
@@ -20,10 +20,10 @@ pub(super) struct Margin {
 
 /// 1 if anything is worse by the margin, else 2 if anything may be or was not compared, else 0.
 pub(super) fn decide(told: &[Told], not_compared: &[String], margin: Margin) -> Decision {
-    let codes: Vec<u8> = told.iter().map(|one| code(one, margin)).collect();
+    let codes: Vec<u8> = told.iter().map(|told| code(told, margin)).collect();
     let of = |wanted: u8| -> Vec<String> {
         let its = told.iter().zip(&codes).filter(|(_, code)| **code == wanted);
-        its.map(|(one, _)| one.name()).collect()
+        its.map(|(told, _)| told.name()).collect()
     };
     let (worse, mut open) = (of(1), of(2));
     open.extend(not_compared.iter().cloned());
@@ -35,16 +35,17 @@ pub(super) fn decide(told: &[Told], not_compared: &[String], margin: Margin) -> 
 }
 
 fn code(told: &Told, margin: Margin) -> u8 {
-    let one = &told.comparison;
-    let Some(found) = &one.difference else { return 2 };
+    let comparison = &told.comparison;
+    let Some(found) = &comparison.difference else { return 2 };
     let margin_share = margin.share;
-    // As if more were always better. Of a rate 3 % are lost at 97 of 100, of a time at 103.
+    // The interval for the case that more is better. A rate of 97 of 100 is a loss of 3 %, and so
+    // is a time of 103.
     let (low, high) = found.ratio_interval;
-    let (low, middle, high, least) = match one.metric.is_better_higher() {
+    let (low, middle, high, least) = match comparison.metric.is_better_higher() {
         true => (low, found.ratio, high, 1.0 - margin_share),
         false => (1.0 / high, 1.0 / found.ratio, 1.0 / low, 1.0 / (1.0 + margin_share)),
     };
-    // Single runs of two studies get no verdict; who asks for a limit has it held against these runs.
+    // Single runs of two studies get no verdict; a limit set by the user is applied to these runs.
     if told.rests_on_runs() {
         return match margin.is_asked_for {
             true if middle <= least && high < 1.0 => 1,
@@ -52,7 +53,7 @@ fn code(told: &Told, margin: Margin) -> u8 {
             _ => 2,
         };
     }
-    match one.verdict.word {
+    match comparison.verdict.word {
         Word::Worse if middle <= least => 1,
         _ if low > least && !found.rests_on_seconds_alone() => 0,
         Word::Better => 0,
@@ -61,9 +62,9 @@ fn code(told: &Told, margin: Margin) -> u8 {
 }
 
 impl Told {
-    /// Whether it is of single runs of two studies, which get no verdict.
+    /// Returns true for single runs of two studies, which get no verdict.
     pub(super) fn rests_on_runs(&self) -> bool {
-        let basis = self.comparison.difference.as_ref().map(|one| one.basis);
+        let basis = self.comparison.difference.as_ref().map(|comparison| comparison.basis);
         basis == Some(Basis::SeparateRuns)
     }
 }
@@ -77,8 +78,10 @@ impl Decision {
                 1 => "the only comparison".to_owned(),
                 all => format!("all {all} comparisons"),
             },
-            [one] => one.clone(),
-            [one, rest @ ..] => format!("{one}; and {}", counted(rest.len() as u64, "more thing")),
+            [first] => first.clone(),
+            [first, rest @ ..] => {
+                format!("{first}; and {}", counted(rest.len() as u64, "more thing"))
+            }
         };
         format!("exit code {}, {word}: {by}", self.code)
     }

@@ -1,4 +1,4 @@
-//! What was found, line by line.
+//! The printed lines of a comparison.
 
 use super::{Found, Told};
 use crate::print;
@@ -11,19 +11,21 @@ impl Found {
         self.lines().iter().for_each(print::line);
     }
 
-    /// What the sides differ in stands at the head, below the head of each table, and at the foot: whatever is cut off, the rest
-    /// says it. The last line says what decided the exit code.
+    /// The differences between the sides are printed at the head, below the head of each table, and
+    /// at the foot, so that an excerpt contains them. The last line names the reason for the exit
+    /// code.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.not_alike.iter().map(|text| unlike("", text)).collect();
-        lines.extend(self.differs.iter().map(|one| differs("", one)));
+        lines.extend(self.differs.iter().map(|circumstance| differs("", circumstance)));
         let mut head = String::new();
         for told in &self.comparisons {
             let next = told.head();
             if next != head {
                 lines.push(next.clone());
                 lines.extend(told.not_alike.iter().map(|text| unlike("  ", text)));
-                let own = told.differs.iter().filter(|one| !self.differs.contains(one));
-                lines.extend(own.map(|one| differs("  ", one)));
+                let own =
+                    told.differs.iter().filter(|circumstance| !self.differs.contains(circumstance));
+                lines.extend(own.map(|circumstance| differs("  ", circumstance)));
                 head = next;
             }
             lines.extend(of(&told.comparison));
@@ -44,10 +46,10 @@ impl Told {
         format!("{} against {}, {}", self.b, self.a, self.comparison.workload)
     }
 
-    /// Which of all comparisons it is.
+    /// The name of this comparison among all.
     pub(super) fn name(&self) -> String {
-        let one = &self.comparison;
-        format!("{}, {}, {}", self.head(), threads(one), one.metric.label())
+        let comparison = &self.comparison;
+        format!("{}, {}, {}", self.head(), threads(comparison), comparison.metric.label())
     }
 }
 
@@ -55,18 +57,18 @@ fn unlike(indent: &str, text: &str) -> String {
     format!("{indent}not alike: {text}")
 }
 
-fn differs(indent: &str, one: &Circumstance) -> String {
-    format!("{indent}differs: {}", circumstance::text(one))
+fn differs(indent: &str, circumstance: &Circumstance) -> String {
+    format!("{indent}differs: {}", circumstance::text(circumstance))
 }
 
-fn threads(one: &Comparison) -> String {
-    counted(u64::from(one.threads.unwrap_or_default()), "thread")
+fn threads(comparison: &Comparison) -> String {
+    counted(u64::from(comparison.threads.unwrap_or_default()), "thread")
 }
 
-/// The verdict, and what it is said of only.
-fn of(one: &Comparison) -> Vec<String> {
-    let said = verdict::text_with_word(one);
-    let line = format!("  {}, {}: {said}", threads(one), one.metric.label());
-    let because = reason::because(one).map(|because| format!("      {because}"));
+/// The verdict, with its scope.
+fn of(comparison: &Comparison) -> Vec<String> {
+    let said = verdict::text_with_word(comparison);
+    let line = format!("  {}, {}: {said}", threads(comparison), comparison.metric.label());
+    let because = reason::because(comparison).map(|because| format!("      {because}"));
     std::iter::once(line).chain(because).collect()
 }

@@ -1,5 +1,5 @@
-//! `assay compare`: a verdict on two configurations, or on two studies, for people and for programs that must stop at a
-//! loss.
+//! `assay compare`: a verdict on two configurations, or on two studies, for people and for scripts
+//! that must stop at a loss.
 
 mod ending;
 mod lines;
@@ -21,14 +21,20 @@ use assay_study::Config;
 use ending::{Decision, Margin, decide};
 use sides::{Side, lone_configs, lone_loads, open, pairs, side};
 
-/// What was typed after `assay compare`.
 #[derive(Debug, clap::Args)]
 #[command(
-    override_usage = "assay compare [OPTIONS] <A> <B>\n       assay compare [OPTIONS] <STUDY> <BASELINE> <CONFIG>",
+    override_usage = "assay compare [OPTIONS] <A> <B>\n       assay compare [OPTIONS] <STUDY> \
+                      <BASELINE> <CONFIG>",
     after_help = "\
-A side is a study's directory, or one of its configurations as STUDY:CONFIG. Two studies are compared configuration by configuration, matched by name. Configurations, workloads and thread counts that only one side has are listed and prevent exit code 0; name configurations to leave others out.
+A side is a study's directory, or one of its configurations as STUDY:CONFIG. Two studies are \
+compared configuration by configuration, matched by name. Configurations, workloads and thread \
+counts that only one side has are listed and prevent exit code 0; name configurations to leave \
+others out.
 
-Two studies need at least two repeats each for a verdict: single runs do not show day-to-day variation, so the exit code is 2. With --fail-if-worse-by, single runs are tested against that limit, using the variation of their seconds and the noise floor: 1 if they lost that much, 0 if they cannot have, else 2. That is good enough to guard a build; a verdict needs repeats.
+Two studies need at least two repeats each for a verdict: single runs do not show day-to-day \
+variation, so the exit code is 2. With --fail-if-worse-by, single runs are tested against that \
+limit, using the variation of their seconds and the noise floor: 1 if they lost that much, 0 if \
+they cannot have, else 2. That is good enough to guard a build; a verdict needs repeats.
 
 Examples:
   assay compare assay-demo \"plain, doublewrite on\" \"CSD, doublewrite on\"
@@ -45,14 +51,16 @@ Exit codes:
 pub(crate) struct CompareArgs {
     /// The baseline: STUDY or STUDY:CONFIG
     pub(crate) a: String,
-    /// The side to judge: STUDY or STUDY:CONFIG; if a third argument follows, the baseline's configuration
+    /// The side to judge: STUDY or STUDY:CONFIG; if a third argument follows, the baseline's
+    /// configuration
     pub(crate) b: String,
     /// The configuration to judge, if the first argument is a study and the second its baseline
     pub(crate) c: Option<String>,
     /// The loss to detect, in percent [default: the study's margin_percent, else 3%]
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     pub(crate) fail_if_worse_by: Option<f64>,
-    /// tps, p50, p95, p99 or p99.9, or a percentile of one kind of statement, e.g. 'commit p99' (repeatable)
+    /// tps, p50, p95, p99 or p99.9, or a percentile of one kind of statement, e.g. 'commit p99'
+    /// (repeatable)
     #[arg(long, value_name = "METRIC", value_parser = metric, default_value = "tps")]
     pub(crate) metric: Vec<Metric>,
     /// Print one JSON object
@@ -66,21 +74,23 @@ pub(crate) struct CompareArgs {
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim().parse::<f64>().ok();
     number
-        .filter(|one| one.is_finite() && *one > 0.0 && *one < 100.0)
-        .map(|one| one / 100.0)
+        .filter(|percent| percent.is_finite() && *percent > 0.0 && *percent < 100.0)
+        .map(|percent| percent / 100.0)
         .ok_or_else(|| "give a percentage above 0 and below 100, e.g. 3%".into())
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
-    let all = || Metric::ALL.iter().map(|one| one.name()).collect::<Vec<_>>().join(", ");
-    Metric::named(text)
-        .ok_or_else(|| format!("there are {}; short forms such as p99 work too, and percentiles of a kind of statement such as 'commit p99'", all()))
+    let all = || Metric::ALL.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(", ");
+    Metric::named(text).ok_or_else(|| {
+        format!(
+            "there are {}; short forms such as p99 work too, and percentiles of \
+             a kind of statement such as 'commit p99'",
+            all()
+        )
+    })
 }
 
-/// Compares and prints. Exit codes as in the help.
-///
-/// # Errors
-/// A study or configuration that is not there, or sides that are not alike.
+/// Compares and prints; the help lists the exit codes.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     let found = compare(args)?;
     if args.json {
@@ -91,22 +101,22 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(found.exit_code))
 }
 
-/// What was found, as `--json` prints it.
+/// The result, as `--json` prints it.
 #[derive(Debug, Serialize)]
 struct Found {
     fail_if_worse_by_percent: f64,
     not_alike: Vec<String>,
-    /// Under what all of the two studies was run, where that differs.
+    /// Circumstances of the whole studies that differ.
     #[serde(serialize_with = "circumstance::serialize")]
     differs: Vec<Circumstance>,
-    /// What only one side has.
+    /// Configurations and loads of one side only.
     not_compared: Vec<String>,
     comparisons: Vec<Told>,
     exit_code: u8,
-    /// Whether single runs of two studies are held against a limit that was asked for.
+    /// True if a limit set by the user is applied to single runs of two studies.
     #[serde(skip)]
     are_runs_limited: bool,
-    /// What made the exit code so; nothing where it is 0, which takes all of them.
+    /// The reasons for the exit code; empty for 0.
     decided_by: Vec<String>,
 }
 
@@ -116,11 +126,10 @@ impl Found {
     }
 }
 
-/// A comparison, and what makes its two configurations no answers to one question: what is cut out of the whole still
-/// says so.
+/// A comparison, with the differences that make its sides incomparable: an excerpt contains them.
 #[derive(Debug, Serialize)]
 struct Told {
-    /// `STUDY:CONFIG` that is measured by.
+    /// `STUDY:CONFIG` of the baseline.
     a: String,
     /// `STUDY:CONFIG` that is judged.
     b: String,
@@ -178,24 +187,24 @@ fn of_pair(
     args: &CompareArgs,
     a: &Side,
     b: &Side,
-    (one, other): &(&Config, &Config),
+    (baseline, other): &(&Config, &Config),
     not_alike: &[String],
 ) -> Result<Vec<Told>> {
     let is_one_study = a.is_study_of(b);
     let found = between(&Between {
-        a: Chosen { store: &a.store, study: &a.study, config: one },
+        a: Chosen { store: &a.store, study: &a.study, config: baseline },
         b: Chosen { store: &b.store, study: &b.study, config: other },
         is_one_study,
         margin: args.fail_if_worse_by,
         metrics: &args.metric,
     })?;
-    // Two configurations of one study differ in what the study asks, and in nothing beside it.
+    // Two configurations of one study differ only where the study intends it.
     let differs = match is_one_study {
         true => Vec::new(),
-        false => circumstances((&a.study, one), (&b.study, other)),
+        false => circumstances((&a.study, baseline), (&b.study, other)),
     };
     let told = |comparison| Told {
-        a: a.with(&one.name),
+        a: a.with(&baseline.name),
         b: b.with(&other.name),
         not_alike: not_alike.to_vec(),
         differs: differs.clone(),
@@ -204,25 +213,27 @@ fn of_pair(
     Ok(found.into_iter().map(told).collect())
 }
 
-/// A share in percent as it was typed: 0.03 × 100 is not quite 3.
+/// A share in percent as the user typed it: 0.03 × 100 is not exactly 3.
 fn percent_of(share: f64) -> f64 {
     (share * 1e8).round() / 1e6
 }
 
-/// What differs in all of them.
+/// The differences common to all.
 fn of_all(told: &[Told]) -> Vec<Circumstance> {
-    let first = told.first().map_or(&[][..], |one| &one.differs);
-    let is_everywhere = |one: &&Circumstance| told.iter().all(|other| other.differs.contains(one));
+    let first = told.first().map_or(&[][..], |comparison| &comparison.differs);
+    let is_everywhere = |circumstance: &&Circumstance| {
+        told.iter().all(|other| other.differs.contains(circumstance))
+    };
     first.iter().filter(is_everywhere).cloned().collect()
 }
 
-/// What makes the two of each pair no answers to one question, in words, each thing once.
+/// The differences that make the sides of each pair incomparable, in words, each one once.
 fn differences(a: &Side, b: &Side, pairs: &[(&Config, &Config)]) -> Result<Vec<Vec<String>>> {
-    let of_pair = |(one, other): &(&Config, &Config)| {
-        let sides = ((&a.study, *one), (&b.study, *other));
+    let of_pair = |(baseline, other): &(&Config, &Config)| {
+        let sides = ((&a.study, *baseline), (&b.study, *other));
         let scale = scale_differences(sides.0, sides.1);
         let cuts = power_cut_difference(sides.0, sides.1);
-        let durability = durability::of_stored(&a.store, &a.study, one)?;
+        let durability = durability::of_stored(&a.store, &a.study, baseline)?;
         let safety = durability.unlike(&durability::of_stored(&b.store, &b.study, other)?);
         let told = scale.iter().chain(&cuts).map(unlike::text);
         Ok(each_once(told.chain(unlike::safety(&safety))))
@@ -232,9 +243,9 @@ fn differences(a: &Side, b: &Side, pairs: &[(&Config, &Config)]) -> Result<Vec<V
 
 fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut told = Vec::new();
-    for one in all {
-        if !told.contains(&one) {
-            told.push(one);
+    for difference in all {
+        if !told.contains(&difference) {
+            told.push(difference);
         }
     }
     told

@@ -1,4 +1,4 @@
-//! The two sides as they were typed, and which configuration is held against which.
+//! The two sides of a comparison, and the pairs of configurations.
 
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use assay_judge::{Lone, baseline_of, configs, lone};
 use assay_report::words::unlike;
 use assay_study::{Config, Store, Study};
 
-/// A study, and the configuration named with it.
+/// A study, with the configuration named for it.
 pub(super) struct Side {
     pub(super) store: Store,
     pub(super) study: Study,
-    /// Its directory as it was typed.
+    /// Its directory as typed.
     pub(super) name: String,
     directory: PathBuf,
     /// The configuration, if one was typed.
@@ -20,18 +20,19 @@ pub(super) struct Side {
 }
 
 impl Side {
-    /// As it is typed and printed: `STUDY:CONFIG`.
+    /// `STUDY:CONFIG`, as typed and printed.
     pub(super) fn with(&self, config: &str) -> String {
         format!("{}:{config}", self.name)
     }
 
-    /// Whether both are in one directory.
+    /// Returns true if both are in one directory.
     pub(super) fn is_study_of(&self, other: &Side) -> bool {
         self.directory == other.directory
     }
 }
 
-/// `STUDY` or `STUDY:CONFIG`; a directory's name may hold a colon, so what is there decides.
+/// Parses `STUDY` or `STUDY:CONFIG`. A directory's name may contain a colon, so existing
+/// directories decide.
 pub(super) fn side(text: &str) -> Result<Side> {
     if Path::new(text).is_dir() {
         return open(text, None);
@@ -44,7 +45,7 @@ pub(super) fn side(text: &str) -> Result<Side> {
     open(directory, Some(config))
 }
 
-/// Opens a study, for one configuration of it or for all.
+/// Opens a study, for one configuration or for all.
 pub(super) fn open(directory: &str, config: Option<&str>) -> Result<Side> {
     let path = Path::new(directory);
     let store = Store::open(path)?;
@@ -54,7 +55,7 @@ pub(super) fn open(directory: &str, config: Option<&str>) -> Result<Side> {
     Ok(Side { store, study, name, directory, config: config.map(str::to_owned) })
 }
 
-/// Which configuration is held against which.
+/// The pairs of configurations that are compared.
 pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a Config)>> {
     let ours = configs(&a.study, a.config.as_deref())
         .with_context(|| a.directory.display().to_string())?;
@@ -73,7 +74,8 @@ pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a
         ),
         (true, false) | (false, true) => {
             let (named, all) = if a.config.is_some() { (&ours, &theirs) } else { (&theirs, &ours) };
-            let same = all.iter().find(|config| named.iter().any(|one| one.name == config.name));
+            let same =
+                all.iter().find(|config| named.iter().any(|named| named.name == config.name));
             let other = same.or_else(|| all.first().filter(|_| all.len() == 1));
             let other =
                 other.context("name a configuration on the other side too, as STUDY:CONFIG")?;
@@ -81,8 +83,8 @@ pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a
         }
         (false, false) if ours.len() == 1 && theirs.len() == 1 => vec![(ours[0], theirs[0])],
         (false, false) => {
-            let same = ours.iter().filter_map(|one| {
-                Some((*one, *theirs.iter().find(|other| other.name == one.name)?))
+            let same = ours.iter().filter_map(|our| {
+                Some((*our, *theirs.iter().find(|other| other.name == our.name)?))
             });
             same.collect()
         }
@@ -94,8 +96,8 @@ pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a
     Ok(pairs)
 }
 
-/// Configurations of whole studies that the other study has none of that name for; of configurations that were named
-/// there are none.
+/// Configurations of whole studies without a namesake in the other study; none if configurations
+/// were named.
 pub(super) fn lone_configs(
     a: &Side,
     b: &Side,
@@ -104,8 +106,9 @@ pub(super) fn lone_configs(
     let is_whole = a.config.is_none() && b.config.is_none() && !a.is_study_of(b);
     let mut found = Vec::new();
     for side in [a, b].into_iter().filter(|_| is_whole) {
-        let has_part =
-            |config: &Config| pairs.iter().any(|(one, other)| one == &config || other == &config);
+        let has_part = |config: &Config| {
+            pairs.iter().any(|(baseline, other)| baseline == &config || other == &config)
+        };
         let lone = configs(&side.study, None)?.into_iter().filter(|config| !has_part(config));
         found.extend(
             lone.map(|config| {
@@ -116,15 +119,18 @@ pub(super) fn lone_configs(
     Ok(found)
 }
 
-/// Workloads and thread counts that one of a pair lacks; what is lacking of every configuration is said once, of the study.
+/// Workloads and thread counts of one side of a pair only. Those that every configuration lacks are
+/// listed once, for the study.
 pub(super) fn lone_loads(a: &Side, b: &Side, pairs: &[(&Config, &Config)]) -> Vec<String> {
-    let all: Vec<Vec<Lone>> =
-        pairs.iter().map(|(one, other)| lone((&a.study, one), (&b.study, other))).collect();
+    let all: Vec<Vec<Lone>> = pairs
+        .iter()
+        .map(|(baseline, other)| lone((&a.study, baseline), (&b.study, other)))
+        .collect();
     let is_of_all = |lone: &Lone| all.len() > 1 && all.iter().all(|its| its.contains(lone));
     let mut told = Vec::new();
-    for ((one, other), its) in pairs.iter().zip(&all) {
+    for ((baseline, other), its) in pairs.iter().zip(&all) {
         for lone in its {
-            let (side, config) = if lone.is_of_b { (b, other) } else { (a, one) };
+            let (side, config) = if lone.is_of_b { (b, other) } else { (a, baseline) };
             let who = if is_of_all(lone) { side.name.clone() } else { side.with(&config.name) };
             let text = format!("only {who} has {}", unlike::lone(lone));
             if !told.contains(&text) {

@@ -1,4 +1,4 @@
-//! Two sides and an exit code, on studies whose truth is known.
+//! Sides and exit codes, on studies with known results.
 
 use std::path::Path;
 
@@ -19,7 +19,8 @@ fn found(words: &[&str]) -> Result<Found> {
     compare(&Line::try_parse_from(["compare"].iter().chain(words)).unwrap().args)
 }
 
-/// A study of configurations of these levels, in 1/s; each repeat is off by `off`, half of them either way.
+/// A study of configurations with these levels, in 1/s; each repeat deviates by `off`, half of them
+/// in each direction.
 fn write(directory: &Path, configs: &[(&str, f64)], off: f64, tables: u32, repeats: u32) {
     let mut store = Store::open_or_create(directory).unwrap();
     let data = Data {
@@ -81,7 +82,7 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     assert_eq!(code(&[&quiet, "base", "fast"]), 0);
     assert_eq!(code(&[&quiet, "base", "slow"]), 1);
     assert_eq!(code(&[&quiet, "base", "slow", "--fail-if-worse-by", "20%"]), 0);
-    // 900 of 1000 are 10 % lost: neither more nor less.
+    // 900 of 1000 is a loss of exactly 10 %.
     assert_eq!(code(&[&quiet, "base", "slow", "--fail-if-worse-by", "9%"]), 1);
     assert_ne!(code(&[&quiet, "base", "slow", "--fail-if-worse-by", "10.6%"]), 1);
     assert_eq!(code(&[&quiet, "base", "slow", "--metric", "p99"]), 1, "longer is worse");
@@ -115,7 +116,10 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     let json = serde_json::to_value(&allow_mismatch).unwrap();
     assert!(json["not_alike"][0].as_str().unwrap().starts_with("tables: 2"));
     let comparisons = json["comparisons"].as_array().unwrap();
-    assert!(comparisons.iter().all(|one| one["not_alike"] == json["not_alike"]), "{json}");
+    assert!(
+        comparisons.iter().all(|comparison| comparison["not_alike"] == json["not_alike"]),
+        "{json}"
+    );
     assert_eq!(lines[lines.len() - 1], "exit code 0, not worse: all 4 comparisons");
     let alike = both.lines();
     assert!(alike[0].starts_with(&format!("{after}:base against {quiet}:base, w")), "{alike:#?}");
@@ -150,16 +154,16 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
     };
     for b in ["lower", "lower, thrice"] {
         let told = of(b, &[]);
-        let one = &told.comparisons[0].comparison;
-        assert_eq!(one.verdict.word, assay_judge::Word::Inconclusive);
-        let text = assay_report::words::verdict::text(one);
+        let comparison = &told.comparisons[0].comparison;
+        assert_eq!(comparison.verdict.word, assay_judge::Word::Inconclusive);
+        let text = assay_report::words::verdict::text(comparison);
         assert!(text.starts_with("inconclusive: in these runs 12 % slower"), "{text}");
         assert!(!text.contains("interval"), "{text}");
         assert_eq!(told.exit_code, 2);
         let json = serde_json::to_value(&told).unwrap();
         assert_eq!(json["comparisons"][0]["difference"]["basis"], "separate_runs");
     }
-    // Who asks for a limit has these runs held against it.
+    // A limit set by the user is applied to these runs.
     assert_eq!(of("lower", &["--fail-if-worse-by", "5%"]).exit_code, 1);
     let passed = of("lower", &["--fail-if-worse-by", "30%"]);
     assert_eq!(passed.exit_code, 0);
@@ -184,7 +188,7 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
     let (whole, part) = (path("whole"), path("part"));
     let lone = |words: &[&str]| found(words).unwrap();
     let told = lone(&[&whole, &part]);
-    // Both have one configuration in common, so it is compared; the other has nothing to stand against.
+    // Both have one configuration in common, so it is compared; the other has no counterpart.
     assert_eq!(told.comparisons.len(), 1);
     assert_eq!(told.not_compared, [format!("only {whole} has the configuration `more`")]);
     assert_eq!(told.exit_code, 2);
@@ -241,7 +245,8 @@ fn under_what_two_studies_were_run_is_told_beside_the_verdicts() {
     let db = rusqlite::Connection::open(directory.path().join("after/study.sqlite")).unwrap();
     db.execute_batch(
         "INSERT INTO study VALUES ('fact.kernel', '6.2');
-         UPDATE configs SET settings_json = '{\"innodb_buffer_pool_size\":\"64M\"}' WHERE name = 'slow'",
+         UPDATE configs SET settings_json = '{\"innodb_buffer_pool_size\":\"64M\"}' WHERE name = \
+         'slow'",
     )
     .unwrap();
     let told = found(&[&before, &after]).unwrap();

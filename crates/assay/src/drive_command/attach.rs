@@ -1,4 +1,4 @@
-//! `assay drive attach`: shows a drive as a block device.
+//! `assay drive attach`: attaches a drive as a block device.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +19,6 @@ use assay_serve::{attach, free_media};
 use assay_system::interrupt;
 use assay_system::ledger::Ledger;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -47,7 +46,8 @@ pub(super) struct AttachArgs {
     /// Serve in the foreground, until Ctrl-C or `detach`
     #[arg(long)]
     foreground: bool,
-    /// If the drive is already attached, print its device instead of failing; other options are ignored then
+    /// If the drive is already attached, print its device instead of failing; other options are
+    /// ignored then
     #[arg(long, conflicts_with = "foreground")]
     if_needed: bool,
     /// Print the drive's health as one JSON object
@@ -55,10 +55,7 @@ pub(super) struct AttachArgs {
     json: bool,
 }
 
-/// Attaches the drive and prints its device, or file; what was found goes to standard error.
-///
-/// # Errors
-/// One line, and nothing is attached.
+/// Attaches the drive and prints its device, or file; remarks go to standard error.
 pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     let named = media(&args.media, args.ceph_conf.as_deref())?;
     if args.foreground {
@@ -72,10 +69,7 @@ pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What was named, an image with its cluster.
-///
-/// # Errors
-/// One line: no such cluster.
+/// The named media; an image with its cluster.
 pub(super) fn media(named: &Path, ceph_conf: Option<&Path>) -> Result<PathBuf> {
     let image = locate::image(named, ceph_conf)?;
     Ok(image.map_or_else(|| named.to_owned(), |image| image.path()))
@@ -94,10 +88,7 @@ fn serve_here(media: &Path, args: &AttachArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints what was found, where it is shown last.
-///
-/// # Errors
-/// It is shown nowhere.
+/// Prints the remarks, then the device or file.
 pub(crate) fn show(health: &Health, as_json: bool) -> Result<()> {
     if as_json {
         print::line(health.to_json()?);

@@ -1,4 +1,5 @@
-//! `assay drive check`: reads and verifies everything, and says what is damaged, by address; `--repair` repairs it.
+//! `assay drive check`: reads and verifies everything, and lists damage by address; `--repair`
+//! repairs it.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -18,13 +19,12 @@ use assay_serve::health_text::human;
 use assay_serve::open::open;
 use assay_serve::{place, registry};
 
-/// How often progress is shown on a terminal, and elsewhere.
+/// Interval between lines of progress, on a terminal and elsewhere.
 const SHOWN_EVERY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];
 
-/// Lines of damage that a person is shown.
+/// Number of lines of damage shown to a person.
 pub(super) const LINES_MAX: usize = 50;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -47,7 +47,8 @@ pub(super) struct CheckArgs {
     /// Repair what can be repaired, and list what is lost
     #[arg(long)]
     repair: bool,
-    /// With --repair: discard lost blocks, so that they read as zeroes instead of returning I/O errors
+    /// With --repair: discard lost blocks, so that they read as zeroes instead of returning I/O
+    /// errors
     #[arg(long, requires = "repair")]
     discard: bool,
     /// Print one JSON object
@@ -55,10 +56,7 @@ pub(super) struct CheckArgs {
     json: bool,
 }
 
-/// Checks or repairs the drive; exit code 1 when something is damaged or lost.
-///
-/// # Errors
-/// One line: attached, not a drive, the media failed.
+/// Checks or repairs the drive; exit code 1 if something is damaged or lost.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let found = registry::look_up(&args.drive)?;
     if let registry::FoundDrive::Served(attached) = &found {
@@ -70,7 +68,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
         return repair::run(&media, args.discard, args.json);
     }
     let (drive, _) = open(&media, DriveOptions { read_only: true, ..DriveOptions::default() })?;
-    // Before it is read, which finds what the check tells by itself.
+    // Taken before the check, which reports its own findings.
     let opening = drive.status().problems;
     let mut check = checked(&drive, &media)?;
     check.damages.extend(opening.into_iter().map(|what| Damage { offset: None, bytes: 0, what }));
@@ -88,7 +86,7 @@ fn checked(drive: &Drive, path: &Path) -> Result<CheckReport> {
     check.with_context(|| path.display().to_string())
 }
 
-/// How far it has come, and the time left.
+/// Progress, with the remaining time.
 pub(super) struct Progress {
     doing: &'static str,
     line: Living,
@@ -98,7 +96,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// `doing` is what takes its time.
+    /// `doing` names the operation.
     pub(super) fn new(doing: &'static str) -> Progress {
         let (now, is_terminal) = (Instant::now(), std::io::stderr().is_terminal());
         Progress { doing, line: Living::new(), is_terminal, began: now, shown: now }
@@ -168,7 +166,10 @@ fn damaged_bytes(check: &CheckReport) -> u64 {
 }
 
 fn as_json(path: &Path, check: &CheckReport) -> serde_json::Value {
-    let damage = |found: &Damage| json!({ "offset": found.offset, "bytes": found.bytes, "what": found.what });
+    let damage = |found: &Damage| {
+        let Damage { offset, bytes, what, .. } = found;
+        json!({ "offset": offset, "bytes": bytes, "what": what })
+    };
     let damages: Vec<_> = check.damages.iter().map(damage).collect();
     json!({
         "media": path,

@@ -1,4 +1,4 @@
-//! `assay drive create`: an empty drive in a new file or on a block device.
+//! `assay drive create`: makes an empty drive in a new file or on a block device.
 
 use std::fs::File;
 use std::os::unix::fs::FileTypeExt;
@@ -21,7 +21,6 @@ use assay_presets::Unit;
 use assay_serve::MediaSpace;
 use assay_serve::make::{NewDrive, Sizes};
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -57,7 +56,9 @@ pub(super) struct CreateArgs {
     /// Train zstd dictionaries from written data
     #[arg(long)]
     dictionary: bool,
-    /// Allocate the file on demand; the drive stops if its file system fills up. Without this, all space is allocated now and blocks are overwritten in place, on btrfs too (as with chattr +C); ZFS and bcachefs still need space for each write
+    /// Allocate the file on demand; the drive stops if its file system fills up. Without this, all
+    /// space is allocated now and blocks are overwritten in place, on btrfs too (as with chattr
+    /// +C); ZFS and bcachefs still need space for each write
     #[arg(long)]
     sparse: bool,
     /// Segment size, the unit of garbage collection [default: by the capacity]
@@ -73,11 +74,7 @@ fn segment_bytes(text: &str) -> Result<u32, String> {
     bytes.try_into().map_err(|_| format!("`{text}` is too large for a segment"))
 }
 
-/// Makes the drive.
-///
-/// # Errors
-/// One line, and nothing has changed: something is there already, no room, sizes that cannot be, a device that is in
-/// use or was not named twice.
+/// Makes the drive; after an error nothing has changed.
 pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
     let is_device = args.path.metadata().is_ok_and(|there| there.file_type().is_block_device());
     let Sizes { capacity, logical } = match locate::image(&args.path, args.ceph_conf.as_deref())? {
@@ -123,7 +120,7 @@ fn in_file(args: &CreateArgs) -> Result<Sizes> {
     Ok(sizes)
 }
 
-/// Says so where the file system copies on write all the same.
+/// Warns if the file system copies on write in spite of the setting.
 fn warn_of_copying(path: &Path) {
     let space = File::open(path).and_then(|file| SpaceSource::of(&file)).map(MediaSpace::from);
     let words = space.ok().filter(MediaSpace::breaks_promise).and_then(|space| space.in_words());
@@ -132,7 +129,7 @@ fn warn_of_copying(path: &Path) {
     }
 }
 
-/// On an image that is there when it may be overwritten, else on a new one.
+/// Makes the drive on an existing image if it may be overwritten, else on a new one.
 fn on_image(image: &ImageName, args: &CreateArgs) -> Result<Sizes> {
     let name = args.path.display();
     ensure!(!args.sparse, "an image takes space as it fills; omit --sparse");

@@ -1,4 +1,4 @@
-//! `assay drive detach`: takes the block device away and waits until the drive is closed.
+//! `assay drive detach`: removes the block device and waits until the drive is closed.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,7 +9,6 @@ use clap::Args;
 use crate::print;
 use assay_serve::{detach, ensure_nobody_has, registry};
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,10 +25,6 @@ pub(super) struct DetachArgs {
     if_needed: bool,
 }
 
-/// Detaches the drive.
-///
-/// # Errors
-/// One line: it is not attached, or in use by whom; or it is detached, but could not be closed, and what that means.
 pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
     let is_needed = !args.if_needed || registry::find(&args.drive)?.is_some();
     print::line(match is_needed {

@@ -1,4 +1,5 @@
-//! `assay drive list`: the drives that are attached on this machine, and what is left of those whose server has died.
+//! `assay drive list`: the drives attached on this machine, and the remains of those whose server
+//! has died.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +13,6 @@ use assay_serve::health::DIED;
 use assay_serve::health_text;
 use assay_serve::registry::{self, RegisteredDrive};
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,31 +27,23 @@ pub(super) struct ListArgs {
     json: bool,
 }
 
-/// A drive of the list.
 #[derive(Debug, PartialEq, Serialize)]
 struct Listed {
-    /// What it lies on.
     media: PathBuf,
-    /// The preset of the device that it is a model of.
+    /// Preset of the modelled device.
     model: Option<String>,
-    /// The block device that it is shown as.
     device: Option<PathBuf>,
-    /// The file that it is shown as, where there is no device.
+    /// The file, if there is no device.
     file: Option<PathBuf>,
-    /// Where the device is mounted.
+    /// Mount points of the device.
     mounted_on: Vec<PathBuf>,
-    /// The word of its health log; nothing where nobody answers.
+    /// The state in its health; `None` if nobody answers.
     state: Option<&'static str>,
-    /// Number of the process that it belongs to; nothing once that has died.
+    /// Process number of its server; `None` if that has died.
     pid: Option<u32>,
-    /// Whether its server has died.
     server_died: bool,
 }
 
-/// Prints the list.
-///
-/// # Errors
-/// The ledgers, the loop devices or the mounts cannot be read.
 pub(super) fn run(args: &ListArgs) -> Result<ExitCode> {
     let listed: Vec<_> = registry::all()?.iter().map(look_at).collect::<Result<_>>()?;
     if args.json {
@@ -60,13 +52,13 @@ pub(super) fn run(args: &ListArgs) -> Result<ExitCode> {
         print::line("no drive is attached");
     }
     if !args.json {
-        listed.iter().for_each(|one| print::line(in_words(one)));
+        listed.iter().for_each(|listed| print::line(in_words(listed)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn look_at(attached: &RegisteredDrive) -> Result<Listed> {
-    // One that is being attached or detached right now has no health to tell.
+    // A drive that is just being attached or detached has no health.
     let health = attached.owner.and_then(|_| attached.health().ok());
     let server_died = attached.owner.is_none();
     let left = attached.left_over()?;
@@ -85,18 +77,18 @@ fn look_at(attached: &RegisteredDrive) -> Result<Listed> {
     })
 }
 
-fn in_words(one: &Listed) -> String {
-    let place = one.device.as_ref().or(one.file.as_ref());
+fn in_words(listed: &Listed) -> String {
+    let place = listed.device.as_ref().or(listed.file.as_ref());
     let place = place.map_or_else(String::new, |place| format!(" as {}", place.display()));
-    let mounted = health_text::mounted_on(&one.mounted_on);
-    let by = one.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-    let state = match (one.state, one.server_died) {
+    let mounted = health_text::mounted_on(&listed.mounted_on);
+    let by = listed.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+    let state = match (listed.state, listed.server_died) {
         (_, true) => "its server has died, stale device",
         (None, false) => "being attached or detached, or its server was stopped",
         (Some(state), false) => state,
     };
-    let model = one.model.as_ref().map_or_else(String::new, |name| format!("model of {name}, "));
-    format!("{}: {model}{state}{place}{by}{mounted}", one.media.display())
+    let model = listed.model.as_ref().map_or_else(String::new, |name| format!("model of {name}, "));
+    format!("{}: {model}{state}{place}{by}{mounted}", listed.media.display())
 }
 
 #[cfg(test)]
@@ -105,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_line_tells_where_a_drive_is_and_how() {
-        let mut one = Listed {
+        let mut listed = Listed {
             media: "/vol.img".into(),
             model: None,
             device: Some("/dev/loop3".into()),
@@ -116,15 +108,15 @@ mod tests {
             server_died: false,
         };
         assert_eq!(
-            in_words(&one),
+            in_words(&listed),
             "/vol.img: healthy as /dev/loop3 (process 4711), mounted on /data"
         );
-        one.model = Some("gp3".into());
-        assert!(in_words(&one).starts_with("/vol.img: model of gp3, healthy as "));
-        one.model = None;
-        (one.state, one.pid, one.server_died) = (None, None, true);
+        listed.model = Some("gp3".into());
+        assert!(in_words(&listed).starts_with("/vol.img: model of gp3, healthy as "));
+        listed.model = None;
+        (listed.state, listed.pid, listed.server_died) = (None, None, true);
         assert_eq!(
-            in_words(&one),
+            in_words(&listed),
             "/vol.img: its server has died, stale device as /dev/loop3, mounted on /data"
         );
     }

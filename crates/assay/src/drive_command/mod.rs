@@ -1,8 +1,8 @@
 //! `assay drive`: the software drive by itself, as a block device.
 //!
-//! A drive that is attached is served by a process of its own, which is in no need of the command that started it.
-//! It can be killed at any time: what was flushed is on media, and what is left on the machine is in its ledger, for
-//! the next `attach` and for `assay clean`.
+//! An attached drive is served by a process of its own, independent of the command that started it.
+//! It can be killed at any time: flushed data are on the media, and its resources are in its
+//! ledger, for the next `attach` and for `assay clean`.
 
 mod attach;
 mod check;
@@ -75,10 +75,7 @@ enum Action {
     },
 }
 
-/// Does what was asked for; exit code 1 when `check` finds damage, or `status` a drive that somebody should look after.
-///
-/// # Errors
-/// One line that says what to do.
+/// Exit code 1 if `check` finds damage, or `status` a drive that needs attention.
 pub(crate) fn run(args: &DriveArgs) -> Result<ExitCode> {
     match &args.action {
         Action::Create(args) => create::run(args),

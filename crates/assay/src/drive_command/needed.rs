@@ -1,4 +1,4 @@
-//! `assay drive attach --if-needed`: attached already is as good as attached now.
+//! `assay drive attach --if-needed`: succeeds if the drive is attached already.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -12,17 +12,14 @@ use assay_serve::job::{AttachOptions, Export};
 use assay_serve::{attach as attach_now, check_right};
 use assay_serve::{health_of, place, registry};
 
-/// How long one that is just being attached, or detached, by somebody else may take.
+/// Time limit for another process that is attaching or detaching the drive.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often it is looked at meanwhile.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// How the drive on `named` is once it is attached, whether it was before or is now. What a server that died has left
-/// is removed first, unless somebody uses it.
-///
-/// # Errors
-/// One line, and nothing was attached.
+/// The health of the drive on `named`, which is attached unless it was. Remains of a dead server
+/// are removed first, unless they are in use.
 pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
     check_right(options)?;
     let media = place::resolved(named)?;
@@ -32,7 +29,7 @@ pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
             return fits(health, options);
         }
         match attach_now(&media, options, &Export::Drive) {
-            // Somebody else was faster.
+            // Another process was faster.
             Err(error) if !is_served(&media)? || Instant::now() > deadline => return Err(error),
             Err(_) => std::thread::sleep(LOOK_EVERY),
             done => return done,
@@ -40,13 +37,13 @@ pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
     }
 }
 
-/// How it is, when a server that lives has it and answers.
+/// The health of an attached drive whose server lives and answers.
 fn attached(media: &Path) -> Result<Option<Health>> {
     let Some(attached) = registry::find_media(media)? else { return Ok(None) };
     if attached.has_died_by_now()? || !attached.is_shown()? {
         return Ok(None);
     }
-    // One that was stopped answers nobody; that is for a person to see to.
+    // A stopped server does not answer; a person must look after that.
     match health_of(&attached) {
         Err(error) if attached.is_stopped() => Err(error),
         health => Ok(health.ok()),
@@ -57,7 +54,7 @@ fn is_served(media: &Path) -> Result<bool> {
     Ok(registry::find_media(media)?.is_some_and(|attached| attached.owner.is_some()))
 }
 
-/// What is attached is left as it is; what is different is said.
+/// Leaves an attached drive as it is, and reports differing options.
 fn fits(health: Health, options: &AttachOptions) -> Result<Health> {
     let media = health.media.display();
     if let Some(model) = &health.model {
@@ -77,7 +74,7 @@ fn fits(health: Health, options: &AttachOptions) -> Result<Health> {
     Ok(health)
 }
 
-/// What was asked for and is not so, in words of what it is.
+/// The options that differ, with the present values.
 fn differences(is: &Attachment, asked: &AttachOptions) -> Vec<String> {
     let sized = |size: Option<u64>| size.map_or_else(|| "none".into(), |size| size.to_string());
     let read_ahead = asked.read_ahead.map_or(0, |size| size.0);

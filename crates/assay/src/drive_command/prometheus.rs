@@ -1,4 +1,5 @@
-//! What drives say about themselves in Prometheus' text format (version 0.0.4), for node_exporter's textfile collector.
+//! The health of drives in Prometheus' text format (version 0.0.4), for node_exporter's textfile
+//! collector.
 
 use std::fmt::{Display, Write};
 use std::path::Path;
@@ -10,16 +11,13 @@ use assay_serve::health::{Health, STATES};
 /// Upper bounds of the size classes of host writes, in bytes; the last class has none.
 const SIZES: [u64; 7] = [4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144];
 
-/// A drive, with nothing of it where its server does not answer.
+/// A drive; without health if its server does not answer.
 pub(super) struct Told {
-    /// What it lies on.
     pub(super) media: String,
-    /// How it is.
     pub(super) health: Option<Health>,
 }
 
 impl Told {
-    /// What is known of the drive on `media`.
     pub(super) fn new(media: &Path, health: Option<Health>) -> Told {
         Told { media: media.display().to_string(), health }
     }
@@ -87,7 +85,7 @@ const COUNTERS: [Counter; 17] = [
 
 type Part = (&'static str, fn(&Counts) -> u64);
 
-/// What was written to media, by what it was.
+/// Kinds of writes to media.
 const PARTS: [Part; 4] = [
     ("payload", |c| c.write_bytes_payload),
     ("table", |c| c.write_bytes_table),
@@ -95,15 +93,17 @@ const PARTS: [Part; 4] = [
     ("checkpoint", |c| c.write_bytes_checkpoint),
 ];
 
-/// All that is told of these drives, each metric with all of them, as the format asks.
+/// The metrics of these drives, grouped by metric as the format requires.
 pub(super) fn text(drives: &[Told]) -> String {
     let mut page = Page(String::new());
     page.head("up", "gauge", "Whether the drive is attached and its server answers.");
     drives
         .iter()
-        .for_each(|one| page.sample("up", &[("media", &one.media)], u8::from(one.is_up())));
-    let known: Vec<_> =
-        drives.iter().filter_map(|one| Some((one.media.as_str(), one.health.as_ref()?))).collect();
+        .for_each(|drive| page.sample("up", &[("media", &drive.media)], u8::from(drive.is_up())));
+    let known: Vec<_> = drives
+        .iter()
+        .filter_map(|drive| Some((drive.media.as_str(), drive.health.as_ref()?)))
+        .collect();
     states(&mut page, &known);
     for (name, help, figure) in GAUGES {
         page.head(name, "gauge", help);
@@ -142,7 +142,7 @@ fn media_written(page: &mut Page, known: &[(&str, &Health)]) {
     }
 }
 
-/// Host writes by size: the classes of a histogram hold what is smaller, too.
+/// Host writes by size: a class of a histogram includes all smaller ones.
 fn sizes(page: &mut Page, known: &[(&str, &Health)]) {
     page.head("host_write_size_bytes", "histogram", "Host writes by their size.");
     for (media, health) in known {
@@ -164,7 +164,7 @@ struct Page(String);
 
 impl Page {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
-        // A string takes whatever is written to it, here and below.
+        // Writing to a string cannot fail.
         let _ =
             write!(self.0, "# HELP assay_drive_{name} {help}\n# TYPE assay_drive_{name} {kind}\n");
     }
@@ -186,7 +186,6 @@ mod tests {
 
     use super::*;
 
-    /// What a server told of a drive.
     fn used_health() -> Health {
         Health::parse(include_str!("../../../serve/src/used.json")).unwrap()
     }
@@ -200,7 +199,7 @@ mod tests {
             && signs.all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_')
     }
 
-    /// The labels in front of `}`, and what is behind it.
+    /// The labels before `}`, and the rest.
     fn labels(mut text: &str) -> (Vec<(String, String)>, &str) {
         let mut labels = Vec::new();
         loop {
@@ -228,8 +227,8 @@ mod tests {
         }
     }
 
-    /// By the rules of the format: each metric has its help and type once, before its samples, which follow one another; no
-    /// series comes twice; counters end in `_total`.
+    /// Checks the rules of the format: each metric has its help and type once, before its samples,
+    /// which are contiguous; no series occurs twice; counters end in `_total`.
     fn parse(text: &str) -> Vec<Sample> {
         let (mut samples, mut seen, mut kinds) = (Vec::new(), HashSet::new(), HashMap::new());
         let mut current = String::new();

@@ -1,4 +1,5 @@
-//! `assay drive check --repair`: what a repair did, what is lost by address, and how to find whose it was.
+//! `assay drive check --repair`: the results of a repair, the losses by address, and how to find
+//! the files concerned.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,10 +16,7 @@ use assay_serve::health_text::human;
 use assay_serve::open::{in_words, open, open_media};
 use assay_serve::place;
 
-/// Repairs the drive on `media`; exit code 1 when something is lost.
-///
-/// # Errors
-/// One line: not a drive, no room, the media failed.
+/// Repairs the drive on `media`; exit code 1 if something is lost.
 pub(super) fn run(path: &Path, discards: bool, as_json: bool) -> Result<ExitCode> {
     let unreadable = if discards { UnreadableBlocks::Discarded } else { UnreadableBlocks::Kept };
     let (media, options, _) = open_media(path, Access::ReadWrite, DriveOptions::default())?;
@@ -56,7 +54,7 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
         let more = counted((repaired.lost.len() - LINES_MAX) as u64, "more range");
         print::line(format_args!("lost: {more}; --json names them all"));
     }
-    // Of what may hold old data no place is more so than another.
+    // Possibly outdated data have no distinguished address.
     if let Some(lost) = repaired.lost.iter().find(|lost| lost.loss != LossReason::Doubtful)
         && let Some(way) = way_to_files(path, lost)?
     {
@@ -72,7 +70,7 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
     Ok(())
 }
 
-/// Whether what is lost so is an I/O error, in place of what was there before.
+/// Returns true if the loss is an I/O error instead of older data.
 fn is_kept(loss: LossReason) -> bool {
     matches!(loss, LossReason::Unreadable | LossReason::Unmapped)
 }
@@ -127,7 +125,7 @@ fn summary(path: &Path, repaired: &Repair) -> String {
     format!("{}: repaired: {done}; {lost}", path.display())
 }
 
-/// Bytes and ranges of what is lost, or of what may hold old data, which may overlap the other.
+/// Bytes and ranges of the losses, or of possibly outdated data, which may overlap with the losses.
 fn extent(repaired: &Repair, is_doubtful: bool) -> (u64, u64) {
     let its =
         repaired.lost.iter().filter(|lost| (lost.loss == LossReason::Doubtful) == is_doubtful);
@@ -167,15 +165,16 @@ fn in_json(path: &Path, repaired: &Repair) -> serde_json::Value {
     })
 }
 
-/// How to learn which files a range belongs to, where a file system begins at the drive's first byte.
+/// The command that finds the files in a range, if a file system begins at the drive's first byte.
 fn way_to_files(path: &Path, lost: &Lost) -> Result<Option<String>> {
     let (drive, _) = open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     let mut head = [0; 4096];
-    // What cannot be read tells of no file system.
+    // An unreadable start shows no file system.
     Ok(drive.read(0, &mut head).ok().and_then(|()| way_by_head(&head, lost.range.start)))
 }
 
-/// Superblocks: ext4 has its magic number at byte 1024 + 56 and its block size at 1024 + 24, XFS its name at byte 0.
+/// Superblocks: ext4 has its magic number at byte 1024 + 56 and its block size at 1024 + 24, XFS
+/// its name at byte 0.
 fn way_by_head(head: &[u8], offset: u64) -> Option<String> {
     let is_ext = head.get(1080..1082) == Some(&[0x53, 0xEF]);
     let is_xfs = head.starts_with(b"XFSB");

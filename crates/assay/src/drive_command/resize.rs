@@ -1,4 +1,4 @@
-//! `assay drive resize`: changes the size that the host sees, of a drive in use too.
+//! `assay drive resize`: changes the host's size of a drive, also while it is in use.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,6 @@ use assay_serve::open::open;
 use assay_serve::registry::{self, FoundDrive, RegisteredDrive};
 use assay_system::resource::ensure_unused;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,10 +34,7 @@ pub(super) struct ResizeArgs {
     logical: Size,
 }
 
-/// Resizes the drive.
-///
-/// # Errors
-/// One line, and nothing has changed: smaller than what is used, larger than a drive can be, not writable.
+/// Resizes the drive; after an error nothing has changed.
 pub(super) fn run(args: &ResizeArgs) -> Result<ExitCode> {
     let size = args.logical;
     ensure!(

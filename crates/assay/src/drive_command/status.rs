@@ -1,4 +1,4 @@
-//! `assay drive status`: the health log of a drive, attached or not.
+//! `assay drive status`: the health of a drive, attached or not.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,6 @@ use assay_serve::registry::{self, FoundDrive, RegisteredDrive};
 use assay_serve::{Health, health_of, health_text, look_at, look_at_left};
 use assay_system::interrupt;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -47,10 +46,6 @@ pub(super) struct StatusArgs {
     watch: bool,
 }
 
-/// Prints the health log.
-///
-/// # Errors
-/// One line: not there, not a drive, in use elsewhere.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
     if args.prometheus {
         return collect(args.drive.as_deref());
@@ -74,7 +69,7 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the metrics of the drive `named`, or of all that the ledgers tell of.
+/// Prints the metrics of the drive `named`, or of all drives in the ledgers.
 fn collect(named: Option<&Path>) -> Result<ExitCode> {
     let drives = match named.map(registry::look_up).transpose()? {
         None => registry::all()?.iter().map(told).collect(),
@@ -88,7 +83,7 @@ fn collect(named: Option<&Path>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One that does not answer is told as that.
+/// A drive that does not answer has no health.
 fn told(attached: &RegisteredDrive) -> Told {
     let health = match attached.owner {
         Some(_) => health_of(attached),
@@ -98,13 +93,13 @@ fn told(attached: &RegisteredDrive) -> Told {
     Told::new(&attached.media, health)
 }
 
-/// How the drive is whose server has died.
+/// The health of a drive whose server has died.
 fn left_by(attached: &RegisteredDrive) -> Result<Health> {
     let health = look_at_left(&attached.media, attached.left_over()?);
     health.map_err(|error| no_drive_left(attached, error))
 }
 
-/// What a ledger tells of and holds no drive is the model of a device without flash.
+/// Media in a ledger without a drive belong to the model of a device without flash.
 fn no_drive_left(attached: &RegisteredDrive, error: anyhow::Error) -> anyhow::Error {
     let (media, shown_as) = (attached.media.display(), attached.shown_as());
     match (is_no_drive(&error), shown_as) {
@@ -127,7 +122,7 @@ fn no_drive_at_rest(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Prints it; exit code 1 where somebody should look after it.
+/// Prints the health; exit code 1 if the drive needs attention.
 fn show(health: &Health, as_json: bool) -> Result<ExitCode> {
     print::line(if as_json { health.to_json()? } else { health_text::whole(health) });
     Ok(ExitCode::from(u8::from(health.needs_attention())))
@@ -136,7 +131,7 @@ fn show(health: &Health, as_json: bool) -> Result<ExitCode> {
 fn watch(attached: &RegisteredDrive, as_json: bool) -> Result<()> {
     let (tell, stopped) = channel();
     interrupt::on_signal(move || {
-        // Nobody listens once the watch has ended.
+        // The receiver is gone once the watch has ended.
         let _ = tell.send(());
     })?;
     let mut watch = Watch::new(as_json);
@@ -155,7 +150,7 @@ fn watch(attached: &RegisteredDrive, as_json: bool) -> Result<()> {
     }
 }
 
-/// What is shown each second: the whole log anew on a terminal, a line elsewhere.
+/// The output of each second: the whole health on a terminal, a line elsewhere.
 struct Watch {
     as_json: bool,
     is_terminal: bool,
@@ -174,7 +169,7 @@ impl Watch {
         let line = health_text::line(&health, &before, seconds.unwrap_or(1.0));
         match (self.as_json, self.is_terminal) {
             (true, _) => print::line(serde_json::to_string(&health)?),
-            // Home, the text, and whatever was below it cleared (ECMA-48, CUP and ED).
+            // Cursor home, the text, and the rest of the screen cleared (ECMA-48, CUP and ED).
             (false, true) => print::drawn(format_args!(
                 "\x1b[H\x1b[2J{}\n\nlast second  {line}",
                 health_text::whole(&health)

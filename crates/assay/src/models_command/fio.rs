@@ -1,4 +1,4 @@
-//! Has fio load a device and says what it found.
+//! Runs fio on a device and reads its results.
 
 use std::path::Path;
 
@@ -6,47 +6,41 @@ use anyhow::{Context, Result};
 use assay_ports::program::run;
 use serde_json::Value;
 
-/// A job.
 #[derive(Debug, Clone, Copy)]
 pub struct Job<'a> {
-    /// As fio calls it: `randread`, `write`, …
+    /// fio's name: `randread`, `write`, …
     pub pattern: &'a str,
-    /// Bytes of a command.
+    /// Size of a command.
     pub bytes: u64,
     /// Commands in flight.
     pub depth: u32,
-    /// Bytes from the device's beginning that it reaches.
+    /// Size of the area used, from the device's beginning.
     pub area_bytes: u64,
-    /// How long at most.
+    /// Maximum duration.
     pub seconds: u32,
-    /// Whether it goes on when it has been everywhere once.
+    /// True if the job starts again after covering the area.
     pub repeats: bool,
-    /// How long it runs before that, unmeasured.
+    /// Unmeasured time before the job.
     pub ramp_seconds: u32,
-    /// Commands a second, if it is not to go as fast as it can.
+    /// Commands per second; `None`: as fast as possible.
     pub rate_per_s: Option<u32>,
-    /// Zeroes in what is written, in percent.
+    /// Share of zeroes in written data.
     pub zero_percent: u32,
 }
 
-/// What fio found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
-    /// Commands a second.
+    /// Commands per second.
     pub per_s: f64,
-    /// Bytes a second.
     pub bytes_per_s: f64,
-    /// From handing a command over to its answer, on average, in microseconds.
+    /// Mean time from submission to completion.
     pub latency_us: f64,
 }
 
 /// Runs the job on `device`.
-///
-/// # Errors
-/// fio is missing, or what it said.
 pub fn measure(device: &Path, job: Job<'_>) -> Result<Found> {
     let output = run("fio", words(device, job))?;
-    // Notes may come before the object.
+    // Notes may precede the object.
     let start = output.find('{').context("fio printed no results")?;
     let value: Value = serde_json::from_str(&output[start..]).context("fio's results")?;
     let side = if job.pattern.ends_with("read") { "read" } else { "write" };
@@ -101,7 +95,8 @@ mod tests {
 
     #[test]
     fn what_fio_prints_is_understood() {
-        let side = serde_json::json!({ "iops": 100.5, "bw_bytes": 411_648, "lat_ns": { "mean": 9_900.0 } });
+        let latency = serde_json::json!({ "mean": 9_900.0 });
+        let side = serde_json::json!({ "iops": 100.5, "bw_bytes": 411_648, "lat_ns": latency });
         let expected = Found { per_s: 100.5, bytes_per_s: 411_648.0, latency_us: 9.9 };
         assert_eq!(found(&side), Some(expected));
         assert_eq!(found(&serde_json::json!({ "iops": 1 })), None);

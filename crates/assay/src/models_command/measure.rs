@@ -1,7 +1,7 @@
-//! Measures a model with fio: what it does, next to what follows from its numbers.
+//! Measures a model with fio, next to the figures derived from its numbers.
 //!
-//! Sequential writes are of a fresh device; then it is brought to where long use would have brought it, and all
-//! else is measured. Everything is made in a directory that goes when it is done, however it ends.
+//! Sequential writes are measured on a fresh device; then it is preconditioned, and the rest is
+//! measured. All files are in a directory that is removed at the end, however the measurement ends.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,20 +26,19 @@ use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::{new_name, state};
 
-/// What is measured, and how.
+/// The parameters of a measurement.
 #[derive(Debug)]
 pub struct Plan {
-    /// By how much the device is divided.
     pub scale: Scale,
-    /// Share of it that holds data.
+    /// Share of the device that holds data.
     pub fill: f64,
-    /// Bytes of data for each byte that is stored, of a device that compresses.
+    /// Bytes of data per stored byte, for a device that compresses.
     pub ratio: Option<f64>,
     /// Length of each job.
     pub seconds: u32,
     /// Maximum I/Os in flight.
     pub threads: u16,
-    /// Where the model's media are made.
+    /// Directory for the model's media.
     pub directory: Option<PathBuf>,
 }
 
@@ -50,26 +49,25 @@ impl Plan {
         (bytes / SEQUENTIAL_BYTES).max(1) * SEQUENTIAL_BYTES
     }
 
-    /// Bytes that the media come to take at most.
+    /// Maximum size of the media.
     fn media_bytes(&self, device: &Device) -> u64 {
         device.nand().map_or_else(|| self.data_bytes(device), |nand| nand.raw_bytes)
     }
 }
 
-/// Everything that was found.
+/// The result of a measurement.
 #[derive(Debug, Serialize)]
 pub struct Outcome {
-    /// The round trip of the port alone, in microseconds.
+    /// Round trip of the port alone.
     pub port_us: f64,
-    /// Bytes written to media for each byte of the host, when that had settled.
+    /// Bytes written to media per byte of the host, in the steady state.
     pub write_amplification: Option<f64>,
-    /// Bytes of data for each byte that is stored, of a device that compresses.
+    /// Bytes of data per stored byte, for a device that compresses.
     pub ratio: Option<f64>,
-    /// The figures.
     pub figures: Vec<Measured>,
 }
 
-/// One job: the figure that it gives, its shape, and what to take of what is found.
+/// A job: its figure, its shape, and the value to take from its result.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     name: &'static str,
@@ -89,11 +87,11 @@ const fn step(
     Step { name, pattern, bytes, depth, take }
 }
 
-/// Of a device that is new.
+/// Jobs for a new device.
 const FRESH: [Step; 1] =
     [step("write_bytes_per_s", "write", SEQUENTIAL_BYTES, SEQUENTIAL_DEPTH, |f| f.bytes_per_s)];
 
-/// Of one that is not.
+/// Jobs for a preconditioned device.
 const PRECONDITIONED: [Step; 5] = [
     step("read_latency_us", "randread", BLOCK_BYTES, 1, |found| found.latency_us),
     step("random_read_per_s", "randread", BLOCK_BYTES, DEPTH, |found| found.per_s),
@@ -105,19 +103,17 @@ const PRECONDITIONED: [Step; 5] = [
 /// Large commands in flight: several for each of some disks.
 const SEQUENTIAL_DEPTH: u32 = 32;
 
-/// Single writes come at this share of what the device takes in the long run, or they would wait for one another.
+/// Rate of single writes as a share of the device's steady rate; faster ones would queue.
 const RATE_SHARE: f64 = 0.1;
 
-/// Share of the data that is overwritten before steady writes are measured: a drive that has rested has made room.
+/// Share of the data overwritten before steady writes are measured: an idle drive has free
+/// segments.
 const RAMP_SHARE: f64 = 0.5;
 
-/// That takes no longer than so many times the measurement.
+/// Upper bound of that time, in lengths of the measurement.
 const RAMP_TIMES_MAX: u32 = 4;
 
 /// Measures the device of `preset`.
-///
-/// # Errors
-/// One line: fio is missing, the model cannot be attached, or the user wants to stop.
 pub fn measure(preset: &Preset, device: &Device, plan: &Plan) -> Result<Outcome> {
     let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
@@ -154,8 +150,8 @@ fn make_directory(
     Ok((path, made))
 }
 
-/// In the long run flash is written everywhere, whatever it holds; a device that stores blocks where they are addressed
-/// is written where there are data.
+/// In the long run all of the flash is written, independent of the data; a device that stores
+/// blocks in place is written where there are data.
 fn check_room(directory: &Path, plan: &Plan, preset: &Preset, device: &Device) -> Result<()> {
     let media_bytes = plan.media_bytes(device);
     let free_bytes = free_bytes(directory)?;
@@ -172,7 +168,7 @@ fn check_room(directory: &Path, plan: &Plan, preset: &Preset, device: &Device) -
     )
 }
 
-/// What makes them fit: this capacity scale, if there is still a device at it.
+/// The advice: a capacity scale that fits, if the device exists at that scale.
 fn remedy(plan: &Plan, preset: &Preset, scale: f64) -> String {
     let at = |capacity| Device::new(preset, Scale { capacity, ..plan.scale });
     if at(scale).is_ok() {
@@ -208,18 +204,18 @@ impl Bench<'_> {
         let conditions = Conditions { fill: self.plan.fill, ratio, ..Conditions::default() };
         let closed = self.device.closed(self.preset, conditions)?;
         let port_us = health.model.map_or(0.0, |model| model.port_us);
-        let steady = taken.iter().find(|one: &&Taken| one.name() == "random_write_per_s");
+        let steady = taken.iter().find(|taken: &&Taken| taken.name() == "random_write_per_s");
         let write_amplification = steady.and_then(Taken::write_amplification);
         let figures = closed.into_iter().filter_map(|closed| {
             taken
                 .iter()
-                .find(|one: &&Taken| one.name() == closed.name)
-                .map(|one| one.beside(closed))
+                .find(|taken: &&Taken| taken.name() == closed.name)
+                .map(|taken| taken.beside(closed))
         });
         Ok(Outcome { port_us, write_amplification, ratio, figures: figures.collect() })
     }
 
-    /// Attaches the model, runs the steps, and takes it away; gives how it was before that.
+    /// Attaches the model, runs the steps, and detaches it; returns its health before the steps.
     fn attached(&self, steps: &[Step], taken: &mut Vec<Taken>) -> Result<Health> {
         let options = AttachOptions { threads: self.plan.threads, ..AttachOptions::default() };
         let export = Export::model(ModelJob::new(self.preset, self.plan.scale));
@@ -259,12 +255,12 @@ impl Bench<'_> {
         Taken::new(Asked { name, kind, is_latency: depth == 1 }, take(&found?), &before, &after)
     }
 
-    /// Steady writes a second, as they follow from the numbers.
+    /// Steady writes per second, derived from the numbers.
     fn steady_writes_per_s(&self) -> Result<f64> {
         let conditions =
             Conditions { fill: self.plan.fill, ratio: self.plan.ratio, ..Conditions::default() };
         let closed = self.device.closed(self.preset, conditions)?;
-        let steady = closed.iter().find(|one| one.name == "random_write_per_s");
+        let steady = closed.iter().find(|figure| figure.name == "random_write_per_s");
         Ok(steady.context("no figure of random writes")?.value)
     }
 

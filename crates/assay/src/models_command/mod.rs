@@ -1,4 +1,4 @@
-//! `assay models`: what was typed, and what becomes of it.
+//! `assay models`: device presets and emulated devices.
 
 mod fio;
 mod measure;
@@ -41,7 +41,8 @@ Examples:
                                      records its I/Os, for assay replay
   assay models ./mine.toml           a device of your own
 
-Scales divide: at --capacity-scale 100 a drive of 3.2 TB has 32 GB. --parallel-scale divides channels, dies, link rate, IOPS and buffers. Latencies do not change.")]
+Scales divide: at --capacity-scale 100 a drive of 3.2 TB has 32 GB. --parallel-scale divides \
+channels, dies, link rate, IOPS and buffers. Latencies do not change.")]
 pub struct ModelsArgs {
     /// A preset, or a TOML file with one [default: list all]
     model: Option<String>,
@@ -61,12 +62,14 @@ pub struct ModelsArgs {
     #[arg(long, conflicts_with = "attach", requires = "model")]
     measure: bool,
     /// Length of each fio job, with --measure
-    #[arg(long, default_value_t = 10, requires = "measure", value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, default_value_t = 10, requires = "measure",
+        value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
     /// Directory for the media of a measured model [default: the state directory]
     #[arg(long, value_name = "DIR", requires = "measure")]
     work: Option<PathBuf>,
-    /// Attach the model as a block device over this file, which is created sparse if it does not exist
+    /// Attach the model as a block device over this file, which is created sparse if it does not
+    /// exist
     #[arg(long, value_name = "FILE")]
     attach: Option<PathBuf>,
     /// Logical size of a device that compresses, e.g. 6T [default: its sold capacity]
@@ -75,7 +78,8 @@ pub struct ModelsArgs {
     /// Maximum I/Os in flight
     #[arg(long, default_value_t = THREADS, value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
-    /// Expose the model as the file `disk` in this empty directory, without a loop device; works without root
+    /// Expose the model as the file `disk` in this empty directory, without a loop device; works
+    /// without root
     #[arg(long, value_name = "DIR", requires = "attach")]
     directory: Option<PathBuf>,
     /// Record every I/O to this new file until detached: 40 bytes each, 2 more per block written
@@ -93,10 +97,6 @@ fn parse_fill(text: &str) -> Result<f64, String> {
     })
 }
 
-/// Does what was asked for.
-///
-/// # Errors
-/// One line: no such device, a number that cannot be, what keeps it from being attached.
 pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
     let Some(named) = &args.model else {
         ensure!(args.attach.is_none(), "name a device; `assay models` lists them");
@@ -176,7 +176,7 @@ fn attach_to(
     };
     check_right(&options)?;
     if let Some(trace) = &args.trace {
-        // Before anything is made.
+        // Checked before anything is made.
         ensure!(!trace.exists(), "{} already exists; give a new file", trace.display());
     }
     let interrupt = Interrupt::listen()?;
@@ -189,7 +189,7 @@ fn attach_to(
     });
     let is_ours = made.is_some_and(|made| FileId::named(file).is_ok_and(|found| found == made));
     if attached.is_err() && is_ours && !is_attached(file) {
-        // This command has made them, for nothing.
+        // This command has made them in vain.
         std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
     }
     let attached = attached?;

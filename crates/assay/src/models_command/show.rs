@@ -1,4 +1,4 @@
-//! Presets and what follows from them, as people and as programs read them.
+//! Presets and their derived figures, for people and as JSON.
 
 use serde_json::{Value, json};
 
@@ -11,20 +11,20 @@ use assay_presets::closed::Closed;
 use assay_presets::preset::{Preset, Row};
 use assay_presets::{Obtained, Scale};
 
-/// Everything that is told of one device.
+/// The description of one device.
 pub struct Told<'a> {
     pub preset: &'a Preset,
     pub rows: Vec<Row>,
     pub scale: Scale,
     pub device: &'a Device,
-    /// Share of what the host may store that holds data.
+    /// Share of the host's capacity that holds data.
     pub fill: f64,
     pub closed: Vec<Closed>,
-    /// What fio found, if it was asked.
+    /// Results of fio, if it was run.
     pub measured: Option<Outcome>,
 }
 
-/// The list of presets, a line each.
+/// The presets, a line each.
 pub fn list(presets: &[Preset]) {
     let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or_default();
     for preset in presets {
@@ -38,18 +38,18 @@ pub fn list(presets: &[Preset]) {
     }
 }
 
-/// The same for programs.
+/// The same as JSON.
 #[must_use]
 pub fn list_json(presets: &[Preset]) -> Value {
-    let one = |preset: &Preset| {
+    let row = |preset: &Preset| {
         let document = &preset.document;
         json!({ "name": preset.name, "kind": document.kind.name(), "title": document.title })
     };
-    presets.iter().map(one).collect()
+    presets.iter().map(row).collect()
 }
 
 impl Told<'_> {
-    /// As a table.
+    /// A table.
     pub fn print(&self) {
         let document = &self.preset.document;
         print::line(format_args!("{}: {}", self.preset.name, document.title));
@@ -80,11 +80,18 @@ impl Told<'_> {
         self.measured.iter().for_each(print_measured);
     }
 
-    /// For programs.
     #[must_use]
     pub fn json(&self) -> Value {
         let document = &self.preset.document;
-        let row = |row: &Row| json!({ "key": row.key, "value": row.value, "mark": row.mark, "source": row.source, "differs": row.differs });
+        let row = |row: &Row| {
+            json!({
+                "key": row.key,
+                "value": row.value,
+                "mark": row.mark,
+                "source": row.source,
+                "differs": row.differs,
+            })
+        };
         json!({
             "name": self.preset.name,
             "kind": document.kind.name(),
@@ -101,7 +108,7 @@ impl Told<'_> {
     }
 }
 
-/// What was measured beside what follows.
+/// Measured next to derived figures.
 fn print_measured(outcome: &Outcome) {
     print::line(format_args!(
         "\nMeasured with fio; the port alone takes {:.0} us{}",
@@ -112,38 +119,45 @@ fn print_measured(outcome: &Outcome) {
     ));
     if let Some(ratio) = outcome.ratio {
         print::line(format_args!(
-            "Derived figures use {ratio:.3}, the compression ratio that the preconditioned model reported"
+            "Derived figures use {ratio:.3}, the compression ratio that the preconditioned model \
+             reported"
         ));
     }
     let heads =
         ["", "follows", "measured", "ratio", "missed", "too fast", "added"].map(str::to_owned);
-    let rows = outcome.figures.iter().map(|one| {
+    let rows = outcome.figures.iter().map(|figure| {
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
-        let note = if one.comparable { "" } else { "  not comparable: " };
+        let note = if figure.comparable { "" } else { "  not comparable: " };
         [
-            one.closed.name.into(),
-            number(one.closed.value),
-            number(one.measured),
-            format!("{:.3}", one.ratio),
-            percent(one.missed_deadline_share),
-            percent(one.too_fast_share),
-            format!("{:>8}", one.added_share.map_or_else(|| "–".into(), percent))
+            figure.closed.name.into(),
+            number(figure.closed.value),
+            number(figure.measured),
+            format!("{:.3}", figure.ratio),
+            percent(figure.missed_deadline_share),
+            percent(figure.too_fast_share),
+            format!("{:>8}", figure.added_share.map_or_else(|| "–".into(), percent))
                 + note
-                + &one.reasons.join(", "),
+                + &figure.reasons.join(", "),
         ]
     });
     for [name, follows, measured, ratio, missed, below, added] in std::iter::once(heads).chain(rows)
     {
         let text = format!(
-            "  {name:<20}  {follows:>15}  {measured:>15}  {ratio:>6}  {missed:>8}  {below:>10}  {added:>8}"
+            "  {name:<20}  {follows:>15}  {measured:>15}  {ratio:>6}  {missed:>8}  {below:>10}  \
+             {added:>8}"
         );
         print::line(text.trim_end());
     }
 }
 
-fn obtained(one: &Obtained) -> [String; 4] {
-    let factor = format!("1/{}", number(one.factor));
-    [one.resource.clone(), number(one.modelled), factor, format!("of {}", number(one.real))]
+fn obtained(obtained: &Obtained) -> [String; 4] {
+    let factor = format!("1/{}", number(obtained.factor));
+    [
+        obtained.resource.clone(),
+        number(obtained.modelled),
+        factor,
+        format!("of {}", number(obtained.real)),
+    ]
 }
 
 fn closed(figure: &Closed) -> [String; 4] {
@@ -151,7 +165,7 @@ fn closed(figure: &Closed) -> [String; 4] {
     [figure.name.into(), number(figure.value), figure.mark.name().into(), note.into()]
 }
 
-/// Four columns, the second to the right.
+/// Prints four columns, the second right-aligned.
 pub fn table(rows: Vec<[String; 4]>) {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
     let widths = [width(0), width(1), width(2)];

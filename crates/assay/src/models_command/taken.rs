@@ -1,4 +1,4 @@
-//! What one job of fio found beside what the model says of the same time, and whether it may be taken for the device's.
+//! The result of one fio job next to the model's own record, and whether it represents the device.
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -9,50 +9,49 @@ use assay_serve::{
     added_share,
 };
 
-/// By how much fio may find a single command slower or faster than the model showed it, as a share: the way between them was
-/// measured when the model was attached, and moves by some 10 us with what the CPUs have just done.
+/// Share by which fio may see a single command slower or faster than the model: the round trip of
+/// the port was measured when the model was attached, and varies by some 10 µs with the state of
+/// the CPUs.
 const WAY_SHARE_MAX: f64 = 0.10;
 
-/// One figure, computed and measured.
+/// A figure, derived and measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct Measured {
-    /// What follows from the numbers.
     #[serde(flatten)]
     pub closed: Closed,
-    /// What fio found.
     pub measured: f64,
-    /// That, for each of what follows.
+    /// Measured per derived.
     pub ratio: f64,
-    /// Bytes written to media for each byte of the host meanwhile.
+    /// Bytes written to media per byte of the host meanwhile.
     pub write_amplification: Option<f64>,
-    /// Share of commands that missed their deadline, for our CPUs were busy.
+    /// Share of commands that missed their deadline because this machine's CPUs were busy.
     pub missed_deadline_share: f64,
-    /// Share of commands that should have taken less than the port's round trip.
+    /// Share of commands with a modelled time shorter than the port's round trip.
     pub too_fast_share: f64,
-    /// By what share all commands together took longer than modelled.
+    /// Share by which all commands together took longer than modelled.
     pub added_share: Option<f64>,
-    /// How long one command took by the model, in microseconds, of the job's kind.
+    /// The model's own mean latency for commands of the job's kind.
     pub achieved_us: Option<f64>,
-    /// How long the model's server did not run at all meanwhile, in milliseconds.
+    /// Time during which the model's server did not run.
     pub stalled_ms: f64,
-    /// Whether it may be taken for the device's.
+    /// True if the figure represents the device.
     pub comparable: bool,
-    /// Why not, in words; empty if it may.
+    /// Why not; empty if it does.
     pub reasons: Vec<String>,
 }
 
-/// A job as far as it must be known here.
+/// The properties of a job that matter here.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
-    /// The figure that it gives.
+    /// Name of its figure.
     pub name: &'static str,
-    /// What its commands are called in the health log: `read` or `write`.
+    /// Kind of its commands in the health: `read` or `write`.
     pub kind: &'static str,
-    /// Whether its figure is how long one command takes, with one in flight.
+    /// True if its figure is the latency of one command at depth 1.
     pub is_latency: bool,
 }
 
-/// What one job found.
+/// The result of one job.
 #[derive(Debug)]
 pub struct Taken {
     asked: Asked,
@@ -66,10 +65,7 @@ pub struct Taken {
 }
 
 impl Taken {
-    /// What fio `measured` between two looks at the drive.
-    ///
-    /// # Errors
-    /// The server shows no model.
+    /// Combines fio's result with the drive's health before and after the job.
     pub fn new(asked: Asked, measured: f64, before: &Health, after: &Health) -> Result<Taken> {
         let model = |health: &'_ Health| health.model.clone().context("the server has no model");
         let (then, now) = (model(before)?, model(after)?);
@@ -96,17 +92,17 @@ impl Taken {
         })
     }
 
-    /// The figure that it is of.
+    /// Name of the figure.
     pub fn name(&self) -> &'static str {
         self.asked.name
     }
 
-    /// Bytes written to media for each byte of the host meanwhile.
+    /// Bytes written to media per byte of the host meanwhile.
     pub fn write_amplification(&self) -> Option<f64> {
         self.write_amplification
     }
 
-    /// Beside what follows.
+    /// The figure next to the derived one.
     pub fn beside(&self, closed: Closed) -> Measured {
         let reasons = self.reasons();
         Measured {
@@ -143,19 +139,20 @@ impl Taken {
         reasons
     }
 
-    /// That fio found another latency than the model showed.
+    /// A sentence if fio saw another latency than the model.
     fn way(&self, achieved_us: f64) -> Option<String> {
         let share = self.measured / achieved_us - 1.0;
         let than = if share > 0.0 { "slower" } else { "faster" };
         (share.abs() > WAY_SHARE_MAX).then(|| {
             format!(
-                "the path between fio and the model was {than} than when attached (the model achieved {achieved_us:.0} us)"
+                "the path between fio and the model was {than} than when attached (the model \
+                 achieved {achieved_us:.0} us)"
             )
         })
     }
 }
 
-/// How long commands should have taken and took, in seconds, since `then`.
+/// Modelled and achieved time of the commands since `then`, in seconds.
 fn since(now: &KindHealth, then: Option<&KindHealth>) -> (f64, f64) {
     let (modelled_s, achieved_s) =
         then.map_or((0.0, 0.0), |then| (then.modelled_s, then.achieved_s));

@@ -1,4 +1,4 @@
-//! `assay pool attach` and `detach`: an image as a block device, as it is.
+//! `assay pool attach` and `detach`: an image as a block device, without a drive.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,7 +12,6 @@ use clap::Args;
 use crate::drive_command::show_attached;
 use crate::print;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -29,11 +28,13 @@ pub(super) struct AttachArgs {
     /// The cluster: its configuration file, or the name of a private one
     #[arg(long, value_name = "FILE|NAME")]
     ceph_conf: Option<PathBuf>,
-    /// Show it as the file `disk` in this empty directory, without a loop device; works without root
+    /// Show it as the file `disk` in this empty directory, without a loop device; works without
+    /// root
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// The maximum number of concurrent requests
-    #[arg(long, default_value_t = DEFAULT_THREADS as u16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = DEFAULT_THREADS as u16,
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: u16,
     /// Refuse writes
     #[arg(long)]
@@ -43,7 +44,6 @@ pub(super) struct AttachArgs {
     json: bool,
 }
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -57,10 +57,7 @@ pub(super) struct DetachArgs {
     image: PathBuf,
 }
 
-/// Attaches it and prints its device, or file.
-///
-/// # Errors
-/// One line, and nothing is attached.
+/// Attaches the image and prints its device, or file.
 pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     let image = locate::image(&args.image, args.ceph_conf.as_deref())?;
     let image = image.with_context(|| {
@@ -77,10 +74,6 @@ pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Detaches it.
-///
-/// # Errors
-/// One line: it is not attached, or in use by whom.
 pub(super) fn detach(args: &DetachArgs) -> Result<ExitCode> {
     print::line(assay_serve::detach(&args.image)?);
     Ok(ExitCode::SUCCESS)

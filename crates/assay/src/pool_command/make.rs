@@ -1,4 +1,4 @@
-//! `assay pool create` and `image`: pools, and images in them.
+//! `assay pool create` and `image`: makes pools, and images in them.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,14 +9,13 @@ use assay_pool::locate;
 use assay_pool::pools::{self, NewPool};
 use assay_ports::rbd::{self, Cluster, NewImage, PoolIo};
 use clap::Args;
-use clap::builder::TypedValueParser as _;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use super::ClusterArgs;
 use crate::print;
 use assay_base::Size;
 use assay_base::protection::{CompressionAlgorithm, CompressionMode, PoolCompression, Protection};
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,10 +36,14 @@ pub(super) struct PoolArgs {
     #[arg(long, value_name = "COPIES|K+M", value_parser = clap::value_parser!(Protection))]
     protect: Protection,
     /// Which data the stores compress
-    #[arg(long, value_name = "MODE", value_parser = clap::builder::PossibleValuesParser::new(CompressionMode::WORDS).try_map(|word| word.parse::<CompressionMode>()))]
+    #[arg(long, value_name = "MODE",
+        value_parser = PossibleValuesParser::new(CompressionMode::WORDS)
+            .try_map(|word| word.parse::<CompressionMode>()))]
     compression: Option<CompressionMode>,
     /// What they compress with [default: zstd]
-    #[arg(long, value_name = "ALGORITHM", requires = "compression", value_parser = clap::builder::PossibleValuesParser::new(CompressionAlgorithm::WORDS).try_map(|word| word.parse::<CompressionAlgorithm>()))]
+    #[arg(long, value_name = "ALGORITHM", requires = "compression",
+        value_parser = PossibleValuesParser::new(CompressionAlgorithm::WORDS)
+            .try_map(|word| word.parse::<CompressionAlgorithm>()))]
     compression_algorithm: Option<CompressionAlgorithm>,
     /// The most that the pool keeps
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
@@ -49,7 +52,6 @@ pub(super) struct PoolArgs {
     cluster: ClusterArgs,
 }
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -71,10 +73,6 @@ pub(super) struct ImageArgs {
     ceph_conf: Option<PathBuf>,
 }
 
-/// Makes the pool.
-///
-/// # Errors
-/// One line, and there is no such pool.
 pub(super) fn pool(args: &PoolArgs) -> Result<ExitCode> {
     let algorithm = args.compression_algorithm.unwrap_or(CompressionAlgorithm::Zstd);
     let new = NewPool {
@@ -88,10 +86,6 @@ pub(super) fn pool(args: &PoolArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the image.
-///
-/// # Errors
-/// One line, and there is no such image.
 pub(super) fn image(args: &ImageArgs) -> Result<ExitCode> {
     let image = locate::image(&args.image, args.ceph_conf.as_deref())?;
     let image = image.with_context(|| {

@@ -1,4 +1,5 @@
-//! `assay pool`: private Ceph clusters, pools and images of any cluster, and images as block devices.
+//! `assay pool`: private Ceph clusters, pools and images of any cluster, and images as block
+//! devices.
 
 mod attach;
 mod make;
@@ -18,7 +19,7 @@ use clap::{Args, Subcommand};
 
 use crate::{messages, print};
 
-/// What a private cluster is called where nothing else was said.
+/// Default name of a private cluster.
 const NAME: &str = "pool";
 
 /// Ceph pools: private clusters on this machine, and any cluster's pools and images
@@ -93,11 +94,11 @@ struct StoreArgs {
     name: String,
 }
 
-/// The cluster that a command means.
+/// The cluster that a command uses.
 #[derive(Debug, Args)]
 struct ClusterArgs {
-    /// The cluster: its configuration file, or the name of a private one [default: the private one that runs, else
-    /// /etc/ceph/ceph.conf]
+    /// The cluster: its configuration file, or the name of a private one [default: the private one
+    /// that runs, else /etc/ceph/ceph.conf]
     #[arg(long, value_name = "FILE|NAME")]
     ceph_conf: Option<PathBuf>,
     /// The Ceph user, without the prefix `client.`
@@ -105,10 +106,7 @@ struct ClusterArgs {
     ceph_user: Option<String>,
 }
 
-/// Does what was asked for; exit code 1 when `status` finds something degraded.
-///
-/// # Errors
-/// One line that says what to do.
+/// Exit code 1 if `status` finds degraded data.
 pub(crate) fn run(args: &PoolArgs) -> Result<ExitCode> {
     match &args.action {
         Action::Fetch => fetch(),
@@ -143,9 +141,9 @@ fn ask(args: &StoreArgs, request: control::StoreRequest, done: &str) -> Result<E
     Ok(ExitCode::SUCCESS)
 }
 
-/// The private cluster of that name, which runs.
+/// The running private cluster of that name.
 fn running(name: &str) -> Result<registry::PrivateCluster> {
-    let found = registry::running()?.into_iter().find(|one| one.name == name);
+    let found = registry::running()?.into_iter().find(|cluster| cluster.name == name);
     found.with_context(|| {
         format!("no private cluster {name} runs; start one with `assay pool start --name {name}`")
     })

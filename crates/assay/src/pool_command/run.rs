@@ -1,4 +1,4 @@
-//! `assay pool run`: Ceph's own tools on a cluster, from wherever they are.
+//! `assay pool run`: runs Ceph's own tools on a cluster, installed or from the cache.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -10,7 +10,6 @@ use clap::Args;
 
 use super::ClusterArgs;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,10 +32,7 @@ pub(super) struct RunArgs {
     words: Vec<OsString>,
 }
 
-/// Becomes the tool.
-///
-/// # Errors
-/// One line: no such cluster, no such tool.
+/// Replaces this process by the tool.
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
     let conf = locate::conf(args.cluster.ceph_conf.as_deref())?;
     let programs = programs::find()?

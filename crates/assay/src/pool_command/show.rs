@@ -5,7 +5,6 @@ use std::path::Path;
 use assay_base::text::{counted, size};
 use assay_pool::figures::{ClusterFigures, PoolFigures, StoreFigures};
 
-/// All of them.
 pub(super) fn whole(conf: &Path, figures: &ClusterFigures) -> String {
     let mut lines = vec![format!("{}: {}", conf.display(), state(figures))];
     lines.extend(figures.problems.iter().map(|problem| format!("  problem: {problem}")));
@@ -46,37 +45,37 @@ fn state(figures: &ClusterFigures) -> String {
     words.join(", ")
 }
 
-fn store(one: &StoreFigures) -> String {
-    let state = match (one.up, one.r#in) {
+fn store(store: &StoreFigures) -> String {
+    let state = match (store.up, store.r#in) {
         (true, true) => "up",
         (true, false) => "up, out",
         (false, true) => "down",
         (false, false) => "down, out",
     };
-    let commit = one.commit_latency_ms.map_or_else(|| "-".into(), |ms| format!("{ms:.0} ms"));
+    let commit = store.commit_latency_ms.map_or_else(|| "-".into(), |ms| format!("{ms:.0} ms"));
     format!(
         "{:<8}{state:<12}{:>12}{:>12}{commit:>12}",
-        one.store,
-        size(one.used_bytes as f64),
-        size(one.total_bytes as f64)
+        store.store,
+        size(store.used_bytes as f64),
+        size(store.total_bytes as f64)
     )
 }
 
-fn pool(one: &PoolFigures) -> String {
-    let protection = match one.kind.as_str() {
-        "replicated" => counted(one.size, "copy"),
-        _ => format!("{} parts", one.size),
+fn pool(pool: &PoolFigures) -> String {
+    let protection = match pool.kind.as_str() {
+        "replicated" => counted(pool.size, "copy"),
+        _ => format!("{} parts", pool.size),
     };
-    let compression = one.compression.as_deref().map_or_else(String::new, |how| {
-        let (from, to) = (one.compressed_from_bytes as f64, one.compressed_to_bytes as f64);
+    let compression = pool.compression.as_deref().map_or_else(String::new, |how| {
+        let (from, to) = (pool.compressed_from_bytes as f64, pool.compressed_to_bytes as f64);
         format!("  {how}, {} in {}", size(from), size(to))
     });
     format!(
         "{:<24}{protection:<16}{:>11}{:>11}{:>11}{compression}",
-        one.pool,
-        size(one.stored_bytes as f64),
-        size(one.used_bytes as f64),
-        size(one.free_bytes as f64)
+        pool.pool,
+        size(pool.stored_bytes as f64),
+        size(pool.used_bytes as f64),
+        size(pool.free_bytes as f64)
     )
     .trim_end()
     .to_owned()

@@ -1,4 +1,4 @@
-//! `assay pool start` and `stop`: a private cluster and its end.
+//! `assay pool start` and `stop`: starts and stops a private cluster.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -13,7 +13,6 @@ use super::NAME;
 use crate::print;
 use assay_base::Size;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +40,6 @@ pub(super) struct StartArgs {
     json: bool,
 }
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -55,10 +53,7 @@ pub(super) struct StopArgs {
     name: String,
 }
 
-/// Starts it and says where its configuration file is.
-///
-/// # Errors
-/// One line, and nothing is left.
+/// Starts the cluster and prints its configuration file.
 pub(super) fn run(args: &StartArgs) -> Result<ExitCode> {
     let spec = Spec {
         name: args.name.clone(),
@@ -81,26 +76,23 @@ pub(super) fn run(args: &StartArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Stores are laid out in blocks of a disk.
+/// Block size of a store's file.
 const BLOCK: u64 = 4096;
 
-/// Stops it, unless something of it is in use here.
-///
-/// # Errors
-/// One line: there is none; an image is attached.
+/// Stops the cluster. Fails if one of its images is attached here.
 pub(super) fn stop(args: &StopArgs) -> Result<ExitCode> {
     let private = registry::find(&args.name)?
         .with_context(|| format!("no private cluster {} runs; nothing to do", args.name))?;
     let conf = private.conf();
-    let is_ours = |one: &attached::RegisteredDrive| {
-        let image = ImageName::parse(&one.media);
-        one.owner.is_some() && image.is_some_and(|image| image.conf.as_ref() == Some(&conf))
+    let is_ours = |drive: &attached::RegisteredDrive| {
+        let image = ImageName::parse(&drive.media);
+        drive.owner.is_some() && image.is_some_and(|image| image.conf.as_ref() == Some(&conf))
     };
     let held = attached::all()?.into_iter().find(is_ours);
     ensure!(
         held.is_none(),
         "{} is attached; detach it first with `assay pool detach {0}`",
-        held.and_then(|one| ImageName::parse(&one.media))
+        held.and_then(|drive| ImageName::parse(&drive.media))
             .map(|image| image.short())
             .unwrap_or_default()
     );

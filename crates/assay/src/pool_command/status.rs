@@ -1,4 +1,4 @@
-//! `assay pool status`: how a cluster is.
+//! `assay pool status`: the condition of a cluster.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,6 @@ use clap::Args;
 use super::{ClusterArgs, show};
 use crate::print;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,10 +27,6 @@ pub(super) struct StatusArgs {
     json: bool,
 }
 
-/// Prints it.
-///
-/// # Errors
-/// One line: no such cluster, refused, nobody answers.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
     let cluster = args.cluster.connect()?;
     let figures = figures::ask(&cluster)?;

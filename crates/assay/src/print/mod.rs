@@ -1,8 +1,8 @@
-//! The one place that writes to standard output, and to standard error.
+//! The one place that writes to standard output and standard error.
 //!
-//! A reader that has seen enough (`assay models | head`) closes the pipe; that is success, not an error. Whatever else keeps a line from
-//! being written (a full disk) is remembered, and ends the command with an error. What a terminal would obey is
-//! shown in place of being done (see [`plain`]), whoever wrote it.
+//! A reader that has seen enough (`assay models | head`) closes the pipe, which is success. Any
+//! other failure to write (a full disk) is remembered, and ends the command with an error. Control
+//! characters are shown instead of being sent to the terminal (see [`plain`]).
 
 mod plain;
 pub mod screen;
@@ -11,23 +11,23 @@ use parking_lot::Mutex;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
-/// Writes a line to standard error. That nobody reads it changes nothing about the work in hand.
+/// Writes a line to standard error. A failure does not affect the command.
 pub fn note(text: impl Display) {
     let text = plain::plain(&format!("{text}\n"));
     let _ = screen::above(|| std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
-/// Writes the beginning of a line to standard error, which somebody at the terminal is to go on with.
+/// Writes the beginning of a line to standard error, which the user's input continues.
 pub fn part(text: impl Display) {
     let _ = std::io::stderr().lock().write_all(plain::plain(&text.to_string()).as_bytes());
 }
 
-/// Prints a line; ends the process quietly if nobody reads any more.
+/// Prints a line; ends the process quietly if the reader has gone.
 pub fn line(text: impl Display) {
     drawn(plain::plain(&text.to_string()));
 }
 
-/// Prints a line with the escapes that we put there ourselves.
+/// Prints a line that contains escape sequences of this program.
 pub fn drawn(text: impl Display) {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -37,15 +37,15 @@ pub fn drawn(text: impl Display) {
     }
 }
 
-/// Why the first line that could not be printed was not.
+/// The first error in printing.
 static UNWRITTEN: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
-/// That something could not be printed, once.
+/// Takes the first error in printing.
 pub fn failure() -> Option<std::io::Error> {
     UNWRITTEN.lock().take()
 }
 
-/// Standard error with a last line that the next one replaces, for work that a person waits for.
+/// Standard error with a transient last line, for work that a person waits for.
 #[derive(Debug)]
 pub struct Living {
     is_terminal: bool,
@@ -53,32 +53,31 @@ pub struct Living {
 }
 
 impl Living {
-    /// Without such a line so far.
     pub fn new() -> Living {
-        // A terminal that obeys nothing says so by this name (terminfo(5)).
+        // A terminal without control sequences has this name (terminfo(5)).
         let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         let is_terminal = std::io::stderr().is_terminal() && !is_dumb;
         Living { is_terminal, has_living_line: Mutex::new(false) }
     }
 
-    /// A line that stays.
+    /// Writes a permanent line.
     pub fn say(&self, text: impl Display) {
         self.write(text, false);
     }
 
-    /// A line that the next one replaces; without a terminal it is not written at all.
+    /// Writes a transient line; nothing without a terminal.
     pub fn live(&self, text: impl Display) {
         if self.is_terminal {
             self.write(text, true);
         }
     }
 
-    /// A line that tells what is being done: the next one replaces it; without a terminal it stays.
+    /// Writes a line about the present step: transient on a terminal, permanent elsewhere.
     pub fn step(&self, text: impl Display) {
         self.write(text, self.is_terminal);
     }
 
-    /// Takes the living line away.
+    /// Removes the transient line.
     pub fn end(&self) {
         if std::mem::take(&mut *self.has_living_line.lock()) {
             let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
@@ -91,7 +90,7 @@ impl Living {
         let before = if *has_living_line { "\r\x1b[K" } else { "" };
         let after = if is_living { "" } else { "\n" };
         *has_living_line = is_living;
-        // Nobody reads progress that cannot be written.
+        // Progress that cannot be written is dropped.
         let _ = write!(out, "{before}{text}{after}");
         let _ = out.flush();
     }

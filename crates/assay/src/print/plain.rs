@@ -1,13 +1,14 @@
-//! Text that others wrote, without what a terminal would obey.
+//! Escapes control characters in foreign text.
 //!
-//! Titles of papers, names of configurations and what a wrong key was come from files, and a file can hold an escape that colours, moves or
-//! retitles. Control characters (Unicode's category Cc: C0, DEL and C1) but line feed and tab are shown as JSON writes them, so that a
-//! line of JSON stays one (RFC 8259, section 7). So are those that change the direction of what follows, by which a text can seem to
-//! be another one.
+//! Titles of papers, names of configurations and misspelt keys come from files, which can contain
+//! sequences that colour, move or retitle. Control characters (Unicode's category Cc: C0, DEL and
+//! C1) except line feed and tab are shown in JSON's notation, so that a line of JSON remains one
+//! (RFC 8259, section 7). So are characters that change the text's direction, which can disguise a
+//! text.
 
 use std::fmt::Write;
 
-/// `text` with control characters as `\u001b`.
+/// Writes control characters of `text` as `\u001b`.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -15,7 +16,7 @@ pub fn plain(text: &str) -> String {
         match sign {
             '\n' | '\t' => plain.push(sign),
             sign if sign.is_control() || assay_base::text::turns(sign) => {
-                // A string takes whatever is written to it.
+                // Writing to a string cannot fail.
                 let _ = write!(plain, "\\u{:04x}", u32::from(sign));
             }
             sign => plain.push(sign),

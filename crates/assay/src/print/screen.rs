@@ -1,11 +1,12 @@
-//! A few lines at the bottom of the terminal that are painted again and again, below the lines that stay.
+//! Repaints a few lines at the bottom of the terminal, below the permanent lines.
 //!
-//! The cursor rests at the first of them. Whatever is printed meanwhile goes there, after everything below was erased, and
-//! the lines are painted again below it: the terminal itself keeps what scrolls away, and nothing need be known of where
-//! on the screen it is. A terminal that breaks its lines anew when it gets another size moves the cursor along with its
-//! line, so what is below it is still all there is to erase.
+//! The cursor stays at the first of them. Other output goes there, after everything below was
+//! erased, and the lines are painted again below it: the terminal itself keeps scrolled lines, and
+//! the position on the screen does not matter. A terminal that wraps lines anew after resizing
+//! moves the cursor with its line, so the lines to erase are still below it.
 //!
-//! Escapes are those of ECMA-48 that every terminal since the VT100 knows: ED, EL, CUU.
+//! Control sequences are those of ECMA-48 that every terminal since the VT100 supports: ED, EL,
+//! CUU.
 
 use parking_lot::Mutex;
 use std::fmt::Write as _;
@@ -15,14 +16,14 @@ use assay_ports::terminal::{ERASE_BELOW, TerminalSize, size};
 
 static PAINTED: Mutex<Option<Painted>> = Mutex::new(None);
 
-/// What is there, and the size that the terminal had.
+/// The painted lines, and the terminal's size at that time.
 struct Painted {
     text: String,
     size: TerminalSize,
 }
 
-/// Paints `lines` in place of those before, which must be narrower than `size` has columns and fewer than it has rows
-/// or as many.
+/// Replaces the painted lines. They must be narrower than `size` has columns, and at most as many
+/// as it has rows.
 pub fn paint(lines: &[String], size: TerminalSize) {
     let mut text = String::new();
     for (place, line) in lines.iter().enumerate() {
@@ -34,7 +35,7 @@ pub fn paint(lines: &[String], size: TerminalSize) {
         let _ = write!(text, "\x1b[{}A", lines.len() - 1);
     }
     let mut painted = PAINTED.lock();
-    // After another size the lines before may be broken into more.
+    // After resizing, the old lines may be wrapped.
     if painted.as_ref().is_some_and(|painted| painted.size != size) {
         to_stderr(ERASE_BELOW);
     }
@@ -42,35 +43,35 @@ pub fn paint(lines: &[String], size: TerminalSize) {
     *painted = Some(Painted { text, size });
 }
 
-/// Takes the lines away; what is printed from now on is all there is.
+/// Removes the lines; later output is plain.
 pub fn end() {
     if PAINTED.lock().take().is_some() {
         to_stderr(ERASE_BELOW);
     }
 }
 
-/// As [`end`], for a screen that shows somebody else's lines by now.
+/// Like [`end`], for a screen that by now shows another program's lines.
 pub fn forget() {
     PAINTED.lock().take();
 }
 
-/// Has `print` write whole lines to the terminal, above what is painted.
+/// Lets `print` write whole lines to the terminal, above the painted ones.
 ///
-/// It must not come back here: a panic in it would be told by printing.
+/// `print` must not call this module: a panic in it would print.
 pub fn above<T>(print: impl FnOnce() -> T) -> T {
     let painted = PAINTED.lock();
     if painted.is_some() {
         to_stderr(ERASE_BELOW);
     }
     let printed = print();
-    // Of another size by now, it is painted anew by who paints.
+    // After resizing, the painter repaints.
     if let Some(painted) = painted.as_ref().filter(|painted| painted.size == size()) {
         to_stderr(painted.text.as_bytes());
     }
     printed
 }
 
-/// Nobody watches a terminal that cannot be written.
+/// A failure to write to the terminal is ignored.
 fn to_stderr(bytes: &[u8]) {
     let mut out = std::io::stderr().lock();
     let _ = out.write_all(bytes);

@@ -1,4 +1,4 @@
-//! What was typed, and what becomes of it.
+//! The arguments of `assay replay`, and its steps.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -33,7 +33,9 @@ Examples:
                                      as if its data compressed 2:1
   assay replay a.trace --parallel-scale 18 --from 30 --to 40
 
-Closed loop by default: the time between an answer and the next command is kept, so a faster device gets its commands sooner. The trace is replayed from its start, because the device state depends on it; only commands that arrived between --from and --to are compared.")]
+Closed loop by default: the time between an answer and the next command is kept, so a faster \
+device gets its commands sooner. The trace is replayed from its start, because the device state \
+depends on it; only commands that arrived between --from and --to are compared.")]
 pub struct ReplayArgs {
     /// The trace
     trace: PathBuf,
@@ -52,7 +54,8 @@ pub struct ReplayArgs {
     /// Keep the recorded arrival times (open loop)
     #[arg(long)]
     as_recorded: bool,
-    /// Compare I/Os that arrived after this time, in seconds since the recording began [default: the measuring window, or all]
+    /// Compare I/Os that arrived after this time, in seconds since the recording began [default:
+    /// the measuring window, or all]
     #[arg(long, value_name = "S", value_parser = parse_seconds)]
     from: Option<f64>,
     /// Compare I/Os that arrived before this time, and end there
@@ -63,7 +66,7 @@ pub struct ReplayArgs {
     json: bool,
 }
 
-/// A line of progress at most so often.
+/// Interval between lines of progress.
 const PROGRESS: Duration = Duration::from_millis(200);
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
@@ -71,12 +74,9 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| format!("`{text}` is not a time; give seconds, such as 30 or 2.5"))
 }
 
-/// Replays.
-///
-/// # Errors
-/// One line: not a trace, no such device, one that does not hold what was recorded. Who wants to stop it ends the process.
+/// Replays the trace. An interrupt ends the process.
 pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
-    // It makes nothing that could be left behind, so it can end wherever it is.
+    // A replay makes nothing that could be left behind, so the process can end at any point.
     interrupt::on_signal(|| {
         print::note("assay: interrupted");
         std::process::exit(2)
@@ -103,14 +103,14 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
 fn read(path: &Path) -> Result<Trace> {
     let name = || path.display().to_string();
     let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let trace = Trace::read(BufReader::with_capacity(1 << 20, file)).map_err(|error| {
-        match error.kind() {
+    let trace =
+        Trace::read(BufReader::with_capacity(1 << 20, file)).map_err(|error| match error.kind() {
             std::io::ErrorKind::InvalidData => anyhow!(
-                "{error}; name a file that was recorded with `assay models NAME --attach FILE --trace TRACE`"
+                "{error}; name a file that was recorded with `assay models NAME --attach FILE \
+                 --trace TRACE`"
             ),
             _ => error.into(),
-        }
-    });
+        });
     trace.with_context(name)
 }
 
@@ -140,7 +140,7 @@ fn ask(question: &Question, as_recorded: bool) -> Result<Outcome> {
     Ok(measured.outcome(question, as_recorded))
 }
 
-/// How far something is, and how long it may still take.
+/// Progress of an operation, with the remaining time.
 struct Progress<'a> {
     line: &'a Living,
     began: Instant,
@@ -156,7 +156,7 @@ impl<'a> Progress<'a> {
 
     fn tell(&mut self, what: &str, share: f64) {
         self.calls += 1;
-        // Asking for the time takes as long as some commands do.
+        // Reading the clock takes as long as some commands.
         if !self.calls.is_multiple_of(64) || self.told.elapsed() < PROGRESS || share <= 0.0 {
             return;
         }

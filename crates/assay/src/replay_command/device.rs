@@ -1,4 +1,4 @@
-//! A device in virtual time, in the state in which the recorded one was when its recording began.
+//! A device in virtual time, in the state of the recorded one at the start of its recording.
 
 use std::sync::Arc;
 
@@ -11,19 +11,15 @@ use assay_models::{
 use super::question::Question;
 use assay_presets::{Builder, Nand, WEAR_SEED, drive_options, inside};
 
-/// A device that can be asked.
 pub struct VirtualDevice {
-    /// What the host sees.
+    /// The disk for the host.
     pub disk: VirtualDisk<Box<dyn Timing>>,
-    /// The drive inside, where there is one.
+    /// The drive inside, if there is one.
     pub drive: Option<Arc<Drive>>,
 }
 
 impl VirtualDevice {
-    /// The device of `question`, preconditioned as the recorded one was.
-    ///
-    /// # Errors
-    /// One line: that much data does not fit.
+    /// The device of `question`, preconditioned like the recorded one.
     pub fn new(question: &Question, progress: PreconditionProgress<'_>) -> Result<VirtualDevice> {
         let name = || format!("the model of {}", question.preset.name);
         let media = PackedDisk::new(question.device.media_bytes()).with_context(name)?;
@@ -45,7 +41,7 @@ impl VirtualDevice {
     }
 }
 
-/// Makes the drive on `media` and fills and overwrites it, at full speed.
+/// Makes the drive on `media`, fills and overwrites it, at full speed.
 fn precondition(
     question: &Question,
     nand: &Nand,

@@ -1,7 +1,8 @@
-//! `assay replay`: the recorded commands of a model on the same or any other model, in virtual time.
+//! `assay replay`: the recorded commands of a model on the same or any other model, in virtual
+//! time.
 //!
-//! The stack is the one that is served, but time is set by hand and media are memory that holds stand-ins for data. A drive
-//! is preconditioned first as far as the recorded one was.
+//! The stack is the one that is served, but the clock is advanced by events, and media are memory
+//! with placeholders for data. A drive is first preconditioned as far as the recorded one was.
 
 mod command;
 mod device;

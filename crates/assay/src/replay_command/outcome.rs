@@ -1,4 +1,4 @@
-//! What a replay found: latencies beside the recorded ones, what was waited for, what it cost the flash.
+//! The result of a replay: latencies next to the recorded ones, waiting times, write amplification.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,83 +13,79 @@ use super::unwritten;
 use assay_presets::Scale;
 use assay_serve::kind_name;
 
-/// A latency's distribution, in microseconds.
+/// The distribution of a latency, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Latency {
-    /// On average.
     pub mean_us: f64,
-    /// Half were faster.
     pub p50_us: f64,
-    /// One in a hundred was slower.
     pub p99_us: f64,
 }
 
 /// Commands of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfKind {
-    /// How many.
     pub commands: usize,
-    /// How long the recorded model should have taken.
+    /// Latency in the recorded model's own time.
     pub recorded_modelled: Latency,
-    /// How long they took then, the port's round trip included.
+    /// Latency at the time, including the port's round trip.
     pub recorded_achieved: Latency,
-    /// How long they take on the device that was asked.
+    /// Latency on the replayed device.
     pub predicted: Latency,
-    /// Mean predicted for mean modelled; none where that is nothing.
+    /// Mean predicted per mean modelled latency; `None` if the latter is zero.
     pub predicted_per_modelled: Option<f64>,
-    /// Mean predicted for mean achieved.
+    /// Mean predicted per mean achieved latency.
     pub predicted_per_achieved: Option<f64>,
 }
 
 /// A device and its scale.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Named {
-    /// What the preset is called by.
+    /// Name of the preset.
     pub name: String,
-    /// By how much it is divided.
     pub scale: Scale,
 }
 
-/// Everything that was found.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The device that was recorded.
+    /// The recorded device.
     pub recorded: Named,
-    /// The one that was asked.
+    /// The replayed device.
     pub predicted: Named,
-    /// Whether commands came when they came, whatever was answered.
+    /// True if commands kept their recorded arrival times (open loop).
     pub as_recorded: bool,
-    /// What data were taken to shrink to, where that was not recorded.
+    /// Compression ratio, if it was assumed and not recorded.
     pub assumed_ratio: Option<f64>,
-    /// The round trip of the port, which is part of what was achieved, in microseconds.
+    /// Round trip of the port, a part of the achieved latency.
     pub port_us: f64,
-    /// What is compared arrived from here, in seconds since recording began,
+    /// Start of the compared window, in seconds since recording began.
     pub from_s: f64,
-    /// to here.
+    /// End of the window.
     pub to_s: f64,
-    /// Commands that were replayed in all.
+    /// Number of replayed commands.
     pub replayed_commands: usize,
-    /// Those compared, by what they ask for.
+    /// Compared commands by kind.
     pub kinds: BTreeMap<&'static str, OfKind>,
-    /// Those compared, by what they waited for longest on the device that was asked.
+    /// Compared commands by the resource that they waited for longest on the replayed device.
     pub waited: BTreeMap<&'static str, u64>,
-    /// Bytes that the host wrote meanwhile, where flash holds them.
+    /// Bytes written by the host meanwhile, for a device with flash.
     pub write_bytes_host: Option<u64>,
-    /// Bytes that were written to flash meanwhile.
+    /// Bytes written to flash meanwhile.
     pub write_bytes_media: Option<u64>,
-    /// Those for each of the host's.
+    /// Bytes written to flash per byte of the host.
     pub write_amplification: Option<f64>,
-    /// Of the blocks read meanwhile, the share that was never written, which flash answers without being read.
+    /// Share of the blocks read meanwhile that were never written, which flash answers without a
+    /// read.
     pub unwritten_read_share: Option<f64>,
-    /// Time that went by on the device for all that was replayed, in seconds.
+    /// Device time of the whole replay.
     pub virtual_s: f64,
-    /// Time that it took, in seconds, preconditioning left out.
+    /// Duration of the replay, without preconditioning.
     pub elapsed_s: f64,
-    /// Seconds of the device's time in one of ours.
+    /// Device time per second of the replay.
     pub times_real_time: f64,
 }
 
-/// What is gathered while it runs.
+/// The measurements during a replay.
 pub struct Measured<'a> {
     question: &'a Question,
     drive: Option<Arc<Drive>>,
@@ -111,7 +107,6 @@ struct Spans {
 }
 
 impl<'a> Measured<'a> {
-    /// Nothing so far.
     pub fn new(question: &'a Question, drive: Option<Arc<Drive>>) -> Measured<'a> {
         Measured {
             question,
@@ -126,7 +121,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// A command was answered.
+    /// Adds an answered command.
     pub fn add(&mut self, answer: &ReplayedCommand) {
         self.commands += 1;
         self.first.get_or_insert(answer.arrival);
@@ -144,7 +139,7 @@ impl<'a> Measured<'a> {
         *self.waited.entry(answer.resource.name()).or_default() += 1;
     }
 
-    /// What came of it.
+    /// The result for the compared window.
     #[must_use]
     pub fn outcome(self, question: &Question, as_recorded: bool) -> Outcome {
         let elapsed_s = self.began.elapsed().as_secs_f64();
@@ -205,7 +200,8 @@ impl Spans {
     }
 }
 
-/// Of what took this long; nothing of nothing. A share of them is faster than the next one in order (nearest rank).
+/// The distribution of these latencies; `None` without any. A percentile is the next value in order
+/// (nearest rank).
 fn latency(mut spans: Vec<Time>) -> Option<Latency> {
     spans.sort_unstable();
     let at = |share: f64| {
@@ -227,7 +223,7 @@ mod tests {
         assert_eq!((told.p50_us, told.p99_us), (50.0, 99.0));
         assert!((told.mean_us - 50.5).abs() < 1e-9);
         assert_eq!(latency(Vec::new()), None);
-        let one = latency(vec![Time::from_us(3.0)]).unwrap();
-        assert_eq!((one.mean_us, one.p50_us, one.p99_us), (3.0, 3.0, 3.0));
+        let single = latency(vec![Time::from_us(3.0)]).unwrap();
+        assert_eq!((single.mean_us, single.p50_us, single.p99_us), (3.0, 3.0, 3.0));
     }
 }

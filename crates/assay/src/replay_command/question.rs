@@ -1,4 +1,4 @@
-//! What is asked of which device: the recorded commands, made fit for it, and what of them counts.
+//! The request of a replay: the recorded commands, adapted to a device, and the compared window.
 
 use anyhow::{Context, Result, bail, ensure};
 use assay_drive::BLOCK_BYTES;
@@ -8,49 +8,44 @@ use assay_base::text::size;
 use assay_presets::{Device, Preset, Scale};
 use assay_serve::TraceHead;
 
-/// What was asked for; nothing: as it was recorded.
+/// The user's options; `None`: as recorded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted<'a> {
     /// Another device.
     pub model: Option<&'a str>,
-    /// Another divisor of what it stores.
+    /// Another divisor of the capacity.
     pub capacity_scale: Option<f64>,
-    /// Another divisor of what it does at once.
+    /// Another divisor of the parallelism.
     pub parallel_scale: Option<f64>,
-    /// What data shrink to where that was not recorded.
+    /// Compression ratio, if it was not recorded.
     pub ratio: Option<f64>,
-    /// What counts, in seconds since recording began.
+    /// Start of the compared window, in seconds since recording began.
     pub from_s: Option<f64>,
-    /// Where that ends.
+    /// End of the window.
     pub to_s: Option<f64>,
 }
 
-/// The commands and the device that is asked.
+/// The commands and the device of a replay.
 #[derive(Debug)]
 pub struct Question {
-    /// What the trace says of itself.
+    /// The trace's own description.
     pub head: TraceHead,
-    /// The device.
     pub preset: Preset,
-    /// By how much it is divided.
     pub scale: Scale,
-    /// The same, made smaller.
+    /// The device at that scale.
     pub device: Device,
-    /// Bytes that its host sees.
+    /// Size for the host.
     pub logical_bytes: u64,
-    /// What data shrink to where that is assumed and not recorded.
+    /// Compression ratio, if it is assumed and not recorded.
     pub assumed_ratio: Option<f64>,
-    /// The commands, by arrival, up to the end of what counts.
+    /// The commands, by arrival, up to the end of the window.
     pub events: Vec<Event>,
-    /// What counts: from here, to there, on the clock of the trace.
+    /// The compared window, on the clock of the trace.
     pub window: (Time, Time),
 }
 
 impl Question {
-    /// Asks `wanted` with the commands of `trace`.
-    ///
-    /// # Errors
-    /// One line: no such device, too small a one, no commands in the window.
+    /// Combines the commands of `trace` with the options.
     pub fn new(head: TraceHead, trace: Trace, wanted: &Wanted<'_>) -> Result<Question> {
         let of_trace = || head.model.preset().context("the device in the trace's head");
         let preset = wanted.model.map_or_else(of_trace, Preset::find)?;
@@ -71,7 +66,8 @@ impl Question {
             true => needed_bytes.max(head.logical_bytes).max(device.user_bytes()),
             false => device.user_bytes(),
         };
-        // Who looks for the marks of other systems reads at a device's very end, which is elsewhere on another.
+        // Programs that probe for other systems' marks read the very end of a device, which is
+        // elsewhere on another device.
         events.retain(|event| event.command.arrival < window.1 && end(event) <= logical_bytes);
         if let Some(ratio) = assumed_ratio {
             events.iter_mut().for_each(|event| shrink(event, ratio));
@@ -85,13 +81,13 @@ impl Question {
         Ok(Question { head, preset, scale, device, logical_bytes, assumed_ratio, events, window })
     }
 
-    /// Whether `arrival` counts.
+    /// Returns true for an arrival in the window.
     #[must_use]
     pub fn counts(&self, arrival: Time) -> bool {
         (self.window.0..self.window.1).contains(&arrival)
     }
 
-    /// The window, in seconds since recording began; its end is that of the trace where no other was asked for.
+    /// The window, in seconds since recording began; by default it ends with the trace.
     #[must_use]
     pub fn window_s(&self) -> (f64, f64) {
         let last = self.events.last().map_or(self.window.0, |event| event.command.arrival);
@@ -121,21 +117,23 @@ fn end(event: &Event) -> u64 {
     event.command.offset.saturating_add(event.command.length)
 }
 
-/// The end of the last byte that is written. What is read or given back beyond that holds nothing.
+/// The end of the last written byte. Reads and discards beyond it touch no data.
 fn reach(events: &[Event]) -> u64 {
     let writes = events.iter().filter(|event| event.command.kind == Kind::Write);
     writes.map(end).max().unwrap_or_default()
 }
 
-/// The most that a device is filled with because a trace says so; filling takes minutes for as much.
+/// Limit for filling a device on a trace's request; filling takes minutes for as much.
 const FILL_BYTES_MAX: u64 = 64 << 30;
 
-/// Filling flash takes time and memory by its size, which stands in the trace: beyond what is common its user has to ask for it.
+/// Filling flash takes time and memory by its size, which is stored in the trace: beyond a common
+/// size the user must ask for it.
 fn check_fill(head: &TraceHead, device: &Device, wanted: &Wanted<'_>) -> Result<()> {
     let is_asked = device.nand().is_none() || wanted.capacity_scale.is_some();
     ensure!(
         is_asked || head.used_bytes <= FILL_BYTES_MAX,
-        "the trace has the device filled with {}, which takes long; give --capacity-scale {} to do that, or more to fill less",
+        "the trace has the device filled with {}, which takes long; give --capacity-scale {} to do \
+         that, or more to fill less",
         size(head.used_bytes as f64),
         head.model.scale.capacity
     );
@@ -148,10 +146,11 @@ fn check_room(preset: &Preset, scale: Scale, device: &Device, needed_bytes: u64)
         return Ok(());
     }
     let fits = scale.capacity * has_bytes as f64 / needed_bytes as f64;
-    // Rounded down to what is easily typed, and what still fits.
+    // Rounded down to a number that is easy to type and still fits.
     let step = 10_f64.powf(fits.log10().floor() - 2.0);
     bail!(
-        "the trace writes to {} of address space, and {} at a capacity scale of {} has {}; use --capacity-scale {}",
+        "the trace writes to {} of address space, and {} at a capacity scale of {} has {}; use \
+         --capacity-scale {}",
         size(needed_bytes as f64),
         preset.name,
         scale.capacity,
@@ -160,7 +159,7 @@ fn check_room(preset: &Preset, scale: Scale, device: &Device, needed_bytes: u64)
     )
 }
 
-/// What data are taken to shrink to, where the device compresses and the recorded one did not.
+/// The assumed compression ratio, if the device compresses and the recorded one did not.
 fn assumed_ratio(
     head: &TraceHead,
     preset: &Preset,

@@ -1,14 +1,13 @@
-//! A replay's outcome for people.
+//! A replay's result for people.
 
 use super::outcome::{Latency, Named, OfKind, Outcome};
 use crate::print;
 use assay_base::text::number;
 use assay_base::text::{counted, size, time};
 
-/// Below this share of reads, what was never written makes no difference that others do not drown.
+/// Below this share of reads, never-written blocks make no visible difference.
 const UNWRITTEN_SHARE_MAX: f64 = 0.01;
 
-/// Prints it.
 pub fn print(outcome: &Outcome) {
     print::line(format_args!("recorded   {}", named(&outcome.recorded)));
     print::line(format_args!("asked      {}", named(&outcome.predicted)));
@@ -44,7 +43,8 @@ pub fn print(outcome: &Outcome) {
     }
     if let Some(share) = outcome.unwritten_read_share.filter(|share| *share > UNWRITTEN_SHARE_MAX) {
         print::line(format_args!(
-            "too fast   {:.0} % of the blocks read were never written, so the flash had nothing to read: fill the device before recording",
+            "too fast   {:.0} % of the blocks read were never written, so the flash had nothing to \
+             read: fill the device before recording",
             share * 100.0
         ));
     }
@@ -61,7 +61,7 @@ fn named(named: &Named) -> String {
     format!("{}, capacity ÷ {}, parallel ÷ {}", named.name, scale.capacity, scale.parallel)
 }
 
-/// A latency's name and how it is taken from all.
+/// A latency's name and its accessor.
 type Figure = (&'static str, fn(&Latency) -> f64);
 
 const FIGURES: [Figure; 3] =
@@ -96,8 +96,8 @@ fn print_latencies(outcome: &Outcome) {
 fn row(name: String, (figure, take): Figure, of_kind: &OfKind) -> [String; 7] {
     let predicted = take(&of_kind.predicted);
     let recorded = [take(&of_kind.recorded_modelled), take(&of_kind.recorded_achieved)];
-    let [per_modelled, per_achieved] = recorded.map(|one| match one > 0.0 {
-        true => format!("{:.3}", predicted / one),
+    let [per_modelled, per_achieved] = recorded.map(|mean| match mean > 0.0 {
+        true => format!("{:.3}", predicted / mean),
         false => "–".into(),
     });
     let [modelled, achieved] = recorded.map(number);

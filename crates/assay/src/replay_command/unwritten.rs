@@ -1,13 +1,13 @@
-//! Reads of what was never written: flash has nothing to read for them, so a replay answers them at once, though the
-//! recorded device may have held data there from before its recording.
+//! Reads of blocks that were never written: flash has nothing to read, so a replay answers them at
+//! once, although the recorded device may have held older data there.
 
 use assay_drive::BLOCK_BYTES;
 use assay_models::{Event, Kind};
 
 use super::question::Question;
 
-/// Of the blocks read by what counts, the share that nobody had written: neither preconditioning nor the trace. Nothing
-/// where the device that is asked has no flash, or nothing is read.
+/// Share of the blocks read in the window that neither preconditioning nor the trace had written.
+/// `None` if the device has no flash, or nothing is read.
 #[must_use]
 pub fn share(question: &Question) -> Option<f64> {
     question.device.nand()?;
@@ -15,7 +15,7 @@ pub fn share(question: &Question) -> Option<f64> {
     share_of(&question.events, question.head.used_bytes, counts)
 }
 
-/// The same of `events`, in the order of their arrival, where the first `filled_bytes` are written.
+/// The same for `events`, ordered by arrival, with the first `filled_bytes` written.
 fn share_of(events: &[Event], filled_bytes: u64, counts: impl Fn(&Event) -> bool) -> Option<f64> {
     let reads = events.iter().filter(|event| event.command.kind == Kind::Read);
     let end = reads.map(|event| blocks(event).end).max()?;
@@ -41,7 +41,7 @@ fn blocks(event: &Event) -> std::ops::Range<u64> {
     offset / BLOCK_BYTES..offset.saturating_add(length).div_ceil(BLOCK_BYTES)
 }
 
-/// A bit for each block, up to the last one that is read.
+/// A bit per block, up to the last block read.
 struct Written(Vec<u64>);
 
 impl Written {
@@ -49,7 +49,7 @@ impl Written {
         self.0.get((block / 64) as usize).is_some_and(|word| word >> (block % 64) & 1 == 1)
     }
 
-    /// By words: a discard may be of the whole device.
+    /// Sets whole words: a discard may cover the whole device.
     fn set(&mut self, blocks: std::ops::Range<u64>, is_written: bool) {
         let end = blocks.end.min(self.0.len() as u64 * 64);
         let mut block = blocks.start;

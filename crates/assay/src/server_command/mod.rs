@@ -1,4 +1,4 @@
-//! `assay server list|fetch|run`: what server programs there are, bringing one, and running one for a while.
+//! `assay server list|fetch|run`: lists server programs, downloads one, or runs one for a while.
 
 mod run;
 
@@ -20,7 +20,9 @@ const FETCH_EXAMPLES: &str = "Examples:
   assay server fetch              the newest packaged MySQL
   assay server fetch mariadb      the newest packaged MariaDB
 
-Packages come from the configured apt sources or, where these have no MySQL (Debian), from the suite sid of the same mirror. They are unpacked into the cache ($ASSAY_CACHE, else ~/.cache/assay), not installed.";
+Packages come from the configured apt sources or, where these have no MySQL (Debian), from the \
+suite sid of the same mirror. They are unpacked into the cache ($ASSAY_CACHE, else \
+~/.cache/assay), not installed.";
 
 /// Server programs: MySQL and Percona Server 8.0 to 9.x, MariaDB 10.6 to 11.x.
 #[derive(Debug, Args)]
@@ -56,10 +58,7 @@ enum Make {
     Mariadb,
 }
 
-/// Does what was asked for. That no server is there is an answer, too: `list` says so with exit code 0.
-///
-/// # Errors
-/// No directory for the cache; nothing to fetch from.
+/// A missing server is a valid answer: `list` then prints an empty list with exit code 0.
 pub(crate) fn run(args: &ServerArgs) -> Result<ExitCode> {
     match &args.action {
         Action::List { json } => list(*json),

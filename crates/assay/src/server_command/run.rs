@@ -1,8 +1,9 @@
-//! `assay server run`: a private server for as long as a command takes.
+//! `assay server run`: a private server for the duration of a command.
 //!
-//! For comparing tools on one server, for trying a setting, for benches: the command finds the server's socket in
-//! `ASSAY_SOCKET`, user `root` without a password, and an empty database `test`. Tools that know no sockets can have
-//! a port on loopback; its account and a password drawn for this run are in the environment too.
+//! For comparing tools on one server, for trying a setting, for benchmarks: the command finds the
+//! server's socket in `ASSAY_SOCKET`, user `root` without a password, and an empty database `test`.
+//! For tools without socket support the server can listen on a port on loopback; its account and a
+//! password drawn for this run are also in the environment.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,10 +21,10 @@ use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::new_name;
 
-/// How often is looked whether to stop.
+/// Polling interval for an interrupt.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// How long the command has to end when it is asked to.
+/// Time for the command to end after a signal.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Shown with the help.
@@ -32,9 +33,9 @@ pub(super) const EXAMPLES: &str = "Examples:
   assay server run --set innodb_buffer_pool_size=2G -- ./my-bench
   assay server run --location /mnt/disk -- ./my-bench
 
-The command gets the socket in ASSAY_SOCKET; user root, no password, database test. With --port it also gets ASSAY_PORT, ASSAY_USER and ASSAY_PASSWORD.";
+The command gets the socket in ASSAY_SOCKET; user root, no password, database test. With --port it \
+also gets ASSAY_PORT, ASSAY_USER and ASSAY_PASSWORD.";
 
-/// What was typed.
 #[derive(Debug, Args)]
 pub(super) struct ServerRunArgs {
     /// Server variable, e.g. innodb_doublewrite=OFF (repeatable)
@@ -58,10 +59,8 @@ pub(super) struct ServerRunArgs {
     command: Vec<OsString>,
 }
 
-/// Runs the command beside the server. The exit code is the command's.
-///
-/// # Errors
-/// A server that does not start or ends before the command, a command that does not start.
+/// Runs the command while the server runs, and returns the command's exit code. Fails if the server
+/// does not start or ends before the command.
 pub(super) fn run(args: &ServerRunArgs) -> Result<ExitCode> {
     let (program, words) = args.command.split_first().context("no command was given")?;
     let interrupt = Interrupt::listen()?;
@@ -79,7 +78,7 @@ pub(super) fn run(args: &ServerRunArgs) -> Result<ExitCode> {
     let status = beside(command, &mut server, &interrupt)
         .with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
     interrupt.check()?;
-    // What the command found without its server is not what it was run for, whatever it makes of that.
+    // Without its server, the command's result is meaningless.
     if let Some(how) = server.ended_while("the command ran")? {
         bail!("the server ended with {how}");
     }
@@ -90,7 +89,7 @@ pub(super) fn run(args: &ServerRunArgs) -> Result<ExitCode> {
     }
 }
 
-/// Waits for the command to end; asked to stop, or with its server gone, it is stopped.
+/// Waits for the command; an interrupt, or the end of the server, stops it.
 fn beside(command: Command, server: &mut Server, interrupt: &Interrupt) -> Result<ExitStatus> {
     let mut child = child::spawn(command, &[])?;
     loop {
@@ -131,7 +130,7 @@ fn bring_up(
     Ok((made, server))
 }
 
-/// The CPUs of that list, all of which are there.
+/// Parses a list of CPUs, all of which must exist.
 fn cpus(list: &str) -> Result<Vec<usize>> {
     let cpus = cpu::parse_list(list).context("--cpus")?;
     let there = cpu::available().context("cannot determine the CPUs")?;

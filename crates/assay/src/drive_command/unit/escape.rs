@@ -1,9 +1,10 @@
-//! Names as systemd writes them (`systemd.unit(5)`, "String escaping for inclusion in unit names").
+//! Escapes names for systemd (`systemd.unit(5)`, "String escaping for inclusion in unit names").
 
 use std::fmt::Write;
 use std::path::{Component, Path};
 
-/// An absolute path as an instance name, as `systemd-escape --path` gives it: without slashes at its ends, each other one a dash.
+/// An absolute path as an instance name, like `systemd-escape --path`: without slashes at its ends,
+/// with dashes for the others.
 #[must_use]
 pub fn path(path: &Path) -> String {
     let parts = path.components().filter_map(|part| match part {
@@ -22,7 +23,7 @@ fn escaped(bytes: &[u8]) -> String {
             b'.' if place > 0 => name.push('.'),
             b':' | b'_' => name.push(byte.into()),
             byte if byte.is_ascii_alphanumeric() => name.push(byte.into()),
-            // A string takes whatever is written to it.
+            // Writing to a string cannot fail.
             byte => {
                 let _ = write!(name, "\\x{byte:02x}");
             }
@@ -31,8 +32,8 @@ fn escaped(bytes: &[u8]) -> String {
     name
 }
 
-/// A word of a command line in a unit (`systemd.service(5)`, "Command lines"), or of another setting that takes several:
-/// quoted, and without specifiers.
+/// A word of a command line in a unit (`systemd.service(5)`, "Command lines"), or of another
+/// setting with several words: quoted, and without specifiers.
 #[must_use]
 pub fn word(text: &str) -> String {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@,".contains(sign);
@@ -43,7 +44,7 @@ pub fn word(text: &str) -> String {
     }
 }
 
-/// A field of `fstab(5)`: what ends a field, or a line, as an octal number.
+/// A field of `fstab(5)`: characters that end a field or a line become octal numbers.
 #[must_use]
 pub fn field(text: &str) -> String {
     let mut field = String::new();

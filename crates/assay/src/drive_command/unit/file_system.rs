@@ -1,4 +1,4 @@
-//! Which file system a drive holds, by its first blocks: what names it in fstab whatever its device is called.
+//! Finds the file system on a drive by its first blocks, with the UUID that names it in fstab.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk};
 
-/// A file system, as `mount(8)` calls it.
+/// A file system under the name in `mount(8)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Kind {
     /// Ext4 with bigalloc and clusters of 16 KiB.
@@ -16,7 +16,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -26,28 +25,23 @@ impl Kind {
     }
 }
 
-/// What the drive holds: a file system and its UUID, where it is one that we know.
-///
-/// # Errors
-/// Those of the drive.
+/// The drive's file system and its UUID, if the type is known.
 pub fn find(disk: &dyn Disk) -> assay_drive::Result<Option<(Kind, String)>> {
     let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
     disk.read(0, block.as_mut())?;
     Ok(named(block.as_ref()))
 }
 
-/// The same of a drive that is shown as this device or file.
-///
-/// # Errors
-/// What the system answered.
+/// The same for a drive that is shown as this device or file.
 pub fn find_in(shown: &Path) -> std::io::Result<Option<(Kind, String)>> {
     let mut block = vec![0; BLOCK_BYTES as usize];
     File::open(shown)?.read_exact_at(&mut block, 0)?;
     Ok(named(&block))
 }
 
-/// The superblocks: of XFS at 0 with `XFSB` and the UUID at 32 (`fs/xfs/libxfs/xfs_format.h`), of ext4 at 1024 with 0xEF53 at 56
-/// and the UUID at 104 (`Documentation/filesystems/ext4/super.rst`).
+/// Reads the superblocks: of XFS at 0 with `XFSB` and the UUID at 32
+/// (`fs/xfs/libxfs/xfs_format.h`), of ext4 at 1024 with 0xEF53 at 56 and the UUID at 104
+/// (`Documentation/filesystems/ext4/super.rst`).
 fn named(block: &[u8]) -> Option<(Kind, String)> {
     if block.starts_with(b"XFSB") {
         return Some((Kind::Xfs, uuid(block.get(32..48)?)));

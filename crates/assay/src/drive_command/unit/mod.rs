@@ -1,4 +1,5 @@
-//! `assay drive unit`: what systemd and fstab need so that a drive is attached and mounted at boot, and closed at shutdown.
+//! `assay drive unit`: the systemd unit and fstab line that attach and mount a drive at boot, and
+//! close it at shutdown.
 
 pub(super) mod escape;
 mod file_system;
@@ -20,7 +21,6 @@ use assay_serve::open::{ensure_tellable, open};
 use assay_serve::registry::{self, FoundDrive};
 use assay_system::state;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -47,10 +47,6 @@ pub(super) struct UnitArgs {
     fstab: bool,
 }
 
-/// Prints them.
-///
-/// # Errors
-/// One line: it is not there, not a drive, holds no file system that can be mounted by its UUID.
 pub(super) fn run(args: &UnitArgs) -> Result<ExitCode> {
     let (media, is_device) = lasting_name(&args.media)?;
     let (program, state) = (program()?, state::directory()?);
@@ -64,7 +60,8 @@ pub(super) fn run(args: &UnitArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the drive lies on, and whether that is a device: then by the name that was given, since those behind links change.
+/// The drive's media, and true for a device: a device keeps the given name, because links such as
+/// those in /dev/disk stay valid.
 fn lasting_name(named: &Path) -> Result<(PathBuf, bool)> {
     let what = || named.display().to_string();
     ensure!(
@@ -80,7 +77,7 @@ fn lasting_name(named: &Path) -> Result<(PathBuf, bool)> {
     Ok((media, is_device))
 }
 
-/// Where this program lies.
+/// The path of this program.
 fn program() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     ensure_tellable(&program)?;
@@ -105,7 +102,7 @@ fn mount(media: &Path, target: &Path, args: &UnitArgs) -> Result<Mount> {
     Ok(Mount { target, kind, uuid })
 }
 
-/// What the drive holds, whether it is attached or not.
+/// The drive's file system, whether it is attached or not.
 fn file_system(media: &Path) -> Result<Option<(Kind, String)>> {
     let found = match registry::look_up(media)? {
         FoundDrive::Served(attached) => {

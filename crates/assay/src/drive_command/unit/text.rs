@@ -1,4 +1,4 @@
-//! The unit and the lines of fstab, as text.
+//! The text of the unit and of the lines in fstab.
 
 use std::path::PathBuf;
 
@@ -11,25 +11,22 @@ use assay_base::text::shell_word;
 /// The unit's file.
 const FILE: &str = "/etc/systemd/system/assay-drive@.service";
 
-/// What is the same for all drives of this machine, and which one it is.
+/// The parts common to all drives of this machine, and the drive.
 pub(super) struct Unit {
     /// Absolute path of this program.
     pub(super) program: PathBuf,
-    /// The state directory, where all who ask for the drive must look.
+    /// The state directory, which all commands for the drive must use.
     pub(super) state: PathBuf,
-    /// What the drive lies on.
     pub(super) media: PathBuf,
-    /// Whether that is a block device, which has to be there first.
+    /// True for a block device, which must exist first.
     pub(super) is_device: bool,
 }
 
-/// Where and how it is mounted.
+/// The mount of the file system.
 pub(super) struct Mount {
-    /// The directory.
     pub(super) target: PathBuf,
-    /// The file system.
     pub(super) kind: Kind,
-    /// Its UUID, once there is one.
+    /// `None` before the file system is made.
     pub(super) uuid: Option<String>,
 }
 
@@ -78,10 +75,8 @@ WantedBy=multi-user.target"
         )
     }
 
-    /// The line of fstab that mounts it.
-    ///
-    /// # Errors
-    /// It holds no file system yet, by which it could be named.
+    /// The line of fstab that mounts it. Fails before the file system is made, because the line
+    /// contains its UUID.
     pub(super) fn fstab(&self, mount: &Mount) -> Result<String> {
         let uuid = mount.uuid.as_ref().with_context(|| {
             format!(
@@ -102,10 +97,7 @@ WantedBy=multi-user.target"
         )
     }
 
-    /// All of it, with what to do.
-    ///
-    /// # Errors
-    /// None that we know of.
+    /// All texts, with instructions.
     pub(super) fn whole(&self, mount: Option<&Mount>) -> Result<String> {
         let mut parts = vec![self.service()];
         parts.extend(self.is_device.then(|| self.drop_in()));
@@ -120,7 +112,7 @@ WantedBy=multi-user.target"
         Ok(parts.join("\n\n"))
     }
 
-    /// A device is there when the kernel has found it.
+    /// Waits for a device until the kernel has found it.
     fn drop_in(&self) -> String {
         let device = escape::path(&self.media) + ".device";
         format!(
@@ -167,7 +159,7 @@ mod tests {
     const UUID: &str = "12345678-9abc-def0-1234-56789abcdef0";
 
     fn unit(media: &str) -> Unit {
-        // A program that is there, for systemd looks.
+        // systemd checks that the program exists.
         Unit {
             program: "/bin/true".into(),
             state: "/var/lib/my assay".into(),
@@ -184,7 +176,8 @@ mod tests {
     fn fstab_names_the_unit_and_the_file_system() {
         let line = unit("/srv/vol-1.img").fstab(&mounted(Kind::Ext4, "/var/lib/my sql")).unwrap();
         let expected = "UUID=12345678-9abc-def0-1234-56789abcdef0 /var/lib/my\\040sql ext4 \
-                        noatime,discard,nofail,x-systemd.requires=assay-drive@srv-vol\\134x2d1.img.service 0 2";
+                        noatime,discard,nofail,\
+                        x-systemd.requires=assay-drive@srv-vol\\134x2d1.img.service 0 2";
         assert_eq!(line, expected);
         let line = unit("/srv/a.img").fstab(&mounted(Kind::Xfs, "/x")).unwrap();
         assert!(line.contains(" /x xfs ") && line.ends_with(" 0 0"), "{line}");
@@ -213,7 +206,7 @@ mod tests {
         Some((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
-    /// What systemd says of our unit, of which it must find nothing wrong; what it says of others is theirs.
+    /// systemd must find no fault in this unit; its remarks on others are ignored.
     #[test]
     fn systemd_finds_nothing_wrong_with_the_unit() {
         let directory = tempfile::tempdir().unwrap();
@@ -233,7 +226,7 @@ mod tests {
         assert!(said.contains("nobody"), "{said}");
     }
 
-    /// The mount that systemd makes of our line waits for our unit, and is stopped before it.
+    /// The mount that systemd derives from the line waits for the unit, and is stopped before it.
     #[test]
     fn systemd_makes_a_mount_of_the_line_that_depends_on_the_unit() {
         if !Path::new(GENERATOR).exists() {
