@@ -1,10 +1,12 @@
-//! Determines the commit that the program is built from. Outside git, or without git, the version
-//! says that it is unknown.
+//! Passes the version and the commit that the program is built from to the compiler as
+//! `ASSAY_VERSION`.
+//!
+//! Without git, or outside a repository, the version says that the commit is unknown.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// All sources of the program, relative to the root of the workspace.
+/// Sources of the program, relative to the workspace's root.
 const SOURCES: [&str; 6] = ["crates", "plans", "models", "claims", "Cargo.toml", "Cargo.lock"];
 
 fn main() {
@@ -20,9 +22,9 @@ fn main() {
     println!("cargo:rustc-env=ASSAY_VERSION={version}");
 }
 
-/// The commit of the working tree at `root`, with a mark if its sources differ.
+/// Returns the commit of the working tree at `root`, with ", changed" if sources differ from it.
 fn commit(root: &Path) -> Option<String> {
-    // A copy of the sources within another repository does not belong to that repository.
+    // Sources copied into another repository do not have that repository's commit.
     let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
     if top.canonicalize().ok()? != root.canonicalize().ok()? {
         return None;
@@ -41,7 +43,9 @@ fn git(root: &Path, words: &[&str]) -> Option<String> {
     output.status.success().then(|| text.trim().to_owned())
 }
 
-/// A missing path would make cargo run the script at every build.
+/// Has the build script run again when `path` changes.
+///
+/// A path that does not exist is left out: cargo would run the script at every build.
 fn rerun_if_changed(path: &Path) {
     if path.exists() {
         println!("cargo:rerun-if-changed={}", path.display());

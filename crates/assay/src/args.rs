@@ -1,4 +1,4 @@
-//! The command line of the program.
+//! Parses the command line.
 
 use std::ffi::OsString;
 
@@ -49,12 +49,15 @@ Environment:
 
 Exit codes: 0 success, 1 negative verdict, 2 error.")]
 pub struct Arguments {
-    /// What to do
+    /// Command to run
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// Parses the command line. Help is printed and ends the process. An error is one line.
+/// Parses the arguments. Help and version are printed, then the process ends.
+///
+/// # Errors
+/// The argument that clap refuses, in one line.
 pub fn parse() -> Result<Arguments> {
     let words: Vec<OsString> = std::env::args_os().collect();
     if let Some(command) = load(&words) {
@@ -68,23 +71,22 @@ pub fn parse() -> Result<Arguments> {
     })
 }
 
-/// The command `load`, whose first argument already belongs to sysbench or YCSB: clap would remove
-/// a `--`, which papers print before an option.
+/// Recognizes `load` without clap, because its arguments are in the syntax of sysbench or YCSB:
+/// clap would remove a `--` that published command lines print before an option.
 fn load(words: &[OsString]) -> Option<Command> {
     let (_program, words) = words.split_first()?;
     let (first, words) = words.split_first()?;
     (first == "load").then(|| Command::Load { words: words.to_vec() })
 }
 
-/// clap's message and its suggestions, without its paragraphs, its usage, and a number parser's own
-/// words.
+/// Shortens clap's error to one line: the refused argument and the suggestion, without the usage.
 fn refusal(error: &clap::Error) -> String {
-    let told = error.render().to_string();
+    let message = error.render().to_string();
     let end =
         |line: &&str| !line.starts_with("Usage:") && !line.starts_with("For more information");
-    // No command takes a value that begins with a dash, so `-- -5` would be refused too.
+    // The tip is wrong here: no command takes a value that begins with a dash.
     let misleads = |line: &&str| line.trim_start().starts_with("tip: to pass '-");
-    let lines = told.lines().take_while(end).filter(|line| !misleads(line));
+    let lines = message.lines().take_while(end).filter(|line| !misleads(line));
     let lines: Vec<&str> = lines.collect();
     let line = on_one_line(&lines.join("\n"));
     let line = line.strip_prefix("error: ").unwrap_or(&line);
@@ -146,8 +148,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines of a command's examples that a terminal with 80 columns would break, or that break a
-    /// sentence themselves.
+    /// Lines of all help epilogues that are wider than 80 columns or wrap a sentence.
     fn broken(command: &clap::Command) -> Vec<String> {
         let words = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let lines: Vec<&str> = words.lines().collect();
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(broken(&wrapped), ["goes on."]);
     }
 
-    /// The launcher prints this file before anything is built.
+    /// The launcher prints `docs/commands.txt` before anything is built.
     #[test]
     fn the_list_of_commands_that_needs_no_build_is_the_one_that_is_built() {
         let help = Arguments::command().term_width(100).render_help().to_string();

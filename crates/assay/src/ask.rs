@@ -1,5 +1,5 @@
-//! Asks at the terminal, key by key and without echo, for passwords that are in no file or
-//! variable, and for consent.
+//! Asks questions on the terminal without echo: passwords that no file or variable holds, and
+//! confirmations.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -11,19 +11,22 @@ use assay_system::interrupt::Interrupt;
 
 use crate::print;
 
-/// Polling interval for Ctrl-C.
+/// Interval at which Ctrl-C is checked while no key arrives.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// The bytes that terminals send for Enter, for Backspace, and for the end of input.
+/// Bytes that terminals send for Enter, Backspace and Ctrl-D.
 const ENTER: [u8; 2] = *b"\r\n";
 const BACKSPACE: [u8; 2] = [0x7f, 0x08];
 const END: u8 = 0x04;
 
-/// Asks for each password that must be typed, once in the life of this process. Without a terminal
-/// nothing is asked, and the code that needs the password reports that.
+/// Asks for each password that must be typed, once per process. Without a terminal, asks nothing;
+/// the login then fails with its own error.
+///
+/// # Errors
+/// Ctrl-C, or the terminal cannot be used.
 pub fn passwords(accounts: &[Account], interrupt: &Interrupt) -> Result<()> {
     for account in accounts {
-        // An earlier account may have had the same password.
+        // Two entries may name the same account, whose password is then known already.
         if account.must_be_asked()
             && let Some(password) = typed(&format!("password of {account}: "), interrupt)?
         {
@@ -33,8 +36,10 @@ pub fn passwords(accounts: &[Account], interrupt: &Interrupt) -> Result<()> {
     Ok(())
 }
 
-/// Asks a question with the answers yes and no; Enter alone means no. Returns `None` without a
-/// terminal.
+/// Asks a yes-or-no question; Enter alone means no. Returns `None` without a terminal.
+///
+/// # Errors
+/// Ctrl-C, or the terminal cannot be used.
 pub fn yes(question: &str, interrupt: &Interrupt) -> Result<Option<bool>> {
     let answer = typed(question, interrupt)?;
     Ok(answer.map(|answer| ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())))
@@ -44,7 +49,7 @@ fn typed(question: &str, interrupt: &Interrupt) -> Result<Option<String>> {
     let keys = KeyInput::take().context("cannot use the terminal to ask")?;
     let Some(mut keys) = keys else { return Ok(None) };
     print::part(question);
-    // Nothing is ever written to this pipe.
+    // `wait` needs a pipe to be woken by; nothing writes to this one.
     let (wake, _writer) = std::io::pipe().context("cannot wait for keys")?;
     let (mut typed, mut buffer) = (Vec::new(), [0; 64]);
     loop {
@@ -69,7 +74,7 @@ fn done(typed: &[u8]) -> Result<Option<String>> {
     Ok(Some(text.to_owned()))
 }
 
-/// A letter may have several bytes.
+/// Removes the last character, which may be several bytes of UTF-8.
 fn drop_last(typed: &mut Vec<u8>) {
     while typed.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
 }

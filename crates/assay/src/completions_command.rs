@@ -1,4 +1,4 @@
-//! `assay completions`: completions of commands and options for a shell.
+//! `assay completions`: prints a completion script for a shell.
 
 use std::process::ExitCode;
 
@@ -20,7 +20,10 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints the completions of the program with these commands.
+/// Prints the completions of `program`.
+///
+/// # Errors
+/// The completions are not UTF-8.
 pub fn run(args: &CompletionsArgs, program: &mut Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     generate(args.shell, program, "assay", &mut script);

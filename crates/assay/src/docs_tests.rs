@@ -1,5 +1,5 @@
-//! Checks that the program takes every command printed in README and `docs/`, and runs those that
-//! need no machine.
+//! Checks the commands and plans that README and `docs/` print: the program must accept them, and
+//! those that need no server or device are run.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,16 +12,16 @@ use clap::error::ErrorKind;
 use crate::args::{Arguments, Command};
 use crate::carry_out;
 
-/// Commands of the launcher, which clap does not know.
+/// Commands of the launcher, which are unknown to clap.
 const OF_LAUNCHER: [&str; 4] = ["test", "check", "bench", "package"];
 
-/// Printed words that are not checked, and why.
+/// Beginnings of printed commands that are not checked, with the reason.
 const NOT_READ: [(&str, &str); 2] = [
     ("load ycsb ", "it reads the files of an unpacked YCSB"),
     ("load /usr/share/sysbench/", "it reads a script of an installed sysbench"),
 ];
 
-/// Errors of commands that a sentence names in part.
+/// Errors that are expected of an incomplete command in a sentence.
 const PARTS: [&str; 5] = [
     "required arguments were not provided",
     "requires a subcommand",
@@ -30,17 +30,17 @@ const PARTS: [&str; 5] = [
     "no workload is given",
 ];
 
-/// A command printed in a document.
+/// A command that a document prints.
 #[derive(Debug)]
 struct Printed {
     place: String,
     words: Vec<String>,
-    /// True if nothing of the command is left out.
+    /// False in a sentence, which may name a part of a command.
     is_whole: bool,
 }
 
 impl Printed {
-    /// Returns true if the reader replaces a word, as in `models NAME`.
+    /// Whether a word stands for the reader's own value, as in `models NAME`.
     fn has_placeholder(&self) -> bool {
         self.words.iter().any(|word| word.chars().all(|sign| sign.is_ascii_uppercase()))
     }
@@ -65,8 +65,7 @@ fn documents() -> Vec<(String, String)> {
     paths.into_iter().map(read).collect()
 }
 
-/// The fenced blocks of a document, with the number of their first line and the word after the
-/// fence.
+/// Fenced blocks of a document: number of the first line, language, lines.
 fn blocks(text: &str) -> Vec<(usize, String, Vec<&str>)> {
     let mut blocks: Vec<(usize, String, Vec<&str>)> = Vec::new();
     let mut is_inside = false;
@@ -82,8 +81,7 @@ fn blocks(text: &str) -> Vec<(usize, String, Vec<&str>)> {
     blocks
 }
 
-/// The words of a line as a shell reads them, without a comment or an explanation in a column of
-/// its own.
+/// Splits a line into words as a shell does, without comments, also those in a column of their own.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut blanks = 0;
@@ -109,12 +107,12 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Commands of this program in a shell's line, which may contain several and use their output.
+/// Commands of this program in a shell's line, which may hold several and substitute their output.
 fn commands(words: &[String]) -> Vec<Vec<String>> {
     let ends = |word: &str| ["&&", "||", "|", ">", ">>", "<", ";"].contains(&word);
     let mut found = Vec::new();
     let mut rest = words.iter();
-    // A program begins a line, or follows an operator or variables set for it.
+    // A command begins a line or follows an operator or a variable assignment.
     let mut may_begin = true;
     while let Some(word) = rest.next() {
         let name = word.rsplit_once("$(").map_or(word.as_str(), |(_, name)| name);
@@ -136,7 +134,7 @@ fn commands(words: &[String]) -> Vec<Vec<String>> {
                 break;
             }
         }
-        // An ellipsis is not part of the command.
+        // An ellipsis stands for omitted arguments.
         command.retain(|word| word != "…");
         found.push(command);
     }
@@ -155,7 +153,7 @@ fn printed_in(name: &str, text: &str) -> Vec<Printed> {
                 whole += open;
                 continue;
             }
-            // After a line continuation, an indentation is no column.
+            // Indentation after a continued line does not begin a column of comments.
             whole += if whole.is_empty() { line } else { line.trim_start() };
             let found = commands(&words(&std::mem::take(&mut whole)));
             let place = || format!("{name}:{}", first + offset);
@@ -163,7 +161,7 @@ fn printed_in(name: &str, text: &str) -> Vec<Printed> {
             all.extend(found.into_iter().map(printed));
         }
     }
-    // A sentence may name a part of a command.
+    // Code spans within sentences may be incomplete commands.
     for (number, line) in text.lines().enumerate() {
         for span in line.split('`').skip(1).step_by(2).filter(|span| span.contains("assay ")) {
             let found = commands(&words(span)).into_iter();
@@ -171,11 +169,11 @@ fn printed_in(name: &str, text: &str) -> Vec<Printed> {
             all.extend(found.map(|words| Printed { place: place(), words, is_whole: false }));
         }
     }
-    all.retain(|printed| !printed.words.is_empty());
+    all.retain(|command| !command.words.is_empty());
     all
 }
 
-/// The reason why the program refuses the words; `None` if it takes them.
+/// The error with which the program refuses the words; `None` if it accepts them.
 fn refusal(words: &[String]) -> Option<String> {
     let line = words.join(" ") + " ";
     if OF_LAUNCHER.contains(&words[0].as_str())
@@ -208,9 +206,8 @@ fn printed_commands_are_taken() {
             let refused = refusal(&printed.words).filter(|why| {
                 printed.is_whole || !(printed.has_placeholder() || is_of_a_part(why))
             });
-            wrong.extend(
-                refused.map(|why| format!("{}: {}: {why}", printed.place, printed.words.join(" "))),
-            );
+            let line = |why| format!("{}: {}: {why}", printed.place, printed.words.join(" "));
+            wrong.extend(refused.map(line));
         }
     }
     assert!(count > 150, "only {count} commands were found");
@@ -220,7 +217,7 @@ fn printed_commands_are_taken() {
     }
 }
 
-/// Plans printed in the documents, by the file names under which the reader saves them.
+/// Plans that a document prints, by the name of the file that holds them.
 fn printed_plans(name: &str, text: &str) -> BTreeMap<String, (String, String)> {
     let mut plans = BTreeMap::new();
     let lines: Vec<&str> = text.lines().collect();
@@ -232,7 +229,7 @@ fn printed_plans(name: &str, text: &str) -> BTreeMap<String, (String, String)> {
         {
             continue;
         }
-        // The nearest file name before it.
+        // The closest file name before the block is the plan's.
         let before =
             lines[..first].iter().rev().flat_map(|line| line.split('`').skip(1).step_by(2));
         let file = before.into_iter().find(|span| span.ends_with(".toml")).unwrap_or("plan.toml");
@@ -250,19 +247,20 @@ fn printed_plans_can_be_read_and_have_what_commands_name() {
             count += 1;
             Plan::parse(plan).unwrap_or_else(|error| panic!("{place}: {error:#}"));
         }
-        for printed in printed_in(&name, &text).iter().filter(|printed| printed.words[0] == "run") {
-            let plan = printed.words.get(1).filter(|word| !word.starts_with('-'));
+        let printed = printed_in(&name, &text);
+        for command in printed.iter().filter(|command| command.words[0] == "run") {
+            let plan = command.words.get(1).filter(|word| !word.starts_with('-'));
             let Some(plan) = plan else { continue };
-            let form = match printed.words.iter().any(|word| word == "--quick") {
+            let form = match command.words.iter().any(|word| word == "--quick") {
                 true => Form::Quick,
                 false => Form::Full,
             };
             let is_printed = plans.contains_key(plan);
-            // A file of the reader's own is not printed.
+            // The reader's own file need not be in a document.
             let is_own = plan.ends_with(".toml") && !plan.starts_with("plans/") || *plan == "PLAN";
             if !is_printed && !is_own {
                 let read = Plan::read(Path::new(plan), form);
-                read.unwrap_or_else(|error| panic!("{}: {error:#}", printed.place));
+                read.unwrap_or_else(|error| panic!("{}: {error:#}", command.place));
             }
         }
     }
@@ -274,13 +272,12 @@ fn printed_commands_that_need_no_machine_succeed() {
     let mut count = 0;
     for (name, text) in documents() {
         for printed in printed_in(&name, &text) {
+            let has = |wanted: &str| printed.words.iter().any(|word| word == wanted);
             let reads =
                 ["claims", "models", "plans", "completions"].contains(&printed.words[0].as_str());
             let is_of_a_file =
-                printed.words.iter().any(|word| word.ends_with(".toml") || word == "--study");
-            let is_made = ["--attach", "--measure"]
-                .iter()
-                .any(|it| printed.words.iter().any(|word| word == it));
+                printed.words.iter().any(|word| word.ends_with(".toml")) || has("--study");
+            let is_made = has("--attach") || has("--measure");
             if !reads || is_of_a_file || is_made || printed.has_placeholder() {
                 continue;
             }

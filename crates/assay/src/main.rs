@@ -1,4 +1,4 @@
-//! The `assay` program: args → plan → rig → load and monitor → store → report.
+//! The `assay` program: parses the command line and runs the command.
 
 mod args;
 mod ask;

@@ -1,6 +1,7 @@
-//! Messages on standard error: errors in one line, warnings immediately, and never a backtrace.
+//! Writes errors and warnings to standard error, each in one line, and turns panics into such a
+//! line.
 //!
-//! `ASSAY_LOG=info` (or `debug`) shows more.
+//! `ASSAY_LOG=info` or `debug` prints more.
 
 use std::fs::File;
 use std::io::Write;
@@ -17,33 +18,32 @@ use assay_base::text::on_one_line;
 
 struct StandardError;
 
-/// Set if standard error is a log; then the journal may receive copies.
+/// Set in servers, whose standard error is a log file; holds the journal, if there is one.
 static LOG: OnceLock<Option<File>> = OnceLock::new();
 
-/// Makes standard error a log that is read later: each line has its time and level, and informative
-/// lines are included. `journal`, if given, receives the same without the time.
+/// Switches to the format of a log file: each line has its time and level, and level `info` is
+/// included. `journal` receives the same lines without the time.
 pub fn become_log(journal: Option<File>) {
     log::set_max_level(log::max_level().max(LevelFilter::Info));
-    // A second call can only come from a second server in this process.
+    // A second call comes from a second server in this process, in tests.
     let _ = LOG.set(journal);
 }
 
-/// Writes a message to standard error.
-fn say(level: Level, named: &str, words: &str) {
+/// Writes a line to standard error, or to the log and the journal.
+fn write(level: Level, prefix: &str, text: &str) {
     let Some(journal) = LOG.get() else {
-        return print::note(format_args!("assay: {named}{words}"));
+        return print::note(format_args!("assay: {prefix}{text}"));
     };
-    let words = on_one_line(words);
+    let text = on_one_line(text);
     let (time, name) = (now_precisely(), level.as_str().to_lowercase());
-    print::note(format_args!("{time} {name} {words}"));
+    print::note(format_args!("{time} {name} {text}"));
     if let Some(mut journal) = journal.as_ref() {
-        // Priorities have the format of sd-daemon(3). A message that cannot be written there is
-        // still in the log.
-        let _ = journal.write_all(format!("<{}>{words}\n", priority(level)).as_bytes());
+        // Priorities as in sd-daemon(3). If the journal fails, the log still has the line.
+        let _ = journal.write_all(format!("<{}>{text}\n", priority(level)).as_bytes());
     }
 }
 
-/// Numbers of `syslog(3)`.
+/// Priority as in `syslog(3)`.
 fn priority(level: Level) -> u8 {
     match level {
         Level::Error => 3,
@@ -60,49 +60,49 @@ impl Log for StandardError {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            let named = format!("{}: ", record.level().as_str().to_lowercase());
-            say(record.level(), &named, &record.args().to_string());
+            let prefix = format!("{}: ", record.level().as_str().to_lowercase());
+            write(record.level(), &prefix, &record.args().to_string());
         }
     }
 
     fn flush(&self) {}
 }
 
-/// Installs the logger and the panic hook.
+/// Sets the logger, its level, and the hook that prints a panic.
 pub fn set_up() {
     let level = std::env::var("ASSAY_LOG").ok().and_then(|level| level.parse().ok());
     log::set_max_level(level.unwrap_or(LevelFilter::Warn));
-    // A second call can only come from a second main.
+    // A second call comes from a second `main`, in tests.
     let _ = log::set_logger(&StandardError);
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|at| format!(" at {}:{}", at.file(), at.line()));
-        let said = panic.payload_as_str().unwrap_or("no reason given");
+        let reason = panic.payload_as_str().unwrap_or("no reason given");
         let place = place.unwrap_or_default();
-        let words =
-            format!("internal error{place}: {said}; please report it with the command you gave");
-        say(Level::Error, "", &words);
+        let text =
+            format!("internal error{place}: {reason}; please report it with the command you gave");
+        write(Level::Error, "", &text);
     }));
 }
 
-/// Number of characters shown of an error's start and of its end: a name in it may be as long as a
-/// file.
+/// Longest beginning and end of an error that are printed, in characters: an error may quote a name
+/// as long as a file.
 const START_MAX: usize = 1200;
 const END_MAX: usize = 600;
 
-/// A readable error: a long one without its middle, because the end contains the remedy.
+/// Cuts the middle out of a long error. Its end is kept because it says what to do.
 fn shortened(line: &str) -> String {
     let Some((start, _)) = line.char_indices().nth(START_MAX) else { return line.to_owned() };
     let Some((end, _)) = line.char_indices().rev().nth(END_MAX - 1) else { return line.to_owned() };
     if end <= start { line.to_owned() } else { format!("{} … {}", &line[..start], &line[end..]) }
 }
 
-/// Runs `work` and turns its result into an exit code. The only place that prints errors.
+/// Runs `work` and returns its exit code; prints its error, if any.
 pub fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
     let code = code_of(work);
     match print::failure() {
         None => code,
         Some(error) => {
-            say(Level::Error, "", &format!("cannot write to standard output: {error}"));
+            write(Level::Error, "", &format!("cannot write to standard output: {error}"));
             ExitCode::from(2)
         }
     }
@@ -112,10 +112,10 @@ fn code_of(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
     match catch_unwind(work) {
         Ok(Ok(code)) => code,
         Ok(Err(error)) => {
-            say(Level::Error, "", &shortened(&on_one_line(&format!("{error:#}"))));
+            write(Level::Error, "", &shortened(&on_one_line(&format!("{error:#}"))));
             ExitCode::from(2)
         }
-        // The hook has printed the message; unwinding has taken down the rig.
+        // The hook has printed the panic, and unwinding has torn the rig down.
         Err(_) => ExitCode::from(2),
     }
 }

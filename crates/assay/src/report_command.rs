@@ -1,4 +1,4 @@
-//! `assay report STUDY`: writes the report of a study again from its store.
+//! `assay report STUDY`: writes a study's report again from its store.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,7 +28,8 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) prices: Option<PathBuf>,
     /// Bytes that the server writes to its device per day, such as 500G or 2T, to compute how long
-    /// drives last [default: one drive write per day]
+    /// drives
+    /// last [default: one drive write per day]
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     pub(crate) writes_per_day: Option<Size>,
     /// Title of the page [default: the plan's `title`]
@@ -48,6 +49,9 @@ pub(crate) struct ReportArgs {
 
 /// Writes `report.html`, `results.json` and `tables/` into the study's directory and prints their
 /// paths.
+///
+/// # Errors
+/// The study cannot be opened or written, or the prices or notes cannot be read.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let prices = args.prices.as_deref().map(Prices::read).transpose()?;
     let notes = args.notes.as_deref().map(|path| text_file::read(path, "notes")).transpose()?;

@@ -1,4 +1,5 @@
-//! `assay audit`: whether page writes can be torn here, why, and what would change that.
+//! `assay audit`: reports whether page writes can be torn on a data directory, why, and how to
+//! change that.
 
 mod words;
 
@@ -62,7 +63,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     good.ok_or_else(|| "give seconds, such as 30".into())
 }
 
-/// How data files are written.
+/// Path of page writes through the kernel.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Writes {
     /// Past the page cache: innodb_flush_method=O_DIRECT
@@ -71,7 +72,7 @@ enum Writes {
     Buffered,
 }
 
-/// Audits the directory and prints the result.
+/// Audits the directory and prints the result. Exit code 1 unless page writes are safe.
 pub fn run(args: &AuditArgs) -> Result<ExitCode> {
     let audit = Audit::make(&AuditRequest {
         directory: args.directory.clone(),
@@ -95,7 +96,7 @@ pub fn run(args: &AuditArgs) -> Result<ExitCode> {
     Ok(if is_safe { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Watches the device; Ctrl-C ends that early, with the results up to then.
+/// Traces page writes at the block device. Ctrl-C ends the trace early and keeps its events.
 fn trace(audit: &Audit, seconds: f64) -> Result<Traced> {
     let interrupt = Interrupt::listen()?;
     let ledger = Ledger::open()?;
@@ -111,7 +112,7 @@ fn endpoint(text: &str, user: &str) -> Result<Endpoint> {
         user: user.to_owned(),
         password: std::env::var("MYSQL_PWD").unwrap_or_default(),
         database: String::new(),
-        // The default of MySQL's own programs.
+        // The default of MySQL's own clients.
         tls: Tls::Preferred,
         key: ServerKey::None,
         hides_user: false,

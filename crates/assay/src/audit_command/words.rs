@@ -1,4 +1,4 @@
-//! The sentences of an audit.
+//! Puts an audit's result into words.
 
 use assay_audit::file_system::{Manner, MountedFileSystem};
 use assay_audit::files::FileKind;
@@ -13,12 +13,12 @@ use assay_base::text::{counted, number, shell_word, size};
 use assay_innodb::recovery::{Vendor, vendor_of};
 use assay_report::words::recovery::sentences;
 
-/// Width of the first column.
+/// Width of the first column, in characters.
 const COLUMN: usize = 10;
 
 pub(super) fn lines(audit: &Audit, traced: Option<&Traced>) -> Vec<String> {
     let mut lines = vec![verdict(audit), String::new()];
-    let why = audit.verdict.reasons.iter().map(|one| reason(one, &audit.findings));
+    let why = audit.verdict.reasons.iter().map(|cause| reason(cause, &audit.findings));
     section(&mut lines, "now", why);
     section(&mut lines, "kept by", audit.verdict.kept_by.iter().map(keeper));
     section(&mut lines, "changes", audit.verdict.changes.iter().map(change));
@@ -69,12 +69,13 @@ fn verdict(audit: &Audit) -> String {
     }
 }
 
-/// With the doublewrite buffer on, a torn page depends on the server's recovery.
+/// Sentences on how the server recovers torn pages from the doublewrite buffer; none if page writes
+/// are safe.
 fn recovery(audit: &Audit) -> Vec<String> {
     let server = audit.findings.server.as_ref().filter(|_| !audit.verdict.class.is_safe());
     let known = server.and_then(|server| Some((server, server.recovery()?)));
-    let told = known.map(|(server, recovery)| sentences(recovery, &server_name(server)));
-    told.unwrap_or_default()
+    let recovery = known.map(|(server, recovery)| sentences(recovery, &server_name(server)));
+    recovery.unwrap_or_default()
 }
 
 fn server_name(server: &ServerSettings) -> String {
@@ -101,16 +102,18 @@ fn reason(reason: &VerdictReason, findings: &Findings) -> String {
             share(*pages, *of),
             counted(*files, "file")
         ),
-        VerdictReason::Buffered => "the server writes data files through the page cache, which \
-                                    writes them back in pieces of its own"
-            .into(),
-        VerdictReason::JournalledData => "the file system journals data (data=journal), so pages \
-                                          go through the page cache"
-            .into(),
+        VerdictReason::Buffered => {
+            "the server writes data files through the page cache, which writes \
+            them back in pieces of its own"
+                .into()
+        }
+        VerdictReason::JournalledData => {
+            "the file system journals data (data=journal), so pages go through the page cache"
+                .into()
+        }
         VerdictReason::TakesApart { device, bytes } => {
             format!(
-                "{device} splits writes that are longer than {0} or cross a multiple of \
-                 {0}",
+                "{device} splits writes that are longer than {0} or cross a multiple of {0}",
                 size(*bytes as f64)
             )
         }
@@ -149,18 +152,14 @@ fn reason(reason: &VerdictReason, findings: &Findings) -> String {
             format!("{device} could not be asked how much it writes whole: {answer}")
         }
         VerdictReason::FilesUnseen { files: 0 } => {
-            "there are no data files yet, so their location \
-             is unknown"
-                .into()
+            "there are no data files yet, so their location is unknown".into()
         }
-        VerdictReason::FilesUnseen { files } => format!(
-            "the location of {} is \
-             unknown",
-            counted(*files, "file")
-        ),
-        VerdictReason::FlushMethodUnknown => "it is unknown whether the server bypasses the page \
-            cache"
-            .into(),
+        VerdictReason::FilesUnseen { files } => {
+            format!("the location of {} is unknown", counted(*files, "file"))
+        }
+        VerdictReason::FlushMethodUnknown => {
+            "it is unknown whether the server bypasses the page cache".into()
+        }
         VerdictReason::AllWhole { pages } => {
             format!("{} lie in one extent each", counted(*pages, "page"))
         }
@@ -169,8 +168,7 @@ fn reason(reason: &VerdictReason, findings: &Findings) -> String {
         }
         VerdictReason::OwnDrive { bytes } => {
             format!(
-                "Assay's drive writes requests of up to {} whole or not at \
-                 all",
+                "Assay's drive writes requests of up to {} whole or not at all",
                 size(*bytes as f64)
             )
         }
@@ -237,17 +235,17 @@ fn remedy(remedy: &Remedy) -> String {
     let kib = |bytes: &u64| bytes / 1024;
     match remedy {
         Remedy::TurnDoublewriteOn => "turn the doublewrite buffer on: innodb_doublewrite=ON in \
-                                      my.cnf, then restart the server"
+            my.cnf, then restart the server"
             .into(),
-        Remedy::KeepDoublewriteOn => "keep the doublewrite buffer on \
-                                      (innodb_doublewrite=ON)"
-            .into(),
+        Remedy::KeepDoublewriteOn => {
+            "keep the doublewrite buffer on (innodb_doublewrite=ON)".into()
+        }
         Remedy::AskServer => "name the server: --server /run/mysqld/mysqld.sock, or say how it \
-                              will write: --writes direct"
+            will write: --writes direct"
             .into(),
         Remedy::AskAsRoot => "run this once more as root".into(),
         Remedy::WriteDirectly => "innodb_flush_method=O_DIRECT in my.cnf (MariaDB since 11.0: \
-                                  innodb_data_file_buffering=OFF), then restart the server"
+            innodb_data_file_buffering=OFF), then restart the server"
             .into(),
         Remedy::ClusterExt { device: Some(device), page_bytes } => format!(
             "recreate the file system, which erases it: mkfs.ext4 -O bigalloc -C {page_bytes} {}",
@@ -288,6 +286,7 @@ fn remedy(remedy: &Remedy) -> String {
     }
 }
 
+/// Results of the trace of page writes.
 fn trace(traced: &Traced) -> Vec<String> {
     let Traced { device, length_s, writes, writes_of_pages, pages_whole, pages_in_pieces, .. } =
         traced;
@@ -301,8 +300,8 @@ fn trace(traced: &Traced) -> Vec<String> {
             counted(*pages_in_pieces, "page")
         ),
     ];
-    lines.extend(traced.in_pieces.iter().map(|page| {
-        format!("{} page {}: {}", one.path.display(), one.page, counted(one.pieces, "piece"))
+    lines.extend(traced.in_pieces.iter().map(|split| {
+        format!("{} page {}: {}", split.path.display(), split.page, counted(split.pieces, "piece"))
     }));
     if traced.events_lost > 0 {
         lines.push(format!(
@@ -375,7 +374,7 @@ fn files(findings: &Findings) -> String {
     )
 }
 
-/// Data that no drive can compress: files that the server encrypts, and everything below an
+/// Data that no drive can compress: files that the server encrypts, and everything above an
 /// encrypting device.
 fn encrypted(findings: &Findings) -> Vec<String> {
     let bytes: u64 = findings.files.encrypted().map(|file| file.bytes).sum();
@@ -388,9 +387,8 @@ fn encrypted(findings: &Findings) -> Vec<String> {
             size(bytes as f64)
         )
     });
-    let devices =
-        findings.stacks.iter().flat_map(|stack| &stack.layers).filter(|layer| layer.encrypts());
-    let by_device = devices.map(|layer| {
+    let layers = findings.stacks.iter().flat_map(|stack| &stack.layers);
+    let by_device = layers.filter(|layer| layer.encrypts()).map(|layer| {
         format!(
             "encrypted by {} (dm-crypt): no drive below it can compress; to compress, put the \
              encryption below the drive",
@@ -415,9 +413,9 @@ fn of_stack(stack: &StorageStack, indent: &str, lines: &mut Vec<String>) {
     }
 }
 
-fn of_file_system(mounted: &MountedFileSystem) -> String {
-    let manner = match &mounted.manner {
-        Manner::Ext { cluster_bytes: Some(bytes), .. } if *bytes > mounted.block_bytes => {
+fn of_file_system(file_system: &MountedFileSystem) -> String {
+    let manner = match &file_system.manner {
+        Manner::Ext { cluster_bytes: Some(bytes), .. } if *bytes > file_system.block_bytes => {
             format!(", clusters of {} (bigalloc)", size(*bytes as f64))
         }
         Manner::Ext { cluster_bytes: None, .. } => ", its superblock cannot be read".into(),
@@ -429,10 +427,10 @@ fn of_file_system(mounted: &MountedFileSystem) -> String {
     };
     format!(
         "mount     {} on {} at {}: blocks of {}{manner}",
-        mounted.name,
-        mounted.source,
-        mounted.target.display(),
-        size(mounted.block_bytes as f64)
+        file_system.name,
+        file_system.source,
+        file_system.target.display(),
+        size(file_system.block_bytes as f64)
     )
 }
 
@@ -462,14 +460,14 @@ fn of_layer(layer: &DeviceLayer, drive: Option<&Nvme>) -> String {
         LayerKind::Other => "of a kind that is not known".into(),
     };
     let Some(limits) = layer.limits else { return kind };
-    let mut said = vec![format!("requests of up to {}", size(limits.request_bytes_max as f64))];
+    let mut parts = vec![format!("requests of up to {}", size(limits.request_bytes_max as f64))];
     if limits.chunk_bytes > 0 {
-        said.push(format!("none across a multiple of {}", size(limits.chunk_bytes as f64)));
+        parts.push(format!("none across a multiple of {}", size(limits.chunk_bytes as f64)));
     }
     if limits.atomic_bytes_max > 0 {
-        said.push(format!("atomic writes of up to {}", size(limits.atomic_bytes_max as f64)));
+        parts.push(format!("atomic writes of up to {}", size(limits.atomic_bytes_max as f64)));
     }
-    format!("{kind}; {}", said.join(", "))
+    format!("{kind}; {}", parts.join(", "))
 }
 
 fn of_drive(drive: &Nvme) -> String {

@@ -1,4 +1,4 @@
-//! `assay claims`: checks published figures and compares them with measurements.
+//! `assay claims`: checks published figures for consistency and compares a study with them.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,9 +48,13 @@ pub struct ClaimsArgs {
     json: bool,
 }
 
+/// Prints the papers, one paper, or a study next to the paper it repeats.
+///
+/// # Errors
+/// The paper does not exist, its file is invalid, or the study cannot be read.
 pub fn run(args: &ClaimsArgs) -> Result<ExitCode> {
     if let Some(directory) = &args.study {
-        set_beside(args, directory)?;
+        compare_with_study(args, directory)?;
         return Ok(ExitCode::SUCCESS);
     }
     let papers = match &args.name {
@@ -73,7 +77,7 @@ pub fn run(args: &ClaimsArgs) -> Result<ExitCode> {
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn set_beside(args: &ClaimsArgs, directory: &Path) -> Result<()> {
+fn compare_with_study(args: &ClaimsArgs, directory: &Path) -> Result<()> {
     let store = Store::open(directory)?;
     let measured = store.study()?;
     let paper = match &args.name {
@@ -84,7 +88,7 @@ fn set_beside(args: &ClaimsArgs, directory: &Path) -> Result<()> {
     let beside = study::beside(&paper, &measured)?;
     match args.json {
         true => print::line(serde_json::to_value(BesideView::of(&beside))?),
-        false => show::beside(&beside),
+        false => show::comparison(&beside),
     }
     Ok(())
 }

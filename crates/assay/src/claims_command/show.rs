@@ -1,4 +1,4 @@
-//! Papers, checks and comparisons with studies, for people and as JSON.
+//! Prints papers, checks and comparisons with a study, as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -10,10 +10,10 @@ use assay_claims::paper::{Figure, Paper};
 use assay_report::beside::Beside;
 use assay_report::claim_rows::{self as rows, Row};
 
-/// Order of the verdicts: failures first.
+/// Order in which checks are printed: failed ones first.
 const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::Undecidable, Verdict::Follows];
 
-/// The papers with the results of their checks, a line each.
+/// Prints two lines a paper: its title, and a summary of its checks.
 pub fn list(papers: &[(Paper, Vec<Outcome>)]) {
     let width = papers.iter().map(|(paper, _)| paper.name.len()).max().unwrap_or_default();
     for (paper, outcomes) in papers {
@@ -23,10 +23,10 @@ pub fn list(papers: &[(Paper, Vec<Outcome>)]) {
     }
 }
 
-/// The same as JSON.
+/// The list of papers as JSON.
 #[must_use]
 pub fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
-    let row = |(paper, outcomes): &(Paper, Vec<Outcome>)| {
+    let entry = |(paper, outcomes): &(Paper, Vec<Outcome>)| {
         json!({
             "name": paper.name,
             "title": paper.document.title,
@@ -37,7 +37,7 @@ pub fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
             "remarks": paper.document.remarks.len(),
         })
     };
-    papers.iter().map(row).collect()
+    papers.iter().map(entry).collect()
 }
 
 fn summary(outcomes: &[Outcome]) -> String {
@@ -51,7 +51,7 @@ fn summary(outcomes: &[Outcome]) -> String {
     )
 }
 
-/// A whole paper: its figures by page, its checks by result, and the remarks.
+/// Prints a paper: figures by place, checks by verdict, remarks.
 pub fn paper(paper: &Paper, outcomes: &[Outcome]) {
     let document = &paper.document;
     print::line(format_args!("{}: {}", paper.name, document.title));
@@ -59,9 +59,8 @@ pub fn paper(paper: &Paper, outcomes: &[Outcome]) {
     print_figures(paper);
     print::line(format_args!("\n{}", summary(outcomes)));
     for verdict in VERDICTS {
-        let mut its: Vec<&Outcome> =
-            outcomes.iter().filter(|outcome| outcome.verdict == verdict).collect();
-        // Conditional failures first.
+        let mut its: Vec<&Outcome> = outcomes.iter().filter(|it| it.verdict == verdict).collect();
+        // Checks that fail under an assumption come first: readers look for failures.
         its.sort_by_key(|outcome| outcome.if_so != Some(Verdict::DoesNotFollow));
         its.into_iter().for_each(print_outcome);
     }
@@ -93,15 +92,15 @@ fn print_figures(paper: &Paper) {
     }
 }
 
-/// The conditions common to all.
+/// Conditions that all have in common.
 fn shared<'a>(mut all: impl Iterator<Item = &'a Conditions>) -> Conditions {
     let mut shared = all.next().cloned().unwrap_or_default();
-    for conditions in all {
-        shared.config = shared.config.filter(|config| conditions.config.as_ref() == Some(config));
-        shared.workload = shared.workload.filter(|all| conditions.workload.as_ref() == Some(all));
+    for other in all {
+        shared.config = shared.config.filter(|config| other.config.as_ref() == Some(config));
+        shared.workload = shared.workload.filter(|all| other.workload.as_ref() == Some(all));
         shared.data_profile =
-            shared.data_profile.filter(|all| conditions.data_profile.as_ref() == Some(all));
-        shared.threads = shared.threads.filter(|all| conditions.threads == Some(*all));
+            shared.data_profile.filter(|all| other.data_profile.as_ref() == Some(all));
+        shared.threads = shared.threads.filter(|all| other.threads == Some(*all));
     }
     shared
 }
@@ -112,17 +111,17 @@ fn conditions(on: &Conditions) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-/// The value with its prefix and its unit.
+/// The printed value with its qualifier ("about", "up to") and unit.
 fn value(figure: &Figure) -> String {
     let says = figure.says.as_deref().unwrap_or_default();
     format!("{says} {} {}", figure.shown(), figure.unit).trim().to_owned()
 }
 
-/// The name, with the conditions that its page does not state.
-fn described(figure: &Figure, told: &Conditions) -> String {
-    let told = conditions(told);
+/// The figure's description, with the conditions that `heading` does not name.
+fn described(figure: &Figure, heading: &Conditions) -> String {
+    let heading = conditions(heading);
     let own: Vec<String> =
-        conditions(&figure.on).into_iter().filter(|condition| !told.contains(condition)).collect();
+        conditions(&figure.on).into_iter().filter(|each| !heading.contains(each)).collect();
     match own.is_empty() {
         true => figure.what.clone(),
         false => format!("{}; {}", figure.what, own.join(", ")),
@@ -134,8 +133,8 @@ fn print_outcome(outcome: &Outcome) {
     print::line(format_args!("\n{verdict:<15}  {} ({})", outcome.name, outcome.place));
     let arithmetic = outcome.arithmetic.as_ref().map(|arithmetic| arithmetic.shown());
     let given = outcome.given.iter().map(|given| format!("given: {given}"));
-    let told = arithmetic.into_iter().chain(outcome.assumption()).chain(outcome.says.clone());
-    for line in told.chain(given) {
+    let reasons = arithmetic.into_iter().chain(outcome.assumption()).chain(outcome.says.clone());
+    for line in reasons.chain(given) {
         print::line(format_args!("{:17}{line}", ""));
     }
 }
@@ -161,7 +160,7 @@ fn print_remarks(paper: &Paper) {
     }
 }
 
-/// A whole paper as JSON.
+/// A paper as JSON.
 #[must_use]
 pub fn paper_json(paper: &Paper, outcomes: &[Outcome]) -> Value {
     let document = &paper.document;
@@ -180,8 +179,8 @@ pub fn paper_json(paper: &Paper, outcomes: &[Outcome]) -> Value {
     })
 }
 
-/// Published figures next to measured ones.
-pub fn beside(beside: &Beside) {
+/// Prints a paper's figures next to those of a study.
+pub fn comparison(beside: &Beside) {
     print::line(format_args!("Printed: {}", beside.paper));
     print::line(format_args!("Measured: {}", beside.study));
     for gain in &beside.gains {

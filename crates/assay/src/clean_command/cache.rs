@@ -13,35 +13,32 @@ use assay_base::text::{counted, size};
 use assay_system::cache::{self, CacheLock};
 use assay_system::cache_entry::{self, CacheEntry, KINDS, Removal};
 
-/// The result for an entry.
+/// Result of removing a cache entry.
 enum Fate {
     Removed,
     InUse,
     Failed(String),
 }
 
-/// Removes all unused entries, or with `dry_run` lists them. Exit code 2 if something could not be
-/// removed.
+/// Removes all entries that no process uses; `dry_run` only lists them. Exit code 2 if one could
+/// not be removed.
 pub(super) fn empty(dry_run: bool, as_json: bool) -> Result<ExitCode> {
     let mut has_failed = false;
-    let mut told = Vec::new();
+    let mut entries = Vec::new();
     let mut bytes = 0;
     for (kind, words) in KINDS {
         let fates = fates(kind, dry_run)?;
         has_failed |= fates.iter().any(|(_, fate)| matches!(fate, Fate::Failed(_)));
         bytes += removed_bytes(&fates);
         match as_json {
-            true => told.push(kind_json(kind, &fates)),
+            true => entries.push(kind_json(kind, &fates)),
             false => print_kind(words, &fates, dry_run),
         }
     }
     let directory = cache::root()?;
     if as_json {
         print::line(json!({
-            "dry_run": dry_run,
-            "directory": directory,
-            "removed_bytes": bytes,
-            "kinds": told,
+            "dry_run": dry_run, "directory": directory, "removed_bytes": bytes, "kinds": entries,
         }));
     } else {
         let verb = if dry_run { "would free" } else { "freed" };
@@ -50,8 +47,7 @@ pub(super) fn empty(dry_run: bool, as_json: bool) -> Result<ExitCode> {
     Ok(if has_failed { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-/// Prints the size of the cache and the command that empties it, in a line; nothing for an empty
-/// cache.
+/// Prints the cache's size and the command that empties it, unless it is empty.
 pub(super) fn mention() {
     let Ok(directory) = cache::root() else { return };
     let kinds = KINDS.iter().filter_map(|(kind, words)| {
@@ -77,7 +73,7 @@ fn fates(kind: &str, dry_run: bool) -> Result<Vec<(CacheEntry, Fate)>> {
     let fate = |entry: &CacheEntry| match &shelf {
         Some(shelf) => removed(shelf, &entry.path),
         None if dry_run && !cache_entry::is_in_use(&entry.path) => Fate::Removed,
-        // While a maker is active, the entry that it replaces is unknown.
+        // Another process adds entries of this kind, and any of these may be the one it replaces.
         None => Fate::InUse,
     };
     Ok(kept
@@ -127,7 +123,7 @@ fn print_kind(words: &str, fates: &[(CacheEntry, Fate)], dry_run: bool) {
 fn kind_json(kind: &str, fates: &[(CacheEntry, Fate)]) -> Value {
     let of = |wanted: fn(&Fate) -> bool| -> Vec<Value> {
         let those = fates.iter().filter(|(_, fate)| wanted(fate));
-        those.map(|(one, _)| json!({ "name": name(one), "bytes": one.bytes })).collect()
+        those.map(|(entry, _)| json!({ "name": name(entry), "bytes": entry.bytes })).collect()
     };
     json!({
         "kind": kind,

@@ -1,4 +1,4 @@
-//! `assay clean --host`: cleans other machines, one after the other, each by the program there.
+//! `assay clean --host`: runs the command on other machines over ssh, one after the other.
 
 use std::process::ExitCode;
 
@@ -10,8 +10,10 @@ use super::CleanArgs;
 use crate::host_command::with_all;
 use crate::print;
 
-/// Cleans each host and prints the output of the program there. Returns the highest of their exit
-/// codes. An unusable host does not prevent cleaning the rest; the first one is the error.
+/// Cleans each host and prints its output. Returns the highest exit code.
+///
+/// # Errors
+/// The first host that cannot be used; the others are cleaned all the same.
 pub(super) fn clean(args: &CleanArgs) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let flags = [("--cache", args.cache), ("--dry-run", args.dry_run), ("--json", args.json)];

@@ -1,4 +1,5 @@
-//! `assay clean`: finds and removes the remains of interrupted runs, and with `--cache` the cache.
+//! `assay clean`: removes what interrupted runs have left on the machine, and with `--cache` the
+//! cache's entries.
 
 mod cache;
 mod hosts;
@@ -53,19 +54,19 @@ pub struct CleanArgs {
     json: bool,
 }
 
-/// The results for all remains, in words for people and as JSON.
+/// Result of a clean-up, for text and JSON.
 #[derive(Debug, Default)]
 struct Tally {
     removed: Vec<String>,
-    /// The same in sentences.
+    /// A sentence for each entry of `removed`.
     done: Vec<String>,
     failed: Vec<String>,
     in_use: Vec<String>,
-    /// Things in the place of a resource that are not Assay's.
+    /// Resources that replaced ours under the same name.
     left_alone: Vec<String>,
 }
 
-/// Exit code 2 if something could not be removed.
+/// Runs the command. Exit code 2 if a resource could not be removed.
 pub fn run(args: &CleanArgs) -> Result<ExitCode> {
     ensure!(
         !args.hosts.is_empty() || !args.reach.is_given(),
@@ -100,7 +101,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode> {
     Ok(if tally.failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-/// Databases are removed with their accounts' passwords, some of which are in no file.
+/// Asks for passwords of accounts that no file holds: removing a database needs its account.
 fn ask_passwords(all: &[FoundLedger]) -> Result<()> {
     let dead = all.iter().filter(|found| found.owner().is_none());
     let resources = dead.flat_map(FoundLedger::resources);
@@ -153,14 +154,15 @@ fn verb(dry_run: bool) -> &'static str {
 }
 
 impl Tally {
-    /// `resource` is one of `all` that are removed. A drive's media stay, unless they lie in a
-    /// directory that is removed; the printed sentence distinguishes the two.
+    /// Records the removal of `resource`, one of `all` that are removed. The file or image under a
+    /// drive is kept, unless its directory is removed; the sentence says which.
     fn remove(&mut self, resource: &Resource, all: &[Resource], dry_run: bool) {
         let goes = |media: &Path| {
-            all.iter().any(|resource| match resource {
+            let holds_media = |resource: &Resource| match resource {
                 Resource::Directory { path } => media.starts_with(path.path()),
                 _ => false,
-            })
+            };
+            all.iter().any(holds_media)
         };
         self.done.push(match resource {
             Resource::Drive { media, .. } => {
@@ -172,7 +174,7 @@ impl Tally {
                 };
                 format!("{verb} {}{kept}", media.display())
             }
-            // A dry run sends no password.
+            // A dry run does not log in, so whether the database exists is not known.
             Resource::Database { .. } | Resource::Image(_) if dry_run => {
                 format!("{} {resource}, if it is still there", verb(dry_run))
             }

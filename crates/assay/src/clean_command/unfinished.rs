@@ -1,5 +1,5 @@
-//! `assay clean`: removes the remains of interrupted makers in the cache, such as half a download.
-//! Those of an active maker stay.
+//! Removes partial downloads of interrupted commands from the cache; those of running commands
+//! stay.
 
 use anyhow::Result;
 
@@ -7,9 +7,8 @@ use super::Tally;
 use assay_system::cache::{self, CacheLock};
 use assay_system::cache_entry::KINDS;
 
-/// Removes them, or with `dry_run` lists them.
 pub(super) fn clean(dry_run: bool, tally: &mut Tally) {
-    // Without a home there is no cache.
+    // Without a home directory there is no cache.
     if cache::root().is_err() {
         return;
     }
@@ -27,10 +26,10 @@ fn clean_kind(kind: &str, words: &str, dry_run: bool, tally: &mut Tally) -> Resu
     }
     let is_free =
         if dry_run { CacheLock::is_free(kind)? } else { CacheLock::try_open(kind)?.is_some() };
-    let told = left.iter().map(|path| format!("unfinished {words} in {}", path.display()));
+    let names = left.iter().map(|path| format!("unfinished {words} in {}", path.display()));
     match is_free {
-        true => told.for_each(|name| tally.remove_named(name, dry_run)),
-        false => tally.in_use.extend(told),
+        true => names.for_each(|name| tally.remove_named(name, dry_run)),
+        false => tally.in_use.extend(names),
     }
     Ok(())
 }

@@ -1,29 +1,33 @@
-//! The exit code of a comparison, and its reasons.
+//! Decides the exit code of a comparison.
 
-use super::Told;
+use super::ComparisonEntry;
 use assay_base::text::counted;
 use assay_judge::{Basis, Word};
 
-/// An exit code, and the comparisons (or missing counterparts) that decided it.
+/// Exit code, with the comparisons (or sides without a counterpart) that decided it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Decision {
     pub(super) code: u8,
     pub(super) by: Vec<String>,
 }
 
-/// The loss to detect, as a share, and whether the user set it.
+/// Smallest loss that fails the comparison, as a share; `is_asked_for` if the user gave it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Margin {
     pub(super) share: f64,
     pub(super) is_asked_for: bool,
 }
 
-/// 1 if anything is worse by the margin, else 2 if anything may be or was not compared, else 0.
-pub(super) fn decide(told: &[Told], not_compared: &[String], margin: Margin) -> Decision {
-    let codes: Vec<u8> = told.iter().map(|told| code(told, margin)).collect();
+/// Returns 1 if a comparison is worse by the margin, else 2 if one may be or was not made, else 0.
+pub(super) fn decide(
+    entries: &[ComparisonEntry],
+    not_compared: &[String],
+    margin: Margin,
+) -> Decision {
+    let codes: Vec<u8> = entries.iter().map(|entry| code(entry, margin)).collect();
     let of = |wanted: u8| -> Vec<String> {
-        let its = told.iter().zip(&codes).filter(|(_, code)| **code == wanted);
-        its.map(|(told, _)| told.name()).collect()
+        let its = entries.iter().zip(&codes).filter(|(_, code)| **code == wanted);
+        its.map(|(entry, _)| entry.name()).collect()
     };
     let (worse, mut open) = (of(1), of(2));
     open.extend(not_compared.iter().cloned());
@@ -34,19 +38,18 @@ pub(super) fn decide(told: &[Told], not_compared: &[String], margin: Margin) -> 
     }
 }
 
-fn code(told: &Told, margin: Margin) -> u8 {
-    let comparison = &told.comparison;
+fn code(entry: &ComparisonEntry, margin: Margin) -> u8 {
+    let comparison = &entry.comparison;
     let Some(found) = &comparison.difference else { return 2 };
     let margin_share = margin.share;
-    // The interval for the case that more is better. A rate of 97 of 100 is a loss of 3 %, and so
-    // is a time of 103.
+    // Ratios as if higher were better: a rate has lost 3 % at 97 of 100, a latency at 103.
     let (low, high) = found.ratio_interval;
     let (low, middle, high, least) = match comparison.metric.is_better_higher() {
         true => (low, found.ratio, high, 1.0 - margin_share),
         false => (1.0 / high, 1.0 / found.ratio, 1.0 / low, 1.0 / (1.0 + margin_share)),
     };
-    // Single runs of two studies get no verdict; a limit set by the user is applied to these runs.
-    if told.rests_on_runs() {
+    // Single runs of two studies get no verdict, but are tested against a limit that the user gave.
+    if entry.rests_on_runs() {
         return match margin.is_asked_for {
             true if middle <= least && high < 1.0 => 1,
             true if low > least => 0,
@@ -61,16 +64,16 @@ fn code(told: &Told, margin: Margin) -> u8 {
     }
 }
 
-impl Told {
-    /// Returns true for single runs of two studies, which get no verdict.
+impl ComparisonEntry {
+    /// Whether it compares single runs of two studies, which get no verdict.
     pub(super) fn rests_on_runs(&self) -> bool {
-        let basis = self.comparison.difference.as_ref().map(|comparison| comparison.basis);
+        let basis = self.comparison.difference.as_ref().map(|difference| difference.basis);
         basis == Some(Basis::SeparateRuns)
     }
 }
 
 impl Decision {
-    /// The last line.
+    /// The last line of the output.
     pub(super) fn line(&self, comparisons: usize) -> String {
         let word = ["not worse", "worse", "inconclusive"][usize::from(self.code.min(2))];
         let by = match self.by.as_slice() {
@@ -78,10 +81,8 @@ impl Decision {
                 1 => "the only comparison".to_owned(),
                 all => format!("all {all} comparisons"),
             },
-            [first] => first.clone(),
-            [first, rest @ ..] => {
-                format!("{first}; and {}", counted(rest.len() as u64, "more thing"))
-            }
+            [one] => one.clone(),
+            [one, rest @ ..] => format!("{one}; and {}", counted(rest.len() as u64, "more thing")),
         };
         format!("exit code {}, {word}: {by}", self.code)
     }

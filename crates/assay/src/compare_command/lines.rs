@@ -1,34 +1,33 @@
-//! The printed lines of a comparison.
+//! Prints a comparison's result as text.
 
-use super::{Found, Told};
+use super::{ComparisonEntry, ComparisonResult};
 use crate::print;
 use assay_base::text::counted;
 use assay_judge::{Circumstance, Comparison};
 use assay_report::words::{circumstance, reason, verdict};
 
-impl Found {
+impl ComparisonResult {
     pub(super) fn print(&self) {
         self.lines().iter().for_each(print::line);
     }
 
-    /// The differences between the sides are printed at the head, below the head of each table, and
-    /// at the foot, so that an excerpt contains them. The last line names the reason for the exit
-    /// code.
+    /// Lines of the output. Differences between the sides are repeated at the top, below each
+    /// table's heading and at the end, so that an excerpt still has them. The last line names what
+    /// decided the exit code.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.not_alike.iter().map(|text| unlike("", text)).collect();
         lines.extend(self.differs.iter().map(|circumstance| differs("", circumstance)));
         let mut head = String::new();
-        for told in &self.comparisons {
-            let next = told.head();
+        for entry in &self.comparisons {
+            let next = entry.head();
             if next != head {
                 lines.push(next.clone());
-                lines.extend(told.not_alike.iter().map(|text| unlike("  ", text)));
-                let own =
-                    told.differs.iter().filter(|circumstance| !self.differs.contains(circumstance));
+                lines.extend(entry.not_alike.iter().map(|text| unlike("  ", text)));
+                let own = entry.differs.iter().filter(|each| !self.differs.contains(each));
                 lines.extend(own.map(|circumstance| differs("  ", circumstance)));
                 head = next;
             }
-            lines.extend(of(&told.comparison));
+            lines.extend(of(&entry.comparison));
         }
         lines.extend(self.not_compared.iter().map(|text| format!("not compared: {text}")));
         lines.extend(self.not_alike.iter().map(|text| unlike("", text)));
@@ -41,15 +40,15 @@ impl Found {
     }
 }
 
-impl Told {
+impl ComparisonEntry {
     fn head(&self) -> String {
         format!("{} against {}, {}", self.b, self.a, self.comparison.workload)
     }
 
-    /// The name of this comparison among all.
+    /// Name that is unique among the comparisons.
     pub(super) fn name(&self) -> String {
-        let comparison = &self.comparison;
-        format!("{}, {}, {}", self.head(), threads(comparison), comparison.metric.label())
+        let Comparison { metric, .. } = &self.comparison;
+        format!("{}, {}, {}", self.head(), threads(&self.comparison), metric.label())
     }
 }
 
@@ -57,18 +56,18 @@ fn unlike(indent: &str, text: &str) -> String {
     format!("{indent}not alike: {text}")
 }
 
-fn differs(indent: &str, circumstance: &Circumstance) -> String {
-    format!("{indent}differs: {}", circumstance::text(circumstance))
+fn differs(indent: &str, differing: &Circumstance) -> String {
+    format!("{indent}differs: {}", circumstance::text(differing))
 }
 
 fn threads(comparison: &Comparison) -> String {
     counted(u64::from(comparison.threads.unwrap_or_default()), "thread")
 }
 
-/// The verdict, with its scope.
+/// The verdict, and its reason on a line of its own if it has one.
 fn of(comparison: &Comparison) -> Vec<String> {
-    let said = verdict::text_with_word(comparison);
-    let line = format!("  {}, {}: {said}", threads(comparison), comparison.metric.label());
+    let verdict = verdict::text_with_word(comparison);
+    let line = format!("  {}, {}: {verdict}", threads(comparison), comparison.metric.label());
     let because = reason::because(comparison).map(|because| format!("      {because}"));
     std::iter::once(line).chain(because).collect()
 }

@@ -1,5 +1,5 @@
-//! `assay compare`: a verdict on two configurations, or on two studies, for people and for scripts
-//! that must stop at a loss.
+//! `assay compare`: gives a verdict on two configurations or two studies, as text, JSON and exit
+//! code.
 
 mod ending;
 mod lines;
@@ -24,7 +24,7 @@ use sides::{Side, lone_configs, lone_loads, open, pairs, side};
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "assay compare [OPTIONS] <A> <B>\n       assay compare [OPTIONS] <STUDY> \
-                      <BASELINE> <CONFIG>",
+        <BASELINE> <CONFIG>",
     after_help = "\
 A side is a study's directory, or one of its configurations as STUDY:CONFIG. Two studies are \
 compared configuration by configuration, matched by name. Configurations, workloads and thread \
@@ -74,23 +74,27 @@ pub(crate) struct CompareArgs {
 fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim_end_matches('%').trim().parse::<f64>().ok();
     number
-        .filter(|percent| percent.is_finite() && *percent > 0.0 && *percent < 100.0)
-        .map(|percent| percent / 100.0)
+        .filter(|number| number.is_finite() && *number > 0.0 && *number < 100.0)
+        .map(|number| number / 100.0)
         .ok_or_else(|| "give a percentage above 0 and below 100, e.g. 3%".into())
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
     let all = || Metric::ALL.iter().map(|metric| metric.name()).collect::<Vec<_>>().join(", ");
-    Metric::named(text).ok_or_else(|| {
+    let refusal = || {
         format!(
-            "there are {}; short forms such as p99 work too, and percentiles of \
-             a kind of statement such as 'commit p99'",
+            "there are {}; short forms such as p99 work too, and percentiles of a kind of \
+             statement such as 'commit p99'",
             all()
         )
-    })
+    };
+    Metric::named(text).ok_or_else(refusal)
 }
 
-/// Compares and prints; the help lists the exit codes.
+/// Compares the sides and prints the result. The help lists the exit codes.
+///
+/// # Errors
+/// A study or configuration does not exist, or the sides are too different to be compared.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     let found = compare(args)?;
     if args.json {
@@ -101,37 +105,38 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(found.exit_code))
 }
 
-/// The result, as `--json` prints it.
+/// Result of a comparison, in the form that `--json` prints.
 #[derive(Debug, Serialize)]
-struct Found {
+struct ComparisonResult {
     fail_if_worse_by_percent: f64,
     not_alike: Vec<String>,
-    /// Circumstances of the whole studies that differ.
+    /// Circumstances in which the two studies differ throughout.
     #[serde(serialize_with = "circumstance::serialize")]
     differs: Vec<Circumstance>,
-    /// Configurations and loads of one side only.
+    /// Names of configurations and loads that only one side has.
     not_compared: Vec<String>,
-    comparisons: Vec<Told>,
+    comparisons: Vec<ComparisonEntry>,
     exit_code: u8,
-    /// True if a limit set by the user is applied to single runs of two studies.
+    /// Whether single runs of two studies were tested against a limit that the user gave.
     #[serde(skip)]
     are_runs_limited: bool,
-    /// The reasons for the exit code; empty for 0.
+    /// Comparisons that decided the exit code; empty for 0, which needs all of them.
     decided_by: Vec<String>,
 }
 
-impl Found {
+impl ComparisonResult {
     fn decision(&self) -> Decision {
         Decision { code: self.exit_code, by: self.decided_by.clone() }
     }
 }
 
-/// A comparison, with the differences that make its sides incomparable: an excerpt contains them.
+/// A comparison of two configurations. Differences of their questions are repeated here, so that an
+/// excerpt of the output still has them.
 #[derive(Debug, Serialize)]
-struct Told {
-    /// `STUDY:CONFIG` of the baseline.
+struct ComparisonEntry {
+    /// Baseline, as `STUDY:CONFIG`.
     a: String,
-    /// `STUDY:CONFIG` that is judged.
+    /// Configuration that is judged, as `STUDY:CONFIG`.
     b: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_alike: Vec<String>,
@@ -141,7 +146,7 @@ struct Told {
     comparison: Comparison,
 }
 
-fn compare(args: &CompareArgs) -> Result<Found> {
+fn compare(args: &CompareArgs) -> Result<ComparisonResult> {
     let (a, b) = match &args.c {
         None => (side(&args.a)?, side(&args.b)?),
         Some(c) => (open(&args.a, Some(&args.b))?, open(&args.a, Some(c))?),
@@ -170,8 +175,8 @@ fn compare(args: &CompareArgs) -> Result<Found> {
     let share = args.fail_if_worse_by.unwrap_or_else(|| a.study.judging.margin());
     let margin = Margin { share, is_asked_for: args.fail_if_worse_by.is_some() };
     let Decision { code, by } = decide(&comparisons, &not_compared, margin);
-    let comparisons_rest_on_runs = comparisons.iter().any(Told::rests_on_runs);
-    Ok(Found {
+    let comparisons_rest_on_runs = comparisons.iter().any(ComparisonEntry::rests_on_runs);
+    Ok(ComparisonResult {
         fail_if_worse_by_percent: percent_of(share),
         not_alike: unlike,
         differs: of_all(&comparisons),
@@ -187,68 +192,69 @@ fn of_pair(
     args: &CompareArgs,
     a: &Side,
     b: &Side,
-    (baseline, other): &(&Config, &Config),
+    (baseline, judged): &(&Config, &Config),
     not_alike: &[String],
-) -> Result<Vec<Told>> {
+) -> Result<Vec<ComparisonEntry>> {
     let is_one_study = a.is_study_of(b);
     let found = between(&Between {
         a: Chosen { store: &a.store, study: &a.study, config: baseline },
-        b: Chosen { store: &b.store, study: &b.study, config: other },
+        b: Chosen { store: &b.store, study: &b.study, config: judged },
         is_one_study,
         margin: args.fail_if_worse_by,
         metrics: &args.metric,
     })?;
-    // Two configurations of one study differ only where the study intends it.
+    // Configurations of one study differ only in the settings that the study compares.
     let differs = match is_one_study {
         true => Vec::new(),
-        false => circumstances((&a.study, baseline), (&b.study, other)),
+        false => circumstances((&a.study, baseline), (&b.study, judged)),
     };
-    let told = |comparison| Told {
+    let entry = |comparison| ComparisonEntry {
         a: a.with(&baseline.name),
-        b: b.with(&other.name),
+        b: b.with(&judged.name),
         not_alike: not_alike.to_vec(),
         differs: differs.clone(),
         comparison,
     };
-    Ok(found.into_iter().map(told).collect())
+    Ok(found.into_iter().map(entry).collect())
 }
 
-/// A share in percent as the user typed it: 0.03 × 100 is not exactly 3.
+/// A share in percent, rounded to the typed digits: 0.03 × 100 is not exactly 3.
 fn percent_of(share: f64) -> f64 {
     (share * 1e8).round() / 1e6
 }
 
-/// The differences common to all.
-fn of_all(told: &[Told]) -> Vec<Circumstance> {
-    let first = told.first().map_or(&[][..], |comparison| &comparison.differs);
+/// Circumstances that differ in every comparison.
+fn of_all(entries: &[ComparisonEntry]) -> Vec<Circumstance> {
+    let first = entries.first().map_or(&[][..], |entry| &entry.differs);
     let is_everywhere = |circumstance: &&Circumstance| {
-        told.iter().all(|other| other.differs.contains(circumstance))
+        entries.iter().all(|other| other.differs.contains(circumstance))
     };
     first.iter().filter(is_everywhere).cloned().collect()
 }
 
-/// The differences that make the sides of each pair incomparable, in words, each one once.
+/// For each pair, the differences that make its configurations incomparable, in words, without
+/// duplicates.
 fn differences(a: &Side, b: &Side, pairs: &[(&Config, &Config)]) -> Result<Vec<Vec<String>>> {
-    let of_pair = |(baseline, other): &(&Config, &Config)| {
-        let sides = ((&a.study, *baseline), (&b.study, *other));
+    let of_pair = |(baseline, judged): &(&Config, &Config)| {
+        let sides = ((&a.study, *baseline), (&b.study, *judged));
         let scale = scale_differences(sides.0, sides.1);
         let cuts = power_cut_difference(sides.0, sides.1);
         let durability = durability::of_stored(&a.store, &a.study, baseline)?;
-        let safety = durability.unlike(&durability::of_stored(&b.store, &b.study, other)?);
-        let told = scale.iter().chain(&cuts).map(unlike::text);
-        Ok(each_once(told.chain(unlike::safety(&safety))))
+        let safety = durability.unlike(&durability::of_stored(&b.store, &b.study, judged)?);
+        let texts = scale.iter().chain(&cuts).map(unlike::text);
+        Ok(each_once(texts.chain(unlike::safety(&safety))))
     };
     pairs.iter().map(of_pair).collect()
 }
 
 fn each_once(all: impl Iterator<Item = String>) -> Vec<String> {
-    let mut told = Vec::new();
-    for difference in all {
-        if !told.contains(&difference) {
-            told.push(difference);
+    let mut distinct = Vec::new();
+    for text in all {
+        if !distinct.contains(&text) {
+            distinct.push(text);
         }
     }
-    told
+    distinct
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The two sides of a comparison, and the pairs of configurations.
+//! Parses and opens the two sides of a comparison and pairs their configurations.
 
 use std::path::{Path, PathBuf};
 
@@ -8,31 +8,30 @@ use assay_judge::{Lone, baseline_of, configs, lone};
 use assay_report::words::unlike;
 use assay_study::{Config, Store, Study};
 
-/// A study, with the configuration named for it.
+/// A study, with the configuration chosen from it.
 pub(super) struct Side {
     pub(super) store: Store,
     pub(super) study: Study,
-    /// Its directory as typed.
+    /// Directory as typed.
     pub(super) name: String,
     directory: PathBuf,
-    /// The configuration, if one was typed.
+    /// Name of the configuration, if one was typed.
     pub(super) config: Option<String>,
 }
 
 impl Side {
-    /// `STUDY:CONFIG`, as typed and printed.
+    /// Returns `STUDY:CONFIG`, as typed and printed.
     pub(super) fn with(&self, config: &str) -> String {
         format!("{}:{config}", self.name)
     }
 
-    /// Returns true if both are in one directory.
     pub(super) fn is_study_of(&self, other: &Side) -> bool {
         self.directory == other.directory
     }
 }
 
-/// Parses `STUDY` or `STUDY:CONFIG`. A directory's name may contain a colon, so existing
-/// directories decide.
+/// Parses `STUDY` or `STUDY:CONFIG`. A directory's name may contain a colon, so the longest
+/// existing directory wins.
 pub(super) fn side(text: &str) -> Result<Side> {
     if Path::new(text).is_dir() {
         return open(text, None);
@@ -45,7 +44,7 @@ pub(super) fn side(text: &str) -> Result<Side> {
     open(directory, Some(config))
 }
 
-/// Opens a study, for one configuration or for all.
+/// Opens a study, for one of its configurations or for all.
 pub(super) fn open(directory: &str, config: Option<&str>) -> Result<Side> {
     let path = Path::new(directory);
     let store = Store::open(path)?;
@@ -55,7 +54,7 @@ pub(super) fn open(directory: &str, config: Option<&str>) -> Result<Side> {
     Ok(Side { store, study, name, directory, config: config.map(str::to_owned) })
 }
 
-/// The pairs of configurations that are compared.
+/// Pairs of configurations to compare: by name if no configuration was typed.
 pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a Config)>> {
     let ours = configs(&a.study, a.config.as_deref())
         .with_context(|| a.directory.display().to_string())?;
@@ -73,9 +72,9 @@ pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a
             baseline_of(&a.study).unwrap_or_default()
         ),
         (true, false) | (false, true) => {
-            let (named, all) = if a.config.is_some() { (&ours, &theirs) } else { (&theirs, &ours) };
-            let same =
-                all.iter().find(|config| named.iter().any(|named| named.name == config.name));
+            let (chosen, all) =
+                if a.config.is_some() { (&ours, &theirs) } else { (&theirs, &ours) };
+            let same = all.iter().find(|config| chosen.iter().any(|it| it.name == config.name));
             let other = same.or_else(|| all.first().filter(|_| all.len() == 1));
             let other =
                 other.context("name a configuration on the other side too, as STUDY:CONFIG")?;
@@ -83,8 +82,8 @@ pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a
         }
         (false, false) if ours.len() == 1 && theirs.len() == 1 => vec![(ours[0], theirs[0])],
         (false, false) => {
-            let same = ours.iter().filter_map(|our| {
-                Some((*our, *theirs.iter().find(|other| other.name == our.name)?))
+            let same = ours.iter().filter_map(|config| {
+                Some((*config, *theirs.iter().find(|other| other.name == config.name)?))
             });
             same.collect()
         }
@@ -96,8 +95,7 @@ pub(super) fn pairs<'a>(a: &'a Side, b: &'a Side) -> Result<Vec<(&'a Config, &'a
     Ok(pairs)
 }
 
-/// Configurations of whole studies without a namesake in the other study; none if configurations
-/// were named.
+/// Lists configurations without a counterpart of the same name; none if configurations were named.
 pub(super) fn lone_configs(
     a: &Side,
     b: &Side,
@@ -107,7 +105,7 @@ pub(super) fn lone_configs(
     let mut found = Vec::new();
     for side in [a, b].into_iter().filter(|_| is_whole) {
         let has_part = |config: &Config| {
-            pairs.iter().any(|(baseline, other)| baseline == &config || other == &config)
+            pairs.iter().any(|(ours, theirs)| ours == &config || theirs == &config)
         };
         let lone = configs(&side.study, None)?.into_iter().filter(|config| !has_part(config));
         found.extend(
@@ -119,24 +117,22 @@ pub(super) fn lone_configs(
     Ok(found)
 }
 
-/// Workloads and thread counts of one side of a pair only. Those that every configuration lacks are
-/// listed once, for the study.
+/// Lists workloads and thread counts that one side of a pair lacks. A load that every configuration
+/// lacks is listed once, under the study's name.
 pub(super) fn lone_loads(a: &Side, b: &Side, pairs: &[(&Config, &Config)]) -> Vec<String> {
-    let all: Vec<Vec<Lone>> = pairs
-        .iter()
-        .map(|(baseline, other)| lone((&a.study, baseline), (&b.study, other)))
-        .collect();
+    let all: Vec<Vec<Lone>> =
+        pairs.iter().map(|(ours, theirs)| lone((&a.study, ours), (&b.study, theirs))).collect();
     let is_of_all = |lone: &Lone| all.len() > 1 && all.iter().all(|its| its.contains(lone));
-    let mut told = Vec::new();
-    for ((baseline, other), its) in pairs.iter().zip(&all) {
+    let mut texts = Vec::new();
+    for ((ours, theirs), its) in pairs.iter().zip(&all) {
         for lone in its {
-            let (side, config) = if lone.is_of_b { (b, other) } else { (a, baseline) };
+            let (side, config) = if lone.is_of_b { (b, theirs) } else { (a, ours) };
             let who = if is_of_all(lone) { side.name.clone() } else { side.with(&config.name) };
             let text = format!("only {who} has {}", unlike::lone(lone));
-            if !told.contains(&text) {
-                told.push(text);
+            if !texts.contains(&text) {
+                texts.push(text);
             }
         }
     }
-    told
+    texts
 }

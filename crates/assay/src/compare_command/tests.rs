@@ -1,4 +1,4 @@
-//! Sides and exit codes, on studies with known results.
+//! Tests of sides, verdicts and exit codes on studies with known differences.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ struct Line {
     args: CompareArgs,
 }
 
-fn found(words: &[&str]) -> Result<Found> {
+fn found(words: &[&str]) -> Result<ComparisonResult> {
     compare(&Line::try_parse_from(["compare"].iter().chain(words)).unwrap().args)
 }
 
-/// A study of configurations with these levels, in 1/s; each repeat deviates by `off`, half of them
-/// in each direction.
+/// Writes a study with the given configurations and their TPS. Repeats deviate by up to `off` (a
+/// share), half of them upwards.
 fn write(directory: &Path, configs: &[(&str, f64)], off: f64, tables: u32, repeats: u32) {
     let mut store = Store::open_or_create(directory).unwrap();
     let data = Data {
@@ -116,10 +116,7 @@ fn exit_codes_tell_a_loss_from_none_and_from_not_knowing() {
     let json = serde_json::to_value(&allow_mismatch).unwrap();
     assert!(json["not_alike"][0].as_str().unwrap().starts_with("tables: 2"));
     let comparisons = json["comparisons"].as_array().unwrap();
-    assert!(
-        comparisons.iter().all(|comparison| comparison["not_alike"] == json["not_alike"]),
-        "{json}"
-    );
+    assert!(comparisons.iter().all(|entry| entry["not_alike"] == json["not_alike"]), "{json}");
     assert_eq!(lines[lines.len() - 1], "exit code 0, not worse: all 4 comparisons");
     let alike = both.lines();
     assert!(alike[0].starts_with(&format!("{after}:base against {quiet}:base, w")), "{alike:#?}");
@@ -153,29 +150,29 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
         found(&[&[a.as_str(), b.as_str()][..], more].concat()).unwrap()
     };
     for b in ["lower", "lower, thrice"] {
-        let told = of(b, &[]);
-        let comparison = &told.comparisons[0].comparison;
+        let result = of(b, &[]);
+        let comparison = &result.comparisons[0].comparison;
         assert_eq!(comparison.verdict.word, assay_judge::Word::Inconclusive);
         let text = assay_report::words::verdict::text(comparison);
         assert!(text.starts_with("inconclusive: in these runs 12 % slower"), "{text}");
         assert!(!text.contains("interval"), "{text}");
-        assert_eq!(told.exit_code, 2);
-        let json = serde_json::to_value(&told).unwrap();
+        assert_eq!(result.exit_code, 2);
+        let json = serde_json::to_value(&result).unwrap();
         assert_eq!(json["comparisons"][0]["difference"]["basis"], "separate_runs");
     }
-    // A limit set by the user is applied to these runs.
+    // With an explicit limit, single runs are tested against it.
     assert_eq!(of("lower", &["--fail-if-worse-by", "5%"]).exit_code, 1);
     let passed = of("lower", &["--fail-if-worse-by", "30%"]);
     assert_eq!(passed.exit_code, 0);
-    let said = "single runs were tested against a loss of 30 %; this is not a verdict";
-    assert!(passed.lines().iter().any(|line| line == said), "{:#?}", passed.lines());
+    let note = "single runs were tested against a loss of 30 %; this is not a verdict";
+    assert!(passed.lines().iter().any(|line| line == note), "{:#?}", passed.lines());
     assert_eq!(of("same", &["--fail-if-worse-by", "10%"]).exit_code, 0);
     assert_eq!(of("same", &[]).exit_code, 2);
     // With repeats on both sides there is a verdict.
     let thrice = [path("before, thrice"), path("lower, thrice")];
-    let told = found(&[&thrice[0], &thrice[1]]).unwrap();
-    assert_eq!(told.exit_code, 1);
-    assert!(told.lines().last().unwrap().starts_with("exit code 1, worse: "), "{told:#?}");
+    let result = found(&[&thrice[0], &thrice[1]]).unwrap();
+    assert_eq!(result.exit_code, 1);
+    assert!(result.lines().last().unwrap().starts_with("exit code 1, worse: "), "{result:#?}");
 }
 
 #[test]
@@ -187,13 +184,13 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
     write(&directory.path().join("part"), &configs[..1], 0.004, 1, 5);
     let (whole, part) = (path("whole"), path("part"));
     let lone = |words: &[&str]| found(words).unwrap();
-    let told = lone(&[&whole, &part]);
-    // Both have one configuration in common, so it is compared; the other has no counterpart.
-    assert_eq!(told.comparisons.len(), 1);
-    assert_eq!(told.not_compared, [format!("only {whole} has the configuration `more`")]);
-    assert_eq!(told.exit_code, 2);
+    let result = lone(&[&whole, &part]);
+    // The configuration that both have is compared; the other has no counterpart.
+    assert_eq!(result.comparisons.len(), 1);
+    assert_eq!(result.not_compared, [format!("only {whole} has the configuration `more`")]);
+    assert_eq!(result.exit_code, 2);
     let last = format!("exit code 2, inconclusive: only {whole} has the configuration `more`");
-    assert_eq!(told.lines().last().unwrap(), &last);
+    assert_eq!(result.lines().last().unwrap(), &last);
     let base = [format!("{whole}:base"), format!("{part}:base")];
     assert_eq!(lone(&[&base[0], &base[1]]).exit_code, 0, "of configurations that are named");
 
@@ -204,11 +201,12 @@ fn what_one_side_lacks_is_listed_and_no_pass() {
     }
     let whole_too = lone(&[&part, &whole]);
     assert!(whole_too.not_compared.contains(&format!("only {} has the workload `other`", base[0])));
-    let told = lone(&[&base[1], &base[0]]);
+    let result = lone(&[&base[1], &base[0]]);
     let only = |what: &str| format!("only {} has {what}", base[0]);
-    assert_eq!(told.not_compared, [only("the workload `other`"), only("`w` at 16 and 32 threads")]);
-    assert_eq!(told.exit_code, 2);
-    let json = serde_json::to_value(&told).unwrap();
+    let lacking = [only("the workload `other`"), only("`w` at 16 and 32 threads")];
+    assert_eq!(result.not_compared, lacking);
+    assert_eq!(result.exit_code, 2);
+    let json = serde_json::to_value(&result).unwrap();
     assert_eq!(json["decided_by"].as_array().unwrap().len(), 2, "{json}");
     assert_eq!(
         (&json["comparisons"][0]["a"], &json["comparisons"][0]["b"]),
@@ -229,8 +227,8 @@ fn what_every_config_lacks_is_said_once() {
         store.plan_trial(&key, 99, "f").unwrap();
     }
     let (one, two) = (path("one"), path("two"));
-    let told = found(&[&one, &two]).unwrap();
-    assert_eq!(told.not_compared, [format!("only {two} has `w` at 1 thread")]);
+    let result = found(&[&one, &two]).unwrap();
+    assert_eq!(result.not_compared, [format!("only {two} has `w` at 1 thread")]);
 }
 
 #[test]
@@ -245,13 +243,13 @@ fn under_what_two_studies_were_run_is_told_beside_the_verdicts() {
     let db = rusqlite::Connection::open(directory.path().join("after/study.sqlite")).unwrap();
     db.execute_batch(
         "INSERT INTO study VALUES ('fact.kernel', '6.2');
-         UPDATE configs SET settings_json = '{\"innodb_buffer_pool_size\":\"64M\"}' WHERE name = \
-         'slow'",
+         UPDATE configs SET settings_json = '{\"innodb_buffer_pool_size\":\"64M\"}' \
+         WHERE name = 'slow'",
     )
     .unwrap();
-    let told = found(&[&before, &after]).unwrap();
-    assert_eq!(told.exit_code, 0, "it is told, and refuses nothing");
-    let lines = told.lines();
+    let result = found(&[&before, &after]).unwrap();
+    assert_eq!(result.exit_code, 0, "differing circumstances are printed and refuse nothing");
+    let lines = result.lines();
     assert_eq!(lines[0], "differs: kernel: none and 6.2");
     let of_config =
         lines.iter().position(|line| line == "  differs: innodb_buffer_pool_size: none and 64M");

@@ -55,7 +55,7 @@ pub(super) struct AttachArgs {
     json: bool,
 }
 
-/// Attaches the drive and prints its device, or file; remarks go to standard error.
+/// Attaches the drive and prints its device or file. Details go to standard error.
 pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     let named = media(&args.media, args.ceph_conf.as_deref())?;
     if args.foreground {
@@ -69,7 +69,7 @@ pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The named media; an image with its cluster.
+/// Resolves an image's name to its path with the cluster; other paths stay as they are.
 pub(super) fn media(named: &Path, ceph_conf: Option<&Path>) -> Result<PathBuf> {
     let image = locate::image(named, ceph_conf)?;
     Ok(image.map_or_else(|| named.to_owned(), |image| image.path()))
@@ -88,7 +88,10 @@ fn serve_here(media: &Path, args: &AttachArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the remarks, then the device or file.
+/// Prints the drive's health, its device or file last.
+///
+/// # Errors
+/// The drive has neither a device nor a file.
 pub(crate) fn show(health: &Health, as_json: bool) -> Result<()> {
     if as_json {
         print::line(health.to_json()?);

@@ -1,5 +1,5 @@
-//! `assay drive check`: reads and verifies everything, and lists damage by address; `--repair`
-//! repairs it.
+//! `assay drive check`: reads and verifies a drive and lists damage by address; `--repair` repairs
+//! it.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use assay_serve::health_text::human;
 use assay_serve::open::open;
 use assay_serve::{place, registry};
 
-/// Interval between lines of progress, on a terminal and elsewhere.
+/// Interval of progress reports: on a terminal, elsewhere.
 const SHOWN_EVERY: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(10)];
 
-/// Number of lines of damage shown to a person.
+/// Number of damaged places that the text output lists.
 pub(super) const LINES_MAX: usize = 50;
 
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ pub(super) struct CheckArgs {
     json: bool,
 }
 
-/// Checks or repairs the drive; exit code 1 if something is damaged or lost.
+/// Checks or repairs the drive. Exit code 1 if data are damaged or lost.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let found = registry::look_up(&args.drive)?;
     if let registry::FoundDrive::Served(attached) = &found {
@@ -68,13 +68,13 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
         return repair::run(&media, args.discard, args.json);
     }
     let (drive, _) = open(&media, DriveOptions { read_only: true, ..DriveOptions::default() })?;
-    // Taken before the check, which reports its own findings.
+    // Taken before the check, whose reads would add the same damage to the status.
     let opening = drive.status().problems;
     let mut check = checked(&drive, &media)?;
     check.damages.extend(opening.into_iter().map(|what| Damage { offset: None, bytes: 0, what }));
     match args.json {
         true => print::line(as_json(&place::resolved(&media)?, &check)),
-        false => tell(&media, &check),
+        false => print_result(&media, &check),
     }
     Ok(if check.damages.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -86,9 +86,9 @@ fn checked(drive: &Drive, path: &Path) -> Result<CheckReport> {
     check.with_context(|| path.display().to_string())
 }
 
-/// Progress, with the remaining time.
+/// A progress line with the estimated time left.
 pub(super) struct Progress {
-    doing: &'static str,
+    action: &'static str,
     line: Living,
     is_terminal: bool,
     began: Instant,
@@ -96,10 +96,9 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// `doing` names the operation.
-    pub(super) fn new(doing: &'static str) -> Progress {
+    pub(super) fn new(action: &'static str) -> Progress {
         let (now, is_terminal) = (Instant::now(), std::io::stderr().is_terminal());
-        Progress { doing, line: Living::new(), is_terminal, began: now, shown: now }
+        Progress { action, line: Living::new(), is_terminal, began: now, shown: now }
     }
 
     pub(super) fn end(self) {
@@ -115,7 +114,7 @@ impl Progress {
         let seconds = (now - self.began).as_secs_f64();
         let left = seconds * (all - done) as f64 / done as f64;
         let percent = 100.0 * done as f64 / all as f64;
-        let text = format!("{}: {percent:.0} %, {} left", self.doing, time(left));
+        let text = format!("{}: {percent:.0} %, {} left", self.action, time(left));
         match self.is_terminal {
             true => self.line.live(text),
             false => self.line.say(text),
@@ -123,7 +122,7 @@ impl Progress {
     }
 }
 
-fn tell(path: &Path, check: &CheckReport) {
+fn print_result(path: &Path, check: &CheckReport) {
     for damage in check.damages.iter().take(LINES_MAX) {
         print::line(in_words(damage));
     }
@@ -166,10 +165,7 @@ fn damaged_bytes(check: &CheckReport) -> u64 {
 }
 
 fn as_json(path: &Path, check: &CheckReport) -> serde_json::Value {
-    let damage = |found: &Damage| {
-        let Damage { offset, bytes, what, .. } = found;
-        json!({ "offset": offset, "bytes": bytes, "what": what })
-    };
+    let damage = |found: &Damage| json!({ "offset": found.offset, "bytes": found.bytes, "what": found.what });
     let damages: Vec<_> = check.damages.iter().map(damage).collect();
     json!({
         "media": path,

@@ -1,4 +1,5 @@
-//! `assay drive create`: makes an empty drive in a new file or on a block device.
+//! `assay drive create`: creates an empty drive in a new file, on a block device or in a Ceph
+//! image.
 
 use std::fs::File;
 use std::os::unix::fs::FileTypeExt;
@@ -74,7 +75,7 @@ fn segment_bytes(text: &str) -> Result<u32, String> {
     bytes.try_into().map_err(|_| format!("`{text}` is too large for a segment"))
 }
 
-/// Makes the drive; after an error nothing has changed.
+/// Creates the drive. If that fails, the media are unchanged.
 pub(super) fn run(args: &CreateArgs) -> Result<ExitCode> {
     let is_device = args.path.metadata().is_ok_and(|there| there.file_type().is_block_device());
     let Sizes { capacity, logical } = match locate::image(&args.path, args.ceph_conf.as_deref())? {
@@ -120,7 +121,7 @@ fn in_file(args: &CreateArgs) -> Result<Sizes> {
     Ok(sizes)
 }
 
-/// Warns if the file system copies on write in spite of the setting.
+/// Warns if the file's blocks are copied on write in spite of full allocation.
 fn warn_of_copying(path: &Path) {
     let space = File::open(path).and_then(|file| SpaceSource::of(&file)).map(MediaSpace::from);
     let words = space.ok().filter(MediaSpace::breaks_promise).and_then(|space| space.in_words());
@@ -129,7 +130,7 @@ fn warn_of_copying(path: &Path) {
     }
 }
 
-/// Makes the drive on an existing image if it may be overwritten, else on a new one.
+/// Creates a drive in a new image, or overwrites the image that `--erase` repeats.
 fn on_image(image: &ImageName, args: &CreateArgs) -> Result<Sizes> {
     let name = args.path.display();
     ensure!(!args.sparse, "an image takes space as it fills; omit --sparse");

@@ -1,4 +1,4 @@
-//! `assay drive detach`: removes the block device and waits until the drive is closed.
+//! `assay drive detach`: removes the block device and closes the drive.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,6 +25,10 @@ pub(super) struct DetachArgs {
     if_needed: bool,
 }
 
+/// Detaches the drive.
+///
+/// # Errors
+/// The drive is not attached or in use; or it is detached, but closing it failed.
 pub(super) fn run(args: &DetachArgs) -> Result<ExitCode> {
     let is_needed = !args.if_needed || registry::find(&args.drive)?.is_some();
     print::line(match is_needed {

@@ -1,5 +1,4 @@
-//! `assay drive list`: the drives attached on this machine, and the remains of those whose server
-//! has died.
+//! `assay drive list`: lists attached drives, and stale devices of drives whose server died.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,23 +26,26 @@ pub(super) struct ListArgs {
     json: bool,
 }
 
+/// An entry of the list.
 #[derive(Debug, PartialEq, Serialize)]
 struct Listed {
     media: PathBuf,
-    /// Preset of the modelled device.
+    /// Preset of the emulated device, if the drive is one.
     model: Option<String>,
+    /// Block device, if the drive has one.
     device: Option<PathBuf>,
-    /// The file, if there is no device.
+    /// File that shows the drive, if it has no device.
     file: Option<PathBuf>,
     /// Mount points of the device.
     mounted_on: Vec<PathBuf>,
-    /// The state in its health; `None` if nobody answers.
+    /// State in its health log; `None` if its server does not answer.
     state: Option<&'static str>,
-    /// Process number of its server; `None` if that has died.
+    /// Process id of the server; `None` after its death.
     pid: Option<u32>,
     server_died: bool,
 }
 
+/// Prints the drives in the ledgers of the state directory.
 pub(super) fn run(args: &ListArgs) -> Result<ExitCode> {
     let listed: Vec<_> = registry::all()?.iter().map(look_at).collect::<Result<_>>()?;
     if args.json {
@@ -52,13 +54,13 @@ pub(super) fn run(args: &ListArgs) -> Result<ExitCode> {
         print::line("no drive is attached");
     }
     if !args.json {
-        listed.iter().for_each(|listed| print::line(in_words(listed)));
+        listed.iter().for_each(|drive| print::line(in_words(drive)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn look_at(attached: &RegisteredDrive) -> Result<Listed> {
-    // A drive that is just being attached or detached has no health.
+    // A drive that is just being attached or detached does not answer.
     let health = attached.owner.and_then(|_| attached.health().ok());
     let server_died = attached.owner.is_none();
     let left = attached.left_over()?;
@@ -77,18 +79,18 @@ fn look_at(attached: &RegisteredDrive) -> Result<Listed> {
     })
 }
 
-fn in_words(listed: &Listed) -> String {
-    let place = listed.device.as_ref().or(listed.file.as_ref());
+fn in_words(drive: &Listed) -> String {
+    let place = drive.device.as_ref().or(drive.file.as_ref());
     let place = place.map_or_else(String::new, |place| format!(" as {}", place.display()));
-    let mounted = health_text::mounted_on(&listed.mounted_on);
-    let by = listed.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
-    let state = match (listed.state, listed.server_died) {
+    let mounted = health_text::mounted_on(&drive.mounted_on);
+    let by = drive.pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+    let state = match (drive.state, drive.server_died) {
         (_, true) => "its server has died, stale device",
         (None, false) => "being attached or detached, or its server was stopped",
         (Some(state), false) => state,
     };
-    let model = listed.model.as_ref().map_or_else(String::new, |name| format!("model of {name}, "));
-    format!("{}: {model}{state}{place}{by}{mounted}", listed.media.display())
+    let model = drive.model.as_ref().map_or_else(String::new, |name| format!("model of {name}, "));
+    format!("{}: {model}{state}{place}{by}{mounted}", drive.media.display())
 }
 
 #[cfg(test)]
@@ -97,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_line_tells_where_a_drive_is_and_how() {
-        let mut listed = Listed {
+        let mut drive = Listed {
             media: "/vol.img".into(),
             model: None,
             device: Some("/dev/loop3".into()),
@@ -108,15 +110,15 @@ mod tests {
             server_died: false,
         };
         assert_eq!(
-            in_words(&listed),
+            in_words(&drive),
             "/vol.img: healthy as /dev/loop3 (process 4711), mounted on /data"
         );
-        listed.model = Some("gp3".into());
-        assert!(in_words(&listed).starts_with("/vol.img: model of gp3, healthy as "));
-        listed.model = None;
-        (listed.state, listed.pid, listed.server_died) = (None, None, true);
+        drive.model = Some("gp3".into());
+        assert!(in_words(&drive).starts_with("/vol.img: model of gp3, healthy as "));
+        drive.model = None;
+        (drive.state, drive.pid, drive.server_died) = (None, None, true);
         assert_eq!(
-            in_words(&listed),
+            in_words(&drive),
             "/vol.img: its server has died, stale device as /dev/loop3, mounted on /data"
         );
     }

@@ -1,8 +1,8 @@
-//! `assay drive`: the software drive by itself, as a block device.
+//! `assay drive`: the software drive on its own, as a block device.
 //!
-//! An attached drive is served by a process of its own, independent of the command that started it.
-//! It can be killed at any time: flushed data are on the media, and its resources are in its
-//! ledger, for the next `attach` and for `assay clean`.
+//! Each attached drive is served by its own process, independent of the command that started it.
+//! After `kill -9`, flushed data are on the media, and the ledger lists the resources that the next
+//! `attach` or `assay clean` removes.
 
 mod attach;
 mod check;
@@ -61,21 +61,22 @@ enum Action {
     Resize(resize::ResizeArgs),
     /// Print what systemd and fstab need to attach and mount a drive at boot
     Unit(unit::UnitArgs),
-    /// Asks a new mount for its first answer, in a process that its server may outlive
+    /// Read from a new mount once, in a process that its server may outlive
     #[command(hide = true)]
     FirstAnswer {
         /// The disk's file in the mount
         disk: std::path::PathBuf,
     },
-    /// The process that serves an attached drive; what it is to do comes on standard input
+    /// Serve an attached drive; the job comes on standard input
     #[command(hide = true)]
     Serve {
-        /// What it serves, for whoever lists processes
+        /// Media to serve, shown in lists of processes
         media: std::path::PathBuf,
     },
 }
 
-/// Exit code 1 if `check` finds damage, or `status` a drive that needs attention.
+/// Runs the subcommand. Exit code 1 if `check` finds damage or `status` a drive that needs
+/// attention.
 pub(crate) fn run(args: &DriveArgs) -> Result<ExitCode> {
     match &args.action {
         Action::Create(args) => create::run(args),

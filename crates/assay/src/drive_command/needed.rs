@@ -12,14 +12,14 @@ use assay_serve::job::{AttachOptions, Export};
 use assay_serve::{attach as attach_now, check_right};
 use assay_serve::{health_of, place, registry};
 
-/// Time limit for another process that is attaching or detaching the drive.
+/// Longest time that another process's attaching or detaching may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Polling interval.
+/// Interval at which the state of the drive is checked meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// The health of the drive on `named`, which is attached unless it was. Remains of a dead server
-/// are removed first, unless they are in use.
+/// Returns the health of the drive on `named`, which is attached first if needed. The stale device
+/// of a server that died is removed before, unless it is in use.
 pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
     check_right(options)?;
     let media = place::resolved(named)?;
@@ -29,7 +29,7 @@ pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
             return fits(health, options);
         }
         match attach_now(&media, options, &Export::Drive) {
-            // Another process was faster.
+            // Another process attached the drive first.
             Err(error) if !is_served(&media)? || Instant::now() > deadline => return Err(error),
             Err(_) => std::thread::sleep(LOOK_EVERY),
             done => return done,
@@ -37,13 +37,13 @@ pub(super) fn attach(named: &Path, options: &AttachOptions) -> Result<Health> {
     }
 }
 
-/// The health of an attached drive whose server lives and answers.
+/// The drive's health, if a living server has attached it and answers.
 fn attached(media: &Path) -> Result<Option<Health>> {
     let Some(attached) = registry::find_media(media)? else { return Ok(None) };
     if attached.has_died_by_now()? || !attached.is_shown()? {
         return Ok(None);
     }
-    // A stopped server does not answer; a person must look after that.
+    // A stopped server (SIGSTOP) does not answer: the user must continue it.
     match health_of(&attached) {
         Err(error) if attached.is_stopped() => Err(error),
         health => Ok(health.ok()),
@@ -54,7 +54,10 @@ fn is_served(media: &Path) -> Result<bool> {
     Ok(registry::find_media(media)?.is_some_and(|attached| attached.owner.is_some()))
 }
 
-/// Leaves an attached drive as it is, and reports differing options.
+/// Accepts the attached drive as it is and prints the options that differ.
+///
+/// # Errors
+/// The attachment is a model, or has no device although one is needed.
 fn fits(health: Health, options: &AttachOptions) -> Result<Health> {
     let media = health.media.display();
     if let Some(model) = &health.model {
@@ -74,19 +77,19 @@ fn fits(health: Health, options: &AttachOptions) -> Result<Health> {
     Ok(health)
 }
 
-/// The options that differ, with the present values.
-fn differences(is: &Attachment, asked: &AttachOptions) -> Vec<String> {
+/// Options whose values in effect differ from the requested ones, with the values in effect.
+fn differences(is: &Attachment, requested: &AttachOptions) -> Vec<String> {
     let sized = |size: Option<u64>| size.map_or_else(|| "none".into(), |size| size.to_string());
-    let read_ahead = asked.read_ahead.map_or(0, |size| size.0);
-    let memory = asked.memory.map(|size| size.0);
+    let read_ahead = requested.read_ahead.map_or(0, |size| size.0);
+    let memory = requested.memory.map(|size| size.0);
     let all = [
-        (is.threads != Some(asked.threads), format!("--threads {}", is.threads.unwrap_or(0))),
+        (is.threads != Some(requested.threads), format!("--threads {}", is.threads.unwrap_or(0))),
         (
-            is.cache != Some(asked.cache),
+            is.cache != Some(requested.cache),
             format!("--cache {}", is.cache.map_or("unknown", |cache| cache.name())),
         ),
         (
-            is.gc != Some(asked.gc),
+            is.gc != Some(requested.gc),
             format!("--gc {}", is.gc.map_or("unknown", |policy| policy.name())),
         ),
         (is.memory_bytes != memory, format!("--memory {}", sized(is.memory_bytes))),
@@ -94,10 +97,10 @@ fn differences(is: &Attachment, asked: &AttachOptions) -> Vec<String> {
             is.read_ahead_bytes.unwrap_or(0) != read_ahead,
             format!("--read-ahead {}", sized(is.read_ahead_bytes.filter(|bytes| *bytes > 0))),
         ),
-        (is.read_only && !asked.read_only, "--read-only".into()),
-        (!is.read_only && asked.read_only, "no --read-only".into()),
-        (is.rescue && !asked.rescue, "--rescue".into()),
-        (!is.rescue && asked.rescue, "no --rescue".into()),
+        (is.read_only && !requested.read_only, "--read-only".into()),
+        (!is.read_only && requested.read_only, "no --read-only".into()),
+        (is.rescue && !requested.rescue, "--rescue".into()),
+        (!is.rescue && requested.rescue, "no --rescue".into()),
     ];
     all.into_iter().filter(|(differs, _)| *differs).map(|(_, words)| words).collect()
 }
@@ -109,15 +112,15 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_said() {
-        let asked = AttachOptions::default();
+        let requested = AttachOptions::default();
         let same = Attachment {
-            threads: Some(asked.threads),
-            cache: Some(asked.cache),
-            gc: Some(asked.gc),
+            threads: Some(requested.threads),
+            cache: Some(requested.cache),
+            gc: Some(requested.gc),
             read_ahead_bytes: Some(0),
             ..Attachment::default()
         };
-        assert_eq!(differences(&same, &asked), Vec::<String>::new());
+        assert_eq!(differences(&same, &requested), Vec::<String>::new());
         let other = Attachment {
             threads: Some(3),
             cache: Some(CacheMode::Writethrough),
@@ -126,10 +129,10 @@ mod tests {
             read_only: true,
             ..same.clone()
         };
-        let said = differences(&other, &asked).join(" ");
+        let differing = differences(&other, &requested).join(" ");
         let all = "--threads 3 --cache writethrough --gc greedy --memory 1048576 --read-only";
-        assert_eq!(said, all);
-        let asked = AttachOptions { rescue: true, ..asked };
-        assert_eq!(differences(&same, &asked), ["no --rescue"]);
+        assert_eq!(differing, all);
+        let requested = AttachOptions { rescue: true, ..requested };
+        assert_eq!(differences(&same, &requested), ["no --rescue"]);
     }
 }

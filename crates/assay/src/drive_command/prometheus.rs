@@ -1,5 +1,5 @@
-//! The health of drives in Prometheus' text format (version 0.0.4), for node_exporter's textfile
-//! collector.
+//! Prints the health of drives in Prometheus' text format (version 0.0.4), for node_exporter's
+//! textfile collector.
 
 use std::fmt::{Display, Write};
 use std::path::Path;
@@ -11,15 +11,15 @@ use assay_serve::health::{Health, STATES};
 /// Upper bounds of the size classes of host writes, in bytes; the last class has none.
 const SIZES: [u64; 7] = [4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144];
 
-/// A drive; without health if its server does not answer.
-pub(super) struct Told {
+/// A drive and its health; `None` if its server does not answer.
+pub(super) struct Exported {
     pub(super) media: String,
     pub(super) health: Option<Health>,
 }
 
-impl Told {
-    pub(super) fn new(media: &Path, health: Option<Health>) -> Told {
-        Told { media: media.display().to_string(), health }
+impl Exported {
+    pub(super) fn new(media: &Path, health: Option<Health>) -> Exported {
+        Exported { media: media.display().to_string(), health }
     }
 
     fn is_up(&self) -> bool {
@@ -85,7 +85,7 @@ const COUNTERS: [Counter; 17] = [
 
 type Part = (&'static str, fn(&Counts) -> u64);
 
-/// Kinds of writes to media.
+/// Bytes written to media, by kind.
 const PARTS: [Part; 4] = [
     ("payload", |c| c.write_bytes_payload),
     ("table", |c| c.write_bytes_table),
@@ -93,17 +93,15 @@ const PARTS: [Part; 4] = [
     ("checkpoint", |c| c.write_bytes_checkpoint),
 ];
 
-/// The metrics of these drives, grouped by metric as the format requires.
-pub(super) fn text(drives: &[Told]) -> String {
+/// All metrics of the drives. The format requires the samples of a metric to follow one another.
+pub(super) fn text(drives: &[Exported]) -> String {
     let mut page = Page(String::new());
     page.head("up", "gauge", "Whether the drive is attached and its server answers.");
-    drives
-        .iter()
-        .for_each(|drive| page.sample("up", &[("media", &drive.media)], u8::from(drive.is_up())));
-    let known: Vec<_> = drives
-        .iter()
-        .filter_map(|drive| Some((drive.media.as_str(), drive.health.as_ref()?)))
-        .collect();
+    for drive in drives {
+        page.sample("up", &[("media", &drive.media)], u8::from(drive.is_up()));
+    }
+    let answering = drives.iter().filter_map(|drive| Some((drive, drive.health.as_ref()?)));
+    let known: Vec<_> = answering.map(|(drive, health)| (drive.media.as_str(), health)).collect();
     states(&mut page, &known);
     for (name, help, figure) in GAUGES {
         page.head(name, "gauge", help);
@@ -142,7 +140,7 @@ fn media_written(page: &mut Page, known: &[(&str, &Health)]) {
     }
 }
 
-/// Host writes by size: a class of a histogram includes all smaller ones.
+/// Host writes by size, as a histogram: buckets are cumulative.
 fn sizes(page: &mut Page, known: &[(&str, &Health)]) {
     page.head("host_write_size_bytes", "histogram", "Host writes by their size.");
     for (media, health) in known {
@@ -164,7 +162,7 @@ struct Page(String);
 
 impl Page {
     fn head(&mut self, name: &str, kind: &str, help: &str) {
-        // Writing to a string cannot fail.
+        // Writing to a string cannot fail, here and below.
         let _ =
             write!(self.0, "# HELP assay_drive_{name} {help}\n# TYPE assay_drive_{name} {kind}\n");
     }
@@ -186,11 +184,12 @@ mod tests {
 
     use super::*;
 
+    /// The recorded answer of a drive's server.
     fn used_health() -> Health {
         Health::parse(include_str!("../../../serve/src/used.json")).unwrap()
     }
 
-    /// A sample: its name, its labels, its value.
+    /// Name, labels and value of a sample.
     type Sample = (String, Vec<(String, String)>, f64);
 
     fn is_name(name: &str) -> bool {
@@ -199,7 +198,7 @@ mod tests {
             && signs.all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_')
     }
 
-    /// The labels before `}`, and the rest.
+    /// Parses labels up to `}`; returns them and the rest of the line.
     fn labels(mut text: &str) -> (Vec<(String, String)>, &str) {
         let mut labels = Vec::new();
         loop {
@@ -227,8 +226,8 @@ mod tests {
         }
     }
 
-    /// Checks the rules of the format: each metric has its help and type once, before its samples,
-    /// which are contiguous; no series occurs twice; counters end in `_total`.
+    /// Parses the text and checks the format's rules: help and type once for each metric, before
+    /// its samples; samples of a metric together; no series twice; counters end in `_total`.
     fn parse(text: &str) -> Vec<Sample> {
         let (mut samples, mut seen, mut kinds) = (Vec::new(), HashSet::new(), HashMap::new());
         let mut current = String::new();
@@ -279,12 +278,12 @@ mod tests {
     #[test]
     fn every_drive_is_told_by_the_rules_of_the_format() {
         let odd = "/srv/a \"b\"\\c\nd.img";
-        let told = [
-            Told { media: odd.into(), health: Some(used_health()) },
-            Told { media: "/vol.img".into(), health: Some(used_health()) },
-            Told { media: "/hangs.img".into(), health: None },
+        let drives = [
+            Exported { media: odd.into(), health: Some(used_health()) },
+            Exported { media: "/vol.img".into(), health: Some(used_health()) },
+            Exported { media: "/hangs.img".into(), health: None },
         ];
-        let samples = parse(&text(&told));
+        let samples = parse(&text(&drives));
         let status = used_health().status;
         for media in [odd, "/vol.img"] {
             let of = [("media", media)];

@@ -1,5 +1,5 @@
-//! `assay drive check --repair`: the results of a repair, the losses by address, and how to find
-//! the files concerned.
+//! `assay drive check --repair`: prints the repair's result, lost ranges by address, and commands
+//! that find the files in them.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use assay_serve::health_text::human;
 use assay_serve::open::{in_words, open, open_media};
 use assay_serve::place;
 
-/// Repairs the drive on `media`; exit code 1 if something is lost.
+/// Repairs the drive on `path`. Exit code 1 if data are lost.
 pub(super) fn run(path: &Path, discards: bool, as_json: bool) -> Result<ExitCode> {
     let unreadable = if discards { UnreadableBlocks::Discarded } else { UnreadableBlocks::Kept };
     let (media, options, _) = open_media(path, Access::ReadWrite, DriveOptions::default())?;
@@ -29,12 +29,12 @@ pub(super) fn run(path: &Path, discards: bool, as_json: bool) -> Result<ExitCode
     let repaired = repaired.with_context(|| path.display().to_string())?;
     match as_json {
         true => print::line(in_json(&place::resolved(path)?, &repaired)),
-        false => tell(path, discards, &repaired)?,
+        false => print_result(path, discards, &repaired)?,
     }
     Ok(if repaired.lost.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
+fn print_result(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
     let opened = &repaired.recovery;
     for problem in opened.problems.iter().chain(&opened.mended) {
         print::line(format_args!("found: {problem}"));
@@ -54,7 +54,7 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
         let more = counted((repaired.lost.len() - LINES_MAX) as u64, "more range");
         print::line(format_args!("lost: {more}; --json names them all"));
     }
-    // Possibly outdated data have no distinguished address.
+    // Doubtful ranges are left out: they cover everything that a lost part of the map located.
     if let Some(lost) = repaired.lost.iter().find(|lost| lost.loss != LossReason::Doubtful)
         && let Some(way) = way_to_files(path, lost)?
     {
@@ -70,7 +70,7 @@ fn tell(path: &Path, discards: bool, repaired: &Repair) -> Result<()> {
     Ok(())
 }
 
-/// Returns true if the loss is an I/O error instead of older data.
+/// Whether reads of the lost range fail, instead of returning older contents.
 fn is_kept(loss: LossReason) -> bool {
     matches!(loss, LossReason::Unreadable | LossReason::Unmapped)
 }
@@ -95,17 +95,17 @@ fn summary(path: &Path, repaired: &Repair) -> String {
     let in_ranges = |(bytes, ranges): (u64, u64), what| {
         format!("{} {what} in {}", human(bytes), counted(ranges, "range"))
     };
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     if lost.1 > 0 || doubtful.1 == 0 {
-        told.push(match lost.1 {
+        parts.push(match lost.1 {
             0 => "nothing is lost".into(),
             _ => in_ranges(lost, "lost"),
         });
     }
     if doubtful.1 > 0 {
-        told.push(in_ranges(doubtful, "may hold old data,"));
+        parts.push(in_ranges(doubtful, "may hold old data,"));
     }
-    let lost = told.join(", ");
+    let lost = parts.join(", ");
     let done = [
         (repaired.nodes_restored, "part of the map restored", "parts of the map restored"),
         (repaired.blocks_moved, "block moved", "blocks moved"),
@@ -125,7 +125,7 @@ fn summary(path: &Path, repaired: &Repair) -> String {
     format!("{}: repaired: {done}; {lost}", path.display())
 }
 
-/// Bytes and ranges of the losses, or of possibly outdated data, which may overlap with the losses.
+/// Bytes and number of lost or doubtful ranges; a doubtful range may overlap a lost one.
 fn extent(repaired: &Repair, is_doubtful: bool) -> (u64, u64) {
     let its =
         repaired.lost.iter().filter(|lost| (lost.loss == LossReason::Doubtful) == is_doubtful);
@@ -165,16 +165,17 @@ fn in_json(path: &Path, repaired: &Repair) -> serde_json::Value {
     })
 }
 
-/// The command that finds the files in a range, if a file system begins at the drive's first byte.
+/// Commands that find the files in a range, if a known file system begins at the drive's first
+/// byte.
 fn way_to_files(path: &Path, lost: &Lost) -> Result<Option<String>> {
     let (drive, _) = open(path, DriveOptions { read_only: true, ..DriveOptions::default() })?;
     let mut head = [0; 4096];
-    // An unreadable start shows no file system.
+    // If the superblock cannot be read, the file system is unknown.
     Ok(drive.read(0, &mut head).ok().and_then(|()| way_by_head(&head, lost.range.start)))
 }
 
-/// Superblocks: ext4 has its magic number at byte 1024 + 56 and its block size at 1024 + 24, XFS
-/// its name at byte 0.
+/// Recognizes a superblock: ext4 has its magic number at byte 1024 + 56 and its block size at 1024
+/// + 24, XFS its name at byte 0.
 fn way_by_head(head: &[u8], offset: u64) -> Option<String> {
     let is_ext = head.get(1080..1082) == Some(&[0x53, 0xEF]);
     let is_xfs = head.starts_with(b"XFSB");

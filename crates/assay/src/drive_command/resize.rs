@@ -1,4 +1,4 @@
-//! `assay drive resize`: changes the host's size of a drive, also while it is in use.
+//! `assay drive resize`: changes the size that the host sees, also of an attached drive.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -34,7 +34,7 @@ pub(super) struct ResizeArgs {
     logical: Size,
 }
 
-/// Resizes the drive; after an error nothing has changed.
+/// Resizes the drive. If that fails, its size is unchanged.
 pub(super) fn run(args: &ResizeArgs) -> Result<ExitCode> {
     let size = args.logical;
     ensure!(

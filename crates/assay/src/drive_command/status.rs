@@ -1,4 +1,4 @@
-//! `assay drive status`: the health of a drive, attached or not.
+//! `assay drive status`: the health log of a drive, attached or not.
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 
-use super::prometheus::{self, Told};
+use super::prometheus::{self, Exported};
 use crate::print;
 use assay_base::clock;
 use assay_base::text::shell_word;
@@ -46,6 +46,7 @@ pub(super) struct StatusArgs {
     watch: bool,
 }
 
+/// Prints the health log, in the form that the arguments choose.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
     if args.prometheus {
         return collect(args.drive.as_deref());
@@ -69,37 +70,39 @@ pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the metrics of the drive `named`, or of all drives in the ledgers.
+/// Prints metrics of the drive `named`, or of all drives in the ledgers.
 fn collect(named: Option<&Path>) -> Result<ExitCode> {
     let drives = match named.map(registry::look_up).transpose()? {
-        None => registry::all()?.iter().map(told).collect(),
-        Some(FoundDrive::Served(attached) | FoundDrive::Died(attached)) => vec![told(&attached)],
+        None => registry::all()?.iter().map(exported).collect(),
+        Some(FoundDrive::Served(attached) | FoundDrive::Died(attached)) => {
+            vec![exported(&attached)]
+        }
         Some(FoundDrive::AtRest { media }) => {
             let health = look_at(&media).map_err(no_drive_at_rest)?;
-            vec![Told::new(&health.media.clone(), Some(health))]
+            vec![Exported::new(&health.media.clone(), Some(health))]
         }
     };
     print::line(prometheus::text(&drives));
     Ok(ExitCode::SUCCESS)
 }
 
-/// A drive that does not answer has no health.
-fn told(attached: &RegisteredDrive) -> Told {
+/// The drive with its health, or without one, and with a warning, if it does not answer.
+fn exported(attached: &RegisteredDrive) -> Exported {
     let health = match attached.owner {
         Some(_) => health_of(attached),
         None => left_by(attached),
     };
     let health = health.inspect_err(|error| log::warn!("{error:#}")).ok();
-    Told::new(&attached.media, health)
+    Exported::new(&attached.media, health)
 }
 
-/// The health of a drive whose server has died.
+/// Health of a drive whose server has died.
 fn left_by(attached: &RegisteredDrive) -> Result<Health> {
     let health = look_at_left(&attached.media, attached.left_over()?);
     health.map_err(|error| no_drive_left(attached, error))
 }
 
-/// Media in a ledger without a drive belong to the model of a device without flash.
+/// Explains an error for media in a ledger that hold no drive: those of a model without flash.
 fn no_drive_left(attached: &RegisteredDrive, error: anyhow::Error) -> anyhow::Error {
     let (media, shown_as) = (attached.media.display(), attached.shown_as());
     match (is_no_drive(&error), shown_as) {
@@ -122,17 +125,17 @@ fn no_drive_at_rest(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
-/// Prints the health; exit code 1 if the drive needs attention.
+/// Prints the health. Exit code 1 if the drive needs attention.
 fn show(health: &Health, as_json: bool) -> Result<ExitCode> {
     print::line(if as_json { health.to_json()? } else { health_text::whole(health) });
     Ok(ExitCode::from(u8::from(health.needs_attention())))
 }
 
 fn watch(attached: &RegisteredDrive, as_json: bool) -> Result<()> {
-    let (tell, stopped) = channel();
+    let (sender, stopped) = channel();
     interrupt::on_signal(move || {
         // The receiver is gone once the watch has ended.
-        let _ = tell.send(());
+        let _ = sender.send(());
     })?;
     let mut watch = Watch::new(as_json);
     let mut next = Instant::now();
@@ -150,7 +153,7 @@ fn watch(attached: &RegisteredDrive, as_json: bool) -> Result<()> {
     }
 }
 
-/// The output of each second: the whole health on a terminal, a line elsewhere.
+/// Prints the status each second: the whole log on a terminal, a line elsewhere.
 struct Watch {
     as_json: bool,
     is_terminal: bool,
@@ -169,7 +172,7 @@ impl Watch {
         let line = health_text::line(&health, &before, seconds.unwrap_or(1.0));
         match (self.as_json, self.is_terminal) {
             (true, _) => print::line(serde_json::to_string(&health)?),
-            // Cursor home, the text, and the rest of the screen cleared (ECMA-48, CUP and ED).
+            // Moves to the top left and clears the screen (ECMA-48, CUP and ED).
             (false, true) => print::drawn(format_args!(
                 "\x1b[H\x1b[2J{}\n\nlast second  {line}",
                 health_text::whole(&health)

@@ -1,4 +1,4 @@
-//! Runs fio on a device and reads its results.
+//! Runs a fio job on a device and parses its figures.
 
 use std::path::Path;
 
@@ -6,30 +6,31 @@ use anyhow::{Context, Result};
 use assay_ports::program::run;
 use serde_json::Value;
 
+/// A job of fio.
 #[derive(Debug, Clone, Copy)]
-pub struct Job<'a> {
-    /// fio's name: `randread`, `write`, …
+pub struct FioJob<'a> {
+    /// fio's `rw`: `randread`, `write`, …
     pub pattern: &'a str,
-    /// Size of a command.
+    /// Block size.
     pub bytes: u64,
-    /// Commands in flight.
+    /// Maximum commands in flight.
     pub depth: u32,
-    /// Size of the area used, from the device's beginning.
+    /// Size of the area from the device's first byte.
     pub area_bytes: u64,
-    /// Maximum duration.
+    /// Longest run time.
     pub seconds: u32,
-    /// True if the job starts again after covering the area.
+    /// Whether the job starts again at the end of the area.
     pub repeats: bool,
-    /// Unmeasured time before the job.
+    /// Run time before the measurement.
     pub ramp_seconds: u32,
-    /// Commands per second; `None`: as fast as possible.
+    /// Limit of commands per second, if any.
     pub rate_per_s: Option<u32>,
-    /// Share of zeroes in written data.
+    /// Percentage of zeroes in written data.
     pub zero_percent: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Found {
+pub struct FioFigures {
     /// Commands per second.
     pub per_s: f64,
     pub bytes_per_s: f64,
@@ -37,25 +38,24 @@ pub struct Found {
     pub latency_us: f64,
 }
 
-/// Runs the job on `device`.
-pub fn measure(device: &Path, job: Job<'_>) -> Result<Found> {
+pub fn measure(device: &Path, job: FioJob<'_>) -> Result<FioFigures> {
     let output = run("fio", words(device, job))?;
-    // Notes may precede the object.
+    // fio may print notes before the JSON object.
     let start = output.find('{').context("fio printed no results")?;
     let value: Value = serde_json::from_str(&output[start..]).context("fio's results")?;
     let side = if job.pattern.ends_with("read") { "read" } else { "write" };
-    found(&value["jobs"][0][side]).context("fio's results lack what was measured")
+    figures(&value["jobs"][0][side]).context("fio's results lack what was measured")
 }
 
-fn found(side: &Value) -> Option<Found> {
-    Some(Found {
+fn figures(side: &Value) -> Option<FioFigures> {
+    Some(FioFigures {
         per_s: side["iops"].as_f64()?,
         bytes_per_s: side["bw_bytes"].as_f64()?,
         latency_us: side["lat_ns"]["mean"].as_f64()? / 1000.0,
     })
 }
 
-fn words(device: &Path, job: Job<'_>) -> Vec<String> {
+fn words(device: &Path, job: FioJob<'_>) -> Vec<String> {
     let mut words = vec![
         "--name=assay".to_owned(),
         format!("--filename={}", device.display()),
@@ -95,10 +95,11 @@ mod tests {
 
     #[test]
     fn what_fio_prints_is_understood() {
-        let latency = serde_json::json!({ "mean": 9_900.0 });
-        let side = serde_json::json!({ "iops": 100.5, "bw_bytes": 411_648, "lat_ns": latency });
-        let expected = Found { per_s: 100.5, bytes_per_s: 411_648.0, latency_us: 9.9 };
-        assert_eq!(found(&side), Some(expected));
-        assert_eq!(found(&serde_json::json!({ "iops": 1 })), None);
+        let side = serde_json::json!({
+            "iops": 100.5, "bw_bytes": 411_648, "lat_ns": { "mean": 9_900.0 }
+        });
+        let expected = FioFigures { per_s: 100.5, bytes_per_s: 411_648.0, latency_us: 9.9 };
+        assert_eq!(figures(&side), Some(expected));
+        assert_eq!(figures(&serde_json::json!({ "iops": 1 })), None);
     }
 }

@@ -1,9 +1,9 @@
-//! `assay models`: device presets and emulated devices.
+//! `assay models`: lists device presets, and attaches or measures emulated devices.
 
 mod fio;
+mod fio_result;
 mod measure;
 mod show;
-mod taken;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,8 +11,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
-use self::measure::{Outcome, Plan};
-use self::show::Told;
+use self::measure::{MeasureOptions, MeasuredModel};
+use self::show::DeviceView;
 use crate::drive_command::show_attached;
 use crate::print;
 use assay_base::Size;
@@ -62,8 +62,7 @@ pub struct ModelsArgs {
     #[arg(long, conflicts_with = "attach", requires = "model")]
     measure: bool,
     /// Length of each fio job, with --measure
-    #[arg(long, default_value_t = 10, requires = "measure",
-        value_parser = clap::value_parser!(u32).range(1..=3600))]
+    #[arg(long, default_value_t = 10, requires = "measure", value_parser = parse_seconds())]
     seconds: u32,
     /// Directory for the media of a measured model [default: the state directory]
     #[arg(long, value_name = "DIR", requires = "measure")]
@@ -90,6 +89,10 @@ pub struct ModelsArgs {
     json: bool,
 }
 
+fn parse_seconds() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=3600)
+}
+
 fn parse_fill(text: &str) -> Result<f64, String> {
     let share: Option<f64> = text.parse().ok().filter(|share| (0.01..=1.0).contains(share));
     share.ok_or_else(|| {
@@ -97,6 +100,7 @@ fn parse_fill(text: &str) -> Result<f64, String> {
     })
 }
 
+/// Lists the presets, or shows, measures or attaches one.
 pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
     let Some(named) = &args.model else {
         ensure!(args.attach.is_none(), "name a device; `assay models` lists them");
@@ -108,7 +112,7 @@ pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
     let device = Device::new(&preset, scale)?;
     match &args.attach {
         Some(file) => attach_to(args, &preset, scale, &device, file)?,
-        None => tell(args, &preset, scale, &device)?,
+        None => show_device(args, &preset, scale, &device)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -123,12 +127,12 @@ fn list(as_json: bool) -> Result<()> {
     Ok(())
 }
 
-fn tell(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Result<()> {
+fn show_device(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Result<()> {
     if args.ratio.is_some() && !device.compresses() {
         bail!("{} does not compress; omit --ratio", preset.name);
     }
     let conditions = Conditions { fill: args.fill, ratio: args.ratio, ..Conditions::default() };
-    let told = Told {
+    let view = DeviceView {
         preset,
         rows: preset.rows()?,
         scale,
@@ -138,15 +142,20 @@ fn tell(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Re
         measured: args.measure.then(|| measure(args, preset, scale, device)).transpose()?,
     };
     match args.json {
-        true => print::line(told.json()),
-        false => told.print(),
+        true => print::line(view.json()),
+        false => view.print(),
     }
     Ok(())
 }
 
-fn measure(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) -> Result<Outcome> {
+fn measure(
+    args: &ModelsArgs,
+    preset: &Preset,
+    scale: Scale,
+    device: &Device,
+) -> Result<MeasuredModel> {
     ensure!(rustix::process::geteuid().is_root(), "measuring a block device needs root");
-    let plan = Plan {
+    let options = MeasureOptions {
         scale,
         fill: args.fill,
         ratio: args.ratio,
@@ -154,7 +163,7 @@ fn measure(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device) ->
         threads: args.threads,
         directory: args.work.clone(),
     };
-    measure::measure(preset, device, &plan)
+    measure::measure(preset, device, &options)
 }
 
 fn attach_to(
@@ -176,7 +185,7 @@ fn attach_to(
     };
     check_right(&options)?;
     if let Some(trace) = &args.trace {
-        // Checked before anything is made.
+        // Checked before anything is created.
         ensure!(!trace.exists(), "{} already exists; give a new file", trace.display());
     }
     let interrupt = Interrupt::listen()?;
@@ -189,7 +198,7 @@ fn attach_to(
     });
     let is_ours = made.is_some_and(|made| FileId::named(file).is_ok_and(|found| found == made));
     if attached.is_err() && is_ours && !is_attached(file) {
-        // This command has made them in vain.
+        // The media were created by this command and hold nothing.
         std::fs::remove_file(file).with_context(|| format!("cannot remove {}", file.display()))?;
     }
     let attached = attached?;

@@ -1,8 +1,8 @@
-//! Presets and their derived figures, for people and as JSON.
+//! Prints presets and the figures that follow from them, as text and as JSON.
 
 use serde_json::{Value, json};
 
-use super::measure::Outcome;
+use super::measure::MeasuredModel;
 use crate::print;
 use assay_base::text::{grouped, number};
 use assay_presets::Device;
@@ -11,20 +11,20 @@ use assay_presets::closed::Closed;
 use assay_presets::preset::{Preset, Row};
 use assay_presets::{Obtained, Scale};
 
-/// The description of one device.
-pub struct Told<'a> {
+/// A device with its numbers and figures.
+pub struct DeviceView<'a> {
     pub preset: &'a Preset,
     pub rows: Vec<Row>,
     pub scale: Scale,
     pub device: &'a Device,
-    /// Share of the host's capacity that holds data.
+    /// Share of the logical size that holds data.
     pub fill: f64,
     pub closed: Vec<Closed>,
-    /// Results of fio, if it was run.
-    pub measured: Option<Outcome>,
+    /// Figures of fio, if the model was measured.
+    pub measured: Option<MeasuredModel>,
 }
 
-/// The presets, a line each.
+/// Prints a line for each preset.
 pub fn list(presets: &[Preset]) {
     let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or_default();
     for preset in presets {
@@ -38,18 +38,16 @@ pub fn list(presets: &[Preset]) {
     }
 }
 
-/// The same as JSON.
 #[must_use]
 pub fn list_json(presets: &[Preset]) -> Value {
-    let row = |preset: &Preset| {
+    let entry = |preset: &Preset| {
         let document = &preset.document;
         json!({ "name": preset.name, "kind": document.kind.name(), "title": document.title })
     };
-    presets.iter().map(row).collect()
+    presets.iter().map(entry).collect()
 }
 
-impl Told<'_> {
-    /// A table.
+impl DeviceView<'_> {
     pub fn print(&self) {
         let document = &self.preset.document;
         print::line(format_args!("{}: {}", self.preset.name, document.title));
@@ -85,10 +83,7 @@ impl Told<'_> {
         let document = &self.preset.document;
         let row = |row: &Row| {
             json!({
-                "key": row.key,
-                "value": row.value,
-                "mark": row.mark,
-                "source": row.source,
+                "key": row.key, "value": row.value, "mark": row.mark, "source": row.source,
                 "differs": row.differs,
             })
         };
@@ -108,16 +103,16 @@ impl Told<'_> {
     }
 }
 
-/// Measured next to derived figures.
-fn print_measured(outcome: &Outcome) {
+/// Prints measured figures next to derived ones.
+fn print_measured(measured: &MeasuredModel) {
     print::line(format_args!(
         "\nMeasured with fio; the port alone takes {:.0} us{}",
-        outcome.port_us,
-        outcome.write_amplification.map_or_else(String::new, |times| format!(
+        measured.port_us,
+        measured.write_amplification.map_or_else(String::new, |times| format!(
             ", steady-state write amplification of random writes {times:.2}"
         ))
     ));
-    if let Some(ratio) = outcome.ratio {
+    if let Some(ratio) = measured.ratio {
         print::line(format_args!(
             "Derived figures use {ratio:.3}, the compression ratio that the preconditioned model \
              reported"
@@ -125,7 +120,7 @@ fn print_measured(outcome: &Outcome) {
     }
     let heads =
         ["", "follows", "measured", "ratio", "missed", "too fast", "added"].map(str::to_owned);
-    let rows = outcome.figures.iter().map(|figure| {
+    let rows = measured.figures.iter().map(|figure| {
         let percent = |share: f64| format!("{:.2} %", share * 100.0);
         let note = if figure.comparable { "" } else { "  not comparable: " };
         [
@@ -150,14 +145,10 @@ fn print_measured(outcome: &Outcome) {
     }
 }
 
-fn obtained(obtained: &Obtained) -> [String; 4] {
-    let factor = format!("1/{}", number(obtained.factor));
-    [
-        obtained.resource.clone(),
-        number(obtained.modelled),
-        factor,
-        format!("of {}", number(obtained.real)),
-    ]
+fn obtained(resource: &Obtained) -> [String; 4] {
+    let factor = format!("1/{}", number(resource.factor));
+    let of_real = format!("of {}", number(resource.real));
+    [resource.resource.clone(), number(resource.modelled), factor, of_real]
 }
 
 fn closed(figure: &Closed) -> [String; 4] {
@@ -165,7 +156,7 @@ fn closed(figure: &Closed) -> [String; 4] {
     [figure.name.into(), number(figure.value), figure.mark.name().into(), note.into()]
 }
 
-/// Prints four columns, the second right-aligned.
+/// Prints rows of four columns; the second is aligned to the right.
 pub fn table(rows: Vec<[String; 4]>) {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
     let widths = [width(0), width(1), width(2)];

@@ -1,4 +1,5 @@
-//! `assay pool attach` and `detach`: an image as a block device, without a drive.
+//! `assay pool attach` and `detach`: attaches a Ceph image as a block device, without a drive on
+//! it.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,8 +21,8 @@ Examples:
   assay pool attach rbd:db/vol --ceph-conf /etc/ceph/ceph.conf
 
 The image is served by a process of its own, through FUSE and a loop device; no kernel module is \
-needed. Writes are on all copies when they are answered. After a crash of that process attach it \
-again; `assay drive list` shows what is attached.")]
+needed. A write is acknowledged once it is on all copies. After a crash of that process attach it \
+again; `assay drive list` shows attached images.")]
 pub(super) struct AttachArgs {
     /// The image, rbd:POOL/IMAGE
     image: PathBuf,
@@ -33,8 +34,7 @@ pub(super) struct AttachArgs {
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// The maximum number of concurrent requests
-    #[arg(long, default_value_t = DEFAULT_THREADS as u16,
-        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, default_value_t = DEFAULT_THREADS as u16, value_parser = parse_threads())]
     threads: u16,
     /// Refuse writes
     #[arg(long)]
@@ -44,6 +44,7 @@ pub(super) struct AttachArgs {
     json: bool,
 }
 
+/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -57,7 +58,11 @@ pub(super) struct DetachArgs {
     image: PathBuf,
 }
 
-/// Attaches the image and prints its device, or file.
+fn parse_threads() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=1024)
+}
+
+/// Attaches the image and prints its device or file.
 pub(super) fn run(args: &AttachArgs) -> Result<ExitCode> {
     let image = locate::image(&args.image, args.ceph_conf.as_deref())?;
     let image = image.with_context(|| {

@@ -1,4 +1,4 @@
-//! `assay pool create` and `image`: makes pools, and images in them.
+//! `assay pool create` and `image`: creates pools, and images in them.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use assay_pool::locate;
 use assay_pool::pools::{self, NewPool};
 use assay_ports::rbd::{self, Cluster, NewImage, PoolIo};
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 
 use super::ClusterArgs;
 use crate::print;
@@ -25,8 +25,8 @@ Examples:
   assay pool create lz --protect 2 --compression force \\
     --compression-algorithm lz4
 
-An erasure-coded pool NAME comes with the pool NAME.data, which keeps the data; NAME itself keeps \
-the metadata of images. Name images rbd:NAME/IMAGE. With --compression aggressive a store \
+An erasure-coded pool NAME comes with the pool NAME.data, which stores the data; NAME itself \
+stores the metadata of images. Name images rbd:NAME/IMAGE. With --compression aggressive a store \
 compresses everything that is not marked as incompressible; docs/how-to/pool.md says which InnoDB \
 pages shrink.")]
 pub(super) struct PoolArgs {
@@ -36,16 +36,13 @@ pub(super) struct PoolArgs {
     #[arg(long, value_name = "COPIES|K+M", value_parser = clap::value_parser!(Protection))]
     protect: Protection,
     /// Which data the stores compress
-    #[arg(long, value_name = "MODE",
-        value_parser = PossibleValuesParser::new(CompressionMode::WORDS)
-            .try_map(|word| word.parse::<CompressionMode>()))]
+    #[arg(long, value_name = "MODE", value_parser = parse_mode())]
     compression: Option<CompressionMode>,
-    /// What they compress with [default: zstd]
-    #[arg(long, value_name = "ALGORITHM", requires = "compression",
-        value_parser = PossibleValuesParser::new(CompressionAlgorithm::WORDS)
-            .try_map(|word| word.parse::<CompressionAlgorithm>()))]
+    /// Compression algorithm of the stores [default: zstd]
+    #[arg(long, value_name = "ALGORITHM", requires = "compression")]
+    #[arg(value_parser = parse_algorithm())]
     compression_algorithm: Option<CompressionAlgorithm>,
-    /// The most that the pool keeps
+    /// Largest amount of data in the pool
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     quota: Option<Size>,
     #[command(flatten)]
@@ -65,12 +62,20 @@ pub(super) struct ImageArgs {
     /// Its size
     #[arg(long, value_name = "SIZE", value_parser = Size::parse)]
     size: Size,
-    /// The pool that keeps its data, if that is another one
+    /// The pool for its data, if that is another one
     #[arg(long, value_name = "POOL")]
     data_pool: Option<String>,
     /// The cluster: its configuration file, or the name of a private one
     #[arg(long, value_name = "FILE|NAME")]
     ceph_conf: Option<PathBuf>,
+}
+
+fn parse_mode() -> impl TypedValueParser<Value = CompressionMode> {
+    PossibleValuesParser::new(CompressionMode::WORDS).try_map(|word| word.parse())
+}
+
+fn parse_algorithm() -> impl TypedValueParser<Value = CompressionAlgorithm> {
+    PossibleValuesParser::new(CompressionAlgorithm::WORDS).try_map(|word| word.parse())
 }
 
 pub(super) fn pool(args: &PoolArgs) -> Result<ExitCode> {

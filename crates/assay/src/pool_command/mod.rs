@@ -1,5 +1,5 @@
-//! `assay pool`: private Ceph clusters, pools and images of any cluster, and images as block
-//! devices.
+//! `assay pool`: manages private Ceph clusters, pools and images of any cluster, and attached
+//! images.
 
 mod attach;
 mod make;
@@ -34,13 +34,13 @@ Examples:
   assay drive create rbd:rep/vol2 --capacity 10G   a software drive on an image
   assay pool status
   assay pool run rbd ls rep                    Ceph's own tools
-  assay pool kill-store 1                      and what MySQL makes of it
+  assay pool kill-store 1                      simulate a crash
   assay pool return-store 1
   assay pool detach rbd:rep/vol
   assay pool stop
 
 A private cluster is for tests and small studies: its monitor, manager and stores run on this \
-machine, and stopping it deletes all that it keeps. Each store takes some 600 MiB of memory. An \
+machine, and stopping it deletes all its data. Each store takes some 600 MiB of memory. An \
 existing cluster is named by its configuration file: --ceph-conf /etc/ceph/ceph.conf.")]
 pub(crate) struct PoolArgs {
     #[command(subcommand)]
@@ -53,9 +53,9 @@ enum Action {
     Fetch,
     /// Start a private cluster
     Start(start::StartArgs),
-    /// Show a cluster's stores and pools, what they keep and what is degraded
+    /// Show a cluster's stores and pools, their usage and what is degraded
     Status(status::StatusArgs),
-    /// Stop a private cluster and delete all that it keeps
+    /// Stop a private cluster and delete all its data
     Stop(start::StopArgs),
     /// Create a pool: replicated or erasure-coded, compressed or not
     Create(make::PoolArgs),
@@ -69,12 +69,12 @@ enum Action {
     KillStore(StoreArgs),
     /// Run one of Ceph's tools on a cluster, e.g. rbd, rados or ceph
     Run(run::RunArgs),
-    /// Restart a store that is down, with the data that it had kept
+    /// Restart a store that is down, with the data that it had
     ReturnStore(StoreArgs),
-    /// The process of a private cluster; what it is to do comes on standard input
+    /// Run a private cluster; the job comes on standard input
     #[command(hide = true)]
     Serve {
-        /// Its directory, for whoever lists processes
+        /// Directory of the cluster, shown in lists of processes
         directory: PathBuf,
     },
 }
@@ -94,11 +94,12 @@ struct StoreArgs {
     name: String,
 }
 
-/// The cluster that a command uses.
+/// Options that name a cluster.
 #[derive(Debug, Args)]
 struct ClusterArgs {
     /// The cluster: its configuration file, or the name of a private one [default: the private one
-    /// that runs, else /etc/ceph/ceph.conf]
+    /// that runs, else
+    /// /etc/ceph/ceph.conf]
     #[arg(long, value_name = "FILE|NAME")]
     ceph_conf: Option<PathBuf>,
     /// The Ceph user, without the prefix `client.`
@@ -106,7 +107,7 @@ struct ClusterArgs {
     ceph_user: Option<String>,
 }
 
-/// Exit code 1 if `status` finds degraded data.
+/// Runs the subcommand. Exit code 1 if `status` finds something degraded.
 pub(crate) fn run(args: &PoolArgs) -> Result<ExitCode> {
     match &args.action {
         Action::Fetch => fetch(),

@@ -1,4 +1,4 @@
-//! `assay pool run`: runs Ceph's own tools on a cluster, installed or from the cache.
+//! `assay pool run`: runs one of Ceph's tools on a cluster, installed or downloaded.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -33,6 +33,9 @@ pub(super) struct RunArgs {
 }
 
 /// Replaces this process by the tool.
+///
+/// # Errors
+/// There is no such cluster or tool.
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode> {
     let conf = locate::conf(args.cluster.ceph_conf.as_deref())?;
     let programs = programs::find()?

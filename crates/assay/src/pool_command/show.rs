@@ -1,10 +1,11 @@
-//! A cluster's figures for people.
+//! Prints a cluster's figures as text.
 
 use std::path::Path;
 
 use assay_base::text::{counted, size};
 use assay_pool::figures::{ClusterFigures, PoolFigures, StoreFigures};
 
+/// Text of all figures.
 pub(super) fn whole(conf: &Path, figures: &ClusterFigures) -> String {
     let mut lines = vec![format!("{}: {}", conf.display(), state(figures))];
     lines.extend(figures.problems.iter().map(|problem| format!("  problem: {problem}")));

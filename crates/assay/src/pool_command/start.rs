@@ -1,4 +1,4 @@
-//! `assay pool start` and `stop`: starts and stops a private cluster.
+//! `assay pool start` and `stop`: starts a private cluster, and stops it and deletes its data.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,13 +23,13 @@ Examples:
 Where no Ceph is installed, the distribution's packages are downloaded into the cache and run from \
 there. Stores are files that take space as they fill.")]
 pub(super) struct StartArgs {
-    /// What to call the cluster
+    /// Name of the cluster
     #[arg(long, default_value = NAME)]
     name: String,
     /// Number of object stores, 3 to 16
     #[arg(long, default_value_t = 3)]
     stores: u16,
-    /// The most that each store keeps
+    /// Largest amount of data in each store
     #[arg(long, value_name = "SIZE", default_value = "10G", value_parser = Size::parse)]
     store_size: Size,
     /// Keep everything in a new directory inside this one [default: the state directory]
@@ -53,7 +53,8 @@ pub(super) struct StopArgs {
     name: String,
 }
 
-/// Starts the cluster and prints its configuration file.
+/// Starts the cluster and prints the path of its configuration file. If that fails, nothing is
+/// left.
 pub(super) fn run(args: &StartArgs) -> Result<ExitCode> {
     let spec = Spec {
         name: args.name.clone(),
@@ -76,23 +77,26 @@ pub(super) fn run(args: &StartArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Block size of a store's file.
+/// A store's size is rounded down to a multiple of this.
 const BLOCK: u64 = 4096;
 
-/// Stops the cluster. Fails if one of its images is attached here.
+/// Stops the cluster.
+///
+/// # Errors
+/// The cluster does not run, or one of its images is attached on this machine.
 pub(super) fn stop(args: &StopArgs) -> Result<ExitCode> {
     let private = registry::find(&args.name)?
         .with_context(|| format!("no private cluster {} runs; nothing to do", args.name))?;
     let conf = private.conf();
-    let is_ours = |drive: &attached::RegisteredDrive| {
-        let image = ImageName::parse(&drive.media);
-        drive.owner.is_some() && image.is_some_and(|image| image.conf.as_ref() == Some(&conf))
+    let is_ours = |attached: &attached::RegisteredDrive| {
+        let image = ImageName::parse(&attached.media);
+        attached.owner.is_some() && image.is_some_and(|image| image.conf.as_ref() == Some(&conf))
     };
     let held = attached::all()?.into_iter().find(is_ours);
     ensure!(
         held.is_none(),
         "{} is attached; detach it first with `assay pool detach {0}`",
-        held.and_then(|drive| ImageName::parse(&drive.media))
+        held.and_then(|attached| ImageName::parse(&attached.media))
             .map(|image| image.short())
             .unwrap_or_default()
     );

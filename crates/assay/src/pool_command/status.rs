@@ -1,4 +1,4 @@
-//! `assay pool status`: the condition of a cluster.
+//! `assay pool status`: prints a cluster's state, stores and pools.
 
 use std::process::ExitCode;
 
@@ -27,6 +27,7 @@ pub(super) struct StatusArgs {
     json: bool,
 }
 
+/// Prints the figures. Exit code 1 if something is degraded.
 pub(super) fn run(args: &StatusArgs) -> Result<ExitCode> {
     let cluster = args.cluster.connect()?;
     let figures = figures::ask(&cluster)?;

@@ -1,8 +1,10 @@
-//! The one place that writes to standard output and standard error.
+//! Writes to standard output and standard error; no other module does.
 //!
-//! A reader that has seen enough (`assay models | head`) closes the pipe, which is success. Any
-//! other failure to write (a full disk) is remembered, and ends the command with an error. Control
-//! characters are shown instead of being sent to the terminal (see [`plain`]).
+//! Guarantees:
+//! - A closed pipe (`assay models | head`) is success, not an error. Any other failure to write,
+//!   such as a full disk, is remembered and ends the command with an error.
+//! - Control characters in text are escaped (see [`plain`]), so that it cannot command the
+//!   terminal.
 
 mod plain;
 pub mod screen;
@@ -11,23 +13,23 @@ use parking_lot::Mutex;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
-/// Writes a line to standard error. A failure does not affect the command.
+/// Writes a line to standard error. Failures are ignored: the command does not depend on it.
 pub fn note(text: impl Display) {
     let text = plain::plain(&format!("{text}\n"));
     let _ = screen::above(|| std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
-/// Writes the beginning of a line to standard error, which the user's input continues.
+/// Writes text to standard error without ending the line, such as a question.
 pub fn part(text: impl Display) {
     let _ = std::io::stderr().lock().write_all(plain::plain(&text.to_string()).as_bytes());
 }
 
-/// Prints a line; ends the process quietly if the reader has gone.
+/// Prints a line; if the reader has closed the pipe, the process exits with code 0.
 pub fn line(text: impl Display) {
     drawn(plain::plain(&text.to_string()));
 }
 
-/// Prints a line that contains escape sequences of this program.
+/// Prints a line without escaping it, for text with escape sequences of our own.
 pub fn drawn(text: impl Display) {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -37,15 +39,15 @@ pub fn drawn(text: impl Display) {
     }
 }
 
-/// The first error in printing.
+/// First error of a write to standard output.
 static UNWRITTEN: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
-/// Takes the first error in printing.
+/// Takes the first error of a write to standard output.
 pub fn failure() -> Option<std::io::Error> {
     UNWRITTEN.lock().take()
 }
 
-/// Standard error with a transient last line, for work that a person waits for.
+/// Standard error with a last line that is overwritten, for progress.
 #[derive(Debug)]
 pub struct Living {
     is_terminal: bool,
@@ -54,30 +56,30 @@ pub struct Living {
 
 impl Living {
     pub fn new() -> Living {
-        // A terminal without control sequences has this name (terminfo(5)).
+        // The name of a terminal that understands no escape sequences (terminfo(5)).
         let is_dumb = std::env::var_os("TERM").is_some_and(|name| name == "dumb");
         let is_terminal = std::io::stderr().is_terminal() && !is_dumb;
         Living { is_terminal, has_living_line: Mutex::new(false) }
     }
 
-    /// Writes a permanent line.
+    /// Writes a line that stays.
     pub fn say(&self, text: impl Display) {
         self.write(text, false);
     }
 
-    /// Writes a transient line; nothing without a terminal.
+    /// Writes a line that the next one overwrites; without a terminal, writes nothing.
     pub fn live(&self, text: impl Display) {
         if self.is_terminal {
             self.write(text, true);
         }
     }
 
-    /// Writes a line about the present step: transient on a terminal, permanent elsewhere.
+    /// Writes the name of a step: the next line overwrites it; without a terminal it stays.
     pub fn step(&self, text: impl Display) {
         self.write(text, self.is_terminal);
     }
 
-    /// Removes the transient line.
+    /// Erases the line that would be overwritten.
     pub fn end(&self) {
         if std::mem::take(&mut *self.has_living_line.lock()) {
             let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
@@ -90,7 +92,7 @@ impl Living {
         let before = if *has_living_line { "\r\x1b[K" } else { "" };
         let after = if is_living { "" } else { "\n" };
         *has_living_line = is_living;
-        // Progress that cannot be written is dropped.
+        // If progress cannot be written, nobody reads it.
         let _ = write!(out, "{before}{text}{after}");
         let _ = out.flush();
     }

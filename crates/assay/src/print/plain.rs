@@ -1,14 +1,14 @@
-//! Escapes control characters in foreign text.
+//! Escapes control characters in text that comes from files or other programs.
 //!
-//! Titles of papers, names of configurations and misspelt keys come from files, which can contain
-//! sequences that colour, move or retitle. Control characters (Unicode's category Cc: C0, DEL and
-//! C1) except line feed and tab are shown in JSON's notation, so that a line of JSON remains one
-//! (RFC 8259, section 7). So are characters that change the text's direction, which can disguise a
-//! text.
+//! Titles of papers, names of configurations and unknown keys come from files, which may hold
+//! escape sequences that colour text, move the cursor or set the terminal's title. Control
+//! characters (Unicode's category Cc: C0, DEL and C1) other than line feed and tab are shown as in
+//! JSON strings, so that a line of JSON stays one (RFC 8259, section 7). Characters that change the
+//! direction of text are shown likewise, since they can make one text look like another.
 
 use std::fmt::Write;
 
-/// Writes control characters of `text` as `\u001b`.
+/// Returns `text` with control characters as `\u001b`.
 #[must_use]
 pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());

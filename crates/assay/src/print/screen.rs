@@ -1,12 +1,11 @@
-//! Repaints a few lines at the bottom of the terminal, below the permanent lines.
+//! Paints a few lines at the bottom of the terminal, below the lines that stay.
 //!
-//! The cursor stays at the first of them. Other output goes there, after everything below was
-//! erased, and the lines are painted again below it: the terminal itself keeps scrolled lines, and
-//! the position on the screen does not matter. A terminal that wraps lines anew after resizing
-//! moves the cursor with its line, so the lines to erase are still below it.
+//! The cursor rests at the first painted line. Other output goes there, after everything below was
+//! erased; then the lines are painted again below it. The terminal keeps lines that scroll away,
+//! and the cursor's position on the screen need not be known. A terminal that reflows its lines at
+//! a new size moves the cursor along with its line, so everything below it can still be erased.
 //!
-//! Control sequences are those of ECMA-48 that every terminal since the VT100 supports: ED, EL,
-//! CUU.
+//! Escape sequences are those of ECMA-48 that every terminal since the VT100 supports: ED, EL, CUU.
 
 use parking_lot::Mutex;
 use std::fmt::Write as _;
@@ -16,14 +15,14 @@ use assay_ports::terminal::{ERASE_BELOW, TerminalSize, size};
 
 static PAINTED: Mutex<Option<Painted>> = Mutex::new(None);
 
-/// The painted lines, and the terminal's size at that time.
+/// The painted text, and the terminal's size at that time.
 struct Painted {
     text: String,
     size: TerminalSize,
 }
 
-/// Replaces the painted lines. They must be narrower than `size` has columns, and at most as many
-/// as it has rows.
+/// Paints `lines` in place of the painted ones. Lines must be narrower than `size` has columns, and
+/// there may be at most as many as it has rows.
 pub fn paint(lines: &[String], size: TerminalSize) {
     let mut text = String::new();
     for (place, line) in lines.iter().enumerate() {
@@ -35,7 +34,7 @@ pub fn paint(lines: &[String], size: TerminalSize) {
         let _ = write!(text, "\x1b[{}A", lines.len() - 1);
     }
     let mut painted = PAINTED.lock();
-    // After resizing, the old lines may be wrapped.
+    // At another size the terminal may have broken the painted lines into more.
     if painted.as_ref().is_some_and(|painted| painted.size != size) {
         to_stderr(ERASE_BELOW);
     }
@@ -43,35 +42,35 @@ pub fn paint(lines: &[String], size: TerminalSize) {
     *painted = Some(Painted { text, size });
 }
 
-/// Removes the lines; later output is plain.
+/// Erases the painted lines.
 pub fn end() {
     if PAINTED.lock().take().is_some() {
         to_stderr(ERASE_BELOW);
     }
 }
 
-/// Like [`end`], for a screen that by now shows another program's lines.
+/// Forgets the painted lines without erasing them, when the screen shows another process's lines.
 pub fn forget() {
     PAINTED.lock().take();
 }
 
-/// Lets `print` write whole lines to the terminal, above the painted ones.
+/// Calls `print`, which writes whole lines to the terminal above the painted ones.
 ///
-/// `print` must not call this module: a panic in it would print.
+/// `print` must not panic: the hook that prints a panic would wait for the same lock.
 pub fn above<T>(print: impl FnOnce() -> T) -> T {
     let painted = PAINTED.lock();
     if painted.is_some() {
         to_stderr(ERASE_BELOW);
     }
     let printed = print();
-    // After resizing, the painter repaints.
+    // After a change of size, the live view paints anew by itself.
     if let Some(painted) = painted.as_ref().filter(|painted| painted.size == size()) {
         to_stderr(painted.text.as_bytes());
     }
     printed
 }
 
-/// A failure to write to the terminal is ignored.
+/// Writes to the terminal; failures are ignored, since nobody sees it then.
 fn to_stderr(bytes: &[u8]) {
     let mut out = std::io::stderr().lock();
     let _ = out.write_all(bytes);

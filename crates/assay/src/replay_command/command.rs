@@ -1,4 +1,4 @@
-//! The arguments of `assay replay`, and its steps.
+//! Arguments of `assay replay`, and the run of a replay.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -12,8 +12,8 @@ use assay_models::{ReplayPacing, Time, Trace, replay};
 use clap::Args;
 
 use super::device::VirtualDevice;
-use super::outcome::{Measured, Outcome};
-use super::question::{Question, Wanted};
+use super::prepared::{PreparedReplay, ReplayRequest};
+use super::result::{ReplayMeter, ReplayResult};
 use super::show;
 use crate::print::{self, Living};
 use assay_base::text::time;
@@ -66,7 +66,7 @@ pub struct ReplayArgs {
     json: bool,
 }
 
-/// Interval between lines of progress.
+/// Shortest interval between progress reports.
 const PROGRESS: Duration = Duration::from_millis(200);
 
 fn parse_seconds(text: &str) -> Result<f64, String> {
@@ -74,16 +74,19 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
     seconds.ok_or_else(|| format!("`{text}` is not a time; give seconds, such as 30 or 2.5"))
 }
 
-/// Replays the trace. An interrupt ends the process.
+/// Replays the trace and prints the result. Ctrl-C ends the process at once.
+///
+/// # Errors
+/// The file is not a trace, or the device does not exist or is too small.
 pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
-    // A replay makes nothing that could be left behind, so the process can end at any point.
+    // A replay creates nothing on the machine, so the process may end at any point.
     interrupt::on_signal(|| {
         print::note("assay: interrupted");
         std::process::exit(2)
     })?;
     let trace = read(&args.trace)?;
     let head = TraceHead::parse(&trace.text).with_context(|| args.trace.display().to_string())?;
-    let wanted = Wanted {
+    let request = ReplayRequest {
         model: args.model.as_deref(),
         capacity_scale: args.capacity_scale,
         parallel_scale: args.parallel_scale,
@@ -91,11 +94,11 @@ pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
         from_s: args.from,
         to_s: args.to,
     };
-    let question = Question::new(head, trace, &wanted)?;
-    let outcome = ask(&question, args.as_recorded)?;
+    let prepared = PreparedReplay::new(head, trace, &request)?;
+    let result = replay_all(&prepared, args.as_recorded)?;
     match args.json {
-        true => print::line(serde_json::to_string_pretty(&outcome)?),
-        false => show::print(&outcome),
+        true => print::line(serde_json::to_string_pretty(&result)?),
+        false => show::print(&result),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -114,55 +117,55 @@ fn read(path: &Path) -> Result<Trace> {
     trace.with_context(name)
 }
 
-fn ask(question: &Question, as_recorded: bool) -> Result<Outcome> {
+fn replay_all(prepared: &PreparedReplay, as_recorded: bool) -> Result<ReplayResult> {
     let line = Living::new();
     let mut progress = Progress::new(&line);
-    let device =
-        VirtualDevice::new(question, &mut |share| progress.tell("preconditioning it", share));
+    let mut precondition = |share| progress.show("preconditioning it", share);
+    let device = VirtualDevice::new(prepared, &mut precondition);
     let device = device.inspect_err(|_| line.end())?;
     let VirtualDevice { mut disk, drive } = device;
-    let mut measured = Measured::new(question, drive);
+    let mut meter = ReplayMeter::new(prepared, drive);
     let mut progress = Progress::new(&line);
     let mut answered = 0;
     let arrivals = match as_recorded {
         true => ReplayPacing::AsRecorded,
-        false => ReplayPacing::AfterAnswers { port: Time::from_us(question.head.port_us) },
+        false => ReplayPacing::AfterAnswers { port: Time::from_us(prepared.head.port_us) },
     };
-    let all = question.events.len() as f64;
-    let replayed = replay(&question.events, &mut disk, arrivals, |answer| {
-        measured.add(answer);
+    let all = prepared.events.len() as f64;
+    let replayed = replay(&prepared.events, &mut disk, arrivals, |answer| {
+        meter.add(answer);
         answered += 1;
-        progress.tell("replaying", f64::from(answered) / all);
+        progress.show("replaying", f64::from(answered) / all);
         ControlFlow::Continue(())
     });
     line.end();
-    replayed.with_context(|| format!("the model of {}", question.preset.name))?;
-    Ok(measured.outcome(question, as_recorded))
+    replayed.with_context(|| format!("the model of {}", prepared.preset.name))?;
+    Ok(meter.result(prepared, as_recorded))
 }
 
-/// Progress of an operation, with the remaining time.
+/// A progress line with the estimated time left.
 struct Progress<'a> {
     line: &'a Living,
     began: Instant,
-    told: Instant,
+    shown: Instant,
     calls: u32,
 }
 
 impl<'a> Progress<'a> {
     fn new(line: &'a Living) -> Progress<'a> {
         let now = Instant::now();
-        Progress { line, began: now, told: now, calls: 0 }
+        Progress { line, began: now, shown: now, calls: 0 }
     }
 
-    fn tell(&mut self, what: &str, share: f64) {
+    fn show(&mut self, action: &str, share: f64) {
         self.calls += 1;
-        // Reading the clock takes as long as some commands.
-        if !self.calls.is_multiple_of(64) || self.told.elapsed() < PROGRESS || share <= 0.0 {
+        // Reading the clock takes as long as some commands do.
+        if !self.calls.is_multiple_of(64) || self.shown.elapsed() < PROGRESS || share <= 0.0 {
             return;
         }
-        self.told = Instant::now();
+        self.shown = Instant::now();
         let left_s = self.began.elapsed().as_secs_f64() * (1.0 - share) / share;
         let percent = 100.0 * share;
-        self.line.live(format_args!("{what}: {percent:.0} %, {} left", time(left_s)));
+        self.line.live(format_args!("{action}: {percent:.0} %, {} left", time(left_s)));
     }
 }

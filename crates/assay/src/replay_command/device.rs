@@ -1,4 +1,5 @@
-//! A device in virtual time, in the state of the recorded one at the start of its recording.
+//! Builds a device in virtual time, in the state that the recorded device had when its recording
+//! began.
 
 use std::sync::Arc;
 
@@ -8,57 +9,65 @@ use assay_models::{
     self, PackedDisk, PreconditionProgress, Preconditioning, Timing, VirtualClock, VirtualDisk,
 };
 
-use super::question::Question;
+use super::prepared::PreparedReplay;
 use assay_presets::{Builder, Nand, WEAR_SEED, drive_options, inside};
 
+/// A modelled device on a virtual clock.
 pub struct VirtualDevice {
-    /// The disk for the host.
+    /// The device as the host sees it.
     pub disk: VirtualDisk<Box<dyn Timing>>,
-    /// The drive inside, if there is one.
+    /// Drive inside the device, if it has flash.
     pub drive: Option<Arc<Drive>>,
 }
 
 impl VirtualDevice {
-    /// The device of `question`, preconditioned like the recorded one.
-    pub fn new(question: &Question, progress: PreconditionProgress<'_>) -> Result<VirtualDevice> {
-        let name = || format!("the model of {}", question.preset.name);
-        let media = PackedDisk::new(question.device.media_bytes()).with_context(name)?;
+    /// Builds the device and preconditions it as the recorded one was.
+    ///
+    /// # Errors
+    /// The recorded data do not fit.
+    pub fn new(
+        prepared: &PreparedReplay,
+        progress: PreconditionProgress<'_>,
+    ) -> Result<VirtualDevice> {
+        let name = || format!("the model of {}", prepared.preset.name);
+        let media = PackedDisk::new(prepared.device.media_bytes()).with_context(name)?;
         let media: Arc<dyn Disk> = Arc::new(media);
-        if let Some(nand) = question.device.nand() {
-            precondition(question, nand, &media, progress).with_context(name)?;
+        if let Some(nand) = prepared.device.nand() {
+            precondition(prepared, nand, &media, progress).with_context(name)?;
         }
         let clock = Arc::new(VirtualClock::default());
         let builder = Builder {
             clock: Arc::clone(&clock) as _,
-            preset: &question.preset,
+            preset: &prepared.preset,
             options: DriveOptions::default(),
             tears: false,
             in_words: &|error| error.into(),
         };
-        let stack = builder.build(media, &question.device, None).with_context(name)?;
+        let stack = builder.build(media, &prepared.device, None).with_context(name)?;
         let disk = VirtualDisk::new(clock, stack.top, stack.drive.clone());
         Ok(VirtualDevice { disk, drive: stack.drive })
     }
 }
 
-/// Makes the drive on `media`, fills and overwrites it, at full speed.
+/// Formats the drive on `media` and fills and overwrites it, without waiting for modelled
+/// latencies.
 fn precondition(
-    question: &Question,
+    prepared: &PreparedReplay,
     nand: &Nand,
     media: &Arc<dyn Disk>,
     progress: PreconditionProgress<'_>,
 ) -> Result<()> {
     let format = assay_drive::Format {
         codec: if nand.compresses() { Codec::Simulated } else { Codec::None },
-        ..nand.format(question.logical_bytes)
+        ..nand.format(prepared.logical_bytes)
     };
     Drive::format(Arc::clone(media), &format)?;
-    if question.head.used_bytes == 0 {
+    if prepared.head.used_bytes == 0 {
         return Ok(());
     }
-    let ratio = question.assumed_ratio.or(question.head.ratio).unwrap_or(1.0);
+    let ratio = prepared.assumed_ratio.or(prepared.head.ratio).unwrap_or(1.0);
     let plan = Preconditioning {
-        bytes: question.head.used_bytes,
+        bytes: prepared.head.used_bytes,
         stored_share: ratio.recip().min(1.0),
         seed: WEAR_SEED,
         stands_in: true,

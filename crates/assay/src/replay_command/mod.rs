@@ -1,13 +1,14 @@
-//! `assay replay`: the recorded commands of a model on the same or any other model, in virtual
+//! `assay replay`: replays a model's recorded commands on the same or another model, in virtual
 //! time.
 //!
-//! The stack is the one that is served, but the clock is advanced by events, and media are memory
-//! with placeholders for data. A drive is first preconditioned as far as the recorded one was.
+//! The stack is the one that `assay models --attach` serves, but on a virtual clock, with media in
+//! memory that hold placeholders for data. A drive is preconditioned first, as far as the recorded
+//! one was.
 
 mod command;
 mod device;
-mod outcome;
-mod question;
+mod prepared;
+mod result;
 mod show;
 mod unwritten;
 

@@ -1,21 +1,23 @@
-//! Reads of blocks that were never written: flash has nothing to read, so a replay answers them at
-//! once, although the recorded device may have held older data there.
+//! Counts reads of blocks that were never written.
+//!
+//! Flash answers such reads without reading, so a replay does too, though the recorded device may
+//! have held data there from before the recording.
 
 use assay_drive::BLOCK_BYTES;
 use assay_models::{Event, Kind};
 
-use super::question::Question;
+use super::prepared::PreparedReplay;
 
-/// Share of the blocks read in the window that neither preconditioning nor the trace had written.
-/// `None` if the device has no flash, or nothing is read.
+/// Share of the blocks read in the window that neither preconditioning nor the trace has written.
+/// `None` without flash or reads.
 #[must_use]
-pub fn share(question: &Question) -> Option<f64> {
-    question.device.nand()?;
-    let counts = |event: &Event| question.counts(event.command.arrival);
-    share_of(&question.events, question.head.used_bytes, counts)
+pub fn share(prepared: &PreparedReplay) -> Option<f64> {
+    prepared.device.nand()?;
+    let counts = |event: &Event| prepared.counts(event.command.arrival);
+    share_of(&prepared.events, prepared.head.used_bytes, counts)
 }
 
-/// The same for `events`, ordered by arrival, with the first `filled_bytes` written.
+/// Share for `events`, in order of arrival, on a device whose first `filled_bytes` are written.
 fn share_of(events: &[Event], filled_bytes: u64, counts: impl Fn(&Event) -> bool) -> Option<f64> {
     let reads = events.iter().filter(|event| event.command.kind == Kind::Read);
     let end = reads.map(|event| blocks(event).end).max()?;
@@ -41,7 +43,7 @@ fn blocks(event: &Event) -> std::ops::Range<u64> {
     offset / BLOCK_BYTES..offset.saturating_add(length).div_ceil(BLOCK_BYTES)
 }
 
-/// A bit per block, up to the last block read.
+/// A bit per block, up to the last block that is read.
 struct Written(Vec<u64>);
 
 impl Written {
@@ -49,7 +51,7 @@ impl Written {
         self.0.get((block / 64) as usize).is_some_and(|word| word >> (block % 64) & 1 == 1)
     }
 
-    /// Sets whole words: a discard may cover the whole device.
+    /// Sets whole words of bits: a discard may cover the whole device.
     fn set(&mut self, blocks: std::ops::Range<u64>, is_written: bool) {
         let end = blocks.end.min(self.0.len() as u64 * 64);
         let mut block = blocks.start;

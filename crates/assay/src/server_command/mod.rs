@@ -1,4 +1,4 @@
-//! `assay server list|fetch|run`: lists server programs, downloads one, or runs one for a while.
+//! `assay server list|fetch|run`: lists, downloads and runs servers.
 
 mod run;
 
@@ -24,7 +24,7 @@ Packages come from the configured apt sources or, where these have no MySQL (Deb
 suite sid of the same mirror. They are unpacked into the cache ($ASSAY_CACHE, else \
 ~/.cache/assay), not installed.";
 
-/// Server programs: MySQL and Percona Server 8.0 to 9.x, MariaDB 10.6 to 11.x.
+/// Server programs: MySQL and Percona Server 8.0 to 9.x, MariaDB 10.6 to 11.x
 #[derive(Debug, Args)]
 pub(crate) struct ServerArgs {
     #[command(subcommand)]
@@ -33,21 +33,21 @@ pub(crate) struct ServerArgs {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List installed, downloaded and unpacked servers.
+    /// List installed, downloaded and unpacked servers
     #[command(after_help = LIST_EXAMPLES)]
     List {
-        /// Print a JSON array.
+        /// Print a JSON array
         #[arg(long)]
         json: bool,
     },
-    /// Download a server into the private cache; nothing is installed.
+    /// Download a server into the private cache; nothing is installed
     #[command(after_help = FETCH_EXAMPLES)]
     Fetch {
-        /// Which server.
+        /// Which server
         #[arg(value_enum, default_value_t = Make::Mysql)]
         make: Make,
     },
-    /// Run a command with a private server, which stops afterwards.
+    /// Run a command with a private server, which stops afterwards
     #[command(after_help = run::EXAMPLES)]
     Run(ServerRunArgs),
 }
@@ -58,7 +58,7 @@ enum Make {
     Mariadb,
 }
 
-/// A missing server is a valid answer: `list` then prints an empty list with exit code 0.
+/// Runs the subcommand. `list` succeeds without any server.
 pub(crate) fn run(args: &ServerArgs) -> Result<ExitCode> {
     match &args.action {
         Action::List { json } => list(*json),

@@ -1,9 +1,8 @@
-//! `assay server run`: a private server for the duration of a command.
+//! `assay server run`: runs a command with a private server, which stops afterwards.
 //!
-//! For comparing tools on one server, for trying a setting, for benchmarks: the command finds the
-//! server's socket in `ASSAY_SOCKET`, user `root` without a password, and an empty database `test`.
-//! For tools without socket support the server can listen on a port on loopback; its account and a
-//! password drawn for this run are also in the environment.
+//! The command finds the server's socket in `ASSAY_SOCKET`; the user is `root` without a password,
+//! and there is an empty database `test`. For tools without sockets, `--port` adds a port on
+//! loopback, with an account and a random password in the environment.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,13 +20,13 @@ use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::new_name;
 
-/// Polling interval for an interrupt.
+/// Interval at which Ctrl-C and the server are checked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Time for the command to end after a signal.
+/// Time that the command has to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Shown with the help.
+/// Examples of the help.
 pub(super) const EXAMPLES: &str = "Examples:
   assay server run -- sh -c 'sysbench … --mysql-socket=$ASSAY_SOCKET run'
   assay server run --set innodb_buffer_pool_size=2G -- ./my-bench
@@ -59,8 +58,10 @@ pub(super) struct ServerRunArgs {
     command: Vec<OsString>,
 }
 
-/// Runs the command while the server runs, and returns the command's exit code. Fails if the server
-/// does not start or ends before the command.
+/// Runs the command with a server. The exit code is the command's.
+///
+/// # Errors
+/// The server does not start or ends before the command, or the command does not start.
 pub(super) fn run(args: &ServerRunArgs) -> Result<ExitCode> {
     let (program, words) = args.command.split_first().context("no command was given")?;
     let interrupt = Interrupt::listen()?;
@@ -75,10 +76,10 @@ pub(super) fn run(args: &ServerRunArgs) -> Result<ExitCode> {
         command.env("ASSAY_PORT", port.number.to_string());
         command.env("ASSAY_USER", TcpPort::USER).env("ASSAY_PASSWORD", port.password);
     }
-    let status = beside(command, &mut server, &interrupt)
+    let status = run_with_server(command, &mut server, &interrupt)
         .with_context(|| format!("cannot run {}", program.to_string_lossy()))?;
     interrupt.check()?;
-    // Without its server, the command's result is meaningless.
+    // Without its server, the command's result is worthless, whatever its exit code.
     if let Some(how) = server.ended_while("the command ran")? {
         bail!("the server ended with {how}");
     }
@@ -89,8 +90,12 @@ pub(super) fn run(args: &ServerRunArgs) -> Result<ExitCode> {
     }
 }
 
-/// Waits for the command; an interrupt, or the end of the server, stops it.
-fn beside(command: Command, server: &mut Server, interrupt: &Interrupt) -> Result<ExitStatus> {
+/// Waits for the command to end. Stops it on Ctrl-C and when the server ends.
+fn run_with_server(
+    command: Command,
+    server: &mut Server,
+    interrupt: &Interrupt,
+) -> Result<ExitStatus> {
     let mut child = child::spawn(command, &[])?;
     loop {
         if let Some(status) = child.wait(LOOK_EVERY)? {
@@ -133,9 +138,9 @@ fn bring_up(
 /// Parses a list of CPUs, all of which must exist.
 fn cpus(list: &str) -> Result<Vec<usize>> {
     let cpus = cpu::parse_list(list).context("--cpus")?;
-    let there = cpu::available().context("cannot determine the CPUs")?;
-    if let Some(missing) = cpus.iter().find(|cpu| !there.contains(cpu)) {
-        bail!("--cpus contains CPU {missing}; this machine has {there:?}");
+    let available = cpu::available().context("cannot determine the CPUs")?;
+    if let Some(missing) = cpus.iter().find(|cpu| !available.contains(cpu)) {
+        bail!("--cpus contains CPU {missing}; this machine has {available:?}");
     }
     Ok(cpus)
 }

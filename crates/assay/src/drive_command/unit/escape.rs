@@ -1,10 +1,11 @@
-//! Escapes names for systemd (`systemd.unit(5)`, "String escaping for inclusion in unit names").
+//! Escapes names for systemd and fstab (`systemd.unit(5)`, "String escaping for inclusion in unit
+//! names").
 
 use std::fmt::Write;
 use std::path::{Component, Path};
 
-/// An absolute path as an instance name, like `systemd-escape --path`: without slashes at its ends,
-/// with dashes for the others.
+/// Turns an absolute path into an instance name, as `systemd-escape --path` does: slashes become
+/// dashes, except those at the ends.
 #[must_use]
 pub fn path(path: &Path) -> String {
     let parts = path.components().filter_map(|part| match part {
@@ -32,8 +33,8 @@ fn escaped(bytes: &[u8]) -> String {
     name
 }
 
-/// A word of a command line in a unit (`systemd.service(5)`, "Command lines"), or of another
-/// setting with several words: quoted, and without specifiers.
+/// Quotes a word of a command line in a unit (`systemd.service(5)`, "Command lines"), or of a
+/// setting that takes several words, and doubles `%`.
 #[must_use]
 pub fn word(text: &str) -> String {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@,".contains(sign);
@@ -44,7 +45,7 @@ pub fn word(text: &str) -> String {
     }
 }
 
-/// A field of `fstab(5)`: characters that end a field or a line become octal numbers.
+/// Escapes a field of `fstab(5)`: characters that end a field or a line become octal numbers.
 #[must_use]
 pub fn field(text: &str) -> String {
     let mut field = String::new();
@@ -85,8 +86,8 @@ mod tests {
     #[test]
     fn systemd_escapes_so_too() {
         for (unescaped, escaped) in PATHS {
-            let asked = Command::new("systemd-escape").args(["--path", unescaped]).output();
-            let Ok(output) = asked else {
+            let result = Command::new("systemd-escape").args(["--path", unescaped]).output();
+            let Ok(output) = result else {
                 return assay_testing::skip("systemd-escape");
             };
             assert_eq!(String::from_utf8(output.stdout).unwrap().trim_end(), escaped);

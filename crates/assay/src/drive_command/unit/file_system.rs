@@ -1,4 +1,4 @@
-//! Finds the file system on a drive by its first blocks, with the UUID that names it in fstab.
+//! Recognizes the file system on a drive and its UUID, by which fstab names it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,49 +6,49 @@ use std::path::Path;
 
 use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk};
 
-/// A file system under the name in `mount(8)`.
+/// A file system, named as in `mount(8)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum Kind {
-    /// Ext4 with bigalloc and clusters of 16 KiB.
+pub enum FileSystemKind {
+    /// Ext4 with bigalloc and clusters of 16 KiB
     Ext4,
-    /// XFS, which can be grown later.
+    /// XFS, which can be grown later
     Xfs,
 }
 
-impl Kind {
+impl FileSystemKind {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Ext4 => "ext4",
-            Kind::Xfs => "xfs",
+            FileSystemKind::Ext4 => "ext4",
+            FileSystemKind::Xfs => "xfs",
         }
     }
 }
 
-/// The drive's file system and its UUID, if the type is known.
-pub fn find(disk: &dyn Disk) -> assay_drive::Result<Option<(Kind, String)>> {
+/// Reads the kind and UUID of the file system on a drive that is not attached; `None` if it is
+/// unknown.
+pub fn find(disk: &dyn Disk) -> assay_drive::Result<Option<(FileSystemKind, String)>> {
     let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
     disk.read(0, block.as_mut())?;
     Ok(named(block.as_ref()))
 }
 
-/// The same for a drive that is shown as this device or file.
-pub fn find_in(shown: &Path) -> std::io::Result<Option<(Kind, String)>> {
+/// Reads the kind and UUID of the file system on an attached drive, through its device or file.
+pub fn find_in(shown: &Path) -> std::io::Result<Option<(FileSystemKind, String)>> {
     let mut block = vec![0; BLOCK_BYTES as usize];
     File::open(shown)?.read_exact_at(&mut block, 0)?;
     Ok(named(&block))
 }
 
-/// Reads the superblocks: of XFS at 0 with `XFSB` and the UUID at 32
-/// (`fs/xfs/libxfs/xfs_format.h`), of ext4 at 1024 with 0xEF53 at 56 and the UUID at 104
-/// (`Documentation/filesystems/ext4/super.rst`).
-fn named(block: &[u8]) -> Option<(Kind, String)> {
+/// Parses a superblock. XFS: `XFSB` at 0, UUID at 32 (`fs/xfs/libxfs/xfs_format.h`). Ext4, at 1024:
+/// 0xEF53 at 56, UUID at 104 (`Documentation/filesystems/ext4/super.rst`).
+fn named(block: &[u8]) -> Option<(FileSystemKind, String)> {
     if block.starts_with(b"XFSB") {
-        return Some((Kind::Xfs, uuid(block.get(32..48)?)));
+        return Some((FileSystemKind::Xfs, uuid(block.get(32..48)?)));
     }
     let superblock = block.get(1024..)?;
     let is_ext4 = superblock.get(56..58)? == [0x53, 0xef];
-    is_ext4.then(|| Some((Kind::Ext4, uuid(superblock.get(104..120)?))))?
+    is_ext4.then(|| Some((FileSystemKind::Ext4, uuid(superblock.get(104..120)?))))?
 }
 
 fn uuid(bytes: &[u8]) -> String {
@@ -69,9 +69,9 @@ mod tests {
         assert_eq!(named(&[]), None);
         let wanted = "12345678-9abc-def0-1234-56789abcdef0";
         for (kind, program, words) in [
-            (Kind::Ext4, "mkfs.ext4", &["-q", "-F", "-U", wanted][..]),
+            (FileSystemKind::Ext4, "mkfs.ext4", &["-q", "-F", "-U", wanted][..]),
             (
-                Kind::Xfs,
+                FileSystemKind::Xfs,
                 "mkfs.xfs",
                 &["-q", "-f", "-m", "uuid=12345678-9abc-def0-1234-56789abcdef0"],
             ),

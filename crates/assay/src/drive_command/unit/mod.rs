@@ -1,5 +1,5 @@
-//! `assay drive unit`: the systemd unit and fstab line that attach and mount a drive at boot, and
-//! close it at shutdown.
+//! `assay drive unit`: prints the systemd unit and the fstab line that attach and mount a drive at
+//! boot.
 
 pub(super) mod escape;
 mod file_system;
@@ -14,7 +14,7 @@ use assay_drive::DriveOptions;
 use assay_ports::rbd::ImageName;
 use clap::Args;
 
-use self::file_system::Kind;
+use self::file_system::FileSystemKind;
 use self::text::{Mount, Unit};
 use crate::print;
 use assay_serve::open::{ensure_tellable, open};
@@ -38,7 +38,7 @@ pub(super) struct UnitArgs {
     mount: Option<PathBuf>,
     /// Type of its file system [default: detected]
     #[arg(long, value_enum, requires = "mount")]
-    fs: Option<Kind>,
+    fs: Option<FileSystemKind>,
     /// Print only the unit file
     #[arg(long, conflicts_with = "fstab")]
     service: bool,
@@ -47,6 +47,7 @@ pub(super) struct UnitArgs {
     fstab: bool,
 }
 
+/// Prints the unit, the fstab line, or both.
 pub(super) fn run(args: &UnitArgs) -> Result<ExitCode> {
     let (media, is_device) = lasting_name(&args.media)?;
     let (program, state) = (program()?, state::directory()?);
@@ -60,8 +61,8 @@ pub(super) fn run(args: &UnitArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The drive's media, and true for a device: a device keeps the given name, because links such as
-/// those in /dev/disk stay valid.
+/// Returns the media's path, and whether it is a block device. A device keeps the given name: what
+/// a link in /dev/disk points to changes.
 fn lasting_name(named: &Path) -> Result<(PathBuf, bool)> {
     let what = || named.display().to_string();
     ensure!(
@@ -77,7 +78,7 @@ fn lasting_name(named: &Path) -> Result<(PathBuf, bool)> {
     Ok((media, is_device))
 }
 
-/// The path of this program.
+/// Path of this program.
 fn program() -> Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     ensure_tellable(&program)?;
@@ -89,11 +90,11 @@ fn mount(media: &Path, target: &Path, args: &UnitArgs) -> Result<Mount> {
     ensure_tellable(&target)?;
     let name = media.display();
     let (kind, uuid) = match (args.fs, file_system(media)?) {
-        (Some(asked), Some((kind, _))) if asked != kind => {
-            bail!("{name} holds {}, not {}; omit --fs", kind.name(), asked.name())
+        (Some(wanted), Some((kind, _))) if wanted != kind => {
+            bail!("{name} holds {}, not {}; omit --fs", kind.name(), wanted.name())
         }
         (_, Some((kind, uuid))) => (kind, Some(uuid)),
-        (Some(asked), None) => (asked, None),
+        (Some(wanted), None) => (wanted, None),
         (None, None) => bail!(
             "{name} holds neither ext4 nor XFS; attach it and make a file system first, or give \
              the planned one with --fs"
@@ -102,8 +103,8 @@ fn mount(media: &Path, target: &Path, args: &UnitArgs) -> Result<Mount> {
     Ok(Mount { target, kind, uuid })
 }
 
-/// The drive's file system, whether it is attached or not.
-fn file_system(media: &Path) -> Result<Option<(Kind, String)>> {
+/// The file system on the drive, attached or not.
+fn file_system(media: &Path) -> Result<Option<(FileSystemKind, String)>> {
     let found = match registry::look_up(media)? {
         FoundDrive::Served(attached) => {
             let shown = attached.shown_as()?;

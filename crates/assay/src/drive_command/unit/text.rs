@@ -1,42 +1,42 @@
-//! The text of the unit and of the lines in fstab.
+//! Text of the unit and of the lines for fstab.
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
 use super::escape;
-use super::file_system::Kind;
+use super::file_system::FileSystemKind;
 use assay_base::text::shell_word;
 
-/// The unit's file.
+/// Path under which the unit is installed.
 const FILE: &str = "/etc/systemd/system/assay-drive@.service";
 
-/// The parts common to all drives of this machine, and the drive.
+/// A drive's unit.
 pub(super) struct Unit {
     /// Absolute path of this program.
     pub(super) program: PathBuf,
-    /// The state directory, which all commands for the drive must use.
+    /// State directory with the drive's ledger; the unit passes it on as `ASSAY_STATE`.
     pub(super) state: PathBuf,
     pub(super) media: PathBuf,
-    /// True for a block device, which must exist first.
+    /// Whether the media are a block device, which the unit must wait for.
     pub(super) is_device: bool,
 }
 
-/// The mount of the file system.
+/// The mount of the drive's file system.
 pub(super) struct Mount {
     pub(super) target: PathBuf,
-    pub(super) kind: Kind,
-    /// `None` before the file system is made.
+    pub(super) kind: FileSystemKind,
+    /// `None` before `mkfs`.
     pub(super) uuid: Option<String>,
 }
 
 impl Unit {
-    /// The unit's name for this drive.
+    /// Name of the unit's instance for this drive.
     pub(super) fn name(&self) -> String {
         format!("assay-drive@{}.service", escape::path(&self.media))
     }
 
-    /// The unit, a template for all drives.
+    /// Text of the template unit, which is the same for all drives.
     pub(super) fn service(&self) -> String {
         let program = escape::word(&self.program.to_string_lossy());
         let state = escape::word(&self.state.to_string_lossy());
@@ -46,13 +46,12 @@ impl Unit {
 # {FILE}
 [Unit]
 Description=Assay drive on %f
-# It comes before the file systems that lie on it, so it cannot wait for what comes after all of \
-them.
+# Starts before the file systems on the drive are mounted, so not after basic.target, the default.
 DefaultDependencies=no
 RequiresMountsFor=%f {program} {state}
 Wants=modprobe@fuse.service modprobe@loop.service
 After=modprobe@fuse.service modprobe@loop.service systemd-remount-fs.service systemd-udevd.service
-# At shutdown it is stopped after what is mounted from it, and before what it lies on is unmounted.
+# Stops at shutdown: after the drive's file systems are unmounted, before that of its media.
 Conflicts=umount.target
 Before=umount.target
 
@@ -62,10 +61,10 @@ RemainAfterExit=yes
 Environment={variable}
 ExecStart=:{program} drive attach --if-needed %f
 ExecStop=:{program} drive detach --if-needed %f
-# A drive that was not closed is read through first.
+# Recovery after a crash takes time.
 TimeoutStartSec=15min
 TimeoutStopSec=5min
-# Who serves a mounted file system must not be killed: what was not flushed would be lost.
+# Killing the server of a mounted file system would lose writes that were not flushed.
 KillMode=process
 SendSIGKILL=no
 OOMScoreAdjust=-1000
@@ -75,8 +74,10 @@ WantedBy=multi-user.target"
         )
     }
 
-    /// The line of fstab that mounts it. Fails before the file system is made, because the line
-    /// contains its UUID.
+    /// The fstab line for the mount.
+    ///
+    /// # Errors
+    /// The drive has no file system, so there is no UUID.
     pub(super) fn fstab(&self, mount: &Mount) -> Result<String> {
         let uuid = mount.uuid.as_ref().with_context(|| {
             format!(
@@ -91,13 +92,13 @@ WantedBy=multi-user.target"
         let (target, kind) = (escape::field(&mount.target.to_string_lossy()), mount.kind.name());
         let unit = escape::field(&self.name());
         // XFS is not checked at boot (fsck.xfs(8)).
-        let pass = if mount.kind == Kind::Ext4 { 2 } else { 0 };
+        let pass = if mount.kind == FileSystemKind::Ext4 { 2 } else { 0 };
         format!(
             "UUID={uuid} {target} {kind} noatime,discard,nofail,x-systemd.requires={unit} 0 {pass}"
         )
     }
 
-    /// All texts, with instructions.
+    /// All files and lines, with the commands that activate them.
     pub(super) fn whole(&self, mount: Option<&Mount>) -> Result<String> {
         let mut parts = vec![self.service()];
         parts.extend(self.is_device.then(|| self.drop_in()));
@@ -112,7 +113,7 @@ WantedBy=multi-user.target"
         Ok(parts.join("\n\n"))
     }
 
-    /// Waits for a device until the kernel has found it.
+    /// Drop-in that makes the unit wait for a block device.
     fn drop_in(&self) -> String {
         let device = escape::path(&self.media) + ".device";
         format!(
@@ -159,7 +160,7 @@ mod tests {
     const UUID: &str = "12345678-9abc-def0-1234-56789abcdef0";
 
     fn unit(media: &str) -> Unit {
-        // systemd checks that the program exists.
+        // `systemd-analyze verify` requires that the program exists.
         Unit {
             program: "/bin/true".into(),
             state: "/var/lib/my assay".into(),
@@ -168,20 +169,21 @@ mod tests {
         }
     }
 
-    fn mounted(kind: Kind, target: &str) -> Mount {
+    fn mounted(kind: FileSystemKind, target: &str) -> Mount {
         Mount { target: target.into(), kind, uuid: Some(UUID.into()) }
     }
 
     #[test]
     fn fstab_names_the_unit_and_the_file_system() {
-        let line = unit("/srv/vol-1.img").fstab(&mounted(Kind::Ext4, "/var/lib/my sql")).unwrap();
+        let line = unit("/srv/vol-1.img")
+            .fstab(&mounted(FileSystemKind::Ext4, "/var/lib/my sql"))
+            .unwrap();
         let expected = "UUID=12345678-9abc-def0-1234-56789abcdef0 /var/lib/my\\040sql ext4 \
-                        noatime,discard,nofail,\
-                        x-systemd.requires=assay-drive@srv-vol\\134x2d1.img.service 0 2";
+            noatime,discard,nofail,x-systemd.requires=assay-drive@srv-vol\\134x2d1.img.service 0 2";
         assert_eq!(line, expected);
-        let line = unit("/srv/a.img").fstab(&mounted(Kind::Xfs, "/x")).unwrap();
+        let line = unit("/srv/a.img").fstab(&mounted(FileSystemKind::Xfs, "/x")).unwrap();
         assert!(line.contains(" /x xfs ") && line.ends_with(" 0 0"), "{line}");
-        let none = Mount { uuid: None, ..mounted(Kind::Xfs, "/x") };
+        let none = Mount { uuid: None, ..mounted(FileSystemKind::Xfs, "/x") };
         assert!(unit("/srv/a.img").fstab(&none).is_err());
         let whole = unit("/srv/a.img").whole(Some(&none)).unwrap();
         assert!(whole.lines().all(|line| !line.starts_with("UUID=")), "{whole}");
@@ -206,7 +208,7 @@ mod tests {
         Some((output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned()))
     }
 
-    /// systemd must find no fault in this unit; its remarks on others are ignored.
+    /// Output of systemd on its own units is ignored; there must be none on ours.
     #[test]
     fn systemd_finds_nothing_wrong_with_the_unit() {
         let directory = tempfile::tempdir().unwrap();
@@ -214,19 +216,20 @@ mod tests {
         for media in ["/srv/vol.img", "/srv/my drive-1.img", "/dev/nvme1n1"] {
             let unit = unit(media);
             fs::write(&path, unit.service()).unwrap();
-            let Some((is_sound, said)) = verify(directory.path(), &unit.name()) else {
+            let Some((is_sound, output)) = verify(directory.path(), &unit.name()) else {
                 return skip("systemd-analyze");
             };
-            assert!(is_sound && !said.contains("assay-drive"), "{media}: {said}");
+            assert!(is_sound && !output.contains("assay-drive"), "{media}: {output}");
         }
-        // The negative control.
+        // Negative control: an invalid value is reported.
         let wrong = unit("/srv/vol.img").service().replace("KillMode=process", "KillMode=nobody");
         fs::write(&path, wrong).unwrap();
-        let (_, said) = verify(directory.path(), "assay-drive@srv-vol.img.service").unwrap();
-        assert!(said.contains("nobody"), "{said}");
+        let (_, output) = verify(directory.path(), "assay-drive@srv-vol.img.service").unwrap();
+        assert!(output.contains("nobody"), "{output}");
     }
 
-    /// The mount that systemd derives from the line waits for the unit, and is stopped before it.
+    /// The mount unit that systemd generates from the fstab line requires our unit and starts after
+    /// it.
     #[test]
     fn systemd_makes_a_mount_of_the_line_that_depends_on_the_unit() {
         if !Path::new(GENERATOR).exists() {
@@ -235,7 +238,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         let unit = unit("/srv/my drive-1.img");
-        let line = unit.fstab(&mounted(Kind::Xfs, "/var/lib/my sql")).unwrap();
+        let line = unit.fstab(&mounted(FileSystemKind::Xfs, "/var/lib/my sql")).unwrap();
         fs::write(at("fstab"), line + "\n").unwrap();
         for name in ["normal", "early", "late"] {
             fs::create_dir(at(name)).unwrap();

@@ -1,4 +1,5 @@
-//! The result of one fio job next to the model's own record, and whether it represents the device.
+//! Compares fio's result of one job with the model's counters of the same time, and decides whether
+//! it is the device's.
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -9,52 +10,53 @@ use assay_serve::{
     added_share,
 };
 
-/// Share by which fio may see a single command slower or faster than the model: the round trip of
-/// the port was measured when the model was attached, and varies by some 10 µs with the state of
-/// the CPUs.
-const WAY_SHARE_MAX: f64 = 0.10;
+/// Largest deviation between fio's latency and the one that the model achieved, as a share. The
+/// path between them was measured when the model was attached; it varies by some 10 µs with the
+/// state of the CPUs.
+const PATH_SHARE_MAX: f64 = 0.10;
 
 /// A figure, derived and measured.
 #[derive(Debug, Clone, Serialize)]
-pub struct Measured {
+pub struct MeasuredFigure {
+    /// The derived figure.
     #[serde(flatten)]
     pub closed: Closed,
     pub measured: f64,
-    /// Measured per derived.
+    /// Measured value per derived value.
     pub ratio: f64,
-    /// Bytes written to media per byte of the host meanwhile.
+    /// Bytes written to media per byte of the host during the job.
     pub write_amplification: Option<f64>,
-    /// Share of commands that missed their deadline because this machine's CPUs were busy.
+    /// Share of commands that missed their deadline because our CPUs were busy.
     pub missed_deadline_share: f64,
-    /// Share of commands with a modelled time shorter than the port's round trip.
+    /// Share of commands whose modelled latency is below the port's round trip.
     pub too_fast_share: f64,
-    /// Share by which all commands together took longer than modelled.
+    /// Time that commands took beyond their modelled latency, as a share of that.
     pub added_share: Option<f64>,
-    /// The model's own mean latency for commands of the job's kind.
+    /// Mean latency that the model achieved for the job's kind of command.
     pub achieved_us: Option<f64>,
-    /// Time during which the model's server did not run.
+    /// Time for which the model's server did not run.
     pub stalled_ms: f64,
-    /// True if the figure represents the device.
+    /// Whether the figure is the device's, and not this machine's.
     pub comparable: bool,
-    /// Why not; empty if it does.
+    /// Reasons why it is not comparable.
     pub reasons: Vec<String>,
 }
 
-/// The properties of a job that matter here.
+/// A job, with the figure that it measures.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
-    /// Name of its figure.
+pub struct Request {
+    /// Name of the figure.
     pub name: &'static str,
-    /// Kind of its commands in the health: `read` or `write`.
+    /// Kind of its commands in the health log: `read` or `write`.
     pub kind: &'static str,
-    /// True if its figure is the latency of one command at depth 1.
+    /// Whether the figure is the latency of single commands.
     pub is_latency: bool,
 }
 
-/// The result of one job.
+/// Result of one job.
 #[derive(Debug)]
-pub struct Taken {
-    asked: Asked,
+pub struct FioResult {
+    request: Request,
     measured: f64,
     write_amplification: Option<f64>,
     missed_deadline_share: f64,
@@ -64,9 +66,17 @@ pub struct Taken {
     stalled_ms: f64,
 }
 
-impl Taken {
-    /// Combines fio's result with the drive's health before and after the job.
-    pub fn new(asked: Asked, measured: f64, before: &Health, after: &Health) -> Result<Taken> {
+impl FioResult {
+    /// Combines the figure that fio `measured` with the drive's counters before and after the job.
+    ///
+    /// # Errors
+    /// The server has no model.
+    pub fn new(
+        request: Request,
+        measured: f64,
+        before: &Health,
+        after: &Health,
+    ) -> Result<FioResult> {
         let model = |health: &'_ Health| health.model.clone().context("the server has no model");
         let (then, now) = (model(before)?, model(after)?);
         let counted = ModelHealth::counted;
@@ -79,9 +89,9 @@ impl Taken {
         let (media, host) =
             (written(after).0 - written(before).0, written(after).1 - written(before).1);
         let times = now.kinds.iter().map(|(kind, now)| since(now, then.kinds.get(kind)));
-        let of_kind = now.kinds.get(asked.kind).map(|now| (now, then.kinds.get(asked.kind)));
-        Ok(Taken {
-            asked,
+        let of_kind = now.kinds.get(request.kind).map(|now| (now, then.kinds.get(request.kind)));
+        Ok(FioResult {
+            request,
             measured,
             write_amplification: (host > 0).then(|| media as f64 / host as f64),
             missed_deadline_share: (all_now.1 - all_then.1) as f64 / commands,
@@ -94,18 +104,18 @@ impl Taken {
 
     /// Name of the figure.
     pub fn name(&self) -> &'static str {
-        self.asked.name
+        self.request.name
     }
 
-    /// Bytes written to media per byte of the host meanwhile.
+    /// Bytes written to media per byte of the host during the job.
     pub fn write_amplification(&self) -> Option<f64> {
         self.write_amplification
     }
 
-    /// The figure next to the derived one.
-    pub fn beside(&self, closed: Closed) -> Measured {
+    /// Puts the result next to the derived figure.
+    pub fn compared_with(&self, closed: Closed) -> MeasuredFigure {
         let reasons = self.reasons();
-        Measured {
+        MeasuredFigure {
             closed,
             measured: self.measured,
             ratio: self.measured / closed.value,
@@ -134,16 +144,16 @@ impl Taken {
         if self.stalled_ms > STALLED_MS_MAX {
             reasons.push(format!("its server stalled for {:.0} ms", self.stalled_ms));
         }
-        reasons
-            .extend(self.achieved_us.filter(|_| self.asked.is_latency).and_then(|us| self.way(us)));
+        let achieved_us = self.achieved_us.filter(|_| self.request.is_latency);
+        reasons.extend(achieved_us.and_then(|us| self.path_deviation(us)));
         reasons
     }
 
-    /// A sentence if fio saw another latency than the model.
-    fn way(&self, achieved_us: f64) -> Option<String> {
+    /// Reason if fio's latency deviates from the one that the model achieved.
+    fn path_deviation(&self, achieved_us: f64) -> Option<String> {
         let share = self.measured / achieved_us - 1.0;
         let than = if share > 0.0 { "slower" } else { "faster" };
-        (share.abs() > WAY_SHARE_MAX).then(|| {
+        (share.abs() > PATH_SHARE_MAX).then(|| {
             format!(
                 "the path between fio and the model was {than} than when attached (the model \
                  achieved {achieved_us:.0} us)"
@@ -168,9 +178,9 @@ fn achieved_us(now: &KindHealth, then: Option<&KindHealth>) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn taken(measured: f64) -> Taken {
-        Taken {
-            asked: Asked { name: "read_latency_us", kind: "read", is_latency: true },
+    fn result(measured: f64) -> FioResult {
+        FioResult {
+            request: Request { name: "read_latency_us", kind: "read", is_latency: true },
             measured,
             write_amplification: None,
             missed_deadline_share: 0.0,
@@ -183,26 +193,26 @@ mod tests {
 
     #[test]
     fn a_server_that_stalled_shows_no_device() {
-        let stopped = Taken { stalled_ms: 4000.0, ..taken(100.0) };
+        let stopped = FioResult { stalled_ms: 4000.0, ..result(100.0) };
         assert_eq!(stopped.reasons(), ["its server stalled for 4000 ms"]);
     }
 
     #[test]
     fn a_latency_far_from_what_the_model_showed_is_not_the_devices() {
-        assert_eq!(taken(109.0).reasons(), Vec::<String>::new());
-        let slower = taken(250.0).reasons();
+        assert_eq!(result(109.0).reasons(), Vec::<String>::new());
+        let slower = result(250.0).reasons();
         assert!(slower.len() == 1 && slower[0].contains("slower than when attached"), "{slower:?}");
         assert!(slower[0].contains("achieved 100 us"), "{slower:?}");
-        assert!(taken(85.0).reasons()[0].contains("faster than when attached"));
-        let rate = Asked { is_latency: false, ..taken(0.0).asked };
-        assert!(Taken { asked: rate, ..taken(90_000.0) }.reasons().is_empty());
+        assert!(result(85.0).reasons()[0].contains("faster than when attached"));
+        let rate = Request { is_latency: false, ..result(0.0).request };
+        assert!(FioResult { request: rate, ..result(90_000.0) }.reasons().is_empty());
     }
 
     #[test]
     fn time_added_is_a_reason_of_its_own() {
-        let slow = Taken { added_share: Some(0.06), ..taken(100.0) };
+        let slow = FioResult { added_share: Some(0.06), ..result(100.0) };
         assert_eq!(slow.reasons(), ["time added"]);
-        let both = Taken { missed_deadline_share: 0.02, too_fast_share: 0.5, ..slow };
+        let both = FioResult { missed_deadline_share: 0.02, too_fast_share: 0.5, ..slow };
         assert_eq!(both.reasons(), ["missed deadlines", "too fast", "time added"]);
     }
 

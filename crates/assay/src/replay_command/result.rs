@@ -1,4 +1,5 @@
-//! The result of a replay: latencies next to the recorded ones, waiting times, write amplification.
+//! Measures a replay: latencies next to the recorded ones, resources waited for, bytes written to
+//! flash.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,86 +9,87 @@ use assay_drive::{Counts, Drive};
 use assay_models::{KINDS, ReplayedCommand, Time};
 use serde::Serialize;
 
-use super::question::Question;
+use super::prepared::PreparedReplay;
 use super::unwritten;
 use assay_presets::Scale;
 use assay_serve::kind_name;
 
-/// The distribution of a latency, in microseconds.
+/// Summary of a latency distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Latency {
+pub struct LatencySummary {
     pub mean_us: f64,
     pub p50_us: f64,
     pub p99_us: f64,
 }
 
-/// Commands of one kind.
+/// Latencies of one kind of command.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OfKind {
+pub struct KindSummary {
+    /// Number of commands.
     pub commands: usize,
-    /// Latency in the recorded model's own time.
-    pub recorded_modelled: Latency,
-    /// Latency at the time, including the port's round trip.
-    pub recorded_achieved: Latency,
-    /// Latency on the replayed device.
-    pub predicted: Latency,
-    /// Mean predicted per mean modelled latency; `None` if the latter is zero.
+    /// Latency by the recorded model.
+    pub recorded_modelled: LatencySummary,
+    /// Latency while recording, with the port's round trip.
+    pub recorded_achieved: LatencySummary,
+    /// Latency on the device of the replay.
+    pub predicted: LatencySummary,
+    /// Mean predicted latency per mean modelled one; `None` if that is zero.
     pub predicted_per_modelled: Option<f64>,
-    /// Mean predicted per mean achieved latency.
+    /// Mean predicted latency per mean achieved one; `None` if that is zero.
     pub predicted_per_achieved: Option<f64>,
 }
 
 /// A device and its scale.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Named {
+pub struct ScaledDevice {
     /// Name of the preset.
     pub name: String,
     pub scale: Scale,
 }
 
-/// The result of a replay.
+/// Result of a replay, in the form that `--json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Outcome {
-    /// The recorded device.
-    pub recorded: Named,
-    /// The replayed device.
-    pub predicted: Named,
-    /// True if commands kept their recorded arrival times (open loop).
+pub struct ReplayResult {
+    /// The device that was recorded.
+    pub recorded: ScaledDevice,
+    /// The device of the replay.
+    pub predicted: ScaledDevice,
+    /// Whether commands arrived at their recorded times (open loop).
     pub as_recorded: bool,
-    /// Compression ratio, if it was assumed and not recorded.
+    /// Compression ratio of the data, where the recording has none.
     pub assumed_ratio: Option<f64>,
-    /// Round trip of the port, a part of the achieved latency.
+    /// Round trip of the port, which is part of the achieved latencies.
     pub port_us: f64,
-    /// Start of the compared window, in seconds since recording began.
+    /// Beginning of the compared window, in seconds since recording began.
     pub from_s: f64,
-    /// End of the window.
+    /// End of the compared window, in seconds since recording began.
     pub to_s: f64,
-    /// Number of replayed commands.
+    /// Number of replayed commands, compared or not.
     pub replayed_commands: usize,
     /// Compared commands by kind.
-    pub kinds: BTreeMap<&'static str, OfKind>,
-    /// Compared commands by the resource that they waited for longest on the replayed device.
+    pub kinds: BTreeMap<&'static str, KindSummary>,
+    /// Number of compared commands by the resource that they waited for longest.
     pub waited: BTreeMap<&'static str, u64>,
-    /// Bytes written by the host meanwhile, for a device with flash.
+    /// Bytes that the host wrote in the window, on a device with flash.
     pub write_bytes_host: Option<u64>,
-    /// Bytes written to flash meanwhile.
+    /// Bytes that were written to flash in the window.
     pub write_bytes_media: Option<u64>,
-    /// Bytes written to flash per byte of the host.
+    /// Bytes to flash per byte of the host.
     pub write_amplification: Option<f64>,
-    /// Share of the blocks read meanwhile that were never written, which flash answers without a
+    /// Share of the blocks read in the window that were never written; flash answers them without a
     /// read.
     pub unwritten_read_share: Option<f64>,
-    /// Device time of the whole replay.
+    /// Virtual time of all replayed commands.
     pub virtual_s: f64,
-    /// Duration of the replay, without preconditioning.
+    /// Real time of the replay, without preconditioning.
     pub elapsed_s: f64,
-    /// Device time per second of the replay.
+    /// Virtual seconds per real second.
     pub times_real_time: f64,
 }
 
-/// The measurements during a replay.
-pub struct Measured<'a> {
-    question: &'a Question,
+/// Collects the answers of a replay.
+pub struct ReplayMeter<'a> {
+    prepared: &'a PreparedReplay,
     drive: Option<Arc<Drive>>,
     before: Option<Counts>,
     spans: [Spans; KINDS.len()],
@@ -98,7 +100,7 @@ pub struct Measured<'a> {
     began: Instant,
 }
 
-/// Latencies of one kind.
+/// Latencies of one kind of command.
 #[derive(Default)]
 struct Spans {
     modelled: Vec<Time>,
@@ -106,10 +108,10 @@ struct Spans {
     predicted: Vec<Time>,
 }
 
-impl<'a> Measured<'a> {
-    pub fn new(question: &'a Question, drive: Option<Arc<Drive>>) -> Measured<'a> {
-        Measured {
-            question,
+impl<'a> ReplayMeter<'a> {
+    pub fn new(prepared: &'a PreparedReplay, drive: Option<Arc<Drive>>) -> ReplayMeter<'a> {
+        ReplayMeter {
+            prepared,
             drive,
             before: None,
             spans: Default::default(),
@@ -126,7 +128,7 @@ impl<'a> Measured<'a> {
         self.commands += 1;
         self.first.get_or_insert(answer.arrival);
         self.last = self.last.max(answer.arrival + answer.latency);
-        if !self.question.counts(answer.recorded_arrival) {
+        if !self.prepared.counts(answer.recorded_arrival) {
             return;
         }
         if self.before.is_none() {
@@ -139,27 +141,27 @@ impl<'a> Measured<'a> {
         *self.waited.entry(answer.resource.name()).or_default() += 1;
     }
 
-    /// The result for the compared window.
+    /// Computes the result.
     #[must_use]
-    pub fn outcome(self, question: &Question, as_recorded: bool) -> Outcome {
+    pub fn result(self, prepared: &PreparedReplay, as_recorded: bool) -> ReplayResult {
         let elapsed_s = self.began.elapsed().as_secs_f64();
         let virtual_s = (self.last - self.first.unwrap_or_default()).as_s();
         let written = self.before.zip(self.counts()).map(|(before, after)| {
             let media = after.write_bytes_media() - before.write_bytes_media();
             (after.write_bytes_host - before.write_bytes_host, media)
         });
-        let (from_s, to_s) = question.window_s();
-        let recorded = &question.head.model;
+        let (from_s, to_s) = prepared.window_s();
+        let recorded = &prepared.head.model;
         let kinds = KINDS
             .iter()
             .zip(self.spans)
-            .filter_map(|(kind, spans)| Some((kind_name(*kind), spans.summed_up()?)));
-        Outcome {
-            recorded: Named { name: recorded.name.clone(), scale: recorded.scale },
-            predicted: Named { name: question.preset.name.clone(), scale: question.scale },
+            .filter_map(|(kind, spans)| Some((kind_name(*kind), spans.summary()?)));
+        ReplayResult {
+            recorded: ScaledDevice { name: recorded.name.clone(), scale: recorded.scale },
+            predicted: ScaledDevice { name: prepared.preset.name.clone(), scale: prepared.scale },
             as_recorded,
-            assumed_ratio: question.assumed_ratio,
-            port_us: question.head.port_us,
+            assumed_ratio: prepared.assumed_ratio,
+            port_us: prepared.head.port_us,
             from_s,
             to_s,
             replayed_commands: self.commands,
@@ -170,7 +172,7 @@ impl<'a> Measured<'a> {
             write_amplification: written
                 .filter(|(host, _)| *host > 0)
                 .map(|(host, media)| media as f64 / host as f64),
-            unwritten_read_share: unwritten::share(question),
+            unwritten_read_share: unwritten::share(prepared),
             virtual_s,
             elapsed_s,
             times_real_time: virtual_s / elapsed_s,
@@ -183,13 +185,15 @@ impl<'a> Measured<'a> {
 }
 
 impl Spans {
-    fn summed_up(self) -> Option<OfKind> {
+    fn summary(self) -> Option<KindSummary> {
         let commands = self.predicted.len();
         let recorded_modelled = latency(self.modelled)?;
         let recorded_achieved = latency(self.achieved)?;
         let predicted = latency(self.predicted)?;
-        let per = |other: Latency| (other.mean_us > 0.0).then(|| predicted.mean_us / other.mean_us);
-        Some(OfKind {
+        let per = |other: LatencySummary| {
+            (other.mean_us > 0.0).then(|| predicted.mean_us / other.mean_us)
+        };
+        Some(KindSummary {
             commands,
             recorded_modelled,
             recorded_achieved,
@@ -200,16 +204,16 @@ impl Spans {
     }
 }
 
-/// The distribution of these latencies; `None` without any. A percentile is the next value in order
-/// (nearest rank).
-fn latency(mut spans: Vec<Time>) -> Option<Latency> {
+/// Summarizes latencies; percentiles by nearest rank. `None` without any.
+fn latency(mut spans: Vec<Time>) -> Option<LatencySummary> {
     spans.sort_unstable();
     let at = |share: f64| {
         let rank = (share * spans.len() as f64).ceil() as usize;
         spans.get(rank.max(1) - 1).map(|span| span.as_us())
     };
     let sum: f64 = spans.iter().map(|span| span.as_us()).sum();
-    Some(Latency { mean_us: sum / spans.len() as f64, p50_us: at(0.5)?, p99_us: at(0.99)? })
+    let mean_us = sum / spans.len() as f64;
+    Some(LatencySummary { mean_us, p50_us: at(0.5)?, p99_us: at(0.99)? })
 }
 
 #[cfg(test)]
@@ -219,9 +223,9 @@ mod tests {
     #[test]
     fn a_distribution_is_told_by_its_ranks() {
         let spans: Vec<Time> = (1..=100).rev().map(|us| Time::from_us(f64::from(us))).collect();
-        let told = latency(spans).unwrap();
-        assert_eq!((told.p50_us, told.p99_us), (50.0, 99.0));
-        assert!((told.mean_us - 50.5).abs() < 1e-9);
+        let summary = latency(spans).unwrap();
+        assert_eq!((summary.p50_us, summary.p99_us), (50.0, 99.0));
+        assert!((summary.mean_us - 50.5).abs() < 1e-9);
         assert_eq!(latency(Vec::new()), None);
         let single = latency(vec![Time::from_us(3.0)]).unwrap();
         assert_eq!((single.mean_us, single.p50_us, single.p99_us), (3.0, 3.0, 3.0));
