@@ -1,11 +1,11 @@
-//! What the cache keeps is told, listed and removed when asked, and not while somebody uses it.
+//! Tests that the cache's entries are listed, and removed unless they are in use.
 
 use std::fs::File;
 
 use crate::common::World;
 use rustix::fs::{FlockOperation, flock};
 
-/// What `assay clean` with these words says on standard output and standard error, in a world with a cache of its own.
+/// Runs `assay clean` with these arguments; returns its standard output and standard error.
 fn clean(world: &World, words: &[&str]) -> (String, String) {
     let words = [&["clean"], words].concat();
     let output = world.command(&words).env("ASSAY_CACHE", world.path("cache")).output().unwrap();
@@ -24,10 +24,10 @@ fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
         let directory = world.path("cache").join(entry);
         std::fs::create_dir_all(&directory).unwrap();
         std::fs::write(directory.join("file"), vec![1; 1 << 20]).unwrap();
-        // Whoever puts something there has a lock meanwhile, whose file stays.
+        // A process that adds entries holds a lock on this file, which stays.
         std::fs::write(directory.with_file_name(".lock"), "").unwrap();
     }
-    // A directory that only has a shelf's name.
+    // A directory with a name like one of the cache's.
     std::fs::create_dir_all(world.path("cache/ceph/etc")).unwrap();
     let there = |entry: &str| world.path("cache").join(entry).exists();
     let (_, note) = clean(&world, &[]);
@@ -37,7 +37,7 @@ fn the_cache_is_told_listed_and_emptied_but_for_what_is_in_use() {
     );
     assert!(note.contains("`assay clean --cache` empties it"), "{note}");
 
-    // Who uses an entry locks its directory.
+    // A process that uses an entry locks its directory.
     let used = File::open(world.path("cache/preconditioned/gp3-1")).unwrap();
     flock(&used, FlockOperation::LockShared).unwrap();
     let (listed, _) = clean(&world, &["--cache", "--dry-run"]);
@@ -75,14 +75,15 @@ fn half_a_download_goes_when_its_process_is_gone_and_not_before() {
         String::from_utf8(output.stdout).unwrap()
     };
     let told = format!("unfinished downloaded servers in {}", half.display());
-    // What a fetch holds for as long as it lives.
+    // A running download holds this lock.
     let lock = std::fs::File::create(cache.join("servers/.lock")).unwrap();
     flock(&lock, FlockOperation::LockExclusive).unwrap();
     for words in [&["--dry-run"][..], &[]] {
         assert_eq!(clean(words), format!("still in use: {told}\nnothing to clean\n"));
         assert!(half.join("apt/package.deb").exists());
     }
-    // Closing it would not do: a child that another test is starting has it open too, until it runs its program.
+    // Closing the file would not release the lock: a child forked by another test inherits it until
+    // it calls `exec`.
     flock(&lock, FlockOperation::Unlock).unwrap();
     assert_eq!(clean(&["--dry-run"]), format!("would remove {told}\n"));
     assert!(half.join("apt/package.deb").exists());

@@ -1,8 +1,9 @@
-//! The search for the highest rate that keeps an objective, as runs of a plan on a real server.
+//! Tests the search for the highest rate that meets an objective, as runs of a plan on a real
+//! server.
 
 use crate::common::{DIRECTORY, World, has_server, small_plan};
 
-/// A plan of one configuration that searches in short runs.
+/// A plan with one configuration that searches in short runs.
 fn plan(objective: &str) -> String {
     let plan = small_plan(DIRECTORY)
         .replace("threads = [1, 2]", "threads = [2]")
@@ -11,7 +12,7 @@ fn plan(objective: &str) -> String {
     format!("objective = {objective}\n{plan}")
 }
 
-/// What a run of the plan says on standard error, which must succeed.
+/// Runs the plan, which must succeed; returns its standard error.
 fn made(world: &World) -> String {
     let output = world.run(&["run", "plan.toml", "--out", "study"]);
     let told = String::from_utf8(output.stderr).unwrap();
@@ -30,7 +31,7 @@ fn a_plan_with_an_objective_searches_and_stores_what_it_tried() {
         return;
     }
     let world = World::new();
-    // A search in so few runs settles only by luck, but it ends, with a backup beside it.
+    // A search in so few runs may not converge, but it ends, with a backup running concurrently.
     world.write("plan.toml", &plan("{ p50_ms = 60000, runs_max = 8, during = \"scan\" }"));
     let told = made(&world);
     assert!(told.contains("probe:") && told.contains("/s asked"), "{told}");
@@ -40,7 +41,7 @@ fn a_plan_with_an_objective_searches_and_stores_what_it_tried() {
         assert_eq!(run["state"], "done", "{run}");
         let capacity = &run["capacity"];
         assert_eq!(capacity["objective"]["ms"], 60000.0);
-        // Nothing takes a minute here, so that every rate is met as long as it is done.
+        // No latency reaches a minute, so every rate is met that the server can do.
         assert!(capacity["runs"].as_array().unwrap().len() >= 2, "{capacity}");
         assert!(run["facts"]["during the search"].as_str().unwrap().starts_with("scan, ended"));
     }

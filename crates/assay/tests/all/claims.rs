@@ -1,4 +1,5 @@
-//! `assay claims` as a user has it: lists, arithmetic, exit codes, a file of one's own, and errors in one line.
+//! Tests `assay claims`: lists, arithmetic, exit codes, a file of one's own, and errors in one
+//! line.
 
 use crate::common::World;
 use serde_json::Value;
@@ -39,9 +40,11 @@ fn papers_are_listed_with_how_they_check_out() {
     for (name, wrong) in
         [("percona-scaleflux-2020", 4), ("stec-2013", 6), ("exflash-2015", 2), ("fungible-2021", 0)]
     {
-        let one = list.iter().find(|one| one["name"] == name).unwrap();
-        assert_eq!(one["do_not_follow"], wrong, "{one}");
-        assert!(one["follow"].as_u64().unwrap() >= 4 && one["figures"].as_u64().unwrap() > 40);
+        let listed = list.iter().find(|paper| paper["name"] == name).unwrap();
+        assert_eq!(listed["do_not_follow"], wrong, "{listed}");
+        assert!(
+            listed["follow"].as_u64().unwrap() >= 4 && listed["figures"].as_u64().unwrap() > 40
+        );
     }
 }
 
@@ -64,7 +67,7 @@ fn a_paper_shows_figures_with_their_places_and_the_arithmetic() {
     assert_eq!((&figure["printed"][0], &figure["where"]), (&"79.8".into(), &"Chart 1".into()));
     assert_eq!((&figure["config"], &figure["threads"]), (&"s1120".into(), &20.into()));
     let check = told["checks"].as_array().unwrap().iter();
-    let cost = check.clone().find(|one| one["name"] == "cost of a transaction a second: disks");
+    let cost = check.clone().find(|it| it["name"] == "cost of a transaction a second: disks");
     let (cost, computed) = (cost.unwrap(), &cost.unwrap()["arithmetic"]["computed"]);
     assert_eq!(cost["verdict"], "does not follow");
     assert!((computed["low"].as_f64().unwrap() - 15_023.5 / 27.5).abs() < 1e-9, "{computed}");
@@ -129,7 +132,8 @@ fn what_is_wrong_is_said_in_one_line() {
     let line = world.refused(&["claims", "mine.toml"]);
     assert_eq!(
         line,
-        "assay: mine.toml: check `total`: line 11: there is no figure `drive`; did you mean `drives`?"
+        "assay: mine.toml: check `total`: line 11: there is no figure `drive`; did you mean \
+         `drives`?"
     );
     world.write("mine.toml", &MINE.replace("\nunit = \"EUR\"", "\nunits = \"EUR\""));
     let line = world.refused(&["claims", "mine.toml"]);

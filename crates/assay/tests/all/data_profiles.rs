@@ -1,5 +1,5 @@
-//! A plan with data profiles and a paper, in its quick profile, on a real server: each run meets
-//! the tables of its own data profile.
+//! Tests a plan with data profiles and a paper, in its quick form: each run uses the tables of its
+//! own data profile.
 
 use std::fs;
 

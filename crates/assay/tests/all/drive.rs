@@ -1,4 +1,4 @@
-//! The drive by itself: what it keeps, through closing and killing, and what it says about itself.
+//! Tests the drive on its own: its data survive closing and killing, and its status is right.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -25,7 +25,7 @@ fn a_drive_stores_more_than_fits_and_keeps_it() {
     let device = drives.attach(&[]);
     assert!(device.starts_with("/dev/loop"), "{device}");
     let files = drives.make_files(&device);
-    // Half of it noise, half of it zeroes, within each block.
+    // Half of each block is random, half is zeroes.
     let mut block = noise(4096, 1);
     block[2048..].fill(0);
     let data = block.repeat((320 * MIB / 4096) as usize);
@@ -72,7 +72,7 @@ fn what_was_flushed_survives_a_killed_server() {
     File::open(&files).unwrap().sync_all().unwrap();
     drives.kill_server();
 
-    // What is still mounted is named, and stays as it is.
+    // Mounts in use are named and stay.
     let left = drives.leftovers();
     assert_eq!(left.len(), 3, "a mount on a device on a mount: {left:?}");
     let line = drives.refused(&["drive", "attach", "vol.img"]);
@@ -121,7 +121,7 @@ fn a_killed_server_under_load_leaves_nothing_after_clean() {
     wrote.recv().unwrap();
     drives.kill_server();
     writer.join().unwrap();
-    // The negative control: without cleaning there is something to clean.
+    // Negative control: without `assay clean`, resources are left.
     assert_eq!(drives.leftovers().len(), 2, "a mount and a device stay");
     let said = drives.done(&["clean"]);
     let media = drives.path("vol.img").canonicalize().unwrap();
@@ -129,14 +129,15 @@ fn a_killed_server_under_load_leaves_nothing_after_clean() {
     drives.assert_nothing_left();
     assert_eq!(drives.done(&["clean"]), "nothing to clean\n");
 
-    // The other way to have it gone.
+    // Detaching removes the leftovers too.
     drives.attach(&[]);
     drives.kill_server();
     let said = drives.done(&["drive", "detach", "vol.img"]);
     assert!(said.contains("its server had died"), "{said}");
     drives.assert_nothing_left();
 
-    // Where all of it is gone but the ledger, as of a server that was killed before it made anything.
+    // The ledger is left without its resources, as after a server that was killed before it made
+    // any.
     let device = drives.attach(&[]);
     drives.kill_server();
     system("losetup", &["--detach", &device]);
@@ -223,7 +224,7 @@ fn the_status_has_every_word() {
     drives.detach();
 }
 
-/// A line each second, until Ctrl-C.
+/// Checks that `--watch` prints a line each second until Ctrl-C.
 fn monitor(drives: &Drives, device: &str) {
     let mut command = drives.command(&["drive", "status", device, "--watch", "--json"]);
     let mut monitoring = command.stdout(Stdio::piped()).spawn().unwrap();
@@ -278,9 +279,9 @@ fn damage_is_found_and_told_by_address() {
     );
     assert!(drives.bytes() == damaged, "a check writes nothing");
 
-    // A stretch of it is one line, not one for each block.
+    // A damaged range is one line, not one per block.
     let noise = noise(4 * MIB as usize, 6);
-    // Segments begin behind the first MiB, and little is written.
+    // Segments begin after the first MiB, and little is written.
     let log = &bytes[MIB as usize..12 * MIB as usize];
     for piece in noise[MIB as usize..2 * MIB as usize].chunks(4096) {
         let is_it = |window: &[u8]| window == &piece[100..164];
@@ -330,26 +331,26 @@ fn a_drive_in_a_directory_is_a_file() {
     let data = noise(65536, 7);
     let open = File::options().read(true).write(true).open(&file).unwrap();
     open.write_all_at(&data, MIB).unwrap();
-    // By whatever `status` names.
+    // By each name that `status` accepts.
     for name in ["shown", "shown/disk", &file] {
         let said = drives.told(&["drive", "status", name]);
         assert!(said.contains(&format!("vol.img: healthy, attached as {file}")), "{name}: {said}");
     }
-    // Somebody whose ledgers do not tell of it is told what to name.
+    // A user whose ledgers do not list the drive is told which name to use.
     let elsewhere = World::new();
     let line = elsewhere.refused(&["drive", "status", &file]);
     assert!(
         line.contains("this is the device of the drive on") && !line.contains("create"),
         "{line}"
     );
-    // It is this test that has it open.
+    // This test itself has the device open.
     let line = drives.refused(&["drive", "detach", "vol.img"]);
     assert!(line.contains(&format!("(process {})", std::process::id())), "{line}");
     drop(open);
     drives.done(&["drive", "detach", "shown"]);
     drives.assert_nothing_left();
     assert!(drives.path("shown").is_dir(), "the user's directory stays");
-    // Also when its server is dead, and nobody answers there.
+    // Also when its server is dead and does not answer.
     drives.attach(&["--directory", "shown"]);
     drives.kill_server();
     let said = drives.told(&["drive", "status", "shown/disk"]);
@@ -361,7 +362,7 @@ fn a_drive_in_a_directory_is_a_file() {
     assert!(line.contains("shown is not empty"), "{line}");
     fs::remove_file(drives.path("shown/mine")).unwrap();
 
-    // Taken away by someone else, it is closed as well.
+    // A mount that another program removed is closed as well.
     let file = drives.attach(&["--directory", "shown"]);
     let server = drives.server();
     let mut back = vec![0; data.len()];
@@ -422,7 +423,7 @@ fn in_the_foreground_it_serves_until_ctrl_c() {
     assert!(serving.wait().unwrap().success());
     drives.assert_nothing_left();
 
-    // It goes with the command that serves, however that ends.
+    // The attachment ends with the serving command, however that ends.
     let (mut serving, device) = serve();
     let server = drives.server();
     File::options().write(true).open(&device).unwrap().write_all_at(&[2; 4096], 0).unwrap();

@@ -1,4 +1,4 @@
-//! Writes that the kernel joins on their way to a drive: each is still all or nothing.
+//! Tests that writes which the kernel merges on their way to a drive are each atomic.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::drives::{Drives, has_drives, system};
 use assay_testing::skip;
 
-/// The longest class of `commands_by_size`: what the drive writes in more than one part.
+/// Index in `commands_by_size` of the largest class: commands that the drive splits.
 const IN_PARTS: usize = 7;
 
 #[test]
@@ -21,7 +21,7 @@ fn joined_writes_are_no_longer_than_what_is_atomic() {
     let device = drives.attach(&[]);
     let queue = directory(&device).join("queue");
     let in_parts = || {
-        // Sixteen writes that lie side by side are handed over at a time.
+        // Sixteen adjacent writes are submitted at a time.
         let filename = format!("--filename={device}");
         let words = ["--name=job", &filename, "--rw=write", "--bs=100k", "--size=64M"];
         let depth = ["--direct=1", "--ioengine=libaio", "--iodepth=16", "--iodepth_batch=16"];
@@ -31,13 +31,14 @@ fn joined_writes_are_no_longer_than_what_is_atomic() {
     };
     assert_eq!(limit_of(&device), "256\n");
     assert_eq!(in_parts(), 0);
-    // The negative control: as the kernel would have it.
+    // Negative control: with the kernel's own limit.
     let most = std::fs::read_to_string(queue.join("max_hw_sectors_kb")).unwrap();
     std::fs::write(queue.join("max_sectors_kb"), most).unwrap();
     assert!(in_parts() > 0, "nothing was joined");
     drives.detach();
     drives.assert_nothing_left();
-    // Nor does the device's number keep the limit for others. What another test has attached there meanwhile has its own.
+    // The limit does not stay with the device's number. Devices that other tests attached meanwhile
+    // have their own.
     let is_free = |device: &str| !directory(device).join("loop/backing_file").exists();
     let left = std::iter::repeat_with(|| {
         let device = drives.attach(&[]);

@@ -1,5 +1,5 @@
-//! What is done to a drive behind the back of `assay drive`: its server killed and followed at once, or stopped, the
-//! place of its media filled up, several attaches at the same moment.
+//! Tests a drive whose server is killed and replaced at once or stopped, whose media's file system
+//! fills up, and which several commands attach at the same time.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -21,9 +21,9 @@ fn a_killed_server_is_followed_at_once() {
     for round in 0..15 {
         let device = File::options().write(true).open(drives.attach(&[])).unwrap();
         device.write_all_at(&data, round * MIB).unwrap();
-        // What was not flushed goes with the server; the device need not wait for it.
+        // Unflushed data are lost with the server; closing the device would wait for them.
         drop(device);
-        // Not waited for: its threads end while the next command looks.
+        // Its threads may still be ending when the next command looks.
         drives.server().signal(Signal::KILL).unwrap();
         if round % 2 == 0 {
             drives.attach(&[]);
@@ -59,7 +59,7 @@ fn of_several_that_attach_one_does() {
     }
 }
 
-/// A process that was stopped and goes on when this is dropped: until then whoever asks for its device hangs.
+/// A stopped process, continued when dropped; until then, access to its device hangs.
 struct Stopped(Process);
 
 impl Drop for Stopped {
@@ -88,7 +88,7 @@ fn a_stopped_server_is_named_and_not_waited_for() {
     drives.assert_nothing_left();
 }
 
-/// The threads of that process that wait for something that no signal ends (`proc(5)`, field 3 of `stat`).
+/// Threads of the process in uninterruptible sleep (`proc(5)`, field 3 of `stat`).
 fn waiting_for_io(pid: u32) -> HashSet<OsString> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let waits = |thread: &fs::DirEntry| {
@@ -98,7 +98,7 @@ fn waiting_for_io(pid: u32) -> HashSet<OsString> {
     threads.filter(waits).map(|thread| thread.file_name()).collect()
 }
 
-/// Waits until the process has stopped: the signal alone lets what runs go on for a moment.
+/// Stops the process and waits until all its threads have stopped.
 fn stop(process: Process, pid: u32) -> Stopped {
     let stopped = Stopped(process);
     stopped.0.signal(Signal::STOP).unwrap();
@@ -115,7 +115,7 @@ fn a_killed_server_is_waited_for_until_its_media_answer() {
     if !has_drives() {
         return;
     }
-    // A drive whose media lie on another drive, which can be stopped.
+    // A drive whose media are on another drive, whose server can be stopped.
     let drives = Drives::new();
     drives.create("below.img", &["--capacity", "256M"]);
     let files = drives.make_files(drives.done(&["drive", "attach", "below.img"]).trim_end());
@@ -129,7 +129,7 @@ fn a_killed_server_is_waited_for_until_its_media_answer() {
     let writer = std::thread::spawn(move || {
         device.write_all_at(&noise(4 * MIB as usize, 3), 0).and_then(|()| device.sync_data())
     });
-    // Any thread waits so for a moment; the one that writes to the media goes on waiting.
+    // Any thread sleeps so for a moment; the one that writes to the media keeps sleeping.
     let deadline = Instant::now() + Duration::from_secs(20);
     let (mut since, mut waiting) = (Instant::now(), waiting_for_io(pid));
     while since.elapsed() < Duration::from_millis(300) {
@@ -142,7 +142,7 @@ fn a_killed_server_is_waited_for_until_its_media_answer() {
     }
     server.signal(Signal::KILL).unwrap();
     let mut attach = drives.command(&["drive", "attach", "vol.img"]).spawn().unwrap();
-    // It cannot end, so nothing is attached, and nothing refused.
+    // The server cannot end, so nothing is attached or refused.
     assert!(!server.wait(Some(Duration::from_millis(1500))).unwrap(), "it was not held");
     assert!(attach.try_wait().unwrap().is_none(), "it was not waited for");
     drop(below);
@@ -195,7 +195,8 @@ fn media_whose_place_fills_up_keeps_what_was_flushed() {
     drives.assert_nothing_left();
 }
 
-/// A program in a mount namespace of its own, as of a container or a service: it has copies of all mounts.
+/// A program in its own mount namespace, like a container or a service: it has copies of all
+/// mounts.
 struct Namespace(std::process::Child);
 
 impl Namespace {

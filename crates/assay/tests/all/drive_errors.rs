@@ -1,5 +1,5 @@
-//! What a user does wrong with a drive, and what is wrong with his drive, is said in one line, with exit code 2, and
-//! changes nothing.
+//! Tests that a user's errors with a drive, and damage of the drive, are reported in one line with
+//! exit code 2 and change nothing.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::common::World;
 use crate::drives::{Drives, MIB, SMALL, has_drives, noise};
 
-/// The command is refused with a line that says this, and nothing is there that was not there before.
+/// Asserts that the command is refused with a line that contains `says`, and creates no file.
 fn refused(drives: &Drives, words: &[&str], says: &[&str]) {
     let (files, bytes) = (drives.listing(), fs::read(drives.path("vol.img")).ok());
     let line = drives.refused(words);
@@ -22,7 +22,7 @@ fn refused(drives: &Drives, words: &[&str], says: &[&str]) {
     drives.assert_nothing_left();
 }
 
-/// The same for creating, attaching, looking and resizing, which all open the drive.
+/// Asserts the same for status, attach, check and resize, which all open the drive.
 fn opening_is_refused(drives: &Drives, says: &[&str]) {
     refused(drives, &["drive", "status", "vol.img"], says);
     refused(drives, &["drive", "check", "vol.img"], says);
@@ -88,8 +88,8 @@ fn what_is_no_drive() {
     opening_is_refused(&drives, &["vol.img: this is not an Assay drive; make one with"]);
 }
 
-/// Writes another number where the format of a superblock stands, and its checksum anew (`layout/superblock.rs` of the
-/// engine).
+/// Changes the format version of a superblock, and its checksum (`format/superblock.rs` of crate
+/// `drive`).
 fn make_newer(block: &mut [u8; 4096]) {
     block[8] = 99;
     let checksum = crc32c::crc32c(&block[..4092]);
@@ -141,7 +141,7 @@ fn one_superblock_damaged_is_said_and_does_no_harm() {
         let device = File::options().read(true).write(true).open(device).unwrap();
         device.read_exact_at(&mut back, 0).unwrap();
         assert!(back == data);
-        // With the next write both are whole again.
+        // The next write makes both superblocks whole again.
         assert_eq!(drives.status()["state"], "damaged");
         device.write_all_at(&data, 4096).unwrap();
         device.sync_data().unwrap();
@@ -199,7 +199,7 @@ fn a_drive_that_is_attached() {
     let line = drives.refused(&["drive", "create", "vol.img", "--capacity", "64M"]);
     assert!(line.contains("already exists"), "{line}");
 
-    // Attached by somebody whose ledgers we do not read.
+    // Attached by another user, whose ledgers are not read.
     let elsewhere = World::new();
     let path = drives.path("vol.img");
     let line = elsewhere.refused(&["drive", "attach", path.to_str().unwrap()]);
@@ -236,7 +236,7 @@ fn what_uses_the_device_is_named() {
     let named = format!("{device} is in use: open in");
     assert!(line.contains(&named), "{line}");
     assert!(line.contains(&format!("(process {})", std::process::id())), "{line}");
-    // It goes on being served.
+    // The drive is still served.
     let mut block = [1; 4096];
     file.read_exact_at(&mut block, 0).unwrap();
     assert!(block == [0; 4096]);
@@ -260,7 +260,8 @@ fn nobody_but_root_attaches_a_device() {
     let drives = Drives::with(&SMALL);
     fs::set_permissions(drives.path(""), PermissionsExt::from_mode(0o777)).unwrap();
     let program = drives.path("assay");
-    // A link: a copy could still be open for writing in a process that another test forks.
+    // A hard link instead of a copy: a process forked by another test could still have a copy open
+    // for writing.
     fs::hard_link(crate::common::program(), &program).unwrap();
     let output = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
@@ -283,7 +284,7 @@ fn no_fuse() {
     }
     let drives = Drives::with(&SMALL);
     let before = drives.bytes();
-    // A mount namespace of its own, in which /dev holds little.
+    // A mount namespace of its own, whose /dev has almost no devices.
     let script =
         "mount -t tmpfs none /dev && mknod /dev/null c 1 3 && exec \"$0\" drive attach vol.img";
     let output = Command::new("unshare")
@@ -308,7 +309,7 @@ fn media_that_fails_stops_the_drive_and_is_told_at_its_end() {
     if !has_drives() {
         return;
     }
-    // A drive on the device of another one, whose server is killed: as when a disk is pulled out.
+    // A drive on another drive's device, whose server is killed: like a disk that is pulled out.
     let drives = Drives::with(&["--capacity", "128M"]);
     let media = drives.attach(&[]);
     drives.done(&["drive", "create", &media, "--erase", &media]);
@@ -337,7 +338,7 @@ fn media_that_fails_stops_the_drive_and_is_told_at_its_end() {
     );
     drives.done(&["drive", "detach", "vol.img"]);
     drives.assert_nothing_left();
-    // Put in again, it holds what was flushed.
+    // Attached again, the media hold what was flushed.
     let media = drives.attach(&[]);
     let said = drives.done(&["drive", "attach", &media, "--read-only"]);
     let mut back = vec![0; MIB as usize];

@@ -1,4 +1,4 @@
-//! What goes on behind a drive's back: other ways to its media, other names, media that go, ledgers that nobody can read.
+//! Tests a drive with other paths to its media, renamed or vanished media, and unreadable ledgers.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use assay_ports::loopdev;
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
 
-/// A loop device that goes when the test ends.
+/// A loop device, detached when dropped.
 struct Loop(String);
 
 impl Loop {
@@ -59,14 +59,14 @@ fn media_have_one_writer_by_whichever_way() {
     write(&device, 0, &noise(MIB as usize, 1));
     drives.detach();
 
-    // The other way round.
+    // The reverse order.
     drives.done(&["drive", "attach", &over.0]);
     for words in [&["attach"][..], &["status"], &["check"], &["resize", "--logical", "1G"]] {
         let line = drives.refused(&[&["drive"], words, &["vol.img"]].concat());
         assert!(line.contains("vol.img is in use"), "{words:?}: {line}");
     }
     drives.done(&["drive", "detach", &over.0]);
-    // Nobody has the device, but anybody may take it.
+    // The device is not open, but any program may open it.
     let line = drives.refused(&["drive", "attach", "vol.img"]);
     assert!(line.contains(&format!("{0}; remove that", over.0)), "{line}");
     drop(over);
@@ -92,7 +92,7 @@ fn a_drive_is_known_by_its_file_and_not_by_its_name() {
         let line = drives.refused(&["drive", "attach", name]);
         assert!(line.contains(&format!("vol.img is already attached, as {device}")), "{line}");
     }
-    // The other one, under the old name, is another one.
+    // Another file under the old name is another drive.
     let other = drives.status();
     assert_eq!((&other["attached"], &other["logical_bytes"]), (&json!(false), &json!(96 * MIB)));
     drives.done(&["drive", "resize", "vol.img", "--logical", "128M"]);
@@ -135,7 +135,7 @@ fn media_that_are_deleted_are_told() {
     assert_eq!((&told["state"], &told["device"]), (&json!("damaged"), &json!(device)));
     let problem = told["problems"][0].as_str().unwrap();
     assert!(problem.starts_with("its media file was deleted; copy"), "{problem}");
-    // As the advice says.
+    // As the printed advice says.
     let mut back = vec![0; MIB as usize];
     File::open(&device).unwrap().read_exact_at(&mut back, 0).unwrap();
     assert!(back == noise(MIB as usize, 2));
@@ -154,8 +154,8 @@ fn media_that_are_cut_short_are_told() {
     let device = drives.attach(&[]);
     write(&device, 0, &noise(16 * MIB as usize, 3));
     File::options().write(true).open(drives.path("vol.img")).unwrap().set_len(2 * MIB).unwrap();
-    // Past the page cache: it keeps what was written as long as anybody has the device open, such as a process that another test is
-    // just starting.
+    // Past the page cache, which keeps written data as long as any process has the device open,
+    // such as a child that another test is starting.
     let flags = OFlags::DIRECT.bits().cast_signed();
     let opened = File::options().read(true).custom_flags(flags).open(&device).unwrap();
     let mut back = BlockBuffer::zeroed(16 * MIB as usize);
@@ -166,7 +166,7 @@ fn media_that_are_cut_short_are_told() {
     let problems: Vec<_> = told["problems"].as_array().unwrap().iter().map(Value::as_str).collect();
     let has = |says| problems.iter().any(|problem| problem.unwrap().starts_with(says));
     assert!(has("its media were truncated to 2 MiB of 64 MiB"), "{problems:?}");
-    // A checkpoint may have made the file grow again since; what lay there is zeroes then.
+    // If a checkpoint has extended the file since, the truncated part holds zeroes.
     assert!(has("reads of media failed: ") || has("the data at byte "), "{problems:?}");
     let line = drives.refused(&["drive", "detach", "vol.img"]);
     assert!(
@@ -233,7 +233,7 @@ fn a_device_that_was_taken_away_is_not_told() {
     }
     let drives = Drives::with(&SMALL);
     let device = drives.attach(&[]);
-    // It waits until whoever looks at devices has closed it.
+    // Waits until other programs that look at devices have closed it.
     loopdev::detach(device.as_ref(), &drives.path("state")).unwrap();
     let told = drives.status();
     assert_eq!((&told["device"], &told["attached"]), (&Value::Null, &json!(true)));
@@ -266,7 +266,7 @@ fn a_ledger_that_cannot_be_read_blocks_nobody() {
     assert_eq!(drives.status()["state"], "healthy");
     drives.detach();
     drives.done(&["drive", "check", "vol.img"]);
-    // What names nothing goes; what may name something is left to who can read.
+    // A ledger that names nothing is removed; an unreadable one stays for a user who can read it.
     let output = drives.run(&["clean"]);
     let said = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");

@@ -1,4 +1,5 @@
-//! What those need who run a drive: that it can be monitored, started and stopped by a machine, and holds nothing of others.
+//! Tests a drive in operation: monitoring, units for start and stop, and no access to other
+//! resources.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -24,7 +25,7 @@ fn judged(drives: &Drives, name: &str) -> (i32, serde_json::Value) {
     (output.status.code().unwrap(), value)
 }
 
-/// A shell with the program as `$0`, ended after 20 s.
+/// Runs a shell script with the program as `$0`; it is ended after 20 s.
 fn shell(drives: &Drives, script: &str) -> Output {
     let mut command = Command::new("timeout");
     command.args(["20", "bash", "-c", script, crate::common::program()]);
@@ -32,7 +33,8 @@ fn shell(drives: &Drives, script: &str) -> Output {
     command.output().unwrap()
 }
 
-/// Writes what does not compress past the page cache, from the beginning, until `is_enough` or it is refused.
+/// Writes incompressible data past the page cache, from the beginning, until `is_enough` or a write
+/// is refused.
 fn fill(device: &str, mut is_enough: impl FnMut(u64) -> bool) {
     let direct = i32::try_from(rustix::fs::OFlags::DIRECT.bits()).unwrap();
     let file = OpenOptions::new().write(true).custom_flags(direct).open(device).unwrap();
@@ -78,7 +80,7 @@ fn exit_codes_and_states_tell_a_monitor_what_a_person_would_see() {
     assert_eq!(judged(&drives, "nowhere.img").0, 2);
 }
 
-/// The value of a metric of `vol.img`.
+/// Value of a metric of `vol.img`.
 fn metric(text: &str, drives: &Drives, name: &str, more: &str) -> Option<f64> {
     let media = drives.path("vol.img").canonicalize().unwrap();
     let start = format!("assay_drive_{name}{{media=\"{}\"{more}}} ", media.display());
@@ -104,7 +106,7 @@ fn metrics_are_there_for_a_collector_whatever_the_drive_is_like() {
         let written = metric(&text, &drives, "host_written_bytes_total", "").unwrap();
         assert_eq!(written, 3.0 * MIB as f64);
     }
-    // Who does not answer is down, and the others are told all the same.
+    // A drive that does not answer is down, and the others are exported all the same.
     let server = drives.server();
     server.signal(Signal::STOP).unwrap();
     assert_eq!(judged(&drives, "vol.img").0, 2, "it could not be told");
@@ -127,7 +129,7 @@ fn attached_already_is_as_good_where_it_is_only_needed() {
         return;
     }
     let drives = Drives::with(&SMALL);
-    // All at once, as units and people may.
+    // Concurrently, as several units and users may.
     let start = || {
         let mut command = drives.command(&["drive", "attach", "vol.img", "--if-needed"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -135,8 +137,8 @@ fn attached_already_is_as_good_where_it_is_only_needed() {
     let together: Vec<_> = (0..4).map(|_| start()).collect();
     let devices: Vec<_> = together
         .into_iter()
-        .map(|one| {
-            let output = one.wait_with_output().unwrap();
+        .map(|attach| {
+            let output = attach.wait_with_output().unwrap();
             assert!(output.status.success(), "{output:?}");
             String::from_utf8(output.stdout).unwrap()
         })
@@ -184,7 +186,8 @@ fn a_server_holds_nothing_of_whoever_attached_it() {
     drives.assert_nothing_left();
 }
 
-/// Name and flags (`proc(5)`, field 9 of `stat`) of every thread of that process; of those that end meanwhile, nothing.
+/// Name and flags (`proc(5)`, field 9 of `stat`) of the process's threads; threads that end
+/// meanwhile are left out.
 fn threads_of(pid: u64) -> Vec<(String, u64)> {
     let thread = |path: &Path| {
         let name = fs::read_to_string(path.join("comm")).ok()?.trim().to_owned();
@@ -209,7 +212,7 @@ fn every_thread_of_a_server_survives_short_memory() {
     assert_eq!(status["oom_score_adj"].as_i64(), adj.trim().parse().ok());
     let is_permitted = status["io_flusher"] == true;
     let named = ["maintain", "fuser-0", "changes"];
-    // A thread gives itself its name when it first runs.
+    // A thread sets its name when it first runs.
     let deadline = Instant::now() + Duration::from_secs(10);
     let mut threads = threads_of(pid);
     while !named.iter().all(|name| threads.iter().any(|(found, _)| found == name)) {
@@ -233,7 +236,7 @@ fn every_thread_of_a_server_survives_short_memory() {
     drives.detach();
 }
 
-/// Time and level of a line, and what it says.
+/// Time, level and text of a log line.
 fn line_of(line: &str) -> (&str, &str, &str) {
     let (time, rest) = line.split_once(' ').unwrap();
     let (level, words) = rest.split_once(' ').unwrap();
@@ -298,7 +301,7 @@ fn what_systemd_starts_tells_the_journal_too() {
     assert!(said.ends_with("<6>detached and closed\n"), "{said}");
 }
 
-/// A command line of a unit, for this drive.
+/// Runs a command line of the unit for this drive.
 fn line_of_unit(drives: &Drives, service: &str, key: &str) -> Output {
     let media = drives.path("vol.img").canonicalize().unwrap();
     let words = service.lines().find_map(|line| line.strip_prefix(key)).unwrap();
@@ -307,7 +310,7 @@ fn line_of_unit(drives: &Drives, service: &str, key: &str) -> Output {
     let (name, value) = variable.split_once('=').unwrap();
     let mut command = Command::new(words[0]);
     command.args(words[1..].iter().map(|word| word.replace("%f", media.to_str().unwrap())));
-    // As a service has it: no home, another directory.
+    // Like a service: without a home, in another directory.
     command.env_clear().env(name, value).env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
     let output = command.current_dir("/").output().unwrap();
     assert!(output.status.success(), "{key}: {output:?}");
@@ -342,7 +345,7 @@ fn what_a_unit_runs_attaches_and_closes_a_drive_whatever_happens_in_between() {
     );
     write_synced(&files.join("first"), b"first");
 
-    // Whoever kills in good manners does not get a mounted drive: it goes when it is unmounted.
+    // SIGTERM does not interrupt the service of a mounted drive: the server ends after the unmount.
     let server = drives.server();
     server.signal(Signal::TERM).unwrap();
     assert!(!server.wait(Some(Duration::from_millis(1500))).unwrap());
@@ -361,7 +364,7 @@ fn what_a_unit_runs_attaches_and_closes_a_drive_whatever_happens_in_between() {
     assert_eq!(fs::read(files.join("second")).unwrap(), b"second");
     write_synced(&files.join("third"), b"third");
     assert_eq!(start(), drives.status()["device"].as_str().unwrap(), "once is enough");
-    // And whoever kills without manners costs what was not flushed, and no more.
+    // SIGKILL costs unflushed data, and nothing else.
     drives.kill_server();
     drives.unmount();
     let files = drives.mount(&start());
@@ -373,7 +376,7 @@ fn what_a_unit_runs_attaches_and_closes_a_drive_whatever_happens_in_between() {
     assert_eq!(drives.status()["recovery_clean"], true);
 }
 
-/// The file system below a drive, that lets nobody write to it as long as this lives.
+/// The file system below a drive, frozen until this is dropped.
 struct Frozen<'a>(&'a str);
 
 impl Frozen<'_> {
@@ -389,7 +392,8 @@ impl Drop for Frozen<'_> {
     }
 }
 
-/// A snapshot is imitated by holding all writes while the file is copied, as nothing that takes one need be here.
+/// Imitates a snapshot by freezing writes while the file is copied, since no snapshot tool need be
+/// installed.
 #[test]
 fn a_snapshot_from_below_is_what_a_crash_leaves_and_a_copy_at_rest_is_the_drive() {
     if !has_drives() {
@@ -417,7 +421,7 @@ fn a_snapshot_from_below_is_what_a_crash_leaves_and_a_copy_at_rest_is_the_drive(
                 if is_over.load(Ordering::Relaxed) {
                     return;
                 }
-                // A few files, again and again, so that the drive collects meanwhile.
+                // A few files are overwritten, so that the drive collects garbage meanwhile.
                 write_synced(&files.join((number % 50).to_string()), &of_version(number));
                 written.store(number + 1, Ordering::SeqCst);
             }
@@ -452,7 +456,7 @@ fn a_snapshot_from_below_is_what_a_crash_leaves_and_a_copy_at_rest_is_the_drive(
         let device = drives.done(&["drive", "attach", copy]);
         let files = drives.mount(device.trim());
         for number in written - 50..written {
-            // Newer ones may be there already, whole or in the making; older ones may not.
+            // A newer version may be present, whole or partly written; an older one may not.
             let found = fs::read(files.join((number % 50).to_string())).unwrap();
             let is_newer = copy == "snapshot.img" && found != of_version(number);
             assert!(!is_newer || (0..number).all(|old| found != of_version(old)), "{number}");

@@ -1,5 +1,5 @@
-//! `assay drive check --repair` on a drive with a file system: what is lost is named by address and file, stays unreadable until
-//! it is overwritten, and costs nothing else.
+//! Tests `assay drive check --repair` on a drive with a file system: losses are named by address
+//! and file, stay unreadable until overwritten, and affect nothing else.
 
 use std::fs;
 use std::process::Output;
@@ -7,7 +7,7 @@ use std::process::Output;
 use crate::drives::{Drives, MIB, has_drives, noise, system};
 use serde_json::Value;
 
-/// Files that are written, of one MiB each, and the one that is damaged.
+/// Number of files of 1 MiB, and the damaged one.
 const FILES: u64 = 12;
 const DAMAGED: u64 = 5;
 
@@ -15,7 +15,7 @@ fn name_of(file: u64) -> String {
     format!("file-{file}")
 }
 
-/// A drive with files of which one cannot be read in two places.
+/// A drive with a file that is unreadable in two places.
 fn damaged_drive() -> Drives {
     let drives = Drives::with(&["--capacity", "64M", "--codec", "none"]);
     let device = drives.attach(&[]);
@@ -38,13 +38,13 @@ fn text(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// What `debugfs` answers, by the last field of its last line.
+/// Answer of `debugfs`: the last field of its last line.
 fn debugfs(request: &str, device: &str) -> String {
     let said = text(&system("debugfs", &["-R", request, device]));
     said.lines().last().unwrap().split_whitespace().last().unwrap().to_owned()
 }
 
-/// The files that cannot be read.
+/// Numbers of the files that cannot be read.
 fn unreadable(drives: &Drives) -> Vec<u64> {
     let device = drives.attach(&[]);
     let files = drives.mount(&device);
@@ -81,7 +81,7 @@ fn a_repair_names_what_is_lost_and_whose_it_was() {
     }
     assert!(said.contains("8.0 KiB lost in 2 ranges"), "{said}");
 
-    // The way to the file that it tells leads there.
+    // The printed commands lead to the file.
     let icheck = said.split('"').nth(1).unwrap();
     let device = drives.attach(&[]);
     let inode = debugfs(icheck, &device);
@@ -89,7 +89,7 @@ fn a_repair_names_what_is_lost_and_whose_it_was() {
     assert_eq!(file.trim_start_matches('/'), name_of(DAMAGED));
     drives.detach();
 
-    // Nobody takes anything else for the data, until the file is written anew.
+    // Reads fail until the file is written again, instead of returning other data.
     assert_eq!(unreadable(&drives), [DAMAGED]);
     let device = drives.attach(&[]);
     let files = drives.mount(&device);

@@ -1,5 +1,5 @@
-//! The software drive in the lab: configurations on it run like any others, what cannot be is refused, and however a
-//! run ends, nothing of it is left.
+//! Tests the software drive as a rig: its configurations run like others, impossible ones are
+//! refused, and nothing is left however a run ends.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const DRIVE: &str = "kind = \"drive\"\ncapacity = \"300M\"\nlogical = \"600M\"";
 
-/// The plan is refused with a line that says this, and nothing is there that was not there before.
+/// Asserts that the plan is refused with a line that contains `says`, and creates no file.
 fn refused(rig: &str, says: &str) {
     let world = World::new();
     world.write("plan.toml", &small_plan(rig));
@@ -21,7 +21,7 @@ fn refused(rig: &str, says: &str) {
     assert_eq!(world.leftovers(), Vec::<String>::new());
 }
 
-/// Two configurations on drives, one thread count, runs of so many seconds.
+/// A plan with two configurations on drives and one thread count, with runs of `seconds`.
 fn drive_plan(seconds: u32) -> String {
     let plan = small_plan(DRIVE).replace("threads = [1, 2]", "threads = [2]");
     plan.replace("seconds = 2", &format!("seconds = {seconds}"))
@@ -49,7 +49,7 @@ fn without_fuse_there_is_no_drive() {
     }
     let world = World::new();
     world.write("plan.toml", &small_plan(DRIVE));
-    // A mount namespace of its own, in which /dev holds little.
+    // A mount namespace of its own, whose /dev has almost no devices.
     let script = "mount -t tmpfs none /dev && mknod /dev/null c 1 3 && exec \"$0\" run plan.toml";
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", script, crate::common::program()])
@@ -59,11 +59,17 @@ fn without_fuse_there_is_no_drive() {
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.starts_with("assay: its disks cannot be attached and mounted; missing here: /dev/fuse, loop devices; "), "{said}");
+    assert!(
+        said.starts_with(
+            "assay: its disks cannot be attached and mounted; missing here: \
+        /dev/fuse, loop devices; "
+        ),
+        "{said}"
+    );
     assert_eq!(world.listing(), ["plan.toml"]);
 }
 
-/// One configuration on an image, one on a drive, and what came of their runs.
+/// Runs one configuration on an image and one on a drive; returns the results of their runs.
 fn image_and_drive(world: &World) -> [Value; 2] {
     let plan = small_plan(IMAGE).replace("threads = [1, 2]", "threads = [2]");
     let plan = plan.replace("seconds = 2", "seconds = 4\n[placement]\ndrive_cpus = \"0\"");
@@ -100,7 +106,7 @@ fn a_config_on_the_drive_is_seen_in_every_layer_and_set_beside_one_on_a_disk() {
     let sum: f64 =
         parts.iter().map(|part| of_drive(&format!("drive_write_amplification_{part}"))).sum();
     assert!((sum / of_drive("drive_write_amplification") - 1.0).abs() < 0.01);
-    // Zeroes and text that compresses: a disk holds all of it, the drive less than half.
+    // Zeroes and compressible text: a disk stores all of it, the drive less than half.
     let allocated = of_drive("space_allocated_bytes");
     assert!(of_drive("space_physical_bytes") < allocated / 2.0);
     assert_eq!(figure(&image, "space_physical_bytes"), figure(&image, "space_allocated_bytes"));
@@ -117,10 +123,10 @@ fn a_drive_on_a_device_is_made_when_the_command_says_so_and_a_full_one_says_that
     if !has_server() || !has_drives() {
         return;
     }
-    // A block device that is ours: another drive.
+    // A block device of the test: another drive.
     let world = Drives::with(&["--capacity", "500M", "--logical", "300M", "--codec", "none"]);
     let device = world.attach(&[]);
-    // Room for the server's own files, and not for rows that do not compress.
+    // Large enough for the server's own files, not for incompressible rows.
     let rig =
         format!("kind = \"drive\"\ndevice = \"{device}\"\nlogical = \"900M\"\ncodec = \"none\"");
     let plan = small_plan(&rig).replace("threads = [1, 2]", "threads = [2]");
@@ -156,7 +162,7 @@ fn a_run_that_is_killed_on_a_drive_leaves_nothing_once_it_is_cleaned_up() {
     server_under_load(&world, 1);
     run.kill().unwrap();
     run.wait().unwrap();
-    // The negative control: without cleaning there is something to clean.
+    // Negative control: without `assay clean`, resources are left.
     assert!(!world.leftovers().is_empty(), "a killed run leaves its mount");
     let cleaned = world.done(&["clean"]);
     assert!(cleaned.contains("detached ") && cleaned.contains("removed mount on"), "{cleaned}");

@@ -1,4 +1,4 @@
-//! A drive whose media's file system fills up.
+//! Tests a drive whose media's file system fills up.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use crate::drives::{Drives, MIB, has_drives, noise, system};
 use assay_testing::skip;
 use rustix::fs::{FallocateFlags, fallocate};
 
-/// A small file system of its own, mounted on `below`; nothing where its `mkfs` is missing.
+/// Mounts a small file system on `below`; `None` if its `mkfs` is missing.
 fn below(kind: &str) -> Option<(Drives, PathBuf)> {
     if !has_drives() {
         return None;
@@ -29,7 +29,7 @@ fn below(kind: &str) -> Option<(Drives, PathBuf)> {
     Some((drives, target))
 }
 
-/// Takes all the space that is left.
+/// Fills all free space.
 fn fill(directory: &Path) {
     let filler = File::create_new(directory.join("filler")).unwrap();
     let (mut end, mut step) = (0, 64 * MIB);
@@ -42,7 +42,8 @@ fn fill(directory: &Path) {
     filler.sync_all().unwrap();
 }
 
-/// Overwrites the same 32 MiB of the device with data that do not compress, three times; each write is synced.
+/// Overwrites the same 32 MiB of the device with incompressible data, three times, each write
+/// synchronously.
 fn overwrite(device: &str, seed: u64) -> std::io::Result<()> {
     let device = File::options().write(true).open(device)?;
     for round in 0..3 {
@@ -72,7 +73,7 @@ fn a_drive_that_is_allocated_goes_on_where_its_file_system_is_full() {
     }
 }
 
-/// And what is shared is told; the copy stays as it was.
+/// Shared blocks are reported, and the copy stays unchanged.
 #[test]
 fn a_drive_goes_on_where_a_copy_shares_its_media_and_the_file_system_is_full() {
     for kind in ["btrfs", "xfs"] {
@@ -88,11 +89,11 @@ fn a_drive_goes_on_where_a_copy_shares_its_media_and_the_file_system_is_full() {
                 let snapshot = target.join("snapshot");
                 let words = ["subvolume", "snapshot", target.to_str().unwrap()];
                 system("btrfs", &[&words[..], &[snapshot.to_str().unwrap()]].concat());
-                // A snapshot opens no file; somebody who reads it does.
+                // A snapshot opens no file; a program that reads it does.
                 drop(File::open(&path).unwrap());
             }
         }
-        // Told as soon as the kernel has told the server.
+        // Reported as soon as the kernel has reported it to the server.
         let status = || drives.status_of("below/vol.img");
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
         while status()["media_space"] != "shared" {
@@ -108,7 +109,7 @@ fn a_drive_goes_on_where_a_copy_shares_its_media_and_the_file_system_is_full() {
         overwrite(device.trim(), 2).unwrap();
         assert_healthy(&drives, "shared");
         drives.done(&["drive", "detach", "below/vol.img"]);
-        // The file system is full: nothing more can be set aside, which attaching says.
+        // The file system is full: no more space can be reserved, as attaching reports.
         let output = drives.run(&["drive", "attach", "below/vol.img"]);
         let said = String::from_utf8(output.stderr).unwrap();
         if kind == "xfs" {
@@ -119,7 +120,7 @@ fn a_drive_goes_on_where_a_copy_shares_its_media_and_the_file_system_is_full() {
     }
 }
 
-/// The control: a sparse drive stops, and says where space is missing.
+/// Control: a sparse drive stops, and names the full file system.
 #[test]
 fn a_sparse_drive_stops_where_its_file_system_is_full_and_says_which_is() {
     let Some((drives, target)) = below("xfs") else { return };
@@ -140,7 +141,7 @@ fn a_sparse_drive_stops_where_its_file_system_is_full_and_says_which_is() {
     drives.done(&["drive", "detach", "below/vol.img"]);
 }
 
-/// A file system that takes no writes until this is dropped.
+/// A file system that is frozen until this is dropped.
 struct Frozen(PathBuf);
 
 impl Drop for Frozen {
@@ -149,7 +150,7 @@ impl Drop for Frozen {
     }
 }
 
-/// Its checkpoint waits for the file system below.
+/// The drive's checkpoint waits for the frozen file system.
 #[test]
 fn detaching_says_whom_it_waits_for_and_ends_when_that_goes_on() {
     if Command::new("fsfreeze").arg("--version").output().is_err() {

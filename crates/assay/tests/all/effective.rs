@@ -1,12 +1,12 @@
-//! Options that a plan asks for and a real file system does not take: the program warns of them before the first run, the report
-//! shows both values, and a pair that differs in nothing else is no comparison.
+//! Tests options of a plan that a real file system ignores: the program warns before the first run,
+//! the report shows both values, and configurations that differ in nothing else are not compared.
 
 use rusqlite::Connection;
 
 use crate::common::{World, has_loop_devices, trials};
 
-/// Three configurations, of which the kernel takes one option for nothing (`nobh`, gone from ext4 since Linux 2.6) and one as
-/// asked; and mkfs does what it does anyway.
+/// Three configurations: one option that the kernel ignores (`nobh`, removed from ext4 in Linux
+/// 2.6), one that it applies, and one that is mkfs's default anyway.
 const PLAN: &str = r#"
 title = "files"
 noise_floor = false
@@ -66,7 +66,8 @@ fn an_option_that_took_no_effect_is_told_before_and_after_and_makes_no_compariso
     let study = world.path("study");
     assert!(trials(&study).iter().all(|(_, state, _, _)| state == "done"));
     let db = Connection::open(study.join("study.sqlite")).unwrap();
-    let sql = "SELECT config || ' ' || warnings.facts_json FROM warnings JOIN runs ON runs.id = run_id WHERE kind = 'given_differs'";
+    let sql = "SELECT config || ' ' || warnings.facts_json FROM warnings JOIN runs ON runs.id = \
+        run_id WHERE kind = 'given_differs'";
     let mut statement = db.prepare(sql).unwrap();
     let kept = statement.query_map([], |row| row.get(0)).unwrap();
     let kept: Vec<String> = kept.map(Result::unwrap).collect();
@@ -77,7 +78,8 @@ fn an_option_that_took_no_effect_is_told_before_and_after_and_makes_no_compariso
     let headline = report.lines().find(|line| line.starts_with("**")).unwrap_or_default();
     let alike = |config: &str, what: &str| {
         format!(
-            "{config} and plain ran alike in all that the plan asks them to differ in ({what}), so they are no comparison of it. "
+            "{config} and plain ran alike in all that the plan asks them to differ in ({what}), so \
+             they are no comparison of it. "
         )
     };
     let first = alike("nobh", "mount options nobh against none")

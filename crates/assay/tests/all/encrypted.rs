@@ -1,4 +1,5 @@
-//! Data that do not compress by design: tables that a real MySQL encrypts with its keyring component.
+//! Tests data that are incompressible by design: tables encrypted by a real MySQL with its keyring
+//! component.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +9,9 @@ use crate::common::{World, has_server};
 use assay_testing::skip;
 use serde_json::Value;
 
-/// A downloaded MySQL that finds a keyring. It reads which components to load from a file beside its program
-/// (MySQL's manual, "Keyring Component Installation"), so the program has a name in a directory of the test's.
+/// A downloaded MySQL with a keyring. It reads the list of components from a file next to its
+/// program (MySQL's manual, "Keyring Component Installation"), so the program is linked into a
+/// directory of the test.
 struct Encrypting {
     world: World,
     base: PathBuf,
@@ -25,10 +27,10 @@ impl Encrypting {
         let world = World::new();
         let listed = world.run(&["server", "list", "--json"]);
         let listed: Vec<Value> = serde_json::from_slice(&listed.stdout).unwrap();
-        let mysql = listed.iter().find(|one| one["flavour"] == "mysql" && one["origin"] == "cache");
+        let mysql = listed.iter().find(|it| it["flavour"] == "mysql" && it["origin"] == "cache");
         let text = |value: &Value| value.as_str().map(PathBuf::from);
         let (base, loader) =
-            mysql.and_then(|one| Some((text(&one["basedir"])?, text(&one["loader"])?)))?;
+            mysql.and_then(|it| Some((text(&it["basedir"])?, text(&it["loader"])?)))?;
         let component = base.join("lib/mysql/plugin/component_keyring_file.so");
         if !component.exists() {
             skip("MySQL's component_keyring_file");
@@ -73,7 +75,7 @@ impl Encrypting {
         assert!(output.status.success(), "{output:?}");
     }
 
-    /// Makes a table that is encrypted and one with the same rows that is not.
+    /// Creates an encrypted table, and one with the same rows that is not.
     fn load(&self) {
         self.serve(&["--initialize-insecure".into()]);
         let columns = "(id INT PRIMARY KEY AUTO_INCREMENT, c CHAR(200))";
@@ -81,8 +83,10 @@ impl Encrypting {
             "CREATE DATABASE d".to_owned(),
             format!("CREATE TABLE d.secret {columns} ENCRYPTION='Y'"),
             format!("CREATE TABLE d.plain {columns}"),
-            "INSERT INTO d.secret (c) VALUES (REPEAT('a', 200)), (REPEAT('b', 200)), (REPEAT('c', 200)), (REPEAT('d', 200))".into(),
-            "INSERT INTO d.secret (c) SELECT x.c FROM d.secret x, d.secret y, d.secret z, d.secret w, d.secret v".into(),
+            "INSERT INTO d.secret (c) VALUES (REPEAT('a', 200)), (REPEAT('b', 200)), (REPEAT('c', \
+             200)), (REPEAT('d', 200))".into(),
+            "INSERT INTO d.secret (c) SELECT x.c FROM d.secret x, d.secret y, d.secret z, d.secret \
+             w, d.secret v".into(),
             "INSERT INTO d.plain SELECT * FROM d.secret".into(),
             "SET GLOBAL innodb_fast_shutdown = 0".into(),
             "SHUTDOWN".into(),
@@ -112,7 +116,7 @@ fn tables_that_the_server_encrypts_are_named_and_others_are_not() {
 
     let audit = mysql.json(&["audit", "data", "--writes", "direct", "--json"]);
     let looked = audit["files"]["looked"].as_array().unwrap();
-    let encrypted: Vec<&Value> = looked.iter().filter(|one| one["encrypted"] == true).collect();
+    let encrypted: Vec<&Value> = looked.iter().filter(|it| it["encrypted"] == true).collect();
     assert_eq!(encrypted.len(), 1, "{looked:?}");
     assert!(is_called(&encrypted[0]["path"], "d/secret.ibd"), "{encrypted:?}");
     let text = mysql.said(&["audit", "data", "--writes", "direct"]);
@@ -122,7 +126,7 @@ fn tables_that_the_server_encrypts_are_named_and_others_are_not() {
     let estimate = mysql.json(&["estimate", "data/d", "--full", "--json"]);
     let file = |name: &str| {
         let files = estimate["files"].as_array().unwrap();
-        files.iter().find(|one| one["label"] == name).unwrap().clone()
+        files.iter().find(|file| file["label"] == name).unwrap().clone()
     };
     let ratio = |name: &str| file(name)["configs"]["drive_zstd_4k"]["ratio"].as_f64().unwrap();
     assert_eq!(file("secret.ibd")["notes"], serde_json::json!(["encrypted"]));

@@ -1,10 +1,10 @@
-//! What a user does wrong is said in one line, with exit code 2, and changes nothing.
+//! Tests that a user's errors are reported in one line with exit code 2, and change nothing.
 
 use std::process::Command;
 
 use crate::common::{DIRECTORY, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
 
-/// The plan is refused with a line that says this, and nothing is there that was not there before.
+/// Asserts that the plan is refused with a line that contains each of `says`, and creates no file.
 fn refused(plan: &str, says: &[&str]) {
     let world = World::new();
     world.write("plan.toml", plan);
@@ -35,7 +35,7 @@ fn a_load_that_fails_leaves_the_file_of_its_results_as_it_was() {
     }
     assert_eq!(std::fs::read_to_string(old).unwrap(), "what was measured before");
     assert_eq!(world.listing(), ["old.json"]);
-    // Said before anybody is connected to.
+    // Refused before a connection is made.
     for nowhere in ["missing/new.json", "."] {
         let json = format!("--json={nowhere}");
         let words = ["load", "oltp_read_only", "--mysql-socket=/nonexistent/sock", &json, "run"];
@@ -102,7 +102,8 @@ fn a_file_system_that_fills_up() {
     if !has_server() || !has_loop_devices() {
         return;
     }
-    // Inodes, as many as can be, take two thirds of it, which no estimate knows of.
+    // The largest possible number of inodes takes two thirds of the space, which no estimate
+    // accounts for.
     let rig = format!("{IMAGE}\nmkfs_options = [\"-i\", \"1500\", \"-I\", \"1024\"]");
     let says =
         ["configuration `", "the rig's file system of", "is full; give the rig a larger size"];
@@ -136,7 +137,7 @@ fn a_device_that_is_none() {
     refused(&small_plan("kind = \"device\"\ndevice = \"/dev/nowhere\""), &["/dev/nowhere"]);
 }
 
-/// A loop device over a file, detached at the end.
+/// A loop device over a file, detached when dropped.
 struct Loop(String);
 
 impl Loop {
@@ -223,7 +224,8 @@ fn a_wrong_password() {
     let world = World::new();
     let free = assay_testing::free_port();
     let load = format!(
-        "{} load oltp_read_write --mysql-host=127.0.0.1 --mysql-port=$ASSAY_PORT --mysql-user=$ASSAY_USER \
+        "{} load oltp_read_write --mysql-host=127.0.0.1 --mysql-port=$ASSAY_PORT \
+         --mysql-user=$ASSAY_USER \
          --mysql-db=test --mysql-ssl=on",
         crate::common::program()
     );
@@ -301,12 +303,13 @@ fn a_place_that_a_server_cannot_take() {
     let output = cached.env("ASSAY_CACHE", world.path("a:b")).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("a:b") && said.contains("set ASSAY_CACHE"), "{said}");
-    // The negative control: of a directory that is not handed to it, a server need not know.
+    // Negative control: a path with a colon is fine if no server gets it.
     let dry = ["run", "plan.toml", "--out", "x:y", "--location", ".", "--dry-run"];
     assert!(world.run(&dry).status.success());
 }
 
-/// `server run` beside a command that ends with code 3 when its input does, once the server is up.
+/// Runs `server run` with a command that, once the server is up, ends with code 3 at the end of its
+/// input.
 fn server_beside_a_command(world: &World) -> (std::process::Child, u32) {
     let mut command = world.command(&["server", "run", "--", "sh", "-c", "echo up; cat; exit 3"]);
     let (input, output) = (std::process::Stdio::piped(), std::process::Stdio::piped());
@@ -328,11 +331,11 @@ fn a_server_that_ends_beside_its_command() {
     let (run, pid) = server_beside_a_command(&world);
     let server = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
     rustix::process::kill_process(server, rustix::process::Signal::KILL).unwrap();
-    // The command's input stays open: it is stopped all the same.
+    // The command's input stays open; the command is stopped all the same.
     let mut run = run;
     let input = run.stdin.take();
     run.wait().unwrap();
-    // What the shell had started ends with its input.
+    // Closing the input ends what the shell has started.
     drop(input);
     let output = run.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -340,7 +343,7 @@ fn a_server_that_ends_beside_its_command() {
     let last = said.lines().last().unwrap_or_default();
     assert!(last.contains("the server ended with signal 9"), "{said}");
     assert!(last.contains("while the command ran; its log ends: "), "{said}");
-    // The negative control: otherwise the command's code is ours.
+    // Negative control: otherwise the exit code is the command's.
     let (run, _) = server_beside_a_command(&world);
     assert_eq!(run.wait_with_output().unwrap().status.code(), Some(3));
 }
@@ -356,7 +359,7 @@ fn a_server_whose_command_we_are_asked_to_end() {
     let ours = rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap();
     rustix::process::kill_process(ours, rustix::process::Signal::TERM).unwrap();
     run.wait().unwrap();
-    // What the shell had started ends with its input.
+    // Closing the input ends what the shell has started.
     drop(input);
     let output = run.wait_with_output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
@@ -366,7 +369,7 @@ fn a_server_whose_command_we_are_asked_to_end() {
     assert!(world.listing().is_empty(), "nothing is left: {:?}", world.listing());
 }
 
-/// Each was tried by hand once and passed, or ended with an internal error.
+/// Each of these once passed the dry run, or ended in an internal error.
 #[test]
 fn what_a_dry_run_refuses_as_the_run_would() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! `assay estimate` as a user meets it: its table, its JSON, its refusals, Ctrl-C.
+//! Tests `assay estimate`: table, JSON, refusals, Ctrl-C.
 
 use std::fs;
 use std::process::{Child, Stdio};

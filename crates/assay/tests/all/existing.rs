@@ -1,5 +1,5 @@
-//! A study on a server that somebody else runs: it is loaded and judged, nothing but our own database is touched, and no
-//! password is anywhere.
+//! Tests a study on a server that somebody else runs: it is loaded and judged, only our own
+//! database is changed, and the password appears nowhere.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
@@ -16,17 +16,17 @@ use crate::pty::OnTerminal;
 const USER: &str = "labuser7f3a";
 const PASSWORD: &str = "pw-9c41e07b-qx";
 
-/// A secret of the server's own, in its variables.
+/// A secret in the server's own variables.
 const OWN_SECRET: &str = "rp-2b6f-own";
 
-/// What the user needs, and what the monitor likes to have.
+/// Grants that the load needs, and those that the monitor can use.
 const GRANTS: [&str; 3] = [
     "GRANT ALL ON assay.* TO 'labuser7f3a'@'127.0.0.1'",
     "GRANT PROCESS ON *.* TO 'labuser7f3a'@'127.0.0.1'",
     "GRANT SELECT ON performance_schema.* TO 'labuser7f3a'@'127.0.0.1'",
 ];
 
-/// A server started by hand, with a user for us and a database of somebody's.
+/// A server started by hand, with a user for us and somebody's database.
 struct Theirs {
     server: TestServer,
 }
@@ -53,7 +53,8 @@ impl Theirs {
         self.root().query::<String, _>("SHOW DATABASES").unwrap().into_iter().collect()
     }
 
-    /// All that a run could change beside its database: variables but for clocks and positions, counters that are on.
+    /// State that a run could change outside its database: variables except clocks and positions,
+    /// and enabled instruments.
     fn state(&self) -> BTreeSet<(String, String)> {
         let mut session = self.root();
         let variables: Vec<(String, String)> = session.query("SHOW GLOBAL VARIABLES").unwrap();
@@ -71,13 +72,14 @@ impl Theirs {
 
 fn plan(endpoint: &str, more: &str) -> String {
     format!(
-        "title = \"theirs\"\nnoise_floor = false\nextra_runs = 0\nrepeats = 2\nthreads = [1, 2]\nseconds = 2\n\
+        "title = \"theirs\"\nnoise_floor = false\nextra_runs = 0\nrepeats = 2\nthreads = [1, \
+         2]\nseconds = 2\n\
          data.table_size = 2000\n{more}\n[rig]\nkind = \"endpoint\"\nendpoint = {{ {endpoint} }}\n\
          [workloads.write_only]\nrecipe = \"oltp_write_only\"\n[configs.theirs]\n"
     )
 }
 
-/// As a user keeps it: nobody else may read it.
+/// An option file with a user's usual mode: nobody else may read it.
 fn option_file(world: &World, server: &TestServer) -> PathBuf {
     let text = format!(
         "[client]\nhost = 127.0.0.1\nport = {}\nuser = {USER}\npassword = \"{PASSWORD}\"\n",
@@ -95,7 +97,7 @@ fn run_with_password(world: &World, words: &[&str]) -> Command {
     command
 }
 
-/// Files below `directory` that hold `word`.
+/// Files below `directory` that contain `word`.
 fn holding(directory: &Path, word: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap().flatten() {
@@ -113,21 +115,22 @@ fn contains(bytes: &[u8], word: &str) -> bool {
     bytes.windows(word.len()).any(|part| part == word.as_bytes())
 }
 
-/// Where processes that descend from `pid` hold the password: on their command lines, and children in their environment.
+/// Places where `pid` or its descendants have the password: command lines, and the descendants'
+/// environments.
 fn told_to_processes(pid: u32) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut places = Vec::new();
     let mut family = vec![pid];
-    while let Some(one) = family.pop() {
+    while let Some(member) = family.pop() {
         for name in ["cmdline", "environ"] {
-            let bytes = std::fs::read(format!("/proc/{one}/{name}")).unwrap_or_default();
-            // Its own environment is where the user has put it.
-            if contains(&bytes, PASSWORD) && (one != pid || name == "cmdline") {
-                told.push(format!("{one}/{name}"));
+            let bytes = std::fs::read(format!("/proc/{member}/{name}")).unwrap_or_default();
+            // The user has put it into the environment of `pid` itself.
+            if contains(&bytes, PASSWORD) && (member != pid || name == "cmdline") {
+                places.push(format!("{member}/{name}"));
             }
         }
-        family.extend(children(one));
+        family.extend(children(member));
     }
-    told
+    places
 }
 
 fn children(pid: u32) -> Vec<u32> {
@@ -172,7 +175,7 @@ fn a_study_runs_on_a_server_started_by_hand_and_touches_nothing_else() {
     assert!(page.contains("a server that somebody else runs"));
     assert!(page.contains("cannot be seen from here"));
 
-    // The negative control: the search finds what is there.
+    // Negative control: the search finds a word that is present.
     assert_eq!(holding(&world.path(""), OWN_SECRET), Vec::<PathBuf>::new());
     let open = holding(&study, "report_password");
     assert!(!open.is_empty(), "the variable itself is stored");
@@ -192,7 +195,8 @@ fn a_study_behind_a_proxy_that_drops_connections_goes_on() {
     let proxy = Proxy::to(theirs.server.port);
     let world = World::new();
     let endpoint = format!(
-        "address = \"127.0.0.1:{}\", user = \"{USER}\", password_env = \"THEIR_PASSWORD\", restore = {{ command = [\"sh\", \"-c\", \
+        "address = \"127.0.0.1:{}\", user = \"{USER}\", password_env = \"THEIR_PASSWORD\", restore \
+         = {{ command = [\"sh\", \"-c\", \
          \"env > environment.txt; cat /proc/self/cmdline /proc/$PPID/cmdline > words.txt\"] }}",
         proxy.port
     );
@@ -316,7 +320,7 @@ fn what_cannot_be_is_said_in_a_line_and_leaves_nothing() {
     assert_eq!(world.run(&["clean"]).stdout, b"nothing to clean\n");
 }
 
-/// Where a study on their server was killed after its first run.
+/// Starts a study on the server and kills it after its first run.
 fn killed_study(theirs: &Theirs) -> World {
     let world = World::new();
     let endpoint = format!(
@@ -341,7 +345,7 @@ fn killed_study(theirs: &Theirs) -> World {
 fn the_database_of_a_killed_study_is_cleaned() {
     let Some(theirs) = Theirs::start(&GRANTS) else { return };
     let world = killed_study(&theirs);
-    // The negative control: without cleaning there is something to clean.
+    // Negative control: without `assay clean`, resources are left.
     assert!(theirs.databases().contains("assay"));
     let next = run_with_password(&world, &["run", "plan.toml", "--out", "study"]).output().unwrap();
     assert!(
@@ -349,7 +353,7 @@ fn the_database_of_a_killed_study_is_cleaned() {
         "{}",
         said(&next)
     );
-    // Without the password it stays in the ledger.
+    // Without the password the database stays in the ledger.
     let blind = world.run(&["clean"]);
     assert_eq!(blind.status.code(), Some(2), "{}", said(&blind));
     assert!(said(&blind).contains("THEIR_PASSWORD is not set"), "{}", said(&blind));

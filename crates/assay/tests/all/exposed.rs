@@ -1,4 +1,5 @@
-//! What another user of the machine reaches while a study, a drive and a private cluster run, by a script that tries it.
+//! Tests what another user of the machine can access while a study, a drive and a private cluster
+//! run, with a script that tries.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -42,7 +43,7 @@ fn another_user_reaches_what_is_meant_and_nothing_else() {
         return;
     }
     let directory = drives.path("");
-    // The user's own directory is as open as a home is on many machines.
+    // The user's own directory has the mode of a home directory on many machines.
     std::fs::set_permissions(&directory, Permissions::from_mode(0o755)).unwrap();
     let device = drives.attach(&[]);
     drives.done(&["pool", "start", "--json"]);
@@ -55,7 +56,7 @@ fn another_user_reaches_what_is_meant_and_nothing_else() {
         assert!(works.contains(name), "{name} was not tried: {works}");
     }
     assert_eq!(tried.status.code(), Some(0), "more than crates/assay/judge/exposed.allowed");
-    // The negative controls: what was private is opened, and a device is given away.
+    // Negative controls: the private directory is opened, and the device is made accessible.
     std::fs::set_permissions(drives.path("state"), Permissions::from_mode(0o755)).unwrap();
     std::fs::set_permissions(&device, Permissions::from_mode(0o666)).unwrap();
     let tried = exposed(&directory);

@@ -1,11 +1,12 @@
-//! fileio in plans and on the command line: without a server, on a drive that is built for it, judged and reported like the others.
+//! Tests fileio in plans and on the command line: without a server, on a drive built for it, judged
+//! and reported like other workloads.
 
 use crate::common::{World, has_loop_devices, trials};
 use crate::drives::has_drives;
 use rusqlite::Connection;
 use serde_json::Value;
 
-/// Two configurations under the same mix, once as fast as it goes and once at a rate.
+/// Two configurations with the same mix, once without a limit and once at a rate.
 fn plan() -> String {
     let mix = r#"
 recipe = "fileio"
@@ -41,9 +42,10 @@ mkfs_options = ["-N", "512", "-J", "size=4"]
     )
 }
 
-/// The results by name of the run of a workload in a configuration.
+/// Results by name of the run of a workload in a configuration.
 fn results(db: &Connection, config: &str, workload: &str) -> impl Fn(&str) -> f64 {
-    let sql = "SELECT name, value FROM results JOIN runs ON runs.id = run_id WHERE config = ? AND workload = ?";
+    let sql = "SELECT name, value FROM results JOIN runs ON runs.id = run_id WHERE config = ? AND \
+        workload = ?";
     let mut statement = db.prepare(sql).unwrap();
     let rows = statement.query_map([config, workload], |row| Ok((row.get(0)?, row.get(1)?)));
     let all: std::collections::BTreeMap<String, f64> = rows.unwrap().map(Result::unwrap).collect();
@@ -75,7 +77,8 @@ fn a_plan_of_files_runs_on_drives_without_a_server() {
         let fsyncs = (of("file_reads_per_s") + of("file_writes_per_s")) / of("file_fsyncs_per_s");
         assert!((fsyncs / 5.0 - 1.0).abs() < 0.1, "four files after twenty: {fsyncs}");
         assert!((of("file_write_bytes_per_s") / of("file_writes_per_s") - 16_384.0).abs() < 1e-6);
-        // At a rate, since the disk's seconds need not begin and end with the load's: on a busy machine one is not like the next.
+        // Compared at a rate: the disk's seconds need not align with the load's, and on a busy
+        // machine one second is not like the next.
         let of = results(&db, config, "paced mix");
         let device = of("disk_write_bytes_per_s") / of("file_write_bytes_per_s");
         assert!((0.8..1.6).contains(&device), "past the page cache: {device}");
@@ -88,7 +91,8 @@ fn a_plan_of_files_runs_on_drives_without_a_server() {
         .map(Result::unwrap)
         .collect();
     assert_eq!(kinds, ["fsync", "read", "transaction", "write"]);
-    // Of runs that had the machine to themselves: where threads wait for a CPU between two operations, nothing else is expected.
+    // Only runs without disturbances: where threads wait for a CPU between operations, these
+    // figures do not hold.
     let warned: Vec<String> = db
         .prepare(
             "SELECT facts_json FROM warnings WHERE kind = 'disagreement' AND run_id NOT IN
@@ -117,7 +121,8 @@ fn what_does_not_fit_or_cannot_be_is_said_before_anything_is_made() {
     let image = "kind = \"image\"\nsize = \"512M\"";
     let plan = |workload: &str, more: &str| {
         format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\n{image}\n[workloads.w]\nrecipe = \"fileio\"\n{workload}\n\
+            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\n{image}\n[workloads.w]\nrecipe = \
+             \"fileio\"\n{workload}\n\
              [configs.a]\n{more}"
         )
     };
@@ -166,7 +171,7 @@ fn files_that_are_missing_or_too_short_and_slips_are_told_in_one_line() {
     let output = world.run(&words);
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && said.contains("File operations:"), "{said}");
-    // The page cache has all of these files: no device is read.
+    // The page cache holds all files, so no device is read.
     let share = "    read from the device:                0.0 % of ";
     assert!(said.contains(share), "{said}");
     let json: Value =

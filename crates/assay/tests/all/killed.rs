@@ -1,4 +1,5 @@
-//! A run that is killed outright: nothing stays behind after `assay clean`, finished runs are kept, the rest is done.
+//! Tests a run that is killed: `assay clean` removes everything it left, finished runs are kept,
+//! the rest is done by the next run.
 
 use std::io::Read;
 use std::process::{Child, ChildStderr};
@@ -6,8 +7,8 @@ use std::process::{Child, ChildStderr};
 use crate::common::{DIRECTORY, IMAGE, World, has_loop_devices, has_server, small_plan, trials};
 use crate::runs::{run_past_the_first_trial, server_under_load, wait_for_leftovers};
 
-/// A run on image rigs that is in its second run and has things on the machine; nothing, said aloud, where the
-/// machine cannot do that.
+/// Starts runs on images and returns during the second run, when it has resources on the machine;
+/// `None`, with a SKIPPED line, if the machine cannot.
 fn run_in_its_second_trial() -> Option<(World, Child, ChildStderr)> {
     if !has_server() || !has_loop_devices() {
         return None;
@@ -26,7 +27,7 @@ fn a_killed_run_is_cleaned_up_and_goes_on() {
     };
     run.kill().unwrap();
     run.wait().unwrap();
-    // The negative control: without cleaning there is something to clean.
+    // Negative control: without `assay clean`, resources are left.
     assert!(!world.leftovers().is_empty(), "a killed run leaves its mount");
 
     let next = world.run(&["run", "plan.toml", "--out", "study", "--dry-run"]);
@@ -54,8 +55,8 @@ fn a_killed_run_is_cleaned_up_and_goes_on() {
     assert_eq!(world.leftovers(), Vec::<String>::new());
 }
 
-/// A run on image rigs in whose second run the study's directory was deleted; nothing, said aloud, where the machine
-/// cannot do that.
+/// Starts runs on images and deletes the study's directory during the second run; `None`, with a
+/// SKIPPED line, if the machine cannot.
 fn run_without_its_study() -> Option<(World, Child, ChildStderr)> {
     if !has_server() || !has_loop_devices() {
         return None;
@@ -64,9 +65,9 @@ fn run_without_its_study() -> Option<(World, Child, ChildStderr)> {
     world.write("plan.toml", &small_plan(IMAGE).replace("seconds = 2", "seconds = 4"));
     let (run, said) = run_past_the_first_trial(&world);
     server_under_load(&world, 2);
-    // It fails at the directory that is mounted on, as it does for a user, and deletes all else.
+    // `rm` fails at the mount point, as it does for a user, and deletes everything else.
     let _ = std::process::Command::new("rm").arg("-rf").arg(world.path("study")).output();
-    // The negative control: there is something to find, and its name leads nowhere.
+    // Negative control: resources are left, and their paths do not exist.
     assert!(!world.path("study/study.sqlite").exists());
     let left = world.leftovers();
     assert!(left.iter().any(|line| line.contains("disk.img (deleted)")), "{left:?}");

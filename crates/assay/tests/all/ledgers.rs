@@ -1,4 +1,5 @@
-//! Ledgers that somebody else has written, or that name what is not ours: nothing is removed, ended, loaded or asked for.
+//! Tests ledgers that somebody else wrote, or that name other users' resources: nothing is removed,
+//! ended, loaded or contacted.
 
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -13,12 +14,12 @@ use serde_json::{Value, json};
 use crate::common::World;
 use crate::drives::{Drives, has_drives};
 
-/// A process that has ended, by a number beyond the largest there is (`proc(5)`, `pid_max`).
+/// Ledger of a process that has ended: its id is above the largest possible (`proc(5)`, `pid_max`).
 const DEAD: &str = "4194305-1.json";
 
 const NOBODY: u32 = 65_534;
 
-/// Puts a ledger of a dead process with these resources into the world's state.
+/// Writes a ledger of a dead process with these resources into the world's state.
 fn put(world: &World, resources: &Value) {
     let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     let text = json!({
@@ -29,7 +30,7 @@ fn put(world: &World, resources: &Value) {
     std::fs::write(ledgers.join(DEAD), text.to_string()).unwrap();
 }
 
-/// A directory of somebody's, which a test looks after.
+/// Creates somebody's directory, which a command must leave alone.
 fn precious(world: &World, name: &str) -> String {
     let path = world.path(name);
     std::fs::create_dir_all(&path).unwrap();
@@ -41,7 +42,7 @@ fn is_whole(path: &str) -> bool {
     std::fs::read(Path::new(path).join("ibdata1")).is_ok_and(|held| held == b"precious")
 }
 
-/// Runs to its end, within 10 s; exit code, standard output, standard error.
+/// Runs the command to its end, within 10 s; returns exit code, standard output and standard error.
 fn ran(
     world: &World,
     words: &[&str],
@@ -72,11 +73,12 @@ fn ran(
 fn a_directory_that_only_has_the_name_is_left_alone_and_told() {
     let world = World::new();
     let theirs = precious(&world, "assay-server-1");
+    let id = json!({ "device": 1, "inode": 1, "born": null });
     put(
         &world,
         &json!([
             { "kind": "directory", "path": theirs },
-            { "kind": "directory", "path": { "path": theirs, "id": { "device": 1, "inode": 1, "born": null } } },
+            { "kind": "directory", "path": { "path": theirs, "id": id } },
             { "kind": "pool", "name": "p", "directory": theirs },
             { "kind": "drive", "media": "/dev/null", "mount_point": theirs, "directory": theirs },
             { "kind": "trace", "instance": theirs },
@@ -87,7 +89,7 @@ fn a_directory_that_only_has_the_name_is_left_alone_and_told() {
     let told: Value = serde_json::from_str(&out).unwrap();
     let count = |what: &str| told[what].as_array().unwrap().len();
     assert_eq!((code, count("removed"), count("left_alone")), (2, 0, 1), "{out}");
-    // As ledgers of earlier versions have them: they may be, and nothing tells.
+    // Ledgers of earlier versions lack the ids by which resources are recognised.
     assert_eq!(count("failed"), 5, "{out}");
     assert!(out.contains("remove it by hand") && is_whole(&theirs), "{out}");
     assert!(world.path("state/ledgers").join(DEAD).exists(), "until they are gone");
@@ -122,7 +124,7 @@ fn a_ledger_that_leads_elsewhere_is_not_obeyed() {
     }
 }
 
-/// Whoever opens a pipe that nobody writes to waits for ever.
+/// A pipe without a writer would block whoever opens it.
 #[test]
 fn no_library_is_loaded_because_a_ledger_names_it() {
     let world = World::new();
@@ -131,10 +133,8 @@ fn no_library_is_loaded_because_a_ledger_names_it() {
     assert!(made.success());
     let libraries =
         json!({ "unpacked": { "librados": library, "librbd": library, "needed": [library] } });
-    put(
-        &world,
-        &json!([{ "kind": "image", "name": "rbd:pool/assay-1:conf=/nonexistent", "libraries": libraries }]),
-    );
+    let image = "rbd:pool/assay-1:conf=/nonexistent";
+    put(&world, &json!([{ "kind": "image", "name": image, "libraries": libraries }]));
     std::fs::write(world.path("media"), "").unwrap();
     let (code, out, _) = ran(&world, &["clean", "--dry-run"], |_| ());
     assert_eq!(code, 0);
@@ -184,7 +184,7 @@ fn a_state_directory_of_others_is_not_used() {
     std::fs::rename(&state, world.path("elsewhere")).unwrap();
     symlink(world.path("elsewhere"), &state).unwrap();
     refused("is a link");
-    // A file of somebody's in a directory of ours.
+    // Somebody's file in a directory of ours.
     std::fs::remove_file(&state).unwrap();
     std::fs::rename(world.path("elsewhere"), &state).unwrap();
     chown(state.join("ledgers").join(DEAD), Some(NOBODY), None).unwrap();
@@ -193,7 +193,7 @@ fn a_state_directory_of_others_is_not_used() {
     assert!(is_whole(&theirs));
 }
 
-/// A container that shares the state has numbers of its own for processes.
+/// A container that shares the state directory has its own process ids.
 #[test]
 fn what_a_process_of_another_namespace_uses_stays() {
     if !has_drives() {

@@ -1,5 +1,5 @@
-//! The live view of real runs. `run_command::simulated` tests what keys, signals and lines do;
-//! here is what they do to servers and rigs.
+//! Tests the live view of real runs. `run_command::simulated` tests keys, signals and lines; these
+//! tests check their effect on servers and rigs.
 
 use crate::common::{DIRECTORY, IMAGE, World, has_loop_devices, has_server, small_plan};
 use crate::pty::OnTerminal;
@@ -21,11 +21,12 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
     let mut terminal = start(&world);
     let server = Pid::from_raw(crate::runs::server_under_load(&world, 1)).unwrap();
     terminal.until("measuring, second 1 ");
-    // The monitor's figures are shown too, or that there are none.
+    // The monitor's figures are shown, or that there are none.
     for seen in ["run 1 of 4: ", "tps", " /s", "p99", " ms", "flush"] {
         assert!(terminal.shown().contains(seen), "{seen} in {}", terminal.shown());
     }
-    // A load whose server does not answer cannot end, so the second Ctrl-C meets a run that is still stopping.
+    // A load whose server does not answer cannot end, so the second Ctrl-C arrives while the run is
+    // stopping.
     kill_process(server, Signal::STOP).unwrap();
     terminal.press("\x03");
     terminal.until("stopping; finished runs are kept");
@@ -34,7 +35,8 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
     assert!(!terminal.shown().contains("interrupted with"), "it ended at once");
-    let last = "\r\x1b[Jassay: ended at once; `assay clean` lists and removes what it left behind\r\n<end>";
+    let last = "\r\x1b[Jassay: ended at once; `assay clean` lists and removes what it left \
+        behind\r\n<end>";
     assert!(terminal.shown().ends_with(last), "the view is gone: {}", terminal.shown());
     let clean = world.run(&["clean"]);
     assert!(clean.status.success(), "{clean:?}");
@@ -54,9 +56,9 @@ fn a_terminal_that_is_closed_has_everything_taken_down_however_often_that_is_sai
     crate::runs::wait_for_leftovers(&world);
     let run = Pid::from_child(&terminal.run);
     kill_process(run, Signal::HUP).unwrap();
-    // A run with little to take down has ended before the view is painted again.
+    // A run with little to tear down may end before the view is painted again.
     terminal.until_one_of(0, &["stopping; finished runs are kept", "interrupted with"]);
-    // The kernel's, after the shell's; taking things down is not over, or it is and nobody is there any more.
+    // The kernel's SIGHUP follows the shell's; the run may still be tearing down, or have ended.
     let _ = kill_process(run, Signal::HUP);
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.shown().contains("interrupted with 3 of 4"), "{}", terminal.shown());
@@ -93,7 +95,7 @@ fn a_trial_in_which_the_run_was_stopped_may_not_be_compared() {
     let run = Pid::from_child(&terminal.run);
     terminal.press("\x1a");
     terminal.until_stopped();
-    // Not to wait for anything: this is how long the run is stopped.
+    // The run is stopped for this time.
     std::thread::sleep(std::time::Duration::from_millis(2500));
     kill_process(run, Signal::CONT).unwrap();
     terminal.until("[2/4] ");
@@ -102,7 +104,8 @@ fn a_trial_in_which_the_run_was_stopped_may_not_be_compared() {
     let db = rusqlite::Connection::open(world.path("study/study.sqlite")).unwrap();
     let mut found = db
         .prepare(
-            "SELECT position, warnings.facts_json FROM warnings JOIN runs ON runs.id = run_id WHERE kind = 'stopped'",
+            "SELECT position, warnings.facts_json FROM warnings JOIN runs ON runs.id = run_id \
+             WHERE kind = 'stopped'",
         )
         .unwrap();
     let warnings: Vec<(u32, String)> = found

@@ -1,4 +1,5 @@
-//! A load that loses its server: what was measured until then is printed and written, and the error ends the command.
+//! Tests a load that loses its server: results up to then are printed and written, and the error
+//! ends the command.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
@@ -29,13 +30,14 @@ impl Bench {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Ends all connections but its own, as a server does that goes down.
+    /// Kills all connections but its own, like a server that shuts down.
     fn cut(&mut self) {
-        let sql = "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root'";
+        let sql = "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND \
+            user = 'root'";
         let ids: Vec<u64> = self.control.query(sql).unwrap();
         assert!(!ids.is_empty(), "nothing is connected");
         for id in ids {
-            // One that has ended by itself meanwhile is no error.
+            // A connection that has ended meanwhile is no error.
             let _ = self.control.query_drop(format!("KILL {id}"));
         }
     }

@@ -1,4 +1,4 @@
-//! Loading, logging in, failing and checking limits against a real server.
+//! Tests loading, login, failures and checks of limits against a real server.
 //!
 //! One private server serves all tests; each has a database of its own.
 
@@ -16,13 +16,13 @@ use assay_load::{
 };
 use mysql::prelude::Queryable;
 
-/// The server of all tests; it ends when this process does and its pipe closes.
+/// The server of all tests; it ends when this process ends, which closes its pipe.
 fn server() -> Option<&'static TestServer> {
     static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
     SERVER.get_or_init(|| TestServer::start(&[])).as_ref()
 }
 
-/// A database of one test on the server, dropped at its end.
+/// A test's database on the server, dropped at its end.
 struct Fixture {
     control: mysql::Conn,
     endpoint: Endpoint,
@@ -105,10 +105,13 @@ fn loading_fills_every_row_the_same_whatever_the_threads() {
                 .query(format!("CHECKSUM TABLE {database}.sbtest1, {database}.sbtest2"))
                 .unwrap();
             checksums.push(rows);
-            let whole = "COUNT(*) = 5003 AND MIN(id) = 1 AND MAX(id) = 5003 AND MIN(k) >= 1 AND MAX(k) <= 5003 \
-                         AND MIN(LENGTH(c)) = 119 AND MIN(LENGTH(pad)) = 59 AND COUNT(DISTINCT c) = 5003";
+            let whole = "COUNT(*) = 5003 AND MIN(id) = 1 AND MAX(id) = 5003 AND MIN(k) >= 1 AND \
+                MAX(k) <= 5003 \
+                         AND MIN(LENGTH(c)) = 119 AND MIN(LENGTH(pad)) = 59 AND COUNT(DISTINCT c) \
+                         = 5003";
             assert_eq!(f.number(&format!("SELECT {whole} FROM {database}.sbtest2")), 1);
-            let indexes = "SELECT COUNT(*) FROM information_schema.statistics WHERE index_name = 'k_2' AND table_schema";
+            let indexes = "SELECT COUNT(*) FROM information_schema.statistics WHERE index_name = \
+                'k_2' AND table_schema";
             assert_eq!(f.number(&format!("{indexes} = '{database}'")), 1);
             if kind == SchemaKind::Text {
                 let mean = format!(
@@ -146,7 +149,7 @@ fn every_recipe_runs_on_both_schemas_in_both_modes() {
             if kind == SchemaKind::Text && generator != Generator::V10 {
                 continue;
             }
-            // Which takes a mix, and a table without records.
+            // These need a mix, and a table without records.
             if [Recipe::Ycsb, Recipe::YcsbLoad].contains(&recipe) {
                 continue;
             }
@@ -168,7 +171,7 @@ fn every_recipe_runs_on_both_schemas_in_both_modes() {
     }
 }
 
-/// Kills every connection to `database` as soon as a second of load has passed.
+/// Kills every connection to `database` after a second of load.
 struct Killer(Endpoint);
 
 impl Observer for Killer {
@@ -257,13 +260,14 @@ fn tables_that_are_not_whole_are_refused_by_name() {
         preflight(&load(&f.endpoint, schema, &workload, &Schedule::default()))
             .map_err(|error| error.to_string())
     };
-    // Stopped before its first commit is done: tables and perhaps rows, no index.
+    // Stopped before the first commit: tables and perhaps rows exist, but no index.
     let options = PrepareOptions { threads: 3, ..PrepareOptions::default() };
     prepare(&f.endpoint, &schema, &options, &|_| {}, &AtomicBool::new(true)).unwrap_err();
     let refused = check(&schema, Recipe::OltpInsert).unwrap_err();
     assert_eq!(
         refused,
-        "the number of fully loaded tables is too low: 3 needed, 0 available; sbtest1 is incomplete: run `cleanup`, then `prepare`"
+        "the number of fully loaded tables is too low: 3 needed, 0 available; sbtest1 is \
+         incomplete: run `cleanup`, then `prepare`"
     );
     cleanup(&f.endpoint, &schema).unwrap();
 
@@ -277,7 +281,7 @@ fn tables_that_are_not_whole_are_refused_by_name() {
     };
     assert!(!shown("sbtest2").contains("COMMENT"), "{}", shown("sbtest2"));
 
-    // As an interrupted sysbench leaves them, which bear no sign.
+    // Like tables of an interrupted sysbench, which have no mark of ours.
     f.control.query_drop(format!("DROP INDEX k_3 ON {database}.sbtest3")).unwrap();
     let refused = check(&schema, Recipe::OltpReadWrite).unwrap_err();
     assert!(
@@ -334,7 +338,7 @@ fn users_log_in_by_password_over_socket_tcp_and_tls() {
 
     let port = f.number("SELECT IF(@@skip_networking, 0, @@port)") as u16;
     let tcp = Endpoint { address: Address::Tcp { host: "127.0.0.1".into(), port }, ..socket };
-    // The server forgets whom it knows, so that the password itself has to travel: by RSA, then by TLS.
+    // With an empty password cache the password itself is sent: by RSA, then by TLS.
     let datadir: String = f.control.query_first("SELECT @@datadir").unwrap().unwrap();
     let ca = Path::new(&datadir).join("ca.pem");
     let mut ways = vec![Tls::Off, Tls::Unverified];
@@ -342,7 +346,7 @@ fn users_log_in_by_password_over_socket_tcp_and_tls() {
     f.control.query_drop("FLUSH PRIVILEGES").unwrap();
     let refused = log_in(&tcp);
     if ca.exists() {
-        // MySQL: nobody vouches for a key that comes over the same wire.
+        // MySQL: a key that arrives over the same connection is not trusted.
         let refused = refused.unwrap_err();
         assert!(matches!(refused, Error::Encryption { .. }), "{refused}");
         assert!(refused.to_string().contains("get-server-public-key"), "{refused}");
@@ -380,9 +384,10 @@ fn users_log_in_by_password_over_socket_tcp_and_tls() {
     f.control.query_drop("DROP USER assay_login@'%', assay_login@localhost").unwrap();
 }
 
-/// Returns when the server has told somebody that a lock was waited for too long.
+/// Waits until the server has returned a lock wait timeout.
 fn wait_for_lock_timeout(control: &mut mysql::Conn) {
-    let raised = "SELECT sum_error_raised FROM performance_schema.events_errors_summary_global_by_error WHERE error_number=1205";
+    let raised = "SELECT sum_error_raised FROM \
+        performance_schema.events_errors_summary_global_by_error WHERE error_number=1205";
     let deadline = Instant::now() + Duration::from_secs(300);
     while control.query_first::<u64, _>(raised).unwrap() == Some(0) {
         assert!(Instant::now() < deadline, "no lock wait has timed out");
@@ -415,7 +420,7 @@ fn a_lock_wait_timeout_is_rolled_back_in_fixed_mode() {
         load.join().unwrap().unwrap()
     });
     f.control.query_drop(format!("SET GLOBAL innodb_lock_wait_timeout={timeout}")).unwrap();
-    // Until this machine commits, a second wait may end as the first did.
+    // Until this transaction commits, a second wait may time out as the first did.
     let timeouts = outcome.errors.get(&1205).copied().unwrap_or(0);
     assert!(outcome.events == 1 && timeouts >= 1, "{:?}", outcome.errors);
     let transaction = outcome.latency_of("transaction").unwrap();

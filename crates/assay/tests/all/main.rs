@@ -1,4 +1,4 @@
-//! The whole tool, as its users meet it: one program, whose tests run side by side.
+//! Tests of the whole tool that run concurrently, in one program.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
-//! Models that cannot be: said in one line, with exit code 2, by each command that takes one, and nothing has changed.
+//! Tests that every command refuses an impossible model in one line with exit code 2, and changes
+//! nothing.
 
 use std::process::Command;
 
@@ -6,7 +7,8 @@ use crate::common::{World, has_loop_devices, small_plan};
 
 const P4610: &str = include_str!("../../../../models/p4610-3.2.toml");
 
-/// It is refused with a line that says this, and nothing is there but these files.
+/// Asserts that the command is refused with a line that contains `says`, and that only `files`
+/// exist.
 fn refused(world: &World, words: &[&str], says: &str, files: &[&str]) {
     let line = world.refused(words);
     assert!(line.starts_with("assay: ") && line.contains(says), "`{says}` is not in: {line}");
@@ -14,7 +16,7 @@ fn refused(world: &World, words: &[&str], says: &str, files: &[&str]) {
     assert_eq!(world.leftovers(), Vec::<String>::new());
 }
 
-/// By each command that takes a model: told, attached, and in a plan.
+/// Asserts that each command that takes a model refuses it: show, attach, and a plan.
 fn refused_by_all(world: &World, model: &str, scale: &str, says: &str) {
     let rig =
         format!("kind = \"model\"\nmodel = {{ preset = \"{model}\", capacity_scale = {scale} }}");
@@ -96,7 +98,7 @@ fn an_unknown_preset_is_answered_with_the_nearest() {
     refused_by_all(&World::new(), "p4160-3.2", "1", says);
 }
 
-/// The tests of `assay-presets` have the other impossible presets.
+/// The tests of `assay-presets` cover the other impossible presets.
 #[test]
 fn a_preset_that_cannot_be_is_refused_with_its_number() {
     let world = World::new();

@@ -1,4 +1,5 @@
-//! sysbench 0.4 and 0.5 against a real server: what they load, what they send, what the tool says of it.
+//! Tests the generators of sysbench 0.4 and 0.5 against a real server: their tables, their
+//! statements and the printed results.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -58,7 +59,7 @@ impl Bench {
         prewarm(&self.endpoint, schema).unwrap();
     }
 
-    /// Runs the events, and hands back what the server's general log says came in, statement by statement.
+    /// Runs the events; returns the statements of the server's general log.
     fn run(&mut self, workload: &Workload, schema: &Schema) -> (Outcome, Vec<(String, String)>) {
         let (endpoint, schema, workload) =
             (self.endpoint.clone(), schema.clone(), workload.clone());
@@ -79,7 +80,7 @@ impl Bench {
     }
 }
 
-/// Queries ÷ transactions is the recipe's, by the tool's count and by the server's.
+/// Whether queries ÷ transactions is the recipe's, by this program's count and by the server's.
 fn reconciles(outcome: &Outcome, log: &[(String, String)], per_event: u64) -> bool {
     let Work::Server { workload, schema } = &outcome.work else { panic!("it loads a server") };
     let expected = queries_per_event(workload, schema).total();
@@ -113,7 +114,8 @@ fn sysbench_0_4(bench: &mut Bench) {
         let columns = bench.columns("sbtest");
         assert!(columns["id"].ends_with("unsigned") && columns["k"].ends_with("unsigned"));
         let equal = format!(
-            "COUNT(*) = {ROWS} AND MIN(id) = 1 AND MAX(id) = {ROWS} AND MAX(k) = 0 AND COUNT(DISTINCT c, pad) = 1 \
+            "COUNT(*) = {ROWS} AND MIN(id) = 1 AND MAX(id) = {ROWS} AND MAX(k) = 0 AND \
+             COUNT(DISTINCT c, pad) = 1 \
              AND MIN(pad) = 'qqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt'"
         );
         assert!(bench.is_true(&equal, "sbtest"), "every row is the same");
@@ -129,7 +131,8 @@ fn sysbench_0_4(bench: &mut Bench) {
         assert_eq!((queries.read, queries.write, queries.other), (14 * 200, 5 * 200, 2 * 200));
         let executed = log.iter().filter(|(command, _)| command == "Execute").count();
         assert!(executed as u64 >= EVENTS * 19, "statements are prepared: {executed}");
-        let swapped = "SUM(pad LIKE 'aaaaaaaaaaffffffffff%') > 1 AND SUM(c LIKE '%-%-%-%-%-%-%-%-%-%') > 1 \
+        let swapped = "SUM(pad LIKE 'aaaaaaaaaaffffffffff%') > 1 AND SUM(c LIKE \
+            '%-%-%-%-%-%-%-%-%-%') > 1 \
                        AND MAX(k) > 0";
         assert!(bench.is_true(swapped, "sbtest"), "rows are written as 0.4 writes them");
         assert!(bench.is_true(&format!("COUNT(*) = {ROWS}"), "sbtest"), "and none is lost");
@@ -156,7 +159,7 @@ fn sysbench_0_5(bench: &mut Bench) {
     cleanup(&bench.endpoint, &schema).unwrap();
 }
 
-/// `assay load` knows the tables by the workload, and counts as 0.4 counts.
+/// `assay load` recognizes the tables by the workload, and counts as 0.4 does.
 fn the_command_line(server: &TestServer) {
     let world = World::new();
     let socket = format!("--mysql-socket={}", server.socket.display());
@@ -180,7 +183,8 @@ fn the_command_line(server: &TestServer) {
         assert!(said.contains(line), "{line}\n{said}");
     }
     load(&["cleanup"]);
-    // As STEC's white paper of 2013 prints it, from the first word on; and empty tables, as sysbench makes them.
+    // The command line of STEC's white paper of 2013, from its first word on; and empty tables, as
+    // sysbench makes them.
     let detached = |words: &str| {
         let server = format!("-- mysql-socket={} -- mysql-db={DATABASE}", server.socket.display());
         let line = format!("load -- debug=off -- test=oltp -- mysql-user=root {server} {words}");
@@ -191,7 +195,7 @@ fn the_command_line(server: &TestServer) {
     let stest = "-- oltp-table-size=700 -- oltp-table-name=stest -- mysql-engine=trx=yes";
     assert!(detached(&format!("{stest} prepare")).contains("1 tables with 700 rows"));
     let said = detached(&format!("{stest} -- num-threads=2 -- max-requests=30 -- debug run"));
-    // Requests of two threads are more where a deadlock had one tried again.
+    // A deadlock would add requests, since the transaction is tried again.
     assert!(said.contains("transactions:                        30 "), "{said}");
     detached(&format!("{stest} cleanup"));
     assert!(detached("-- oltp-table-size=0 prepare").contains("1 tables with 0 rows"));

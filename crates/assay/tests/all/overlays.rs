@@ -1,4 +1,5 @@
-//! A plan with overlays on a real server: the settings reach the server, and every place that shows the study names them.
+//! Tests a plan with overlays on a real server: the server gets the settings, and every view of the
+//! study names them.
 
 use std::fs;
 
@@ -42,7 +43,8 @@ fn production_settings_reach_the_server_and_are_named() {
     ] {
         assert!(page.contains(text), "`{text}` is not in the page");
     }
-    // The study's own plan is the merged one: it resumes, and names its overlays again.
+    // The study's own plan is the merged one: with it the study resumes, and the overlays are named
+    // again.
     world.write("again.toml", json["plan_toml"].as_str().unwrap());
     let output = world.run(&["run", "again.toml", "--out", "plan-production-shorter"]);
     let told = String::from_utf8_lossy(&output.stdout);

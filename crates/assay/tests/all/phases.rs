@@ -1,5 +1,5 @@
-//! Plans with phases on a real server: a ramp, a burst with another mix, an ALTER, a pause, a scan, a restart; and that every
-//! phase's figures are those of the raw seconds, summed up here by SQL.
+//! Tests plans with phases on a real server: a ramp, a burst with another mix, an ALTER, a pause, a
+//! scan, a restart. Each phase's figures must be those of the raw seconds, aggregated here by SQL.
 
 use std::fs;
 
@@ -7,7 +7,8 @@ use crate::common::{DIRECTORY, World, has_server};
 use rusqlite::{Connection, params};
 use serde_json::Value;
 
-/// One configuration and one workload, run once with these phases, and with whatever else `phases` defines.
+/// A plan with one configuration and one workload, run once with these phases; `phases` may define
+/// more.
 fn plan(phases: &str) -> String {
     format!(
         r#"
@@ -48,7 +49,8 @@ workload = "reads"
 [[phases]]
 name = "alter"
 seconds = 3
-happening = { sql = "ALTER TABLE sbtest1 ADD COLUMN extra INT NOT NULL DEFAULT 7, ALGORITHM = COPY, LOCK = SHARED" }
+happening.sql = """
+ALTER TABLE sbtest1 ADD COLUMN extra INT NOT NULL DEFAULT 7, ALGORITHM = COPY, LOCK = SHARED"""
 [[phases]]
 name = "pause"
 seconds = 2
@@ -91,14 +93,14 @@ fn run(world: &World, phases: &str) -> Value {
     results
 }
 
-/// A run whose burst of 120 a second came to the half of that at least. A machine that does other things for all of the two seconds
-/// shows nothing of what the burst is made of; one that does so three times in a row is no place for this test.
+/// Returns a run whose burst of 120/s reached at least half. On a machine that was busy otherwise
+/// for both seconds the burst shows nothing; after three such runs the test gives up.
 fn run_on_a_machine_that_does_not_stand_still() -> (World, Value) {
     for _ in 0..3 {
         let world = World::new();
         let results = run(&world, PHASES);
         let phases = results["judgement"]["phases"]["runs"].as_array().unwrap();
-        let burst = phases.iter().find(|one| one["name"] == "burst").unwrap();
+        let burst = phases.iter().find(|phase| phase["name"] == "burst").unwrap();
         if burst["results"]["tps"].as_f64().unwrap() >= 60.0 {
             return (world, results);
         }
@@ -107,11 +109,12 @@ fn run_on_a_machine_that_does_not_stand_still() -> (World, Value) {
     panic!("the machine stood still in three runs");
 }
 
-/// The rules by which figures of a run disagree. What its disk wrote is no such rule here: other tests write to it meanwhile.
+/// Rules by which figures of the run disagree, except that of disk writes: other tests write to the
+/// disk meanwhile.
 fn disagreements(run: &Value) -> Vec<String> {
     let warnings = run["warnings"].as_array().unwrap().iter();
-    let rules = warnings.filter(|one| one["kind"] == "disagreement");
-    let rules = rules.map(|one| one["facts"]["rule"].as_str().unwrap().to_owned());
+    let rules = warnings.filter(|warning| warning["kind"] == "disagreement");
+    let rules = rules.map(|warning| warning["facts"]["rule"].as_str().unwrap().to_owned());
     rules.filter(|rule| rule != "device").collect()
 }
 
@@ -119,7 +122,7 @@ fn study(world: &World) -> Connection {
     Connection::open(world.path("study/study.sqlite")).unwrap()
 }
 
-/// A series in the seconds that end within a phase: how many, and their mean.
+/// Number and mean of a series' seconds that end within a phase.
 fn raw(db: &Connection, name: &str, window: &Value) -> (i64, f64) {
     let ends = [0, 1].map(|end| window[end].as_f64().unwrap());
     let sql = "SELECT COUNT(*), COALESCE(AVG(value), 0) FROM samples JOIN series ON id = series_id
@@ -128,9 +131,10 @@ fn raw(db: &Connection, name: &str, window: &Value) -> (i64, f64) {
         .unwrap()
 }
 
-/// How many seconds between the first and the last of a series have no value.
+/// Number of seconds without a value between the first and the last of a series.
 fn seconds_without(db: &Connection, name: &str) -> i64 {
-    let sql = "SELECT MAX(second) - MIN(second) + 1 - COUNT(*) FROM samples JOIN series ON id = series_id WHERE name = ?1";
+    let sql = "SELECT MAX(second) - MIN(second) + 1 - COUNT(*) FROM samples JOIN series ON id = \
+        series_id WHERE name = ?1";
     db.query_row(sql, [name], |row| row.get(0)).unwrap()
 }
 
@@ -143,7 +147,7 @@ fn a_plan_with_a_ramp_a_burst_and_an_alter_runs_to_its_end() {
     let (world, results) = run_on_a_machine_that_does_not_stand_still();
     assert_eq!(results["runs"].as_array().unwrap().len(), 1, "the mix is not run by itself");
     let phases = results["judgement"]["phases"]["runs"].as_array().unwrap();
-    let names: Vec<&str> = phases.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    let names: Vec<&str> = phases.iter().map(|phase| phase["name"].as_str().unwrap()).collect();
     let expected =
         ["calm", "ramp", "burst", "alter", "pause", "backup", "alter behind it", "cold", "refused"];
     assert_eq!(names, expected);
@@ -152,7 +156,7 @@ fn a_plan_with_a_ramp_a_burst_and_an_alter_runs_to_its_end() {
     let mut compared = 0;
     for phase in phases {
         for (name, value) in phase["results"].as_object().unwrap() {
-            // Means, the rule of most; the judge's own test has every rule.
+            // Means, which most metrics use; the judge's own test covers every rule.
             let is_mean =
                 ["tps", "qps", "cpu_user_percent", "disk_writes_per_s", "innodb_dirty_pages"];
             if !is_mean.contains(&name.as_str()) {
@@ -169,20 +173,21 @@ fn a_plan_with_a_ramp_a_burst_and_an_alter_runs_to_its_end() {
     }
     assert!(compared >= 2 * phases.len(), "{compared} figures");
 
-    let of = |name: &str| phases.iter().find(|one| one["name"] == name).unwrap();
+    let of = |name: &str| phases.iter().find(|phase| phase["name"] == name).unwrap();
     let figure = |phase: &str, name: &str| of(phase)["results"][name].as_f64().unwrap();
-    // 10 to 90 a second are 150 in three seconds, 120 a second 240 in two, unless this machine stood still.
+    // 10 to 90/s are 150 in three seconds, 120/s are 240 in two, unless this machine was busy
+    // otherwise.
     assert!((100.0..=200.0).contains(&figure("ramp", "transactions")), "{}", of("ramp"));
     let burst = (figure("burst", "tps"), figure("burst", "qps"));
     assert!(burst.1 > 10.0 * burst.0, "reads have 14 statements, writes 6: {burst:?}");
     assert!(figure("pause", "tps") < 0.5 * figure("calm", "tps"), "{}", of("pause"));
-    // A backup that is done holds no table that others want.
+    // A finished backup holds no lock.
     for name in ["alter", "backup", "alter behind it", "cold"] {
         let happened = &of(name)["happened"];
         assert!(happened["began_s"].as_f64().unwrap() >= of(name)["window_s"][0].as_f64().unwrap());
         assert!(happened["ended_s"].is_f64() && happened["error"].is_null(), "{happened}");
     }
-    // How long a checkpoint takes is the disk's affair.
+    // The disk decides how long a checkpoint takes.
     let checkpoint = &of("pause")["happened"];
     assert!(checkpoint["error"].is_null(), "{checkpoint}");
     assert!(checkpoint["done"]["checkpoint"]["redo_bytes"].is_u64(), "{checkpoint}");
@@ -233,14 +238,14 @@ fn a_restart_is_timed_and_neither_load_nor_monitor_ends_with_it() {
     if let Some(warm_s) = phase["warm_s"].as_f64() {
         assert!(warm_s >= took, "no throughput before it answered: {warm_s}, {took}");
     }
-    // What the restart took is in the latency of those who waited for it.
+    // Transactions that waited for the restart have its length in their latency.
     let longest = phase["results"]["latency_ms_max"].as_f64().unwrap();
     assert!(longest > 500.0 * took, "{longest} ms of {took} s");
     let warnings = run["warnings"].to_string();
     assert!(!warnings.contains("unmonitored"), "{warnings}");
     assert_eq!(disagreements(run), [""; 0]);
-    // The monitor was blind while there was no server, and saw the new one. A server that shuts down still has a process, and
-    // one that starts has it before it answers.
+    // The monitor has no figures while there is no server, and finds the new one. A server has a
+    // process before it answers and while it shuts down.
     let db = study(&world);
     let ends = [happened["began_s"].as_f64().unwrap(), happened["ended_s"].as_f64().unwrap()];
     for name in ["server_cpu_percent", "server_rss_bytes", "innodb_rows_updated_per_s"] {
@@ -248,13 +253,13 @@ fn a_restart_is_timed_and_neither_load_nor_monitor_ends_with_it() {
         let (before, after) = (seconds(0.0, ends[0]), seconds(ends[1], 1000.0));
         assert!(before >= 2 && after >= 2, "{name}: {before} before, {after} after");
     }
-    // Without the second before the restart is told to be over: the monitor may have been answered in it.
+    // Without the second before the end of the restart: the monitor may have had an answer in it.
     let gone_s = [ends[0] + done["stop_s"].as_f64().unwrap() + 1.0, ends[1] - 1.0];
     if gone_s[0] < gone_s[1] {
         let (seconds, _) = raw(&db, "innodb_rows_updated_per_s", &serde_json::json!(gone_s));
         assert_eq!(seconds, 0, "figures of no server, {happened}");
     }
-    // However the clocks lie: while there is no server, no second has a figure.
+    // Whatever the clocks' offset: while there is no server, no second has a figure.
     let blind = seconds_without(&db, "innodb_rows_updated_per_s");
     assert!(blind >= parts.floor() as i64, "{blind} s without figures, {happened}");
 }

@@ -1,4 +1,5 @@
-//! `assay powercut`: what survives on a drive that writes whole commands, and what is found on disks that do not.
+//! Tests `assay powercut`: everything survives on a drive with atomic writes, and losses on other
+//! disks are found.
 
 use std::process::Command;
 
@@ -16,7 +17,7 @@ fn can_cut() -> bool {
     is_there
 }
 
-/// Cuts the power of a configuration of the plan that comes with Assay; gives exit code and JSON.
+/// Cuts the power of a configuration of the built-in plan; returns exit code and JSON.
 fn cut(world: &World, config: &str, more: &[&str]) -> (i32, Value) {
     let words =
         [&["powercut", "powercut", "--config", config, "--out", "study", "--json"], more].concat();
@@ -26,7 +27,7 @@ fn cut(world: &World, config: &str, more: &[&str]) -> (i32, Value) {
     (code, told.unwrap_or_else(|_| panic!("{config}: {}", String::from_utf8_lossy(&output.stderr))))
 }
 
-/// The kinds of losses that were found.
+/// Kinds of the losses found.
 fn losses(told: &Value) -> Vec<String> {
     let cuts = told["cuts"].as_array().unwrap();
     let losses = cuts.iter().flat_map(|cut| cut["losses"].as_array().unwrap());
@@ -45,7 +46,7 @@ fn a_drive_that_writes_whole_commands_loses_nothing_without_the_doublewrite_buff
     assert_eq!((code, losses(&told)), (0, vec![]), "{told}");
     let one = &told["configs"][0];
     assert!(one["acknowledged_commits"].as_u64().unwrap() > 0, "{one}");
-    // What the study has is not made again.
+    // Cuts that the study has are not repeated.
     let (code, again) = cut(&world, config, &["--cuts", "5"]);
     assert_eq!(code, 0);
     assert_eq!(again["cuts"].as_array().unwrap()[..4], told["cuts"].as_array().unwrap()[..]);
@@ -65,15 +66,15 @@ fn pages_that_are_torn_are_found_and_what_is_lost_with_copies_of_them_is_named()
     assert_eq!(code, 1, "{told}");
     let last = told["cuts"].as_array().unwrap().last().unwrap();
     assert!(!last["survival"]["torn_pages"].as_array().unwrap().is_empty(), "{last}");
-    // Once more, from what was kept: what is lost is lost.
+    // Repeated from the kept disk: the loss is the same.
     let kept = world.path("study").join(last["kept_in"].as_str().unwrap());
     let repeated =
         world.run(&["powercut", "powercut", "--out", "again", "--repeat", kept.to_str().unwrap()]);
     assert_eq!(repeated.status.code(), Some(1), "{repeated:?}");
     assert!(!repeated.stdout.is_empty());
     assert_eq!(last["aftermath"]["put_back"], Value::Null, "there are no copies: {last}");
-    // MySQL may lose something with the doublewrite buffer on too. Every torn page has a whole copy then, and with the newest
-    // of them nothing is lost.
+    // MySQL may lose data with the doublewrite buffer on, too. Every torn page has a whole copy
+    // then, and with the newest of them nothing is lost.
     let (code, told) = cut(&world, "tears at 4K, doublewrite on, fsync", &["--cuts", "4"]);
     assert_eq!(code, i32::from(!losses(&told).is_empty()), "{told}");
     let cuts = told["cuts"].as_array().unwrap();
@@ -99,7 +100,8 @@ fn commits_that_a_disk_did_not_flush_are_found_missing() {
     assert_eq!(world.leftovers(), [""; 0]);
 }
 
-/// A primary that flushes nothing for a commit, with a replica that it waits for, and one that flushes all with one that it does not.
+/// A primary that does not flush commits, with a semisynchronous replica, and one that flushes with
+/// an asynchronous replica.
 const PAIRS: &str = r#"
 title = "pairs"
 threads = [4]
@@ -142,7 +144,7 @@ fn a_semi_synchronous_replica_has_what_its_primary_acknowledged() {
     let cut = |config: &str, cuts: &str| {
         let words = ["powercut", plan, "--config", config, "--out", "study", "--json"];
         let output = world.run(&[&words[..], &["--cuts", cuts]].concat());
-        // Ext4 has taken `nobh` for nothing since Linux 2.6.
+        // Ext4 has ignored `nobh` since Linux 2.6.
         let said = String::from_utf8_lossy(&output.stderr);
         let without = format!("configuration {config}: the file system was mounted without nobh");
         assert!(said.contains(&without) && !said.contains("noatime"), "{said}");
@@ -155,7 +157,7 @@ fn a_semi_synchronous_replica_has_what_its_primary_acknowledged() {
         one["lost_commits"].as_u64().unwrap()
     };
     assert_eq!(cut("semi-sync", "3"), 0);
-    // One that is not waited for is behind, sooner or later: its losses are counted, and permitted.
+    // An asynchronous replica lags sooner or later: its losses are counted, and permitted.
     let is_behind = (1..=10).any(|cuts: u32| cut("async", &(cuts * 2).to_string()) > 0);
     assert!(is_behind, "no commit was lost in 20 cuts, though nobody waited for the replica");
     assert_eq!(world.leftovers(), [""; 0]);

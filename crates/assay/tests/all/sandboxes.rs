@@ -1,5 +1,5 @@
-//! Where the kernel gives less (an ordinary user, a container without devices or capabilities), one line says all that is
-//! missing, and a report is written all the same.
+//! Tests restricted environments (an ordinary user, a container without devices or capabilities):
+//! one line names everything that is missing, and a report is written all the same.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,12 +8,12 @@ use assay_testing::skip;
 
 use crate::common::{DIRECTORY, IMAGE, World, mysql, program, small_plan};
 
-/// A place with less than root has on a machine of its own, as the shell's words that enter it.
+/// An environment with fewer rights than root has.
 struct Sandbox {
+    /// Shell code that enters it.
     enter: &'static str,
-    /// The part of the line that names what is missing.
+    /// Part of the line that names what is missing.
     missing: &'static str,
-    /// The remedy in the line.
     remedy: &'static str,
 }
 
@@ -24,7 +24,8 @@ const USER: Sandbox = Sandbox {
 };
 
 const WITHOUT_DEVICES: Sandbox = Sandbox {
-    enter: "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/urandom c 1 9 && exec",
+    enter: "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/urandom \
+        c 1 9 && exec",
     missing: "missing here: /dev/fuse, loop devices; ",
     remedy: "--device /dev/fuse --device /dev/loop-control",
 };
@@ -35,10 +36,12 @@ const WITHOUT_CAPABILITY: Sandbox = Sandbox {
     remedy: "--cap-add SYS_ADMIN",
 };
 
-/// A mount namespace has copies of the mounts of tests that run meanwhile, whose disks it would keep in use.
-const WITHOUT_DISKS_OF_OTHERS: &str = "for mount in $(grep -E '^/dev/loop| fuse.assay ' /proc/self/mounts | cut -d ' ' -f 2); do umount --lazy \"$mount\"; done";
+/// Unmounts other tests' disks in the new mount namespace, which has copies of their mounts and
+/// would keep the disks in use.
+const WITHOUT_DISKS_OF_OTHERS: &str = "for mount in $(grep -E '^/dev/loop| fuse.assay ' \
+    /proc/self/mounts | cut -d ' ' -f 2); do umount --lazy \"$mount\"; done";
 
-/// Whether the sandboxes can be made: by root alone, in a directory that others may enter.
+/// Whether the sandboxes can be made: only by root, in a directory that others may enter.
 fn can_be_made(world: &World) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     let is_open = world.path("").ancestors().skip(1).all(|parent| {
@@ -53,7 +56,8 @@ fn can_be_made(world: &World) -> bool {
 }
 
 impl Sandbox {
-    /// Runs `assay` in it, with the program and the downloaded server bound to where everybody may read them.
+    /// Runs `assay` in the sandbox, with the program and the downloaded server bound to where
+    /// everybody may read them.
     fn run(&self, world: &World, words: &[&str]) -> Output {
         let server = mysql().unwrap();
         let is_of_cache = |path: &&Path| path.parent().is_some_and(|it| it.ends_with("servers"));
@@ -63,7 +67,8 @@ impl Sandbox {
         std::fs::create_dir_all(world.path("state")).unwrap();
         std::fs::write(world.path("assay"), "").unwrap();
         let script = format!(
-            "{WITHOUT_DISKS_OF_OTHERS}; mount --bind '{}' assay && mount --bind '{}' '{}' && PATH=\"$PATH:/usr/sbin:/sbin\" && {{ {} ./assay \"$@\"; }}",
+            "{WITHOUT_DISKS_OF_OTHERS}; mount --bind '{}' assay && mount --bind '{}' '{}' && \
+             PATH=\"$PATH:/usr/sbin:/sbin\" && {{ {} ./assay \"$@\"; }}",
             program(),
             tree.display(),
             place.display(),
@@ -78,7 +83,7 @@ impl Sandbox {
         output
     }
 
-    /// The one line is the first, names everything, and is the only one of its kind.
+    /// Asserts that the first line names everything missing, and that no other line does.
     fn assert_says_what_is_missing(&self, said: &str) {
         let lines: Vec<&str> = said.lines().filter(|line| line.contains("missing here")).collect();
         let [line] = lines[..] else { panic!("not one line: {said}") };
@@ -133,7 +138,7 @@ fn root_without_the_capability_gets_a_report() {
     WITHOUT_CAPABILITY.check();
 }
 
-/// The negative control, and what the fallback is not for.
+/// Negative control: without restrictions there is no fallback.
 #[test]
 fn where_nothing_is_missing_the_demo_is_the_demo() {
     if !crate::common::has_loop_devices() || !Path::new("/dev/fuse").exists() {
@@ -144,7 +149,7 @@ fn where_nothing_is_missing_the_demo_is_the_demo() {
     assert!(String::from_utf8_lossy(&demo.stdout).contains("CSD, doublewrite off / "), "{demo:?}");
 }
 
-/// A directory on a file system of its own kind and size, unmounted at the end.
+/// Mounts a file system in memory, unmounted when dropped.
 fn in_memory(world: &World, size: &str) -> Option<Mounted> {
     let place = world.path("memory");
     std::fs::create_dir(&place).unwrap();

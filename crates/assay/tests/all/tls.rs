@@ -1,5 +1,5 @@
-//! A real server with TLS, whose certificate is its own, a CA's, or another host's: what an option file, a plan and a command line ask
-//! for is what is done.
+//! Tests a real server with TLS, whose certificate is its own, a CA's, or another host's: options
+//! of option files, plans and command lines have their documented effect.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -20,7 +20,8 @@ struct Bench {
 }
 
 impl Bench {
-    /// Nothing, said aloud, without MySQL: MariaDB makes no certificates for itself.
+    /// Starts the server; `None`, with a SKIPPED line, without MySQL: MariaDB makes no certificates
+    /// for itself.
     fn open() -> Option<Bench> {
         let server = TestServer::start(&[])?;
         let mut control = root_at(&server.socket);
@@ -40,12 +41,12 @@ impl Bench {
         Some(Bench { server, control, world: World::new(), datadir })
     }
 
-    /// The server forgets whom it knows: the password itself has to travel.
+    /// Empties the server's password cache, so that the password itself is sent.
     fn forget(&mut self) {
         self.control.query_drop("FLUSH PRIVILEGES").unwrap();
     }
 
-    /// Checks a plan against the server, by this option file.
+    /// Checks a plan against the server, with this option file.
     fn study(&mut self, file: &str, endpoint: &str) -> Output {
         self.forget();
         let port = self.server.port;
@@ -55,8 +56,10 @@ impl Bench {
         self.world.write(
             "plan.toml",
             &format!(
-                "title = \"t\"\nnoise_floor = false\nextra_runs = 0\nrepeats = 1\nthreads = [1]\nseconds = 1\n\
-                 data.table_size = 100\n[rig]\nkind = \"endpoint\"\nendpoint = {{ option_file = \"my.cnf\"{endpoint} }}\n\
+                "title = \"t\"\nnoise_floor = false\nextra_runs = 0\nrepeats = 1\nthreads = \
+                 [1]\nseconds = 1\n\
+                 data.table_size = 100\n[rig]\nkind = \"endpoint\"\nendpoint = \
+                 {{ option_file = \"my.cnf\"{endpoint} }}\n\
                  [workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.theirs]\n"
             ),
         );
@@ -67,7 +70,8 @@ impl Bench {
         self.forget();
         let port = self.server.port;
         let line = format!(
-            "load oltp_insert --mysql-host=127.0.0.1 --mysql-port={port} --mysql-user={USER} {words} cleanup"
+            "load oltp_insert --mysql-host=127.0.0.1 --mysql-port={port} --mysql-user={USER} \
+             {words} cleanup"
         );
         let words: Vec<&str> = line.split_whitespace().collect();
         self.world.command(&words).env("MYSQL_PWD", PASSWORD).output().unwrap()
@@ -77,7 +81,7 @@ impl Bench {
         self.datadir.join("ca.pem").display().to_string()
     }
 
-    /// The server goes on with a certificate for this name, signed by the CA of the directory.
+    /// Has the server use a certificate for this name, signed by the CA of the directory.
     fn present(&mut self, directory: &Path, name: &str) {
         let certificate = certificate(directory, name);
         let (key, certificate) = (directory.join("server.key"), certificate.display().to_string());
@@ -98,7 +102,7 @@ fn openssl(directory: &Path, words: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// A CA of our own; nothing, said aloud, without `openssl`.
+/// Makes a CA; `None`, with a SKIPPED line, without `openssl`.
 fn new_ca(directory: &Path) -> Option<PathBuf> {
     if Command::new("openssl").arg("version").output().is_err() {
         skip("there is no openssl");
@@ -106,7 +110,8 @@ fn new_ca(directory: &Path) -> Option<PathBuf> {
     }
     openssl(
         directory,
-        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=Test_CA -keyout own-ca.key -out own-ca.pem",
+        "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=Test_CA -keyout own-ca.key -out \
+         own-ca.pem",
     );
     Some(directory.join("own-ca.pem"))
 }
@@ -119,7 +124,8 @@ fn certificate(directory: &Path, name: &str) -> PathBuf {
     );
     openssl(
         directory,
-        "x509 -req -in server.csr -CA own-ca.pem -CAkey own-ca.key -CAcreateserial -days 2 -extfile server.ext -out server.pem",
+        "x509 -req -in server.csr -CA own-ca.pem -CAkey own-ca.key -CAcreateserial -days 2 \
+         -extfile server.ext -out server.pem",
     );
     directory.join("server.pem")
 }
@@ -148,7 +154,7 @@ fn a_certificate_is_checked_as_strictly_as_anybody_asks() {
     let Some(own_ca) = new_ca(&directory) else { return };
     let (ca, own) = (bench.ca(), own_ca.display().to_string());
 
-    // The server's own certificate, which bears no host's name.
+    // The server's own certificate, which names no host.
     taken(&bench.study("ssl-mode=REQUIRED", ""));
     taken(&bench.study(&format!("ssl-mode=VERIFY_CA\nssl-ca={ca}"), ""));
     taken(&bench.study(&format!("ssl-ca={ca}"), ", ssl = true"));
@@ -156,7 +162,7 @@ fn a_certificate_is_checked_as_strictly_as_anybody_asks() {
         &bench.study(&format!("ssl-mode=VERIFY_IDENTITY\nssl-ca={ca}"), ""),
         "is not valid for its name",
     );
-    // A plan that encrypts does not do away with the option file's CA.
+    // A plan with `ssl` keeps the option file's CA.
     refused(&bench.study(&format!("ssl-ca={own}"), ", ssl = true"), "is not valid for ");
     refused(&bench.study(&format!("ssl-ca={own}"), ""), "is not valid for ");
     refused(
@@ -171,13 +177,13 @@ fn a_certificate_is_checked_as_strictly_as_anybody_asks() {
     refused(&bench.load("--mysql-ssl=VERIFY_CA"), "give --mysql-ssl-ca FILE");
     refused(&bench.load("--mysql-ssl=maybe"), "neither on, off nor one of DISABLED");
 
-    // A CA's certificate, for this host.
+    // A CA's certificate for this host.
     bench.present(&directory, "IP:127.0.0.1");
     taken(&bench.study(&format!("ssl-mode=VERIFY_IDENTITY\nssl-ca={own}"), ""));
     taken(&bench.study(&format!("ssl-mode=VERIFY_IDENTITY\nssl-ca={own}"), ", ssl = true"));
     refused(&bench.study(&format!("ssl-mode=VERIFY_CA\nssl-ca={ca}"), ""), "is not valid for ");
 
-    // The same CA's, for another host.
+    // The same CA's certificate for another host.
     bench.present(&directory, "DNS:db2.example.com");
     taken(&bench.study(&format!("ssl-mode=VERIFY_CA\nssl-ca={own}"), ""));
     refused(
@@ -195,13 +201,13 @@ fn a_password_goes_over_no_wire_that_nobody_vouches_for_unless_the_user_says_so(
     taken(&bench.study("ssl-mode=DISABLED\nget-server-public-key", ""));
     taken(&bench.study(&format!("ssl-mode=DISABLED\nserver-public-key-path={key}"), ""));
     bench.world.write("other.pem", include_str!("../../../mysql/src/client/key_of_tests.pem"));
-    // Who has another key learns nothing.
+    // With another public key the login is refused.
     refused(&bench.study("ssl-mode=DISABLED\nserver-public-key-path=other.pem", ""), "");
     refused(&bench.load(""), asks);
     taken(&bench.load("--mysql-get-server-public-key"));
     taken(&bench.load(&format!("--mysql-server-public-key-path={key}")));
 
-    // Nothing said is PREFERRED: the server offers TLS, and wants it.
+    // The default is PREFERRED: the server offers TLS, and requires it.
     bench.control.query_drop("SET GLOBAL require_secure_transport = ON").unwrap();
     taken(&bench.study("", ""));
     refused(&bench.study("ssl-mode=DISABLED\nget-server-public-key", ""), "insecure transport");

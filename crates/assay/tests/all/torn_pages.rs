@@ -1,5 +1,5 @@
-//! Torn pages: what a server makes of them is what the project says of its version, and a directory or disk that does not start is
-//! brought back by the commands that are printed.
+//! Tests torn pages: servers handle them as the project states for their versions, and the printed
+//! commands recover a directory or disk that does not start.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -29,7 +29,7 @@ fn carry_out(world: &World, commands: &[String]) {
     }
 }
 
-/// The pages and copies of a real server; the one that is torn; a start that fails; and the way back.
+/// Finds the pages and copies of a real server, the torn page, the failing start, and the recovery.
 #[test]
 fn a_directory_that_does_not_start_is_brought_back_by_the_printed_commands() {
     if !has_server() {
@@ -56,7 +56,7 @@ fn a_directory_that_does_not_start_is_brought_back_by_the_printed_commands() {
     let kept = world.path("kept/page-0-5-older-then-newest");
     let found = scan(&kept, None).unwrap();
     let torn: Vec<_> = found.torn().collect();
-    assert_eq!(torn.iter().map(|one| one.name).collect::<Vec<_>>(), [TRANSACTION_SYSTEM]);
+    assert_eq!(torn.iter().map(|page| page.name).collect::<Vec<_>>(), [TRANSACTION_SYSTEM]);
     assert_eq!(torn[0].copies.len(), 2);
     assert!(torn[0].older_first().is_some());
     assert!(
@@ -98,7 +98,7 @@ fn a_directory_that_cannot_be_looked_at_is_refused_in_a_line() {
     assert!(said.contains("stop the server first"), "{said}");
 }
 
-/// Tears page 5 of the system tablespace of a disk's data directory by hand, and gives it a whole copy.
+/// Tears page 5 of the system tablespace in a disk's data directory, and writes a whole copy of it.
 fn tear(data_dir: &Path) {
     let spaces = Tablespaces::find(data_dir).unwrap();
     let slots = slots(&spaces, None).unwrap();
@@ -114,7 +114,7 @@ fn tear(data_dir: &Path) {
     file.read_exact_at(&mut page, offset).unwrap();
     let slot = File::options().write(true).open(&slots[0].file).unwrap();
     slot.write_all_at(&page, slots[0].offset).unwrap();
-    // An older head: another LSN, another checksum.
+    // The head of an older version: another LSN, another checksum.
     page[20] ^= 1;
     file.write_all_at(&page, offset).unwrap();
 }
@@ -141,7 +141,7 @@ fn a_kept_disk_is_brought_back_by_the_printed_commands() {
         return skip("/dev/fuse");
     }
     let world = World::new();
-    // A loss that has nothing to do with pages, for a disk that is kept.
+    // A loss that does not concern pages, on a disk that is kept.
     let config = "ignores flushes, doublewrite on, fsync";
     let words = ["powercut", "powercut", "--config", config, "--out", "study"];
     let output = world.run(&[&words[..], &["--cuts", "20", "--until-loss", "--json"]].concat());

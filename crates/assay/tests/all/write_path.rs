@@ -1,11 +1,12 @@
-//! The write path per transaction on a real server: what the drive says of itself comes back as the kernel counted it
-//! below, and what a configuration keeps and costs stands beside its figures.
+//! Tests the write path per transaction on a real server: the drive's own counts agree with the
+//! kernel's, and a configuration's crash safety and cost are next to its figures.
 
 use crate::common::has_server;
 use crate::drives::{Drives, has_drives};
 use serde_json::Value;
 
-/// One configuration on a drive over a device of its own, whose bytes the kernel counts.
+/// A plan with one configuration on a drive over a device of its own, whose bytes the kernel
+/// counts.
 fn plan(device: &str) -> String {
     format!(
         r#"
@@ -40,7 +41,7 @@ fn results(drives: &Drives) -> Value {
 
 fn named<'a>(list: &'a Value, key: &str, name: &str) -> &'a Value {
     let all = list.as_array().unwrap();
-    all.iter().find(|one| one[key] == name).unwrap_or_else(|| panic!("no {name} in {list}"))
+    all.iter().find(|it| it[key] == name).unwrap_or_else(|| panic!("no {name} in {list}"))
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn an_amplification_comes_back_as_the_kernel_counted_it() {
     if !has_server() || !has_drives() {
         return;
     }
-    // A block device that is ours: another drive, which takes what it gets as it is.
+    // A block device of the test: another drive, without compression.
     let drives = Drives::with(&["--capacity", "1200M", "--logical", "900M", "--codec", "none"]);
     let device = drives.attach(&[]);
     drives.write("plan.toml", &plan(&device));
@@ -61,8 +62,7 @@ fn an_amplification_comes_back_as_the_kernel_counted_it() {
     let counted = figure("backing_write_bytes_per_s") / figure("disk_write_bytes_per_s");
     let write_path = &all["write_path"][0];
     let boundaries = write_path["amplification"].as_array().unwrap();
-    let told =
-        boundaries.iter().find(|one| one["from"] == "drive" && one["to"] == "media").unwrap();
+    let told = boundaries.iter().find(|it| it["from"] == "drive" && it["to"] == "media").unwrap();
     let told = told["factor"].as_f64().unwrap();
     eprintln!(
         "told {told:.4}, counted below {counted:.4}: {:+.2} %",
@@ -95,7 +95,8 @@ fn prices_are_asked_for_and_taken(drives: &Drives) {
     assert!(line.contains("unknown key `server_prise`; did you mean `server_price`?"), "{line}");
     let line = drives.refused(&["report", "study", "--prices", "none.toml"]);
     assert!(line.contains("cannot read none.toml"), "{line}");
-    let prices = "currency = \"EUR\"\nyears = 3\n[every_config]\nserver_price = 1000\ndrive_price = 500\nendurance_bytes = 1e15\n";
+    let prices = "currency = \"EUR\"\nyears = 3\n[every_config]\nserver_price = 1000\ndrive_price \
+        = 500\nendurance_bytes = 1e15\n";
     drives.write("prices.toml", prices);
     drives.done(&["report", "study", "--prices", "prices.toml"]);
     let all = results(drives);

@@ -1,4 +1,4 @@
-//! YCSB's workloads against a real server, with YCSB's command line and in a plan.
+//! Tests YCSB's workloads against a real server, with YCSB's command line and in a plan.
 
 use crate::common::{DIRECTORY, TestServer, World, has_server, root_at, small_plan, trials};
 use mysql::prelude::Queryable;
@@ -23,7 +23,7 @@ impl Bench {
             "fieldlength=50".into(),
             "assay.seed=5".into(),
         ];
-        let common = properties.into_iter().flat_map(|one| ["-p".to_owned(), one]).collect();
+        let common = properties.into_iter().flat_map(|it| ["-p".to_owned(), it]).collect();
         Some(Bench {
             control: root_at(&server.socket),
             world: World::new(),
@@ -41,7 +41,7 @@ impl Bench {
             .collect()
     }
 
-    /// The lines of a command that succeeds, and what it told on standard error.
+    /// Runs a command that succeeds; returns its lines and its standard error.
     fn done(&self, words: &[&str]) -> (String, String) {
         let output = self.world.run(&self.words(words));
         let told = String::from_utf8(output.stderr).unwrap();
@@ -74,7 +74,8 @@ fn ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines() {
     assert_eq!(figure(&lines, "[INSERT], Operations"), RECORDS as f64);
     assert_eq!(figure(&lines, "[INSERT], Return=OK"), RECORDS as f64);
     let whole = "COUNT(*) = 2000 AND MIN(LENGTH(FIELD0)) = 50 AND MAX(LENGTH(FIELD3)) = 50 \
-                 AND COUNT(DISTINCT FIELD2) = 2000 AND SUM(YCSB_KEY = 'user6284781860667377211') = 1";
+                 AND COUNT(DISTINCT FIELD2) = 2000 AND SUM(YCSB_KEY = 'user6284781860667377211') = \
+                 1";
     assert_eq!(bench.number(&format!("SELECT {whole} FROM ycsb.usertable")), 1);
     let again = bench.world.refused(&bench.words(&["load"]));
     assert!(again.contains("run `cleanup` first"), "{again}");
@@ -106,7 +107,8 @@ fn ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines() {
     let written = "SELECT COUNT(*) FROM ycsb.usertable";
     assert_eq!(bench.number(written), RECORDS, "a run without inserts adds nothing");
 
-    // As with YCSB: a rate by share of the threads, its latencies told both ways, the state every second.
+    // Like YCSB: the rate is divided among the threads, latencies are printed in both forms, the
+    // state every second.
     let (lines, told) = bench.done(&[
         "run",
         "-p",
@@ -137,7 +139,8 @@ fn ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines() {
     );
     assert!(figure(&lines, "Achieved(%)") < 50.0, "{lines}");
 
-    // Inserts go on where the table ends, and a second time their keys are there: counted, not fatal.
+    // Inserts continue at the table's end, and their keys exist the second time: counted, not
+    // fatal.
     let inserts = [
         "run",
         "-p",
@@ -159,7 +162,7 @@ fn ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines() {
     assert!(!lines.contains("[FAILED]"), "{lines}");
     assert_eq!(bench.number(written), RECORDS + 300);
 
-    // Records that are gone: reads and updates that fail are operations, and a parser sees their share.
+    // Records are missing: failed reads and updates are operations, and their share is printed.
     bench.control.query_drop("DELETE FROM ycsb.usertable WHERE YCSB_KEY LIKE 'user1%'").unwrap();
     let halves = ["run", "-p", "operationcount=2000", "-p", "requestdistribution=uniform"];
     let refusal = bench.world.refused(&bench.words(&halves));
@@ -178,7 +181,8 @@ fn ycsbs_command_line_loads_runs_and_ends_with_ycsbs_lines() {
     assert!(figure(&lines, "[READ-NOT_FOUND], Operations") > 0.0);
     assert!(figure(&lines, "[UPDATE-FAILED], Operations") > 0.0);
 
-    // Every operation with its time: a line to each in the file, and means of stretches that hold them all.
+    // Latency of every operation: a line each in the file, and means of intervals that contain them
+    // all.
     let type_of = |name| format!("measurementtype={name}");
     let (raw, series) = (type_of("hdrhistogram+raw"), type_of("timeseries"));
     let file = ["-p", "measurement.raw.output_file=raw.csv"];

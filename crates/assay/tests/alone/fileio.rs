@@ -1,24 +1,24 @@
-//! fileio beside sysbench's own, on a drive of known figures: in turn, several times, mode by mode. Rates agree within their spread,
-//! and what is counted agrees exactly.
+//! Compares fileio with sysbench's on a drive with known figures: in turn, several times, mode by
+//! mode. Rates agree within their spread, and counts agree exactly.
 
 use std::process::Command;
 
 use crate::drives::{Drives, has_drives};
 use assay_testing::{calm, skip};
 
-/// How far the means of both may lie apart: the machine does other things too.
+/// Largest difference of the means, as a share: the machine is not idle.
 const MARGIN: f64 = 0.10;
 const TRIES: usize = 3;
 const REPEATS: usize = 2;
 
-/// What the volume lets through, in operations per second (`models/gp3.toml`): both must come to it.
+/// The volume's limit in operations per second (`models/gp3.toml`), which both must reach.
 const VOLUME_PER_S: f64 = 3000.0;
 
 const FILES: [&str; 3] = ["--file-num=4", "--file-total-size=16M", "--file-extra-flags=direct"];
 
 const MODES: [&str; 6] = ["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"];
 
-/// Reads, writes and fsyncs per second as both print them.
+/// Reads, writes and fsyncs per second, as both programs print them.
 #[derive(Debug, Clone, Copy)]
 struct Rates {
     reads: f64,
@@ -40,7 +40,7 @@ fn has_sysbench() -> bool {
     has
 }
 
-/// A mounted volume of known figures with the files on it.
+/// A mounted volume with known figures, with the files on it.
 struct Volume {
     drives: Drives,
     files: std::path::PathBuf,
@@ -72,9 +72,9 @@ impl Volume {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// One run of each, in turn.
+    /// Runs each program once, in turn.
     fn pair(&self, mode: &str, more: &[&str]) -> [Rates; 2] {
-        // What sequential writes have left is too short for others.
+        // Files of the size that sequential writes leave are too short for the other modes.
         self.ours(&FILES, "prepare");
         let mode = format!("--file-test-mode={mode}");
         let words = [&FILES, &[mode.as_str()][..], more].concat();
@@ -96,7 +96,7 @@ fn rates(text: &str) -> Rates {
     Rates { reads: of("reads/s:"), writes: of("writes/s:"), fsyncs: of("fsyncs/s:") }
 }
 
-/// Means of both over some repeats.
+/// Means of both programs over some repeats.
 fn means(volume: &Volume, mode: &str, more: &[&str]) -> [f64; 2] {
     let pairs: Vec<[Rates; 2]> = (0..REPEATS).map(|_| volume.pair(mode, more)).collect();
     [0, 1].map(|side| pairs.iter().map(|pair| pair[side].all()).sum::<f64>() / REPEATS as f64)
@@ -106,8 +106,8 @@ fn is_near(one: f64, other: f64) -> bool {
     (one / other - 1.0).abs() <= MARGIN
 }
 
-/// With 16 threads the volume's own limit is what either gets; whoever did not wait for its operations would get more, whoever
-/// wasted time between them less.
+/// With 16 threads both reach the volume's limit; a program that did not wait for its operations
+/// would exceed it, one that wasted time between them would miss it.
 #[test]
 #[ignore = "in --full: measures"]
 fn rates_are_sysbenchs_and_the_volumes_mode_by_mode() {
@@ -122,13 +122,14 @@ fn rates_are_sysbenchs_and_the_volumes_mode_by_mode() {
             let is_right = |_| {
                 let [theirs, ours] = means(&volume, mode, &more);
                 eprintln!(
-                    "{mode}: sysbench {theirs:.0} /s, assay {ours:.0} /s, the volume {VOLUME_PER_S} /s"
+                    "{mode}: sysbench {theirs:.0} /s, assay {ours:.0} /s, the volume \
+                     {VOLUME_PER_S} /s"
                 );
                 is_near(ours, theirs)
             };
             assert!((0..TRIES).any(is_right), "{mode}");
         }
-        // A negative control: half the volume is not the volume.
+        // Negative control: half the rate is not the limit.
         let theirs = volume.pair("rndrd", &more)[0].all();
         let half = ["--threads=16", "--time=1", "--file-fsync-freq=0", "--rate=1500"];
         let ours = volume.pair("rndrd", &half)[1].all();
@@ -137,7 +138,8 @@ fn rates_are_sysbenchs_and_the_volumes_mode_by_mode() {
     });
 }
 
-/// What does not hang on time: how many reads, writes and fsyncs a number of events is made of.
+/// Checks what does not depend on time: the reads, writes and fsyncs that a number of events
+/// consists of.
 #[test]
 #[ignore = "in --full: measures"]
 fn counts_are_sysbenchs_to_the_last() {
@@ -155,12 +157,12 @@ fn counts_are_sysbenchs_to_the_last() {
             &["--file-fsync-freq=9", "--threads=3", "--file-fsync-mode=fdatasync"],
         ];
         for mode in MODES {
-            // Where nothing is written, nothing of fsyncs matters.
+            // Without writes, fsyncs do not matter.
             let settings = if mode.ends_with("rd") { &settings[..1] } else { &settings[..] };
             for more in settings {
                 let events = ["--events=301", "--time=0"];
                 let [theirs, ours] = volume.pair(mode, &[*more, &events[..]].concat());
-                // Rates differ, what they are to each other does not: to the two digits that are printed.
+                // Rates differ, but their ratios are equal to the two printed digits.
                 let share = |rates: Rates| {
                     let all = rates.reads + rates.writes + rates.fsyncs;
                     [rates.reads / all, rates.writes / all, rates.fsyncs / all]
@@ -170,13 +172,14 @@ fn counts_are_sysbenchs_to_the_last() {
                     .zip(share(ours))
                     .map(|(one, other)| (one - other).abs());
                 let off = off.fold(0.0, f64::max);
-                // One operation in 301 would be 0.003; with threads the order of reads and writes hangs on who is first.
+                // One operation in 301 would be 0.003; with several threads the order of reads and
+                // writes depends on timing.
                 let is_ordered = mode != "rndrw" || !more.contains(&"--threads=3");
                 let most = if is_ordered { 0.0005 } else { 0.02 };
                 assert!(off < most, "{mode} {more:?}: {theirs:?} {ours:?}");
             }
         }
-        // A negative control: another frequency of fsyncs is seen.
+        // Negative control: another frequency of fsyncs is noticed.
         let [theirs, _] = volume.pair("rndwr", &["--events=301", "--time=0"]);
         let [_, ours] = volume.pair("rndwr", &["--events=301", "--time=0", "--file-fsync-freq=90"]);
         assert!((theirs.fsyncs / theirs.writes - ours.fsyncs / ours.writes).abs() > 1e-4);
@@ -184,7 +187,7 @@ fn counts_are_sysbenchs_to_the_last() {
     });
 }
 
-/// Files of either program are taken by the other.
+/// Each program accepts the other's files.
 #[test]
 #[ignore = "in --full: measures"]
 fn files_are_each_others() {

@@ -1,13 +1,14 @@
-//! A plan of one configuration on a real server: the configuration runs twice, the seconds' latencies are kept, and
-//! what the two differ by is the noise floor; `assay compare` then says what may be said of one repeat.
+//! Tests a plan with one configuration on a real server: the configuration runs twice, latencies
+//! are stored by second, and the difference of the runs is the noise floor; `assay compare` then
+//! judges single repeats.
 
 use crate::common::{DIRECTORY, World, has_server, small_plan, trials};
 use assay_testing::calm;
 use serde_json::Value;
 use std::path::Path;
 
-/// Takes the warnings off all runs. What is tested here is what becomes of two runs that may be compared; whether these may
-/// depends on what else the machine does.
+/// Removes the warnings of all runs: the test is about comparable runs, and whether these are
+/// depends on the machine's load.
 fn forget_what_the_machine_did(study: &Path) {
     let db = rusqlite::Connection::open(study.join("study.sqlite")).unwrap();
     db.execute("DELETE FROM warnings", []).unwrap();
@@ -46,10 +47,10 @@ fn one_config_runs_twice_and_shows_the_noise_floor() {
         );
         assert_eq!(judged["noise_floor"]["configs"][0], serde_json::json!(["on", "on, again"]));
         let seen = judged["noise_floor"]["seen"].as_array().unwrap();
-        let throughput = seen.iter().find(|one| one["metric"] == "tps").unwrap();
+        let throughput = seen.iter().find(|it| it["metric"] == "tps").unwrap();
         assert!(throughput["ratios"][0].as_f64().unwrap() > 0.2, "{throughput}");
         assert!(throughput["spread"]["within"].as_f64().unwrap() > 0.0, "from the seconds");
-        assert!(seen.iter().any(|one| one["metric"] == "latency_ms_p95"));
+        assert!(seen.iter().any(|it| it["metric"] == "latency_ms_p95"));
         assert_eq!(judged["comparisons"], serde_json::json!([]), "an A/A run is not judged");
         let began = json["runs"][0]["facts"]["clock began"].as_str().unwrap();
         assert!(began.ends_with('Z') && began.contains('.'), "{began}");

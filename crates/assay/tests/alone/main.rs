@@ -1,5 +1,5 @@
-//! What measures time, or looks at what else runs on this machine: apart from the other tests of the tool, so that they do
-//! not disturb it.
+//! Tests that measure time or look at other processes of this machine; they run apart from the
+//! other tests, which would disturb them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -28,12 +28,12 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// For what measures with some patience: beside others of its kind.
+/// For tests with tolerant measurements: runs concurrently with others of this kind.
 fn shared() -> RwLockReadGuard<'static, ()> {
     MACHINE.read()
 }
 
-/// For what must have the machine to itself, as far as we can give it.
+/// For tests that need the machine to themselves.
 fn alone() -> RwLockWriteGuard<'static, ()> {
     MACHINE.write()
 }

@@ -1,4 +1,5 @@
-//! Presets with a fault, as a user attaches them: what reads and writes the device meets the fault, and a sound one has none.
+//! Tests presets with a fault, attached as a user does: I/O on the device meets the fault, and a
+//! sound device has none.
 
 use assay_testing::calm;
 use std::fs::File;
@@ -16,10 +17,10 @@ const BLOCK: usize = BLOCK_BYTES as usize;
 const P4610: &str = include_str!("../../../../models/p4610-3.2.toml");
 const GP3: &str = include_str!("../../../../models/gp3.toml");
 
-/// How often a measurement may be tried: this machine does other things too.
+/// Number of tries of a measurement: the machine is not idle.
 const TRIES: usize = 3;
 
-/// A preset file with what is said of its faults.
+/// Writes a preset file with the values of a fault.
 fn write_preset(drives: &Drives, name: &str, text: &str, fault: &[(&str, &str)]) {
     let line = |(key, value): &(&str, &str)| {
         format!("{key} = {{ value = {value}, mark = \"fitted\", source = \"put there\" }}\n")
@@ -47,7 +48,7 @@ fn status(drives: &Drives, name: &str) -> Value {
     serde_json::from_str(&told).unwrap()
 }
 
-/// Reads one block after the other; gives when each slow one ended, and how long it took.
+/// Reads one block after the other; returns the end and the length of each slow read.
 fn slow_reads(device: &File, length: Duration) -> Vec<(Duration, Duration)> {
     let mut buffer = BlockBuffer::zeroed(BLOCK);
     let began = Instant::now();
@@ -63,13 +64,13 @@ fn slow_reads(device: &File, length: Duration) -> Vec<(Duration, Duration)> {
     slow
 }
 
-/// Whether two of them ended as far apart as stalls do.
+/// Whether two slow reads ended as far apart as stalls do.
 fn are_10_s_apart(slow: &[(Duration, Duration)]) -> bool {
-    let apart = |one: &Duration, other: &Duration| other.saturating_sub(*one).as_secs_f64();
+    let apart = |first: &Duration, second: &Duration| second.saturating_sub(*first).as_secs_f64();
     slow.iter().any(|(one, _)| slow.iter().any(|(other, _)| (apart(one, other) - 10.0).abs() < 0.3))
 }
 
-/// A slow volume, of which each read takes the same: little for this machine to do.
+/// A slow volume with a constant read latency, which takes little CPU time.
 fn volume() -> String {
     let slower = GP3.replace("read_us = { value = 700,", "read_us = { value = 2000,");
     let fixed = slower.replace("read_p99_us = { value = 1400,", "read_p99_us = { value = 2000,");
@@ -111,7 +112,7 @@ fn a_stalling_model_stalls_200_ms_every_10_s_and_a_sound_one_does_not() {
     });
 }
 
-/// How long reads of places all over the first `blocks` should take on the mean, as the model has it.
+/// Mean modelled latency of random reads of the first `blocks`.
 fn modelled_read_us(drives: &Drives, name: &str, blocks: u64) -> f64 {
     let device = attach(drives, name, "12800");
     let mut buffer = BlockBuffer::zeroed(BLOCK);
@@ -128,7 +129,7 @@ fn modelled_read_us(drives: &Drives, name: &str, blocks: u64) -> f64 {
             device.read_exact_at(buffer.first(BLOCK), at * 37 % blocks * BLOCK_BYTES).unwrap();
         });
     };
-    // What was written is still on its way into the flash while the first are read.
+    // Written data are still on their way to the flash during the first reads.
     read_all();
     let before = reads();
     read_all();
@@ -157,8 +158,8 @@ fn a_slower_model_is_slower_by_what_its_preset_says() {
     });
 }
 
-/// Whether a page that was overwritten, not flushed, is half there after its server was killed. The page begins at an odd
-/// block, so that a drive that tears has its last block in memory.
+/// Whether a page that was overwritten but not flushed is torn after its server was killed. The
+/// page begins at an odd block, so that a drive that tears has its last block in memory.
 fn is_torn(drives: &Drives, name: &str) -> bool {
     const PAGE: usize = 4 * BLOCK;
     let device = attach(drives, name, "12800");

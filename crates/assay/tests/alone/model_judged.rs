@@ -1,9 +1,10 @@
-//! A model that stalls, under a real server: the judge finds each stall, dates it, sizes it and names what the model
-//! waited for, and finds none on the same model without the fault. The load is a rate that leaves the CPUs idle,
-//! so that what else this machine does is no stall; latency counts from the planned start, so none is overlooked.
+//! Tests a stalling model under a real server: the judge finds each stall, its time, its length and
+//! the resource that the model waited for, and finds none on the same model without the fault. The
+//! load's rate leaves the CPUs idle, so that other load of the machine is no stall; latency counts
+//! from the planned start, so that none is missed.
 //!
-//! And a model that is 5 % slower than another of its kind is told so under a server that waits for it alone, with an
-//! interval that holds the 5 %, while the same model under another name is equivalent.
+//! A model that is 5 % slower than another is judged so under a server that waits for the model
+//! alone, with an interval that contains 5 %; the same model under another name is equivalent.
 
 use crate::common::has_server;
 use crate::drives::{Drives, has_drives};
@@ -12,16 +13,16 @@ use serde_json::Value;
 
 const GP3: &str = include_str!("../../../../models/gp3.toml");
 
-/// How often a measurement may be tried: this machine does other things too.
+/// Number of tries of a measurement: the machine is not idle.
 const TRIES: usize = 3;
 
 const STALL_MS: f64 = 200.0;
 const EVERY_S: f64 = 5.0;
 const SECONDS: f64 = 20.0;
 
-/// Whether one of a few runs of the plan has results that say so.
+/// Whether the results of one of a few runs of the plan satisfy `say_so`.
 fn shows(drives: &Drives, plan: &str, say_so: fn(&Value) -> bool) -> bool {
-    // One test's load is the other's noise.
+    // Loads of concurrent tests would disturb each other.
     let _alone = crate::alone();
     drives.write("plan.toml", plan);
     (0..TRIES).any(|number| {
@@ -32,7 +33,7 @@ fn shows(drives: &Drives, plan: &str, say_so: fn(&Value) -> bool) -> bool {
     })
 }
 
-/// Both presets are one volume; one of them has the fault.
+/// Writes two presets of one volume, one of them with the fault.
 fn write_presets(drives: &Drives) {
     let figure = |key: &str, value: f64| {
         format!("{key} = {{ value = {value}, mark = \"fitted\", source = \"put there\" }}\n")
@@ -77,18 +78,18 @@ recipe = "oltp_update_non_index"
     )
 }
 
-/// What is said of the stalls of the configuration's run.
+/// The stalls of the configuration's run.
 fn stalls(results: &Value, config: &str) -> Value {
     let trials = results["judgement"]["runs"].as_array().unwrap();
     trials.iter().find(|trial| trial["config"] == config).unwrap()["stalls"].clone()
 }
 
-/// Whether an event is the fault's: so long, and seen below as time that was waited for it.
+/// Whether an event is the fault's: of its length, with time spent waiting for it.
 fn is_the_faults(event: &Value) -> bool {
     let delay_ms = event["delay_ms"].as_f64().unwrap_or(0.0);
     let below = event["departures"].as_array().unwrap();
     (delay_ms / STALL_MS - 1.0).abs() < 0.15
-        && below.iter().any(|one| one["series"] == "model_waited_for_fault_per_s")
+        && below.iter().any(|it| it["series"] == "model_waited_for_fault_per_s")
 }
 
 fn second(event: &Value) -> f64 {
@@ -103,7 +104,7 @@ fn are_found(results: &Value) -> bool {
         println!("{} ms at {}, second {}", event["delay_ms"], event["at"], second(event));
     }
     println!("sound: {}", sound["events"]);
-    // One may be hidden by what else this machine did: the next is two spans away then.
+    // The machine's other load may hide one stall: the next is two intervals away then.
     let apart = events.windows(2).map(|two| second(two[1]) - second(two[0]));
     events.len() as f64 >= SECONDS / EVERY_S - 1.0
         && apart.into_iter().all(|s| (s - (s / EVERY_S).round() * EVERY_S).abs() <= 1.0)
@@ -124,19 +125,20 @@ fn stalls_of_a_model_are_found_dated_and_sized_under_a_server() {
     });
 }
 
-/// A volume of so many operations a second.
+/// Writes the preset of a volume with a limit of operations per second.
 fn write_volume(drives: &Drives, name: &str, operations_per_s: u32) {
     let text = GP3.replace("value = 3000,", &format!("value = {operations_per_s},"));
     assert_ne!(text, GP3);
     drives.write(&format!("{name}.toml"), &text);
 }
 
-/// Reads of pages that the pool does not hold: throughput is what the volume gives.
+/// A plan that reads pages outside the buffer pool, so that the volume limits the throughput.
 fn plan_of_reads(drives: &Drives) -> String {
     let config = |name: &str, preset: &str| {
         let preset = drives.path(&format!("{preset}.toml"));
         format!(
-            "[configs.{name}.rig]\nkind = \"model\"\nmodel = {{ preset = \"{}\", capacity_scale = 1000 }}\n",
+            "[configs.{name}.rig]\nkind = \"model\"\nmodel = {{ preset = \"{}\", capacity_scale = \
+             1000 }}\n",
             preset.display()
         )
     };
@@ -165,19 +167,20 @@ recipe = "oltp_point_select"
     )
 }
 
-/// The verdict on the configuration's throughput against the first configuration's.
+/// Verdict on the configuration's throughput, compared with the first configuration's.
 fn verdict<'a>(results: &'a Value, config: &str) -> &'a Value {
     let all = results["judgement"]["comparisons"].as_array().unwrap();
-    let one = all.iter().find(|one| one["config"] == config && one["metric"] == "tps").unwrap();
+    let is_it = |it: &&Value| it["config"] == config && it["metric"] == "tps";
+    let one = all.iter().find(is_it).unwrap();
     println!("{config}: {}", one["text"]);
     one
 }
 
-/// The warnings that say that the machine was busy otherwise.
+/// Warnings about other load of the machine.
 const OF_MACHINE: [&str; 4] = ["missed_deadlines", "added_latency", "cpu_taken", "other_programs"];
 
-/// A machine that is taken away now and then answers some commands late. Then the judge must refuse, and say that; what was
-/// measured shows the difference all the same.
+/// On a machine that is interrupted now and then, some answers are late. The judge must refuse a
+/// verdict for that reason then; the medians show the difference all the same.
 fn is_refused_for_this_machine(results: &Value, config: &str, true_ratio: f64) -> bool {
     let one = verdict(results, config);
     let because = one["because"].as_str().unwrap_or_default();
@@ -213,7 +216,7 @@ fn are_told(results: &Value) -> bool {
 
 const TRUE_RATIO: f64 = 0.95;
 
-/// How far medians may be off where the judge refuses to say how far.
+/// Largest error of the medians if the judge gives no verdict, as a share.
 const TOLERANCE: f64 = 0.02;
 
 #[test]

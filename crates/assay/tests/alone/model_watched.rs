@@ -1,4 +1,4 @@
-//! What a model cannot keep to itself: that its server stalled, and that its trace ends too early.
+//! Tests that a model reports a stall of its server, and a trace that ends too early.
 
 use assay_testing::calm;
 use std::fs::File;
@@ -12,7 +12,8 @@ use assay_ports::child::is_stopped;
 use rustix::fs::OFlags;
 use rustix::process::Signal;
 
-/// Far longer than a model may stand still, and than this machine keeps a thread of rank waiting.
+/// Far longer than a model may stall, and than this machine delays a thread with real-time
+/// priority.
 const STOPPED: Duration = Duration::from_millis(1500);
 
 #[test]
@@ -33,7 +34,7 @@ fn a_server_that_was_stopped_says_for_how_long() {
         while !is_stopped(pid) {
             yield_now();
         }
-        // What is tested is that so much time is missed, not that something has happened meanwhile.
+        // The server is stopped for this time.
         sleep(STOPPED);
         server.signal(Signal::CONT).unwrap();
         while is_stopped(pid) {

@@ -1,11 +1,12 @@
-//! Models as a user has them: block devices that do what follows from their numbers, say when they cannot, and leave
-//! nothing.
+//! Tests models as block devices: they perform as their numbers say, report when they cannot, and
+//! leave nothing.
 
 use crate::drives::{Drives, has_drives, has_fio, system};
 use assay_testing::calm;
 use serde_json::Value;
 
-/// How far a measured figure may lie from what follows, and how often it may be tried: this machine does other things too.
+/// Largest deviation of a measured figure, as a share, and the number of tries: the machine is not
+/// idle.
 const MARGIN: f64 = 0.1;
 const TRIES: usize = 3;
 
@@ -13,7 +14,7 @@ fn json(drives: &Drives, words: &[&str]) -> Value {
     serde_json::from_str(&drives.done(words)).unwrap()
 }
 
-/// Its figures by name: measured over computed.
+/// Measured per derived value, by figure.
 fn measured(drives: &Drives, words: &[&str]) -> Vec<(String, f64)> {
     let work = drives.path("");
     let directory = ["--measure", "--json", "--work", work.to_str().unwrap()];
@@ -25,8 +26,8 @@ fn measured(drives: &Drives, words: &[&str]) -> Vec<(String, f64)> {
     figures.iter().map(ratio).collect()
 }
 
-/// What no more can be had of: rates come out however busy the machine is, as long as it keeps up with them; single
-/// commands do not, for the kernel's share of them is not ours to keep.
+/// Checks rates, which the model reaches on a busy machine too as long as it keeps up; latencies of
+/// single commands depend on the kernel.
 #[test]
 #[ignore = "in --full: measures"]
 fn a_small_model_does_what_follows_from_its_numbers() {
@@ -71,21 +72,22 @@ fn a_volume_lets_through_what_was_paid_for() {
     });
 }
 
-/// Faster than any machine could show through its kernel.
+/// Changes that make a preset faster than any machine can show through its kernel.
 const TOO_FAST: [(&str, &str); 5] = [
     ("read_us = { value = 54,", "read_us = { value = 0.1,"),
     ("read_firmware_us = { value = 9,", "read_firmware_us = { value = 0.1,"),
     ("write_firmware_us = { value = 17,", "write_firmware_us = { value = 0.1,"),
     ("operations_per_s = { value = 640_000,", "operations_per_s = { value = 60_000_000,"),
-    // Through the bus in no time, too.
+    // An instant transfer on the bus.
     ("value = 667_000_000,", "value = 667_000_000_000,"),
 ];
 
-/// Slow enough to be shown, with an engine that compresses more than two CPUs can.
+/// Changes that make a preset slow enough to be shown, with an engine that compresses more than two
+/// CPUs can.
 const OVERLOADING: [(&str, &str); 1] =
     [("write_firmware_us = { value = 17,", "write_firmware_us = { value = 150,")];
 
-/// What `assay drive status` tells of the model of `text`, with changes, after fio wrote blocks of `block` to it.
+/// Status of the model of `text`, with changes, after fio wrote blocks of `block` to it.
 fn after_writes(
     drives: &Drives,
     text: &str,
@@ -140,7 +142,8 @@ fn a_model_that_this_machine_cannot_keep_up_with_says_so() {
         let drives = Drives::new();
         let text = include_str!("../../../../models/csd2000-3.2.toml");
         let model = after_writes(&drives, text, &OVERLOADING, "64k");
-        // Each takes the port's time several times over, and our work for it more than that: it is that work which is too slow.
+        // Each command takes several round trips of the port, and our work for it takes longer: the
+        // work is the bottleneck.
         let of_writes = |name: &str| model["kinds"]["write"][name].as_f64().unwrap();
         assert!(
             of_writes("modelled_mean_us") > 2.0 * model["port_us"].as_f64().unwrap(),
@@ -183,7 +186,7 @@ fn a_model_is_attached_looked_at_and_taken_away_like_a_drive() {
         drives.detach();
         drives.assert_nothing_left();
 
-        // What was written is there the next time, under the same device only.
+        // Written data are present the next time, under the same device only.
         let device = drives.done(&attach).lines().last().unwrap().to_owned();
         let files = drives.mount(&device);
         assert_eq!(std::fs::read_to_string(files.join("kept")).unwrap(), "of a model");
@@ -232,7 +235,7 @@ fn devices_are_listed_and_told() {
         let drives = Drives::new();
         let list = json(&drives, &["models", "--json"]);
         let names: Vec<&str> =
-            list.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+            list.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
         assert!(names.contains(&"p4610-3.2") && names.contains(&"csd2000-3.2"), "{names:?}");
         for name in names {
             let told = json(&drives, &["models", name, "--json"]);

@@ -1,4 +1,5 @@
-//! What else goes on beside a run is told: programs that take its CPUs, what fills its disk, and other runs.
+//! Tests that disturbances of a run are reported: programs that take its CPUs, a full disk, and
+//! other runs.
 
 use assay_testing::calm;
 use std::io::{BufRead, BufReader, Write};
@@ -10,15 +11,15 @@ use serde_json::Value;
 use crate::common::{DIRECTORY, World, has_loop_devices, has_server, small_plan, trials};
 use crate::runs::{server_under_load_below, start_run};
 
-/// One run of two seconds.
+/// A plan with one run of two seconds.
 fn one_trial() -> String {
     small_plan(DIRECTORY)
         .replace("threads = [1, 2]", "threads = [1]")
         .replace("[configs.off.settings]\ninnodb_doublewrite = false\n", "")
 }
 
-/// Programs of one name that do nothing but take time, two for each CPU so that they take more than whatever else runs there; killed
-/// when dropped.
+/// Busy processes of one name, two per CPU, so that they take more CPU time than any other program;
+/// killed when dropped.
 struct Busy(Vec<Child>);
 
 impl Busy {
@@ -40,10 +41,10 @@ impl Drop for Busy {
     }
 }
 
-/// What they are called.
+/// Name of the processes.
 const BUSY: &str = "busy-work";
 
-/// What the study's runs say of other programs.
+/// Warnings about other programs in the study's runs.
 fn warnings_of_others(world: &World, study: &str) -> Vec<Value> {
     let db = rusqlite::Connection::open(world.path(study).join("study.sqlite")).unwrap();
     let sql = "SELECT facts_json FROM warnings WHERE kind = 'other_programs'";
@@ -54,7 +55,7 @@ fn warnings_of_others(world: &World, study: &str) -> Vec<Value> {
 
 fn names_busy_ones(warning: &Value) -> bool {
     let programs = warning["programs"].as_array().unwrap();
-    programs.iter().any(|one| one["name"].as_str().unwrap().starts_with(BUSY))
+    programs.iter().any(|it| it["name"].as_str().unwrap().starts_with(BUSY))
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_trial_that_the_machine_spoilt_is_repeated_and_its_cause_is_kept() {
             return;
         }
         let world = World::new();
-        // As many as a machine with other guests may need besides.
+        // Enough extra runs for a machine with other guests.
         world.write("plan.toml", &one_trial().replace("extra_runs = 0", "extra_runs = 5"));
         let mut busy = Some(Busy::start(&world));
         let mut run = world.command(&["run", "plan.toml", "--out", "study"]);
@@ -140,7 +141,7 @@ impl Small {
         Small(directory)
     }
 
-    /// Takes all the room that is left, as somebody else would.
+    /// Fills all free space, as another program would.
     fn fill(&self) -> PathBuf {
         let path = self.0.join("somebody-elses");
         let mut file = std::fs::File::create(&path).unwrap();
@@ -158,7 +159,7 @@ impl Drop for Small {
     }
 }
 
-/// Waits until the work directory of a run holds no rig of that run.
+/// Waits until the work directory has no rig of this run.
 fn wait_for_the_end_of(trial: u32, location: &Path) {
     let rig = format!("rig-{trial}");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
@@ -182,8 +183,8 @@ fn a_trial_whose_location_is_filled_by_somebody_else_fails_and_the_next_one_does
         }
         let world = World::new();
         let small = Small::mount(&world);
-        // Without a binary log, which a server would wait to write for longer than the run is. It waits for room or says that a table is
-        // full, as it comes.
+        // Without a binary log: a server waits longer for space for it than the run takes. For
+        // table space, it waits or reports that a table is full.
         let plan = one_trial().replace("seconds = 2", "seconds = 5\nrepeats = 2");
         world.write("plan.toml", &plan);
         let location = small.0.to_str().unwrap();
@@ -244,7 +245,7 @@ fn a_run_beside_another_says_so_and_one_after_it_does_not() {
         let beside = said("beside");
         assert!(beside.contains("another run is measuring on this machine"), "{beside}");
         assert!(beside.contains(&line), "{beside}");
-        // Killed outright, so that its ledger stays.
+        // Killed, so that its ledger stays.
         first.kill().unwrap();
         first.wait().unwrap();
         let after = said("after");

@@ -1,12 +1,12 @@
-//! Recording a model and replaying it, as a user does: what comes out is what was recorded, and what cannot be is said in a
-//! line.
+//! Tests recording a model and replaying the trace: the replay predicts the recorded latencies, and
+//! invalid input is refused in a line.
 
 use crate::common::has_server;
 use crate::drives::{Drives, has_drives, has_fio, system};
 use assay_testing::calm;
 use serde_json::Value;
 
-/// How far what is predicted may lie from what the model asked for when it was recorded, on the mean.
+/// Largest deviation of the mean predicted latency from the recorded model's, as a share.
 const MARGIN: f64 = 0.1;
 
 const P4610: &str = include_str!("../../../../models/p4610-3.2.toml");
@@ -17,7 +17,7 @@ fn attach(drives: &Drives, model: &[&str]) -> String {
     said.lines().last().unwrap().to_owned()
 }
 
-/// Fills the area, then reads and overwrites it at random.
+/// Fills the area, then reads and overwrites it randomly.
 fn load(device: &str) {
     let filename = format!("--filename={device}");
     let common = [&filename, "--direct=1", "--ioengine=libaio", "--size=48M"];
@@ -74,7 +74,8 @@ fn a_model_that_is_asked_the_same_again_answers_the_same() {
     });
 }
 
-/// A device whose flash is three times as slow is slower, and one with the same numbers is not; a part of a trace is a part.
+/// Replays on other devices: one with flash three times as slow is slower, one with the same
+/// numbers is not; a part of a trace is a part.
 fn ask_others(drives: &Drives, told: &Value) {
     drives.write("same.toml", P4610);
     let slower = P4610.replace("read_us = { value = 54,", "read_us = { value = 162,");
@@ -109,7 +110,7 @@ fn a_server_that_is_killed_leaves_a_trace_that_can_be_replayed() {
         system("fio", &[&words[..], &["--rw=randread", "--bs=4k", "--size=16M"]].concat());
         drives.kill_server();
         drives.done(&["clean"]);
-        // The last of 4096 reads were not written out yet.
+        // The last of 4096 reads were not written to the trace yet.
         let told = replay(&drives, &[]);
         assert!((2000..4096).contains(&commands(&told)), "{told}");
         drives.assert_nothing_left();
@@ -131,7 +132,7 @@ fn a_plan_records_its_trials_and_tells_what_of_them_was_measured() {
         let told = drives.done(&["replay", trace, "--json"]);
         let told: Value = serde_json::from_str(&told).unwrap();
         let (from_s, to_s) = (told["from_s"].as_f64().unwrap(), told["to_s"].as_f64().unwrap());
-        // The file system, the base snapshot and the server's start come before.
+        // File system, base snapshot and the server's start come before the window.
         assert!(from_s > 0.5 && (1.5..2.1).contains(&(to_s - from_s)), "{from_s} {to_s}");
         let measured = told["kinds"]["write"]["commands"].as_u64().unwrap();
         assert!(measured > 20 && measured < commands(&told), "{told}");
@@ -215,7 +216,7 @@ fn what_cannot_be_replayed_is_said_in_a_line() {
         let line = drives.refused(&["replay", "none.trace"]);
         assert!(line.contains("cannot read none.trace"), "{line}");
 
-        // What was recorded is not overwritten, and nothing else is made then.
+        // An existing trace is not overwritten, and nothing else is created then.
         let again = ["models", "gp3", "--capacity-scale", "4096", "--attach", "new.img"];
         let line = drives.refused(&[&again[..], &["--trace", "a.trace"]].concat());
         assert!(line.contains("a.trace already exists; give a new file"), "{line}");

@@ -1,4 +1,4 @@
-//! Drives in a world of their own, which leaves nothing behind also when a test fails.
+//! Drives in a world of their own, which leaves nothing behind, also when a test fails.
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
@@ -19,7 +19,7 @@ use assay_testing::skip;
 
 pub const MIB: u64 = 1 << 20;
 
-/// Whether drives can be attached here; when not, the test is skipped.
+/// Whether drives can be attached here; if not, the test is skipped.
 pub fn has_drives() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     let is_there = |path: &str| Path::new(path).exists();
@@ -30,7 +30,7 @@ pub fn has_drives() -> bool {
     has
 }
 
-/// The same, and fio, which measures them.
+/// Whether drives can be attached and fio is installed; if not, the test is skipped.
 pub fn has_fio() -> bool {
     let has = Command::new("fio").arg("--version").output().is_ok();
     if !has {
@@ -39,10 +39,10 @@ pub fn has_fio() -> bool {
     has && has_drives()
 }
 
-/// Words that create a small drive.
+/// Options of a small drive.
 pub const SMALL: [&str; 3] = ["--capacity", "64M", "--sparse"];
 
-/// A directory in which a test makes drives.
+/// A directory in which a test creates drives.
 pub struct Drives {
     world: World,
 }
@@ -52,7 +52,7 @@ impl Drives {
         Drives { world: World::new() }
     }
 
-    /// A small drive `vol.img` in it, made with more words.
+    /// Creates a small drive `vol.img` with more options.
     pub fn with(words: &[&str]) -> Drives {
         let drives = Drives::new();
         drives.create("vol.img", words);
@@ -63,12 +63,12 @@ impl Drives {
         self.done(&[&["drive", "create", name], words].concat());
     }
 
-    /// Attaches `vol.img` and hands back the one line that is printed: the device.
+    /// Attaches `vol.img`; returns the printed device.
     pub fn attach(&self, words: &[&str]) -> String {
         self.attach_saying(words).0
     }
 
-    /// The same, and what is said on standard error.
+    /// Attaches `vol.img`; returns the printed device and standard error.
     pub fn attach_saying(&self, words: &[&str]) -> (String, String) {
         let output = self.world.run(&[&["drive", "attach", "vol.img"], words].concat());
         assert!(output.status.success(), "{words:?}: {output:?}");
@@ -81,7 +81,7 @@ impl Drives {
         self.done(&["drive", "detach", "vol.img"]);
     }
 
-    /// Runs `assay` with these words, which must succeed, and hands back what it printed.
+    /// Runs `assay`, which must succeed; returns its output.
     pub fn done(&self, words: &[&str]) -> String {
         let output = self.world.run(words);
         assert!(output.status.success(), "{words:?}: {output:?}");
@@ -93,24 +93,24 @@ impl Drives {
         self.status_of("vol.img")
     }
 
-    /// The health log of the drive that is called so.
+    /// The health log of a drive by its name.
     pub fn status_of(&self, name: &str) -> Value {
         serde_json::from_str(&self.told(&["drive", "status", name, "--json"])).unwrap()
     }
 
-    /// Runs `assay` with these words, which must tell something, good or bad, and hands back what it printed.
+    /// Runs `assay`, which must print something whatever its exit code; returns its output.
     pub fn told(&self, words: &[&str]) -> String {
         let output = self.world.run(words);
         assert!(matches!(output.status.code(), Some(0 | 1)), "{words:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What is in `vol.img`.
+    /// Contents of `vol.img`.
     pub fn bytes(&self) -> Vec<u8> {
         std::fs::read(self.path("vol.img")).unwrap()
     }
 
-    /// Changes bytes of `vol.img` behind the drive's back.
+    /// Changes a block of `vol.img` on the media.
     pub fn change(&self, offset: u64, change: impl FnOnce(&mut [u8; 4096])) {
         let file = File::options().read(true).write(true).open(self.path("vol.img")).unwrap();
         let mut block = [0; 4096];
@@ -125,14 +125,14 @@ impl Drives {
         Process::open(u32::try_from(pid).unwrap()).unwrap().unwrap()
     }
 
-    /// Kills the process that serves `vol.img` and waits until it has ended.
+    /// Kills the process that serves `vol.img`, and waits for its end.
     pub fn kill_server(&self) {
         let server = self.server();
         server.signal(Signal::KILL).unwrap();
         assert!(server.wait(None).unwrap());
     }
 
-    /// What servers of the only drive have logged so far.
+    /// Log of the servers of the only drive.
     pub fn server_log(&self) -> String {
         let logs = std::fs::read_dir(self.path("state/logs")).unwrap();
         let log = logs.map(|log| log.unwrap().path()).next().unwrap();
@@ -156,7 +156,8 @@ impl Drives {
         unmount(&self.path("files"));
     }
 
-    /// That neither mount, loop device nor process is there, nor anything in the state directory but empty directories.
+    /// Asserts that there are no mounts, loop devices or processes, and only empty directories in
+    /// the state directory.
     pub fn assert_nothing_left(&self) {
         assert_eq!(self.leftovers(), Vec::<String>::new());
         for directory in ["state/ledgers", "state/drives"] {
@@ -177,7 +178,7 @@ impl Deref for Drives {
 
 impl Drop for Drives {
     fn drop(&mut self) {
-        // The servers first: one may have its media on what is mounted.
+        // Servers first: a server's media may be on one of the mounts.
         for (pid, _) in self.servers() {
             if let Ok(Some(process)) = Process::open(pid) {
                 let _ = process.signal(Signal::KILL);
@@ -196,8 +197,8 @@ impl Drop for Drives {
     }
 }
 
-/// Unmounts what is mounted there, also where a process that another test has just started still holds a file of this one:
-/// it lets go of it when it begins its program.
+/// Unmounts `target`. Tries again while it is busy: a child that another test has just forked
+/// inherits open files until it calls `exec`.
 pub fn unmount(target: &Path) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while let Err(error) = filesystem::unmount(target) {
@@ -218,7 +219,7 @@ pub fn system(program: &str, words: &[&str]) -> Output {
     output
 }
 
-/// Numbers that no codec makes smaller and that are the same each time.
+/// Incompressible bytes, the same for each seed.
 pub fn noise(bytes: usize, seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let next = || {

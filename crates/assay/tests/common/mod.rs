@@ -1,4 +1,5 @@
-//! What the tests of the whole tool share: the program in a world of its own, small plans, and skipping aloud.
+//! Helpers of the tests of the whole tool: the program in a world of its own, small plans, and
+//! skipping.
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
@@ -10,7 +11,7 @@ use std::sync::{LazyLock, OnceLock};
 use assay_testing::skip;
 use rusqlite::Connection;
 
-/// The program under test: the one in `ASSAY_PROGRAM`, else the one that cargo built next to the tests.
+/// Path of the tested program: `ASSAY_PROGRAM`, else the one that cargo built next to the tests.
 pub fn program() -> &'static str {
     static PROGRAM: LazyLock<String> = LazyLock::new(|| {
         std::env::var("ASSAY_PROGRAM").unwrap_or_else(|_| env!("CARGO_BIN_EXE_assay").to_owned())
@@ -24,14 +25,14 @@ pub fn can_tear() -> bool {
     std::env::var_os("ASSAY_PROGRAM").is_none()
 }
 
-/// A directory in which one test runs the tool; its ledgers are not those of the user.
+/// A directory in which a test runs the tool, with its own state directory.
 pub struct World {
     directory: tempfile::TempDir,
 }
 
 impl World {
     pub fn new() -> World {
-        // Not /tmp: that may be memory, and rigs belong on a disk.
+        // Not in /tmp, which may be in memory: rigs belong on a disk.
         let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
         World { directory: tempfile::tempdir_in(parent).unwrap() }
     }
@@ -46,17 +47,18 @@ impl World {
         path
     }
 
-    /// `assay` with these words, not started yet.
+    /// `assay` with these arguments, not started yet.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(program());
         command.args(words).current_dir(self.directory.path());
         command.env("ASSAY_STATE", self.path("state"));
-        // Only what a test that needs a server has found: a refusal must not wait for a download.
+        // Only a server that a test has looked for: refusals must not wait for a download.
         if let Some(Some(mysql)) = FOUND.get() {
             command.env("ASSAY_SERVER", mysql);
         }
         if words.first() == Some(&"clean") {
-            // `clean` lists unfinished downloads, and another test may be downloading into the shared cache.
+            // `clean` lists unfinished downloads, and another test may be downloading into the
+            // shared cache.
             command.env("ASSAY_CACHE", self.path("cache"));
         }
         command
@@ -66,7 +68,8 @@ impl World {
         self.command(words).output().unwrap()
     }
 
-    /// Runs to the end and hands back the one line of the error; what was said is printed for a failed test.
+    /// Runs the command, which must fail; returns the line of the error. Prints standard error for
+    /// a failed test.
     pub fn refused(&self, words: &[&str]) -> String {
         let output = self.run(words);
         let said = String::from_utf8(output.stderr).unwrap();
@@ -75,7 +78,7 @@ impl World {
         said.lines().last().unwrap_or_default().to_owned()
     }
 
-    /// What is in the directory, hidden files left out.
+    /// Names in the directory, without hidden files.
     pub fn listing(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.directory.path()).unwrap();
         let mut names: Vec<String> =
@@ -85,11 +88,12 @@ impl World {
         names
     }
 
-    /// Mounts and loop devices below the directory, and processes that have it on their command line.
+    /// Mounts and loop devices below the directory, and processes with it on their command line.
     pub fn leftovers(&self) -> Vec<String> {
         let directory = self.directory.path().to_str().unwrap().to_owned();
         let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
-        // Without the options: a file system whose device is dead becomes read-only sooner or later.
+        // Without mount options: a file system whose device is dead becomes read-only sooner or
+        // later.
         let kept = |line: &str| line.split(' ').take(3).collect::<Vec<_>>().join(" ");
         let mut left: Vec<String> =
             mounts.lines().filter(|line| line.contains(&directory)).map(kept).collect();
@@ -107,7 +111,8 @@ impl World {
         left
     }
 
-    /// Servers that have the directory on their command line or in their environment: number and command line.
+    /// Servers with the directory on their command line or in their environment: process id and
+    /// command line.
     pub fn servers(&self) -> Vec<(u32, String)> {
         let directory = self.directory.path().to_str().unwrap();
         let mut servers = Vec::new();
@@ -128,10 +133,11 @@ impl World {
     }
 }
 
-/// Runs of a study: key, state, reason, when they began.
+/// Runs of a study: key, state, reason, start time.
 pub fn trials(study: &Path) -> Vec<(String, String, Option<String>, Option<String>)> {
     let db = Connection::open(study.join("study.sqlite")).unwrap();
-    let sql = "SELECT config || '/' || workload || '/' || threads, state, reason, started_at FROM runs ORDER BY position";
+    let sql = "SELECT config || '/' || workload || '/' || threads, state, reason, started_at FROM \
+        runs ORDER BY position";
     let mut statement = db.prepare(sql).unwrap();
     let rows = statement
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
@@ -139,7 +145,7 @@ pub fn trials(study: &Path) -> Vec<(String, String, Option<String>, Option<Strin
     rows.map(Result::unwrap).collect()
 }
 
-/// Two configurations, one workload, two thread counts, on a rig of the kind given.
+/// A plan with two configurations, one workload and two thread counts, on this kind of rig.
 pub fn small_plan(rig: &str) -> String {
     format!(
         r#"
@@ -169,7 +175,8 @@ pub const DIRECTORY: &str = "kind = \"directory\"";
 pub const IMAGE: &str =
     "kind = \"image\"\nsize = \"600M\"\nmount_options = [\"noatime\", \"data=writeback\"]";
 
-/// Whether a line of `assay server list --json` is the MySQL that the tests use: the downloaded one,
+/// Whether a line of `assay server list --json` is the MySQL that the tests use: the downloaded
+/// one,
 /// whatever is installed.
 pub fn is_ours(server: &serde_json::Value) -> bool {
     server["usable"] == true && server["origin"] == "cache" && server["flavour"] == "mysql"
@@ -177,12 +184,12 @@ pub fn is_ours(server: &serde_json::Value) -> bool {
 
 static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
 
-/// The path of the downloaded MySQL; downloads it if there is none.
+/// Path of the downloaded MySQL, which is downloaded first if needed.
 pub fn mysql() -> Option<&'static Path> {
     let listed = || {
         let output = Command::new(program()).args(["server", "list", "--json"]).output().ok()?;
         let servers: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).ok()?;
-        servers.iter().find(|one| is_ours(one))?["program"].as_str().map(PathBuf::from)
+        servers.iter().find(|server| is_ours(server))?["program"].as_str().map(PathBuf::from)
     };
     let fetch = || {
         let fetched = Command::new(program()).args(["server", "fetch", "mysql"]).status();
@@ -191,7 +198,7 @@ pub fn mysql() -> Option<&'static Path> {
     FOUND.get_or_init(|| listed().or_else(fetch)).as_deref()
 }
 
-/// Whether MySQL can be had: downloaded before, or downloaded now.
+/// Whether there is a MySQL, which is downloaded first if needed; if not, the test is skipped.
 pub fn has_server() -> bool {
     let has = mysql().is_some();
     if !has {
@@ -200,7 +207,7 @@ pub fn has_server() -> bool {
     has
 }
 
-/// Whether loop devices can be attached and mounted here.
+/// Whether loop devices can be attached and mounted here; if not, the test is skipped.
 pub fn has_loop_devices() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     let has = is_root && Path::new("/dev/loop-control").exists();
@@ -210,17 +217,18 @@ pub fn has_loop_devices() -> bool {
     has
 }
 
-/// A private server for as long as this lives: `assay server run` beside a `cat` that ends when we let go.
+/// A private server, stopped when dropped: `assay server run` with a `cat`, which ends when its
+/// input is closed.
 pub struct TestServer {
     process: std::process::Child,
     pub socket: PathBuf,
-    /// On loopback.
+    /// Port on loopback.
     pub port: u16,
     _world: World,
 }
 
 impl TestServer {
-    /// Nothing, said aloud, where no server can be had.
+    /// Starts the server; `None`, with a SKIPPED line, if there is none.
     pub fn start(settings: &[&str]) -> Option<TestServer> {
         if !has_server() {
             return None;
@@ -241,7 +249,7 @@ impl TestServer {
     }
 }
 
-/// A connection as root through that socket and nothing else.
+/// Connects as root through the socket.
 pub fn root_at(socket: &Path) -> mysql::Conn {
     let options =
         mysql::OptsBuilder::new().user(Some("root")).socket(socket.to_str()).prefer_socket(false);

@@ -1,7 +1,8 @@
-//! Media that can lose power under a drive: shown as a file, its flushed blocks kept apart from those that were not.
+//! Media that lose power under a drive, shown as a file; unflushed blocks are kept apart from
+//! flushed ones.
 //!
-//! Killing a process takes nothing from the file that it wrote to, for that lies in the kernel's hands. Here a power cut
-//! takes what was not flushed: each such write is there whole, torn at sectors of 512 bytes, or not at all.
+//! Killing a process loses nothing that it wrote to a file, since the kernel has it. Here a power
+//! cut affects unflushed writes: each is kept whole, torn at sectors of 512 bytes, or lost.
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
@@ -15,7 +16,7 @@ pub use super::simulated::media::Fault;
 use super::simulated::media::{Fate, SimulatedMedia};
 use super::simulated::random::Random;
 
-/// The media, and where it is shown.
+/// The media and their mount.
 pub struct Power {
     media: Arc<SimulatedMedia>,
     mount: Option<FuseMount>,
@@ -24,7 +25,7 @@ pub struct Power {
 }
 
 impl Power {
-    /// Media of `bytes` with an empty drive on it.
+    /// Media of `bytes` with an empty drive.
     pub fn with_drive(bytes: u64, format: &Format) -> Power {
         let media = Arc::new(SimulatedMedia::new(bytes));
         Drive::format(Arc::new(Aligned(Arc::clone(&media))), format).unwrap();
@@ -34,18 +35,18 @@ impl Power {
         power
     }
 
-    /// The media as a file.
+    /// Path of the media as a file.
     pub fn file(&self) -> PathBuf {
         self.mount.as_ref().unwrap().disk_path()
     }
 
-    /// Lets something go wrong from now on.
+    /// Injects a fault from now on.
     pub fn inject(&self, fault: Fault) {
         self.media.inject(fault);
     }
 
-    /// Power goes, and comes back: unflushed writes are there up to one of them, and of the rest each whole, torn, or not
-    /// at all. Whoever wrote must have ended.
+    /// Cuts the power and restores it: unflushed writes are kept up to a random one, and later ones
+    /// are each kept, torn or lost. The writing process must have ended.
     pub fn cut(&mut self, random: &mut Random) {
         self.hide();
         let moment = self.media.moment();
@@ -60,14 +61,15 @@ impl Power {
         self.show();
     }
 
-    /// As [`Power::cut`], and nothing is there that was not flushed.
+    /// Cuts the power and loses all unflushed writes.
     pub fn cut_losing_all(&mut self) {
         self.hide();
         self.media = Arc::new(self.media.after_power_cut(|_| Fate::Lost));
         self.show();
     }
 
-    /// What is still on its way from a killed process belongs to the time before.
+    /// Unmounts the media, so that writes of a killed process that are in flight arrive before the
+    /// cut.
     fn hide(&mut self) {
         self.mount.take().unwrap().unmount().unwrap();
     }
@@ -84,7 +86,7 @@ impl Power {
     }
 }
 
-/// Hands writes on from memory on a block's boundary, which the media insists on and FUSE does not give.
+/// Copies writes to buffers aligned to blocks, which the media require and FUSE does not provide.
 struct Aligned(Arc<SimulatedMedia>);
 
 impl Disk for Aligned {

@@ -1,17 +1,18 @@
-//! A TCP proxy in this process, which cuts connections when a test wants it to.
+//! A TCP proxy in this process that cuts connections on demand.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Requests of a connection after which it is cut: far more than setting up and filling tables takes, far fewer than a second of load.
+/// Number of requests after which a connection is cut: far more than setting up and filling tables
+/// takes, far fewer than a second of load.
 const REQUESTS: u32 = 300;
 
-/// Passes everything on to a port of this machine for as long as the process lives.
+/// Forwards to a port of this machine for as long as the process lives.
 pub struct Proxy {
     pub port: u16,
-    /// Connections that may still be cut.
+    /// Number of connections still to be cut.
     cuts: Arc<AtomicU32>,
 }
 
@@ -30,12 +31,12 @@ impl Proxy {
         Proxy { port, cuts }
     }
 
-    /// Cuts the next so many connections that are loaded.
+    /// Cuts the next connections that carry a load.
     pub fn cut(&self, connections: u32) {
         self.cuts.store(connections, Ordering::SeqCst);
     }
 
-    /// Connections that were to be cut and were not.
+    /// Number of connections that are still to be cut.
     pub fn uncut(&self) -> u32 {
         self.cuts.load(Ordering::SeqCst)
     }
@@ -56,7 +57,7 @@ fn join(client: TcpStream, server: TcpStream, cuts: &Arc<AtomicU32>) {
     std::thread::spawn(move || pass_on(back.0, back.1, || false));
 }
 
-/// Until either side ends, or it is to be cut.
+/// Forwards until either side ends or `is_cut` returns true.
 fn pass_on(mut from: TcpStream, mut to: TcpStream, mut is_cut: impl FnMut() -> bool) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(count) = from.read(&mut buffer) {

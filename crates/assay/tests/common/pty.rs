@@ -1,4 +1,4 @@
-//! A terminal without anybody at it: what is typed is a test's, what is shown is kept.
+//! A terminal whose keys a test presses, and whose output is recorded.
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
@@ -14,14 +14,14 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Longer than what counts as a burst, of keys (300 ms) and of signals (200 ms).
+/// Longer than the intervals within a burst of keys (300 ms) and of signals (200 ms).
 const BETWEEN_KEYS: Duration = Duration::from_millis(500);
 
 /// A run of `assay` on a terminal of its own.
 pub struct OnTerminal {
     pub run: Child,
     keyboard: File,
-    /// Kept open: the terminal's modes are looked at when the run has ended.
+    /// Kept open, so that the terminal's modes can be read after the run's end.
     terminal: File,
     shown: Arc<(Mutex<String>, Condvar)>,
 }
@@ -42,7 +42,7 @@ impl OnTerminal {
         tcsetwinsize(&terminal, size).unwrap();
 
         let mut command = Command::new("setsid");
-        // Whoever runs the tests may ignore what a terminal sends (`nohup`).
+        // The test runner may ignore the signals that a terminal sends (`nohup`).
         command.args(["--ctty", "env", "--default-signal=HUP,INT,QUIT,TSTP"]);
         command.arg(assay.get_program()).args(assay.get_args());
         command.current_dir(assay.get_current_dir().unwrap());
@@ -59,8 +59,8 @@ impl OnTerminal {
         self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Presses a key until `text` was shown, or the run has ended: what is pressed too soon after another key is taken for a
-    /// paste.
+    /// Presses a key until `text` was shown or the run has ended: a key too soon after another is
+    /// taken for a paste.
     pub fn press_until(&mut self, key: &str, text: &str) {
         let is_there = |terminal: &mut OnTerminal| {
             terminal.shown().contains(text) || terminal.run.try_wait().unwrap().is_some()
@@ -79,7 +79,7 @@ impl OnTerminal {
         }
     }
 
-    /// Everything shown so far, escapes included.
+    /// Everything shown so far, with escape sequences.
     pub fn shown(&self) -> String {
         self.shown.0.lock().unwrap().clone()
     }
@@ -106,7 +106,7 @@ impl OnTerminal {
         }
     }
 
-    /// Whether keys are lines, and are shown: as a shell leaves a terminal.
+    /// Whether the terminal is in line mode with echo, as a shell leaves it.
     pub fn takes_lines(&self) -> bool {
         let modes = tcgetattr(&self.terminal).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO)
@@ -122,7 +122,7 @@ impl OnTerminal {
         }
     }
 
-    /// Waits for the run's end, and until everything it said is shown.
+    /// Waits for the run's end and the rest of its output.
     pub fn ended(&mut self) -> ExitStatus {
         let status = self.run.wait().unwrap();
         (&self.terminal).write_all(b"<end>").unwrap();
@@ -138,13 +138,14 @@ impl Drop for OnTerminal {
     }
 }
 
-/// Reads until the terminal is gone.
+/// Records output until the terminal is closed.
 fn keep(mut screen: File) -> Arc<(Mutex<String>, Condvar)> {
     let shown = Arc::new((Mutex::new(String::new()), Condvar::new()));
     let kept = Arc::clone(&shown);
     std::thread::spawn(move || {
         let mut bytes = [0; 4096];
-        // A character that is cut in two shows as two odd ones; no test looks for it.
+        // A character that is split between two reads becomes two replacement characters; no test
+        // looks for one.
         while let Ok(count @ 1..) = screen.read(&mut bytes) {
             kept.0.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
             kept.1.notify_all();

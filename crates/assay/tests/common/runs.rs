@@ -1,4 +1,4 @@
-//! Runs that are under way: what their tests wait for.
+//! Runs in progress, and the events that their tests wait for.
 
 #![allow(dead_code, reason = "each test program uses a part of this")]
 
@@ -26,7 +26,7 @@ pub fn run_past_the_first_trial(world: &World) -> (Child, ChildStderr) {
     (run, said.into_inner())
 }
 
-/// Waits until the run has something on the machine that would stay behind.
+/// Waits until the run has resources on the machine.
 pub fn wait_for_leftovers(world: &World) {
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(600);
     while world.leftovers().is_empty() {
@@ -35,18 +35,18 @@ pub fn wait_for_leftovers(world: &World) {
     }
 }
 
-/// The server of a run, once transactions of the load have committed there.
+/// Process id of a run's server, once transactions of the load have committed there.
 pub fn server_under_load(world: &World, trial: u32) -> i32 {
     server_under_load_below(&world.path("study"), trial)
 }
 
-/// As above, of a run whose rigs are built somewhere below `directory`.
+/// The same for a run whose rigs are below `directory`.
 pub fn server_under_load_below(directory: &Path, trial: u32) -> i32 {
     let rig = format!("/rig-{trial}/");
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(600);
     loop {
         assert!(std::time::Instant::now() < deadline, "no server came under load");
-        // Looking takes time from the run that is waited for.
+        // Polling takes CPU time from the run.
         std::thread::sleep(std::time::Duration::from_millis(20));
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let command = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One command on a file that may be anybody's: what it answered, and what that cost.
+//! One command on an untrusted file: its answer, and the time and memory that it took.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,20 +10,19 @@ use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::common::World;
 
-/// An answer takes no more time of a CPU than this, and no more memory: on a machine that does nothing else it comes within that
-/// time, and tests run beside one another.
+/// Largest CPU time and memory of an answer. CPU time, since tests run concurrently; on an idle
+/// machine the answer arrives within it.
 const CPU_SECONDS_MAX: f64 = 10.0;
 const MEMORY_KIB_MAX: i64 = 256 << 10;
 
 static HIGHEST: AtomicI64 = AtomicI64::new(0);
 
-/// After so long a command would go on for ever.
+/// Time after which a command counts as endless.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The longest line of an error, in bytes.
 pub const LINE_BYTES_MAX: usize = 8000;
 
-/// What a command answered.
+/// Answer of a command.
 #[derive(Debug)]
 pub struct Answer {
     pub code: Option<i32>,
@@ -32,7 +31,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The line of the error; panics if there is another, or none.
+    /// The error's line; panics unless there is exactly one.
     pub fn refusal(&self, name: &str) -> &str {
         assert_eq!(self.code, Some(2), "{name}: {self:?}");
         let mut lines = self.stderr.lines().filter(|line| !line.starts_with("assay: warn: "));
@@ -43,7 +42,8 @@ impl Answer {
     }
 }
 
-/// Runs `assay` with these words in `world` and measures it: the kernel's highest resident set of all children so far.
+/// Runs `assay` in `world` and measures it; the kernel keeps the largest resident set of all
+/// children.
 pub fn answer(world: &World, name: &str, words: &[&str]) -> Answer {
     let out = world.path(".out");
     let err = world.path(".err");
@@ -72,7 +72,7 @@ pub fn answer(world: &World, name: &str, words: &[&str]) -> Answer {
         std::fs::remove_file(path).unwrap();
     }
     assert!(seconds < CPU_SECONDS_MAX, "{name}: assay {words:?} took {seconds:.1} s: {answer:?}");
-    // It only grows: the one that made it grow is to blame.
+    // The value only grows: the child that made it grow is the one that exceeds the limit.
     let kib = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap().max_rss();
     let is_new = HIGHEST.fetch_max(kib, Ordering::Relaxed) < kib;
     assert!(
@@ -85,15 +85,15 @@ pub fn answer(world: &World, name: &str, words: &[&str]) -> Answer {
         assert!(!answer.stderr.contains(fault), "{name}: {}", answer.stderr);
     }
     for text in [&answer.stdout, &answer.stderr] {
-        let raw = text.chars().find(|one| one.is_control() && !"\n\t".contains(*one));
+        let raw = text.chars().find(|sign| sign.is_control() && !"\n\t".contains(*sign));
         assert_eq!(raw, None, "{name}: a control character reaches the terminal: {text:?}");
         assert!(!text.contains(['\u{202e}', '\u{2066}']), "{name}: text changes its direction");
     }
     answer
 }
 
-/// What a process has taken so far, also one that has ended and was not waited for (`proc(5)`, fields 14 and 15 of `stat`, in
-/// ticks of which there are 100 a second).
+/// CPU time of a process so far, or of a zombie (`proc(5)`, fields 14 and 15 of `stat`, in ticks of
+/// 10 ms).
 fn cpu_seconds(pid: u32) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
@@ -101,7 +101,8 @@ fn cpu_seconds(pid: u32) -> Option<f64> {
     Some((ticks()? + ticks()?) / 100.0)
 }
 
-/// Everything below a directory: names with what they hold, links as their targets. State and what `but` names are left out.
+/// Everything below a directory: files with their contents, links with their targets. Leaves out
+/// state and `but`.
 pub fn holdings(directory: &Path, but: &[&str]) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut left = vec![directory.to_owned()];
@@ -126,7 +127,7 @@ pub fn holdings(directory: &Path, but: &[&str]) -> BTreeMap<String, Vec<u8>> {
     all
 }
 
-/// Carries out every case, and fails with the names of all that fail.
+/// Runs all cases, and fails with the names of those that fail.
 pub fn all_hold(cases: impl Iterator<Item = (&'static str, impl FnOnce())>) {
     let fails = |case| std::panic::catch_unwind(std::panic::AssertUnwindSafe(case)).is_err();
     let failed: Vec<&str> = cases.filter_map(|(name, case)| fails(case).then_some(name)).collect();

@@ -1,5 +1,5 @@
-//! Mutated files: a command on one never panics, never goes on for ever, never takes memory without end, and refuses in a
-//! line or answers.
+//! Mutated files: a command on one never panics, runs forever or takes unlimited memory, and
+//! refuses in a line or answers.
 //!
 //! Each seed is one case. `ASSAY_SEEDS` sets how many run, `ASSAY_SEED` the first.
 
@@ -12,7 +12,7 @@ use crate::answer::{Answer, answer};
 use crate::common::World;
 use crate::{plans, small, traces};
 
-/// The seeds to run.
+/// Seeds to run.
 fn seeds(once: u64, full: u64) -> Range<u64> {
     let of = |name: &str, default| {
         std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
@@ -21,7 +21,7 @@ fn seeds(once: u64, full: u64) -> Range<u64> {
     first..first + of("ASSAY_SEEDS", assay_testing::count(once, full))
 }
 
-/// Runs a case of each seed; at least one is to be refused, and one to be answered.
+/// Runs a case for each seed; at least one must be refused, and one answered.
 fn run(once: u64, full: u64, case: impl Fn(&str, &mut Random) -> Answer) {
     let seeds = seeds(once, full);
     let is_one = seeds.end - seeds.start < 20;
@@ -39,7 +39,7 @@ fn run(once: u64, full: u64, case: impl Fn(&str, &mut Random) -> Answer) {
     assert!(is_one || (0 < refused && refused < count), "the mutations miss what they are for");
 }
 
-/// Gives a value of the study, in any table, another one.
+/// Changes a random value of the study, in any table.
 fn spoil_value(db: &Connection, random: &mut Random) {
     let list = |sql: &str| -> Vec<String> {
         let mut statement = db.prepare(sql).unwrap();
@@ -65,7 +65,7 @@ fn spoil_value(db: &Connection, random: &mut Random) {
         Ok(number) if number.is_finite() && random.below(3) > 0 => new.clone(),
         _ => format!("'{}'", new.replace(['\'', '\0'], "")),
     };
-    // Some break a rule of the table and change nothing.
+    // Some changes violate a constraint of the table and have no effect.
     let one = if random.below(2) == 0 {
         format!("WHERE CAST({column} AS TEXT) = ?1")
     } else {
@@ -134,13 +134,16 @@ fn any_plan_is_refused_or_checked() {
 
 #[test]
 fn any_property_file_is_refused_or_read() {
-    let text = "# a workload\nrecordcount=1000\noperationcount = 1000\nreadproportion=0.5\nupdateproportion: 0.5\nscanproportion=0\nrequestdistribution=zipfian\nfieldcount=10\nfieldlength=100\nthreadcount=4\ntable=usertable\\u0031\ntarget=100\\\n0\n";
+    let text = "# a workload\nrecordcount=1000\noperationcount = 1000\n\
+        readproportion=0.5\nupdateproportion: 0.5\nscanproportion=0\n\
+        requestdistribution=zipfian\nfieldcount=10\nfieldlength=100\n\
+        threadcount=4\ntable=usertable\\u0031\ntarget=100\\\n0\n";
     let seeds = seeds(80, 600);
     for seed in seeds {
         let name = format!("ASSAY_SEED={seed} ASSAY_SEEDS=1");
         let world = World::new();
         world.write("w", &mutate::text(text, &mut Random::new(seed)));
-        // Nobody listens there: what is read is refused for that.
+        // Nothing listens there: a valid file is refused for that reason.
         let to = "db.url=jdbc:mysql://127.0.0.1:1/x";
         let told = answer(&world, &name, &["load", "ycsb", "run", "jdbc", "-P", "w", "-p", to]);
         told.refusal(&name);

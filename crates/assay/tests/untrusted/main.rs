@@ -1,7 +1,8 @@
-//! Files that somebody else wrote: studies, traces and plans that were made to do harm, and files that went bad.
+//! Untrusted files: studies, traces and plans that are malicious or damaged.
 //!
-//! Guarantees shown: each is answered in one clear line, or by a correct report where it is merely odd, within 10 s and
-//! 256 MB; nothing is left behind, and nothing outside the file's own directory is touched.
+//! Guarantees: each is answered in one clear line, or by a correct report if it is merely unusual,
+//! within 10 s and 256 MB; nothing is left behind, and nothing outside the file's own directory is
+//! touched.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
 

@@ -1,14 +1,16 @@
-//! Plans that were made to do harm, or go on for ever.
+//! Tests plans that are malicious or endless.
 
 use std::fmt::Write;
 
 use crate::answer::{LINE_BYTES_MAX, all_hold, answer, holdings};
 use crate::common::World;
 
-/// A plan with these lines before its tables, in its rig, and behind all.
+/// A plan with these lines before its tables, in its rig, and at its end.
 pub fn plan(head: &str, rig: &str, tail: &str) -> String {
     format!(
-        "title = \"t\"\nthreads = [1]\nseconds = 1\nnoise_floor = false\n{head}\n[rig]\n{rig}\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n{tail}\n"
+        "title = \"t\"\nthreads = [1]\nseconds = 1\nnoise_floor = \
+         false\n{head}\n[rig]\n{rig}\n[workloads.w]\nrecipe = \
+         \"oltp_read_only\"\n[configs.a]\n{tail}\n"
     )
 }
 
@@ -21,7 +23,7 @@ fn many(count: u32, line: impl Fn(u32) -> String) -> String {
     })
 }
 
-/// Name, plan, and words of its answer.
+/// Name, plan, and words of the expected error.
 pub fn cases() -> Vec<(&'static str, String, &'static str)> {
     let image = |keys: &str| plan("", &format!("{IMAGE}{keys}"), "");
     let head = |keys: &str| plan(keys, "kind = \"directory\"", "");
@@ -203,7 +205,7 @@ fn a_hostile_plan_is_refused_in_a_line_and_touches_nothing() {
     all_hold(cases);
 }
 
-/// A plan that others can write runs nothing until its user agrees.
+/// A plan that others can write runs nothing before its user agrees.
 #[test]
 fn a_plan_of_others_runs_nothing_before_its_user_agrees() {
     use std::os::unix::fs::PermissionsExt;
@@ -227,7 +229,7 @@ fn a_plan_of_others_runs_nothing_before_its_user_agrees() {
     let told = answer(&world, "powercut", &["powercut", "plan.toml", "--out", "study"]);
     assert_eq!(told.code, Some(2), "{}", told.stderr);
     assert_eq!(world.listing(), ["mysqld", "plan.toml"], "nothing ran");
-    // The control: with the user's word it runs, which is no server.
+    // Control: with the user's consent it runs; it is no server.
     answer(&world, "with the user's word", &[&run[..], &["--yes"]].concat());
     assert!(world.path("ran").exists());
 }

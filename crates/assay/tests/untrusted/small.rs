@@ -1,4 +1,4 @@
-//! A small study as a run leaves it, to be spoilt.
+//! A small study as a run leaves it, to be damaged.
 
 use std::path::Path;
 

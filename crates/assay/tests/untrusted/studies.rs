@@ -1,4 +1,4 @@
-//! Studies that were made to do harm. Each is a small study of ours, spoilt by SQL, or byte by byte.
+//! Tests malicious studies: a small study, damaged by SQL or byte by byte.
 
 use std::os::unix::fs::{FileExt, symlink};
 use std::path::Path;
@@ -10,36 +10,40 @@ use crate::answer::{all_hold, answer, holdings};
 use crate::common::World;
 use crate::small;
 
-/// What a study is answered by.
+/// Expected answer to a study.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Wanted {
-    /// One line, in which these words stand.
+    /// One line that contains these words.
     Refused(&'static str),
-    /// A report: it is odd, but ours.
+    /// A report: the study is unusual, but valid.
     Told,
     /// Either.
     Any,
 }
 use Wanted::{Any, Refused, Told};
 
-/// Carries out SQL on the study, with its schema open to change.
+/// Executes SQL on the study, with a writable schema.
 fn sql(study: &Path, text: &str) {
     let db = Connection::open(study.join("study.sqlite")).unwrap();
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
-    db.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON; PRAGMA ignore_check_constraints = ON;")
-        .unwrap();
+    db.execute_batch(
+        "PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON; PRAGMA \
+        ignore_check_constraints = ON;",
+    )
+    .unwrap();
     db.execute_batch(text).unwrap();
 }
 
 const COUNT: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i <";
 
-/// Studies that SQL spoils: name, statements, answer.
+/// Studies damaged by SQL: name, statements, expected answer.
 fn by_sql() -> Vec<(&'static str, String, Wanted)> {
     let plain = |name, text: &str, wanted| (name, text.to_owned(), wanted);
     vec![
         plain(
             "a table that is a view without end",
-            "DROP TABLE notes; CREATE VIEW notes(kind) AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT printf('%0100000d', i) FROM n ORDER BY 1",
+            "DROP TABLE notes; CREATE VIEW notes(kind) AS WITH RECURSIVE n(i) AS (SELECT 1 UNION \
+             ALL SELECT i + 1 FROM n) SELECT printf('%0100000d', i) FROM n ORDER BY 1",
             Refused("is not a study as Assay makes it: it has the view \"notes\""),
         ),
         plain(
@@ -64,12 +68,21 @@ fn by_sql() -> Vec<(&'static str, String, Wanted)> {
         ),
         plain(
             "a computed column",
-            "DROP TABLE notes; CREATE TABLE notes (kind TEXT PRIMARY KEY, n AS (hex(zeroblob(100000000)))) WITHOUT ROWID",
+            "DROP TABLE notes; CREATE TABLE notes (kind TEXT PRIMARY KEY, n AS \
+             (hex(zeroblob(100000000)))) WITHOUT ROWID",
             Refused("the table \"notes\""),
         ),
         plain("a table that is missing", "DROP TABLE variables", Refused("no table \"variables\"")),
-        plain("another version", "PRAGMA user_version = 99", Refused("another version of Assay (format 99")),
-        plain("a schema that does not parse", "UPDATE sqlite_schema SET sql = 'CREATE TABLE x(' WHERE name = 'runs'", Refused("is not a study")),
+        plain(
+            "another version",
+            "PRAGMA user_version = 99",
+            Refused("another version of Assay (format 99"),
+        ),
+        plain(
+            "a schema that does not parse",
+            "UPDATE sqlite_schema SET sql = 'CREATE TABLE x(' WHERE name = 'runs'",
+            Refused("is not a study"),
+        ),
         plain(
             "a second in 136 years",
             "UPDATE samples SET second = 4294967295 WHERE second = 20",
@@ -80,24 +93,57 @@ fn by_sql() -> Vec<(&'static str, String, Wanted)> {
             "UPDATE samples SET second = 1296000 WHERE second = 20",
             Told,
         ),
-        plain("a second before all", "UPDATE samples SET second = -1 WHERE second = 20", Refused("cannot read")),
+        plain(
+            "a second before all",
+            "UPDATE samples SET second = -1 WHERE second = 20",
+            Refused("cannot read"),
+        ),
         plain("an infinite sample", "UPDATE samples SET value = 9e999", Refused("no run has")),
         plain("a text for a number", "UPDATE samples SET value = 'x'", Refused("cannot read")),
-        plain("an endless window", "UPDATE runs SET window_to_s = 1e300", Refused("invalid measuring window")),
-        plain("infinite results", "UPDATE results SET value = -9e999", Refused("not a finite number")),
+        plain(
+            "an endless window",
+            "UPDATE runs SET window_to_s = 1e300",
+            Refused("invalid measuring window"),
+        ),
+        plain(
+            "infinite results",
+            "UPDATE results SET value = -9e999",
+            Refused("not a finite number"),
+        ),
         plain("huge results", "UPDATE results SET value = 1.7e308", Told),
         plain("tiny results", "UPDATE results SET value = -4e-320", Told),
         plain("huge samples", "UPDATE samples SET value = 1.7e308", Told),
-        plain("2^32 - 1 threads", "UPDATE runs SET threads = 4294967295", Refused("4294967295 threads")),
-        plain("2^32 - 1 repeats", "UPDATE runs SET repeat = 4294967295 WHERE repeat = 3", Refused("repeat 4294967295")),
-        plain("negative latencies", "UPDATE histograms SET latency_ns = -latency_ns", Refused("holds -")),
-        plain("2^63 - 1 events", "UPDATE histograms SET count = 9223372036854775807", Refused("holds 9223372036854775807")),
+        plain(
+            "2^32 - 1 threads",
+            "UPDATE runs SET threads = 4294967295",
+            Refused("4294967295 threads"),
+        ),
+        plain(
+            "2^32 - 1 repeats",
+            "UPDATE runs SET repeat = 4294967295 WHERE repeat = 3",
+            Refused("repeat 4294967295"),
+        ),
+        plain(
+            "negative latencies",
+            "UPDATE histograms SET latency_ns = -latency_ns",
+            Refused("holds -"),
+        ),
+        plain(
+            "2^63 - 1 events",
+            "UPDATE histograms SET count = 9223372036854775807",
+            Refused("holds 9223372036854775807"),
+        ),
         plain(
             "the most events of the longest run, each as long",
-            "UPDATE histograms SET count = 1099511627776, latency_ns = 1296000000000000 - latency_ns; UPDATE errors SET count = 1099511627776",
+            "UPDATE histograms SET count = 1099511627776, latency_ns = 1296000000000000 - \
+             latency_ns; UPDATE errors SET count = 1099511627776",
             Told,
         ),
-        plain("2^63 - 1 errors", "UPDATE errors SET count = 9223372036854775807", Refused("holds 9223372036854775807")),
+        plain(
+            "2^63 - 1 errors",
+            "UPDATE errors SET count = 9223372036854775807",
+            Refused("holds 9223372036854775807"),
+        ),
         plain("error 2^40", "UPDATE errors SET code = 1099511627776", Refused("cannot read")),
         plain(
             "latencies of a second in 136 years",
@@ -106,53 +152,118 @@ fn by_sql() -> Vec<(&'static str, String, Wanted)> {
         ),
         plain(
             "seconds of latencies that overflow",
-            "UPDATE second_latencies SET histograms = x'01ffffffffffffffffff0101000101ffffffffffffffffff01010001'",
+            "UPDATE second_latencies SET histograms = \
+             x'01ffffffffffffffffff0101000101ffffffffffffffffff01010001'",
             Refused("latencies of seconds that no run has"),
         ),
-        plain("a million buckets that are not there", "UPDATE second_latencies SET histograms = x'0101ffffffff7f'", Any),
-        plain("no format of latencies", "UPDATE second_latencies SET histograms = zeroblob(1000)", Refused("unknown format")),
-        plain("JSON that nests", &format!("UPDATE configs SET rig_json = '{}'", "[".repeat(200_000)), Refused("does not parse")),
-        plain("JSON that nests in facts", &format!("UPDATE runs SET facts_json = '{}'", "{\"a\":".repeat(100_000)), Refused("does not parse")),
+        plain(
+            "a million buckets that are not there",
+            "UPDATE second_latencies SET histograms = x'0101ffffffff7f'",
+            Any,
+        ),
+        plain(
+            "no format of latencies",
+            "UPDATE second_latencies SET histograms = zeroblob(1000)",
+            Refused("unknown format"),
+        ),
+        plain(
+            "JSON that nests",
+            &format!("UPDATE configs SET rig_json = '{}'", "[".repeat(200_000)),
+            Refused("does not parse"),
+        ),
+        plain(
+            "JSON that nests in facts",
+            &format!("UPDATE runs SET facts_json = '{}'", "{\"a\":".repeat(100_000)),
+            Refused("does not parse"),
+        ),
         plain("a state that is none", "UPDATE runs SET state = 'asleep'", Refused("asleep")),
         plain("a warning that is none", "INSERT INTO warnings (run_id, kind) VALUES (1, 'x')", Any),
-        plain("names of a megabyte", "UPDATE runs SET config = printf('%01000000d', 7) WHERE id = 1", Refused("has 1000000 bytes")),
+        plain(
+            "names of a megabyte",
+            "UPDATE runs SET config = printf('%01000000d', 7) WHERE id = 1",
+            Refused("has 1000000 bytes"),
+        ),
         plain(
             "a title of a megabyte",
             "UPDATE study SET value = printf('%01000000d', 7) WHERE key = 'title'",
             Told,
         ),
-        plain("texts that move the cursor", &escapes("\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\r\u{8}\u{202e}\u{2066}"), Told),
+        plain(
+            "texts that move the cursor",
+            &escapes("\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\r\u{8}\u{202e}\u{2066}"),
+            Told,
+        ),
         plain("texts that are formulas", &escapes("=cmd|'/c calc'!A1"), Told),
         plain("texts that are formulas by their sign", &escapes("@SUM(1)"), Told),
         plain("texts that are formulas behind a tab", &escapes("\t=1+1"), Told),
-        plain("texts that are script", &escapes("<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"), Told),
-        ("as many series as samples", format!(
-            "DELETE FROM samples; DELETE FROM series;
-             {COUNT} 5000) INSERT INTO series SELECT i, 1, 'series ' || i, '1/s', 'l', 'load' FROM n;
-             {COUNT} 5000) INSERT INTO samples SELECT i, i, 1 FROM n"), Refused("share no seconds")),
-        ("as many results as runs", format!(
-            "{COUNT} 20000) INSERT INTO results SELECT 1 + i % 6, 'result ' || i, 1 FROM n"), Refused("results")),
-        ("two thousand configurations", format!(
-            "{COUNT} 2000) INSERT INTO configs SELECT 'c' || i, i, '{{}}', '{{}}' FROM n"), Refused("configurations")),
-        ("five hundred configurations that ran", format!(
-            "DELETE FROM configs; DELETE FROM runs WHERE id > 1;
+        plain(
+            "texts that are script",
+            &escapes("<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"),
+            Told,
+        ),
+        (
+            "as many series as samples",
+            format!(
+                "DELETE FROM samples; DELETE FROM series;
+             {COUNT} 5000) INSERT INTO series SELECT i, 1, 'series ' || i, '1/s', 'l', 'load' FROM \
+n;
+             {COUNT} 5000) INSERT INTO samples SELECT i, i, 1 FROM \
+n"
+            ),
+            Refused("share no seconds"),
+        ),
+        (
+            "as many results as runs",
+            format!(
+                "{COUNT} 20000) INSERT INTO results SELECT 1 + i % 6, 'result ' || i, 1 FROM n"
+            ),
+            Refused("results"),
+        ),
+        (
+            "two thousand configurations",
+            format!("{COUNT} 2000) INSERT INTO configs SELECT 'c' || i, i, '{{}}', '{{}}' FROM n"),
+            Refused("configurations"),
+        ),
+        (
+            "five hundred configurations that ran",
+            format!(
+                "DELETE FROM configs; DELETE FROM runs WHERE id > 1;
              {COUNT} 500) INSERT INTO configs SELECT 'c' || i, i, '{{}}', '{{}}' FROM n;
-             {COUNT} 500) INSERT INTO runs (config, workload, threads, repeat, position, fingerprint, state, window_from_s, window_to_s) SELECT 'c' || i, 'w', 8, 1, i, 'f', 'done', 0, 20 FROM n;
-             INSERT INTO results SELECT id, 'tps', id FROM runs WHERE id > 6"), Any),
-        ("runs of no configuration", format!(
-            "{COUNT} 3000) INSERT INTO runs (config, workload, threads, repeat, position, fingerprint, state) SELECT 'x' || i, 'y', 1, 1, i, 'f', 'done' FROM n"), Any),
-        ("ten thousand power cuts that are none", format!(
-            "{COUNT} 10000) INSERT INTO power_cuts SELECT 'on', i, 1, '{{}}' FROM n"), Refused("power cut")),
+             {COUNT} 500) INSERT INTO runs (config, workload, threads, repeat, position, \
+fingerprint, state, window_from_s, window_to_s) SELECT 'c' || i, 'w', 8, 1, i, 'f', 'done', 0, 20 \
+FROM n;
+             INSERT INTO results SELECT id, 'tps', id FROM runs WHERE id > 6"
+            ),
+            Any,
+        ),
+        (
+            "runs of no configuration",
+            format!(
+                "{COUNT} 3000) INSERT INTO runs (config, workload, threads, repeat, position, \
+             fingerprint, state) SELECT 'x' || i, 'y', 1, 1, i, 'f', 'done' FROM n"
+            ),
+            Any,
+        ),
+        (
+            "ten thousand power cuts that are none",
+            format!("{COUNT} 10000) INSERT INTO power_cuts SELECT 'on', i, 1, '{{}}' FROM n"),
+            Refused("power cut"),
+        ),
         plain("no runs", "DELETE FROM runs", Any),
-        plain("nothing at all", "DELETE FROM runs; DELETE FROM configs; DELETE FROM workloads; DELETE FROM study", Any),
+        plain(
+            "nothing at all",
+            "DELETE FROM runs; DELETE FROM configs; DELETE FROM workloads; DELETE FROM study",
+            Any,
+        ),
     ]
 }
 
-/// A text in every place of a study that holds one.
+/// Writes a text into every place of a study that holds one.
 fn escapes(text: &str) -> String {
     let text = text.replace('\'', "''");
     format!(
-        "UPDATE study SET value = '{text}' || value WHERE key IN ('title', 'question', 'fact.kernel');
+        "UPDATE study SET value = '{text}' || value WHERE key IN ('title', 'question', \
+'fact.kernel');
          UPDATE configs SET name = '{text}' || name; UPDATE workloads SET name = '{text}' || name;
          UPDATE runs SET config = '{text}' || config, workload = '{text}' || workload;
          UPDATE runs SET state = 'failed', reason = '{text}' WHERE repeat = 3;
@@ -168,7 +279,7 @@ fn bytes(study: &Path, at: u64, with: &[u8]) {
     file.write_all_at(with, at).unwrap();
 }
 
-/// The first page of the table `samples`, counted from 1.
+/// Root page of a table, counted from 1.
 fn root(study: &Path, table: &str) -> u64 {
     let db = Connection::open(study.join("study.sqlite")).unwrap();
     db.query_row("SELECT rootpage FROM sqlite_schema WHERE name = ?1", [table], |row| {
@@ -180,10 +291,10 @@ fn root(study: &Path, table: &str) -> u64 {
 
 const PAGE: u64 = 4096;
 
-/// The most cells of a page (`btreeInt.h`, `MX_CELL`).
+/// Largest number of cells of a page (`btreeInt.h`, `MX_CELL`).
 const CELLS_MAX: u16 = 680;
 
-/// A million samples a thousandfold: the pages above them name one page again and again.
+/// Makes a million samples appear a thousand times: the pages above them name one page repeatedly.
 fn repeat_pages(study: &Path) {
     let more = "INSERT OR IGNORE INTO samples SELECT 1, i, i FROM n";
     sql(study, &format!("{COUNT} 150000) {more}"));
@@ -192,7 +303,7 @@ fn repeat_pages(study: &Path) {
     repeat_cell(study, below);
 }
 
-/// Makes all cells of an interior page the same one. Returns the page below it.
+/// Makes all cells of an interior page equal. Returns the page below it.
 fn repeat_cell(study: &Path, page: u64) -> u64 {
     let mut options = std::fs::File::options();
     let file = options.read(true).write(true).open(study.join("study.sqlite")).unwrap();
@@ -209,10 +320,10 @@ fn repeat_cell(study: &Path, page: u64) -> u64 {
     u64::from(u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()))
 }
 
-/// Name, what spoils the files, answer.
+/// Name, damage, expected answer.
 type Spoilt = (&'static str, Box<dyn Fn()>, Wanted);
 
-/// Studies that are spoilt as files.
+/// Studies damaged as files.
 fn by_file(study: &Path, outside: &Path) -> Vec<Spoilt> {
     let own = |action: fn(&Path, &Path)| -> Box<dyn Fn()> {
         let (study, outside) = (study.to_owned(), outside.to_owned());
@@ -291,8 +402,8 @@ fn by_file(study: &Path, outside: &Path) -> Vec<Spoilt> {
     ]
 }
 
-/// A hot journal that names a super-journal: SQLite deletes the file of that name when it has rolled back
-/// (sqlite.org/fileformat2.html, "The Rollback Journal").
+/// Writes a hot journal that names a super-journal: SQLite deletes the named file after the
+/// rollback (sqlite.org/fileformat2.html, "The Rollback Journal").
 fn super_journal(study: &Path, outside: &Path) {
     let db = std::fs::read(study.join("study.sqlite")).unwrap();
     let name = outside.to_str().unwrap();
@@ -309,7 +420,7 @@ fn super_journal(study: &Path, outside: &Path) {
     journal.extend(1_u32.to_be_bytes());
     journal.extend(first);
     journal.extend(sum.to_be_bytes());
-    // At the next multiple of a sector stands the name's own part.
+    // The name's own record begins at the next multiple of a sector.
     let pending = u32::try_from(0x4000_0000 / PAGE + 1).unwrap();
     journal.extend(pending.to_be_bytes());
     journal.extend(name.bytes());
@@ -320,7 +431,7 @@ fn super_journal(study: &Path, outside: &Path) {
     std::fs::write(study.join("study.sqlite-journal"), journal).unwrap();
 }
 
-/// What reads a study.
+/// Commands that read a study.
 const READERS: [&[&str]; 6] = [
     &["report", "study", "--summary"],
     &["report", "study", "--markdown"],
@@ -338,7 +449,7 @@ fn check(world: &World, name: &str, wanted: Wanted) {
         let told = answer(world, name, words);
         let is_refused = told.code == Some(2);
         match wanted {
-            // Of what it is in the end: each command reads another part of a study.
+            // Each command reads other parts of a study, so only the last one's reason is checked.
             Refused(_) if words == READERS[5] => {
                 let line = told.refusal(name).to_owned();
                 let Refused(says) = wanted else { unreachable!() };
@@ -364,7 +475,7 @@ fn check(world: &World, name: &str, wanted: Wanted) {
     assert_eq!(holdings(&world.path("outside"), &[]).len(), 1, "{name}: made elsewhere");
 }
 
-/// A report of a study is inert: no text of it is markup, and no cell a formula.
+/// Checks that a report is inert: no text of the study is markup, and no cell a formula.
 fn check_report(world: &World, name: &str) {
     let page = std::fs::read_to_string(world.path("study/report.html")).unwrap();
     assert!(!page.contains("<script>alert") && !page.contains("<img src=x"), "{name}: markup");
@@ -417,7 +528,7 @@ fn a_study_whose_files_are_not_what_they_seem_touches_no_other() {
     all_hold(cases);
 }
 
-/// The same for a run that would go on with it.
+/// A run does not continue such a study either.
 #[test]
 fn a_run_goes_on_with_no_study_that_leads_elsewhere() {
     for (link, says) in

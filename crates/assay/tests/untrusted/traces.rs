@@ -1,4 +1,4 @@
-//! Traces and property files that were made to do harm.
+//! Tests malicious traces and property files.
 
 use assay_models::{Command, CommandObserver, Due, Kind, Recorder, Time, window_record};
 use assay_presets::{Preset, Scale};
@@ -7,7 +7,7 @@ use assay_serve::{ModelJob, TraceHead};
 use crate::answer::{all_hold, answer, holdings};
 use crate::common::World;
 
-/// The head of a trace of a volume that has no flash to be filled first.
+/// Head of a trace of a volume, which has no flash to be filled first.
 pub fn head() -> TraceHead {
     let preset = Preset::find("gp3").unwrap();
     TraceHead {
@@ -48,12 +48,12 @@ fn plain() -> Vec<u8> {
     trace(&serde_json::to_string(&head()).unwrap())
 }
 
-/// Where the first record begins.
+/// Offset of the first record.
 fn first() -> usize {
     16 + serde_json::to_string(&head()).unwrap().len()
 }
 
-/// The trace with other bytes in the record of that number, which must lie before the first with sizes.
+/// The trace with other bytes in record `place`, which must precede the first record with sizes.
 fn changed(place: usize, with: &[u8]) -> Vec<u8> {
     let mut bytes = plain();
     let at = first() + place;
@@ -71,7 +71,7 @@ fn with_head(change: impl FnOnce(&mut TraceHead)) -> Vec<u8> {
     headed(&serde_json::to_string(&head).unwrap())
 }
 
-/// Name, trace, and words of its answer; none where it may be replayed.
+/// Name, trace, and words of the expected error; empty if it may be replayed.
 fn cases() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let huge = "9".repeat(400);
     vec![
@@ -171,7 +171,7 @@ fn a_hostile_trace_is_refused_in_a_line_or_replayed() {
     all_hold(cases);
 }
 
-/// The closed port of nobody.
+/// A closed port.
 const NOBODY: &str = "db.url=jdbc:mysql://127.0.0.1:1/x";
 
 #[test]

@@ -1,4 +1,5 @@
-//! What the audit promises of pages that are added later, against free space in pieces: the trace afterwards decides.
+//! Tests the audit's statements on pages that are added later, with fragmented free space; a trace
+//! of page writes is the judge.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -17,8 +18,8 @@ use crate::drives::{MIB, has_drives};
 
 const PAGE: u64 = 16 * KIB;
 
-/// Takes all free space of a file system, and gives it back in pieces: of each 48 KiB 12, and of
-/// each sixteenth 16, so that clusters of a page come free too.
+/// Fills a file system and frees 12 of each 48 KiB, and of each sixteenth 48 KiB 16, so that
+/// clusters of a page become free too.
 fn fragment(directory: &Path) {
     let mut fillers = Vec::new();
     for bytes in [64 * MIB, MIB, 64 * KIB] {
@@ -45,8 +46,8 @@ fn fragment(directory: &Path) {
     }
 }
 
-/// Adds pages to a file one by one, as a server does that extends a table, until there are so many
-/// or the file system is full.
+/// Appends pages one by one, as a server extends a table, until the file has `pages` pages or the
+/// file system is full.
 fn add_pages(path: &Path, pages: u64) {
     const O_DIRECT: i32 = 0x4000;
     let file = OpenOptions::new().write(true).custom_flags(O_DIRECT).open(path).unwrap();
@@ -71,7 +72,7 @@ fn pieces(watched: &Value) -> u64 {
 
 fn changes(audit: &Value) -> Vec<&str> {
     let all = audit["changes"].as_array().unwrap();
-    all.iter().map(|one| one["change"].as_str().unwrap()).collect()
+    all.iter().map(|change| change["change"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -115,14 +116,15 @@ fn pages_that_are_added_to_fragmented_space_break_no_promise() {
     }
 }
 
-/// An image file on a drive, shown by a loop device, with ext4 of clusters of a page in it.
+/// An image file on a drive, attached as a loop device, with ext4 of page-sized clusters.
 struct Image {
     target: PathBuf,
     _mount: Unmounted,
     _device: Renewed,
 }
 
-/// A loop device whose limit of discards goes with it: the kernel would keep it for the number.
+/// A loop device whose limit of discards is reset when dropped: the kernel keeps the limit with the
+/// device's number.
 struct Renewed(String);
 
 impl Drop for Renewed {
@@ -133,7 +135,7 @@ impl Drop for Renewed {
 }
 
 impl Image {
-    /// The name of the image file: that of a table, so that a trace of the drive counts its pages.
+    /// Name of the image file: that of a table, so that a trace of the drive counts its pages.
     const NAME: &str = "disk.ibd";
 
     fn on(outer: &Mounted, is_allocated: bool, takes_discards: bool) -> Image {
@@ -155,7 +157,8 @@ impl Image {
         run(&["mkfs.ext4", "-q", "-E", "nodiscard", "-O", "bigalloc", "-C", "16384", &device]);
         let target = outer.drives.path("inside");
         std::fs::create_dir_all(&target).unwrap();
-        // Writes of its own, such as of times, would be counted as pieces of the image file's pages.
+        // The file system's own writes, such as of access times, would be counted as pieces of
+        // pages.
         run(&["mount", "-o", "noatime,lazytime", &device, target.to_str().unwrap()]);
         let mount = Unmounted(target.clone());
         Image { target, _mount: mount, _device: renewed }
@@ -165,12 +168,12 @@ impl Image {
         audit(&outer.drives, &self.target, &["--writes", "direct"])
     }
 
-    /// Adds and deletes pages, discards what is free, and adds pages to space in pieces.
+    /// Appends and deletes pages, discards free blocks, and appends pages to fragmented free space.
     fn live(&self, outer: &Mounted) {
         append(&direct(&self.target.join("gone.ibd")), 0, 8 * MIB);
         run(&["sync", "--file-system", self.target.to_str().unwrap()]);
         std::fs::remove_file(self.target.join("gone.ibd")).unwrap();
-        // Fails where the device refuses discards.
+        // Fails if the device refuses discards.
         let _ = Command::new("fstrim").arg(&self.target).status();
         run(&["sync", "--file-system", self.target.to_str().unwrap()]);
         fragment(&outer.target);
@@ -178,14 +181,14 @@ impl Image {
         run(&["sync", "--file-system", self.target.to_str().unwrap()]);
     }
 
-    /// Pages of the table that the audit counts as split in the image file, and pages of that file
-    /// that reach the drive in pieces whenever all of the table is written.
+    /// Number of the table's pages that the audit counts as split in the image file, and of that
+    /// file's pages that reach the drive in pieces each time the table is written.
     fn split(&self, outer: &Mounted) -> (u64, u64) {
         let (_, after) = self.audit(outer);
         let all = after["reasons"].as_array().unwrap();
-        let below = all.iter().find(|one| one["reason"] == "split_below");
-        let counted = below.map_or(0, |one| one["pages"].as_u64().unwrap());
-        // Writes of the file system itself, which come now and then, are in pieces too.
+        let below = all.iter().find(|reason| reason["reason"] == "split_below");
+        let counted = below.map_or(0, |reason| reason["pages"].as_u64().unwrap());
+        // The file system's own occasional writes arrive in pieces too.
         let in_pieces = (0..3).map(|_| {
             let tracing = Tracing::begin(outer);
             overwrite(&self.target.join("t.ibd"));
@@ -195,7 +198,7 @@ impl Image {
     }
 }
 
-/// An image file, and what the audit says would change where its pages lie; nothing where it is safe.
+/// An image file, and the change that the audit names for its pages; `None` if it is safe.
 #[derive(Clone, Copy, Default)]
 struct Case {
     mkfs: &'static str,

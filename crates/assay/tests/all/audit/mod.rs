@@ -1,4 +1,4 @@
-//! `assay audit`: page writes on real file systems, on the drive and on what guarantees nothing.
+//! Tests `assay audit` on real file systems, on a drive and on disks that guarantee nothing.
 
 mod fragmented;
 
@@ -17,7 +17,7 @@ use crate::drives::{Drives, has_drives};
 
 const KIB: u64 = 1 << 10;
 
-/// A disk of Assay's own, with a file system.
+/// A drive of Assay, attached, with a file system.
 struct Mounted {
     drives: Drives,
     target: PathBuf,
@@ -59,7 +59,7 @@ impl Drop for Mounted {
     }
 }
 
-/// Audits; gives exit code and JSON.
+/// Runs the audit; returns exit code and JSON.
 fn audit(world: &World, directory: &Path, more: &[&str]) -> (i32, Value) {
     let words = [&["audit", directory.to_str().unwrap(), "--json"], more].concat();
     let output = world.run(&words);
@@ -68,20 +68,20 @@ fn audit(world: &World, directory: &Path, more: &[&str]) -> (i32, Value) {
     (code, value.unwrap_or_else(|_| panic!("{output:?}")))
 }
 
-/// A new file, written past the page cache.
+/// Creates a file that is written past the page cache.
 fn direct(path: &Path) -> File {
     const O_DIRECT: i32 = 0x4000;
     File::options().write(true).create_new(true).custom_flags(O_DIRECT).open(path).unwrap()
 }
 
-/// Blocks of a file that is filled in order.
+/// Writes blocks to a file in order.
 fn append(file: &File, at: u64, bytes: u64) {
     let mut buffer = BlockBuffer::zeroed(bytes as usize);
     buffer.as_mut().fill(7);
     file.write_all_at(buffer.as_mut(), at).unwrap();
 }
 
-/// A file as a server fills it: in large pieces.
+/// Writes a file as a server fills it: in large pieces.
 fn write_fresh(directory: &Path) {
     let file = direct(&directory.join("t.ibd"));
     for piece in 0..64 {
@@ -90,7 +90,7 @@ fn write_fresh(directory: &Path) {
     file.sync_all().unwrap();
 }
 
-/// A file that grew beside another in pieces of 4 to 32 KiB.
+/// Writes two files alternately, in pieces of 4 to 32 KiB.
 fn write_fragmented(directory: &Path) {
     let files = ["a.ibd", "b.ibd"].map(|name| direct(&directory.join(name)));
     let mut ends = [0, 0];
@@ -104,11 +104,11 @@ fn write_fragmented(directory: &Path) {
     files.iter().for_each(|file| file.sync_all().unwrap());
 }
 
-/// A trace that goes on until it is told to end.
+/// A running trace.
 struct Tracing(Child);
 
 impl Tracing {
-    /// Begins it, and waits until the kernel traces.
+    /// Starts the trace and waits until the kernel traces.
     fn begin(mounted: &Mounted) -> Tracing {
         let data = mounted.data();
         let mut command = mounted.drives.command(&["audit", data.to_str().unwrap(), "--json"]);
@@ -117,8 +117,8 @@ impl Tracing {
         let of_child = |directory: PathBuf, kind: &str| -> Vec<PathBuf> {
             let prefix = format!("assay-{kind}-{}-", child.id());
             let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-            let own = entries.filter(|one| one.file_name().to_string_lossy().starts_with(&prefix));
-            own.map(|one| one.path()).collect()
+            let own = entries.filter(|it| it.file_name().to_string_lossy().starts_with(&prefix));
+            own.map(|entry| entry.path()).collect()
         };
         let traces = |tracefs: &PathBuf| {
             of_child(tracefs.join("instances"), "trace").into_iter().any(|instance| {
@@ -138,7 +138,7 @@ impl Tracing {
         Tracing(child)
     }
 
-    /// Ends it as Ctrl-C does; gives its exit code and JSON.
+    /// Interrupts the trace as Ctrl-C does; returns its exit code and JSON.
     fn end(self) -> (i32, Value) {
         let pid = rustix::process::Pid::from_child(&self.0);
         rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
@@ -148,7 +148,7 @@ impl Tracing {
     }
 }
 
-/// Writes each page of these files once, in order, while they are traced; gives exit code and JSON of that.
+/// Traces while each page of the files is written once, in order; returns exit code and JSON.
 fn traced(mounted: &Mounted, names: &[&str]) -> (i32, Value) {
     let tracing = Tracing::begin(mounted);
     names.iter().for_each(|name| overwrite(&mounted.data().join(name)));
@@ -165,13 +165,13 @@ fn overwrite(path: &Path) {
 
 fn reasons(audit: &Value) -> Vec<&str> {
     let all = audit["reasons"].as_array().unwrap();
-    all.iter().map(|one| one["reason"].as_str().unwrap()).collect()
+    all.iter().map(|reason| reason["reason"].as_str().unwrap()).collect()
 }
 
 fn split(audit: &Value) -> u64 {
     let all = audit["reasons"].as_array().unwrap();
-    let split = all.iter().find(|one| one["reason"] == "split");
-    split.map_or(0, |one| one["pages"].as_u64().unwrap())
+    let split = all.iter().find(|reason| reason["reason"] == "split");
+    split.map_or(0, |reason| reason["pages"].as_u64().unwrap())
 }
 
 #[test]
@@ -179,7 +179,8 @@ fn the_four_layouts_are_told_as_they_are_fresh_and_fragmented() {
     if !has_drives() {
         return;
     }
-    // How a file system is made, whether new files are laid out in pages, and whether a file may come to lie badly.
+    // Command that makes the file system; whether new files are laid out in pages; whether later
+    // pages may be split.
     let layouts: [(&[&str], bool, bool); 4] = [
         (&["mkfs.ext4", "-q"], false, true),
         (&["mkfs.ext4", "-q", "-O", "bigalloc", "-C", "16384"], false, false),
@@ -295,7 +296,7 @@ fn a_file_as_a_device_is_told_with_what_lies_below_it() {
     }
 }
 
-/// A loop device that goes with this.
+/// A loop device, detached when dropped.
 struct Detached(String);
 
 impl Drop for Detached {
@@ -304,7 +305,7 @@ impl Drop for Detached {
     }
 }
 
-/// A mount that goes with this.
+/// A mount, unmounted when dropped.
 struct Unmounted(PathBuf);
 
 impl Drop for Unmounted {
@@ -313,8 +314,8 @@ impl Drop for Unmounted {
     }
 }
 
-/// Bytes that a command of these words read by system calls, and those of the shell around it (`proc(5)`, `rchar`: children that
-/// were waited for are counted in).
+/// Bytes that the command and its shell read by system calls (`proc(5)`, `rchar`, which includes
+/// children that were waited for).
 fn bytes_read(world: &World, words: &str) -> u64 {
     let mut shell = Command::new("sh");
     shell.current_dir(world.path("")).env("ASSAY_STATE", world.path("state"));
@@ -324,7 +325,7 @@ fn bytes_read(world: &World, words: &str) -> u64 {
     text.trim().strip_prefix("rchar: ").unwrap().parse().unwrap()
 }
 
-/// Headers of 128 and 38 bytes are read of each.
+/// The audit reads headers of 128 and 38 bytes of each table.
 #[test]
 fn ten_thousand_tables_are_audited_at_once_and_none_of_their_rows_is_read() {
     let world = World::new();
@@ -345,13 +346,13 @@ fn ten_thousand_tables_are_audited_at_once_and_none_of_their_rows_is_read() {
     assert!(code < 2);
     let looked = audit["files"]["looked"].as_array().unwrap();
     assert_eq!(looked.len(), 10_000);
-    assert!(looked.iter().all(|one| one["encrypted"] == false));
+    assert!(looked.iter().all(|file| file["encrypted"] == false));
     let words = |directory: &str| format!("{} audit {directory} --writes direct --json", program());
     std::fs::create_dir(world.path("empty")).unwrap();
     let (most, without) = (10_000 * (128 + 38), bytes_read(&world, &words("empty")));
     let read = bytes_read(&world, &words("data")) - without;
     assert!((1..=most + (64 << 10)).contains(&read), "{read} bytes were read, {most} at most");
-    // The control: what is read is counted.
+    // Control: reads are counted.
     assert!(bytes_read(&world, "cat data/sbtest/t1.ibd") >= 112 << 10);
 }
 
@@ -369,7 +370,7 @@ fn a_running_server_is_asked_and_what_guarantees_nothing_is_unknown() {
     root.query_drop(create).unwrap();
     let data = server.socket.parent().unwrap().parent().unwrap().join("data");
     let (code, found) = audit(&world, &data, &["--server", socket]);
-    // What this machine's own disk says of itself, nobody here knows; that it is no drive of ours, everybody does.
+    // The disk of this machine is unknown to the test, except that it is no drive of Assay.
     assert!(code < 2 && !reasons(&found).contains(&"own_drive"), "{found:#}");
     assert_eq!(found["page_bytes"], 16384);
     assert_eq!(found["server"]["is_direct"], true);
@@ -382,7 +383,7 @@ fn a_running_server_is_asked_and_what_guarantees_nothing_is_unknown() {
 
     let outside = found["files"]["looked"].as_array().unwrap().iter();
     let outside = outside
-        .filter(|one| one["path"].as_str().unwrap().starts_with(elsewhere.to_str().unwrap()));
+        .filter(|file| file["path"].as_str().unwrap().starts_with(elsewhere.to_str().unwrap()));
     assert_eq!(outside.count(), 1, "a table that lies elsewhere: {found:#}");
 
     let other = world.path("other");
@@ -406,7 +407,7 @@ fn where_a_link_leads_is_judged_too() {
     append(&direct(&mounted.data().join("here.ibd")), 0, 1 << 20);
     let (code, before) = mounted.audit();
     assert_eq!((code, before["stacks"].as_array().unwrap().len()), (0, 1), "{before:#}");
-    // On the disk of the tests themselves, which promises nothing.
+    // On the disk of the tests, which guarantees nothing.
     let elsewhere = mounted.drives.path("elsewhere");
     std::fs::create_dir_all(elsewhere.join("schema")).unwrap();
     for name in ["there.ibd", "schema/t.ibd"] {
@@ -419,7 +420,7 @@ fn where_a_link_leads_is_judged_too() {
         assert_eq!((code, after["stacks"].as_array().unwrap().len()), (1, 2), "{name}: {after:#}");
         std::fs::remove_file(link).unwrap();
     }
-    // A link back up is followed once, and one that leads nowhere is not known.
+    // A link to a parent is followed once; the target of a dangling link is unknown.
     std::os::unix::fs::symlink(mounted.data(), mounted.data().join("up")).unwrap();
     assert_eq!(mounted.audit().0, 0);
     std::os::unix::fs::symlink("/nonexistent", mounted.data().join("lost.ibd")).unwrap();

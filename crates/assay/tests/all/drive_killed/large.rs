@@ -1,8 +1,9 @@
-//! A drive that is mostly metadata: pages that compress to a thirtieth, written at random all over it, and its server killed in
-//! mid-write again and again. It is there again within seconds, and whole.
+//! Tests a drive with a large map: pages that compress to a thirtieth are written randomly all over
+//! it, and its server is killed repeatedly during writes. The drive is attached again within
+//! seconds, and whole.
 //!
-//! Small in a run of all tests; `ASSAY_CAPACITY_GIB`, `ASSAY_LOGICAL_GIB`, `ASSAY_SECONDS` (of writing before each kill) and
-//! `ASSAY_ROUNDS` make it as large as a user's.
+//! It is small in a run of all tests; `ASSAY_CAPACITY_GIB`, `ASSAY_LOGICAL_GIB`, `ASSAY_SECONDS`
+//! (of writing before each kill) and `ASSAY_ROUNDS` make it as large as a user's.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use crate::simulated::random::Random;
 
 const GIB: u64 = 1 << 30;
 
-/// How long attaching may take after a kill.
+/// Longest time that attaching may take after a kill.
 const ATTACH_MOST: Duration = Duration::from_secs(5);
 
 struct Size {
@@ -37,7 +38,7 @@ impl Size {
     }
 }
 
-/// Writes pages of 4 KiB at random all over the device until its server is gone.
+/// Writes random pages of 4 KiB all over the device, and kills its server.
 fn write_and_kill(drives: &Drives, device: &str, size: &Size) {
     let mut fio = Command::new("fio");
     fio.args(["--name=all-over", "--rw=randwrite", "--bs=4k", "--direct=1", "--norandommap"]);
@@ -45,13 +46,13 @@ fn write_and_kill(drives: &Drives, device: &str, size: &Size) {
     fio.args(["--refill_buffers", "--buffer_compress_percentage=97", "--buffer_compress_chunk=4k"]);
     fio.arg(format!("--filename={device}")).arg(format!("--runtime={}", size.seconds + 600));
     let mut fio = fio.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    // What is waited for is time itself: so long it writes.
+    // The load runs for this time.
     std::thread::sleep(Duration::from_secs(size.seconds));
     drives.kill_server();
     assert!(!fio.wait().unwrap().success(), "its device is gone");
 }
 
-/// Kills it, and says after each time how long attaching takes; `cut` is what a kill costs the media.
+/// Kills the server repeatedly and prints how long attaching takes; `cut` is called for each kill.
 fn survives(drives: &Drives, size: &Size, mut cut: impl FnMut()) {
     for round in 1..=size.rounds {
         let device = drives.attach(&["--memory", "1G"]);
@@ -65,7 +66,8 @@ fn survives(drives: &Drives, size: &Size, mut cut: impl FnMut()) {
         let began = Instant::now();
         let said = drives.done(&["drive", "check", "vol.img"]);
         println!(
-            "round {round}: {:.1} GiB hold data, {:.2} GiB of media are used, attached again in {:.2} s, checked in {:.0} s: {}",
+            "round {round}: {:.1} GiB hold data, {:.2} GiB of media are used, attached again in \
+             {:.2} s, checked in {:.0} s: {}",
             status["logical_bytes_used"].as_u64().unwrap() as f64 / GIB as f64,
             status["media_bytes_used"].as_u64().unwrap() as f64 / GIB as f64,
             took.as_secs_f64(),

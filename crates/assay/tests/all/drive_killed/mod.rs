@@ -1,10 +1,11 @@
-//! `kill -9` of the process that serves a drive, again and again: under fio and our own writers, and under MySQL.
+//! Tests `kill -9` of the process that serves a drive, repeatedly: under fio and our own writers,
+//! and under MySQL.
 //!
-//! A killed process does not lose what the kernel has. So each test has a second form, in which the drive's media is served by
-//! the test and loses at a kill what was not flushed, or parts of it.
+//! The kernel keeps the writes of a killed process. So each test has a second form, in which the
+//! test serves the drive's media and drops all or some unflushed writes at a kill.
 //!
-//! `ASSAY_ROUNDS` sets how many kills there are, `ASSAY_SEED` what is drawn; when things happen is the kernel's, so a
-//! seed does not repeat a run.
+//! `ASSAY_ROUNDS` sets the number of kills, `ASSAY_SEED` the random choices; timing is the
+//! kernel's, so a seed does not repeat a run.
 
 pub mod fio;
 mod large;
@@ -12,18 +13,17 @@ pub mod mysql;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What goes wrong, to show that it is noticed.
+/// A fault, for negative controls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sabotage {
-    /// Nothing.
     None,
-    /// The drive writes commands in parts.
+    /// The drive splits commands.
     Tear,
-    /// The media answers flushes and does nothing.
+    /// The media acknowledge flushes without flushing.
     LyingFlush,
 }
 
-/// How many kills there are: as many as were asked for, else `usual`.
+/// Number of kills: `ASSAY_ROUNDS`, else `usual`.
 fn rounds(usual: u64) -> u64 {
     setting("ASSAY_ROUNDS").unwrap_or(usual)
 }

@@ -1,5 +1,5 @@
-//! Servers that mean harm, or are broken, in front of every command that connects to a server: one clear line within ten seconds and
-//! 256 MiB, and nothing left behind.
+//! Tests every command that connects to a server against hostile and broken servers: one clear line
+//! within 10 s and 256 MiB, and nothing left behind.
 
 mod remote;
 mod server;
@@ -15,21 +15,21 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 use crate::common::World;
 use server::{Behaviour, listen};
 
-/// How soon a command has given up.
+/// Time within which a command must give up.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// Memory that a command may ever hold, in KiB.
+/// Largest resident set of a command, in KiB.
 const MEMORY_KIB_MAX: u64 = 256 << 10;
 
-/// The longest line that is still read.
+/// Longest line of an error, in bytes.
 const LINE_BYTES_MAX: usize = 1200;
 
-/// Commands at a time: most of them wait.
+/// Number of concurrent commands: most of them wait.
 const AT_A_TIME: usize = 5;
 
 const PASSWORD: &str = "pw-51ab-hostile";
 
-/// A way to a server.
+/// A command that connects to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Audit,
@@ -47,7 +47,8 @@ impl Way {
         let load = |command: &str| {
             let tls = if is_encrypted { "--mysql-ssl" } else { "--mysql-get-server-public-key" };
             format!(
-                "load oltp_read_only --mysql-host=127.0.0.1 --mysql-port={port} --mysql-user=u {tls} {command}"
+                "load oltp_read_only --mysql-host=127.0.0.1 --mysql-port={port} --mysql-user=u \
+                 {tls} {command}"
             )
         };
         let line = match self {
@@ -58,20 +59,25 @@ impl Way {
                 let more =
                     if is_encrypted { "sslMode=REQUIRED" } else { "allowPublicKeyRetrieval=true" };
                 format!(
-                    "load ycsb run jdbc -P workloada -p db.url=jdbc:mysql://127.0.0.1:{port}/ycsb?{more} -p db.user=u -p db.passwd={PASSWORD}"
+                    "load ycsb run jdbc -P workloada -p \
+                     db.url=jdbc:mysql://127.0.0.1:{port}/ycsb?{more} -p db.user=u -p \
+                     db.passwd={PASSWORD}"
                 )
             }
             Way::Study => {
                 world.write(
                     "my.cnf",
                     &format!(
-                        "[client]\nhost=127.0.0.1\nport={port}\nuser=u\npassword={PASSWORD}\nget-server-public-key\n"
+                        "[client]\nhost=127.0.0.1\nport={port}\nuser=u\npassword={PASSWORD}\n\
+                         get-server-public-key\n"
                     ),
                 );
                 world.write(
                     "plan.toml",
-                    "title = \"t\"\nnoise_floor = false\nextra_runs = 0\nrepeats = 1\nthreads = [1]\nseconds = 1\n\
-                     data.table_size = 100\n[rig]\nkind = \"endpoint\"\nendpoint = { option_file = \"my.cnf\" }\n\
+                    "title = \"t\"\nnoise_floor = false\nextra_runs = 0\nrepeats = 1\nthreads = \
+                     [1]\nseconds = 1\n\
+                     data.table_size = 100\n[rig]\nkind = \"endpoint\"\nendpoint = \
+                     { option_file = \"my.cnf\" }\n\
                      [workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.theirs]\n",
                 );
                 "run plan.toml --out study".into()
@@ -81,7 +87,7 @@ impl Way {
     }
 }
 
-/// How a command ended.
+/// End of a command.
 struct Ended {
     code: Option<i32>,
     said: String,
@@ -93,7 +99,7 @@ fn run(command: Command) -> Ended {
     run_and(command, |_| {})
 }
 
-/// The same, and does something with the process meanwhile.
+/// Runs the command, and calls `act` with its process id meanwhile.
 fn run_and(mut command: Command, act: impl FnOnce(u32) + Send + 'static) -> Ended {
     command.env("MYSQL_PWD", PASSWORD).stdout(Stdio::null()).stderr(Stdio::piped());
     let began = Instant::now();
@@ -106,10 +112,10 @@ fn run_and(mut command: Command, act: impl FnOnce(u32) + Send + 'static) -> Ende
         stderr.read_to_end(&mut said).unwrap();
         String::from_utf8_lossy(&said).into_owned()
     });
-    // The most that it ever held, which the kernel keeps for as long as it lives.
+    // The kernel keeps the peak while the process exists.
     let mut memory_kib = 0;
     let status = loop {
-        // Until it becomes the program it is a copy of this one, with all that this one holds.
+        // Before `exec` the child is a copy of this process, with all its memory.
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()))
             .ok()
             .filter(|status| status.starts_with("Name:\tassay\n"));
@@ -134,10 +140,10 @@ fn command_of(world: &World, words: &[String]) -> Command {
     world.command(&words.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// What is wrong with how a command ended; nothing where all is well.
+/// Describes a violation in the end of a command; `None` if there is none.
 fn wrong(world: &World, ended: &Ended) -> Option<String> {
     let last = ended.said.lines().last().unwrap_or_default();
-    let has_controls = ended.said.chars().any(|one| one.is_control() && one != '\n');
+    let has_controls = ended.said.chars().any(|sign| sign.is_control() && sign != '\n');
     let left = world.listing().into_iter().find(|name| name == "study");
     let ledgers = std::fs::read_dir(world.path("state/ledgers")).into_iter().flatten().count();
     if ended.code != Some(2) {
@@ -159,7 +165,7 @@ fn wrong(world: &World, ended: &Ended) -> Option<String> {
 
 #[test]
 fn whatever_a_server_does_a_command_ends_in_a_clear_line() {
-    let cases = Behaviour::ALL.into_iter().flat_map(|one| WAYS.map(|way| (one, way)));
+    let cases = Behaviour::ALL.into_iter().flat_map(|it| WAYS.map(|way| (it, way)));
     let cases = Mutex::new(cases);
     let failures = Mutex::new(Vec::new());
     let most = Mutex::new((Duration::ZERO, 0u64));
@@ -190,7 +196,7 @@ fn whatever_a_server_does_a_command_ends_in_a_clear_line() {
         }
     });
     let (took, memory_kib) = most.into_inner().unwrap();
-    // Some end before they are looked at, and not all.
+    // Some commands end before they are sampled, but not all.
     assert!(memory_kib > 0);
     println!("longest {:.1} s, most {} MiB", took.as_secs_f64(), memory_kib >> 10);
     let failures = failures.into_inner().unwrap();
@@ -206,7 +212,7 @@ fn a_password_on_the_command_line_is_gone_from_it_and_the_process_leaves_no_core
     let (host, given) = (format!("--mysql-port={port}"), format!("--mysql-password={PASSWORD}"));
     let sysbench = ["load", "oltp_insert", "--mysql-host=127.0.0.1", &host, &given, "cleanup"];
     let ycsb = ["load", "ycsb", "run", "jdbc", "-P", "workloada", "-p", &url, "-p", &passwd];
-    // The negative control: another program leaves one.
+    // Negative control: another program leaves a process.
     let mut other = Command::new("sleep");
     let other = other.arg("1000").current_dir(world.path("")).spawn().unwrap();
     let can_dump = rustix::process::geteuid().is_root() && dumps(other);
@@ -220,7 +226,7 @@ fn a_password_on_the_command_line_is_gone_from_it_and_the_process_leaves_no_core
         let has = |bytes: &[u8], word: &str| {
             bytes.windows(word.len()).any(|part| part == word.as_bytes())
         };
-        // Until it has connected, which it does with a password.
+        // Waits until it has connected, which takes a password.
         let deadline = Instant::now() + LIMIT;
         let is_connected = || has(&about("net/tcp"), &format!(":{port:04X} 01 "));
         while !is_connected() {
@@ -235,7 +241,7 @@ fn a_password_on_the_command_line_is_gone_from_it_and_the_process_leaves_no_core
     }
 }
 
-/// Whether a process leaves a core dump when it is aborted.
+/// Whether the process leaves a core dump when it is aborted.
 fn dumps(mut child: Child) -> bool {
     let pid = Pid::from_child(&child);
     let all = Rlimit { current: None, maximum: None };
@@ -251,7 +257,7 @@ fn loading_waits_for_its_server_until_ctrl_c() {
     let words = Way::LoadPrepare.words(&world, port, Behaviour::MuteAfterQuestion);
     let command = command_of(&world, &words);
     let asked = move |pid: u32| {
-        // Longer than any question is waited for.
+        // Longer than any answer is waited for.
         std::thread::sleep(LIMIT);
         kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::INT).unwrap();
     };

@@ -1,4 +1,5 @@
-//! A fake of a remote host that means harm, or is broken: a fake of `ssh` that runs here what it is given, and then lies.
+//! A fake remote host that is hostile or broken: a fake `ssh` that runs the given command here, and
+//! then lies.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -7,7 +8,8 @@ use std::process::Command;
 use super::{Ended, run, wrong};
 use crate::common::{World, program};
 
-/// What the far end of a session does. `$words` are what the program is started with there.
+/// Behaviours of the remote end: name, script, and a part of the error. `$words` is the command
+/// line of the program there.
 const BEHAVIOURS: [(&str, &str, &str); 10] = [
     ("a line without end", "exec tr '\\000' x </dev/zero", "a line without end"),
     ("garbage", "exec yes 'HTTP/1.1 400 Bad Request'", "none of the program's"),
@@ -25,26 +27,30 @@ const BEHAVIOURS: [(&str, &str, &str); 10] = [
     ),
     (
         "more than anybody takes",
-        "sh -c \"$words\" | { head -n 1; exec yes \"{\\\"told\\\":\\\"$(head -c 60000 /dev/zero | tr '\\000' x)\\\"}\"; }",
+        "sh -c \"$words\" | { head -n 1; \
+         exec yes \"{\\\"told\\\":\\\"$(head -c 60000 /dev/zero | tr '\\000' x)\\\"}\"; }",
         "more than anybody asked for",
     ),
     (
         "gigantic figures",
-        "sh -c \"$words\" | sed -u -E 's/\"(received|answered)_ns\":[0-9]+/\"\\1_ns\":18446744073709551615/g'",
+        "sh -c \"$words\" | sed -u -E \
+         's/\"(received|answered)_ns\":[0-9]+/\"\\1_ns\":18446744073709551615/g'",
         "a time that no clock shows",
     ),
     (
         "figures of long ago",
-        "sh -c \"$words\" | sed -u -E 's/\"received_ns\":[0-9]+/\"received_ns\":0/; s/\"answered_ns\":[0-9]+/\"answered_ns\":18446744073709551615/'",
+        "sh -c \"$words\" | sed -u -E 's/\"received_ns\":[0-9]+/\"received_ns\":0/; \
+         s/\"answered_ns\":[0-9]+/\"answered_ns\":18446744073709551615/'",
         "",
     ),
     ("closed within a line", "printf '{\"hello\":{\"proto'; exit 0", ""),
 ];
 
-/// The script of the fake: a login is a socket, and a process that stays.
+/// Writes the script of the fake `ssh`: a login is a socket, and a process that stays.
 fn ssh(directory: &Path, serves: &str) {
     let text = format!(
-        "#!/bin/sh\nfor word in \"$@\"; do\n    case $word in ControlPath=*) socket=${{word#ControlPath=}};; -N) login=1;; esac\n    words=$word\ndone\n\
+        "#!/bin/sh\nfor word in \"$@\"; do\n    case $word in ControlPath=*) \
+         socket=${{word#ControlPath=}};; -N) login=1;; esac\n    words=$word\ndone\n\
          if [ -n \"$login\" ]; then : >\"$socket\"; exec sleep 1000; fi\n\
          case $words in *\"'host' 'serve'\"*) {serves};; *) exec sh -c \"$words\";; esac\n"
     );
@@ -53,7 +59,7 @@ fn ssh(directory: &Path, serves: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// A world with the fake, and the program where it is on the host.
+/// A world with the fake `ssh`, and the program at its place on the host.
 fn host(serves: &str) -> World {
     let world = World::new();
     for part in ["bin", "run", "there"] {
@@ -99,8 +105,10 @@ fn whatever_a_host_says_a_command_ends_in_a_clear_line() {
 #[test]
 fn what_a_hosts_shell_prints_without_end_is_refused() {
     let world = host("exit 1");
-    let script = "#!/bin/sh\nfor word in \"$@\"; do\n    case $word in ControlPath=*) socket=${word#ControlPath=};; -N) login=1;; esac\ndone\n\
-                  if [ -n \"$login\" ]; then : >\"$socket\"; exec sleep 1000; fi\nexec yes @assay place\n";
+    let script = "#!/bin/sh\nfor word in \"$@\"; do\n    case $word in ControlPath=*) \
+        socket=${word#ControlPath=};; -N) login=1;; esac\ndone\n\
+                  if [ -n \"$login\" ]; then : >\"$socket\"; exec sleep 1000; fi\nexec yes @assay \
+                  place\n";
     std::fs::write(world.path("bin/ssh"), script).unwrap();
     let ended = run(check(&world, &world.path("there")));
     assert_eq!(wrong(&world, &ended), None, "{}", ended.said);
@@ -132,7 +140,7 @@ fn a_directory_of_others_is_no_place_for_the_program() {
     std::os::unix::fs::chown(world.path("there/cache"), Some(0), None).unwrap();
     mode("there", 0o777);
     refused("others may put another cache there", &shown("there"));
-    // As /tmp is: nobody takes away what is ours.
+    // With the mode of /tmp, others cannot remove our directory.
     mode("there", 0o1777);
     assert_eq!(run(check(&world, &there)).code, Some(0));
     std::os::unix::fs::symlink(world.path("there/cache"), world.path("there/state")).unwrap();

@@ -1,4 +1,5 @@
-//! A fake of a MySQL server that means harm, or is broken: it speaks as much of the protocol as its behaviour takes.
+//! A fake MySQL server that is hostile or broken; it implements only the part of the protocol that
+//! its behaviour needs.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,41 +7,41 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const SSL: u32 = 1 << 11;
-/// What MySQL 9 offers, without TLS and without compression.
+/// Capabilities of MySQL 9, without TLS and compression.
 const CAPABILITIES: u32 = 0xdfff_ffff & !SSL & !(1 << 5) & !(1 << 26) & !(1 << 24);
 
 const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
-/// A column's definition; the client walks over it.
+/// A column's definition; the client skips it.
 const COLUMN: &[u8] = b"\x03def\0\0\0\x01a\0\x0c\x2d\0\0\x01\0\0\xfd\0\0\0\0\0";
 
-/// A terminal would clear its screen, and name its window.
+/// Escape sequences that clear a terminal's screen and set its title.
 pub const ESCAPES: &str = "\x1b[2J\x1b]0;owned\x07\r\nassay: all is well";
 
-/// What it does to whoever connects.
+/// Behaviour towards a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behaviour {
     EndlessGreeting,
-    /// A byte of the greeting now and then.
+    /// The greeting arrives byte by byte.
     DrippedGreeting,
     GarbageGreeting,
     MuteAfterConnect,
     MuteAfterLogin,
-    /// It answers the question that costs nothing, and no other.
+    /// Answers pings, and no other command.
     MuteAfterQuestion,
-    /// 2^64 - 1 of them.
+    /// Announces 2^64 - 1 columns.
     ManyColumns,
     EndlessRows,
-    /// Of which next to nothing comes.
+    /// A row of which almost nothing arrives.
     GiganticRow,
-    /// Rows of 16 MiB each, in pieces.
+    /// Rows of 16 MiB each, in several packets.
     LongRow,
     LengthPastEnd,
     MalformedKey,
     WrongSequence,
-    /// At the login.
+    /// An error at login with escape sequences.
     HostileRefusal,
-    /// In answer to a statement, 16 MB of it.
+    /// An error of 16 MB in answer to a statement.
     HostileError,
     CleartextPlugin,
     SwitchLoop,
@@ -75,13 +76,13 @@ impl Behaviour {
     ];
 }
 
-/// Listens for as long as the process lives, and gives its port.
+/// Listens for as long as the process lives; returns the port.
 pub fn listen(behaviour: Behaviour) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for client in listener.incoming().flatten() {
-            // A client that goes in the middle is what is wanted.
+            // The client may disconnect at any point.
             std::thread::spawn(move || drop(Peer { client: Arc::new(client) }.meet(behaviour)));
         }
     });
@@ -100,7 +101,7 @@ impl Peer {
         (&*self.client).write_all(&packet)
     }
 
-    /// The sequence number and the payload of the client's next packet.
+    /// Sequence number and payload of the client's next packet.
     fn take(&self) -> std::io::Result<(u8, Vec<u8>)> {
         let mut header = [0; 4];
         (&*self.client).read_exact(&mut header)?;
@@ -109,7 +110,7 @@ impl Peer {
         Ok((header[3], payload))
     }
 
-    /// Says nothing more, until the client goes.
+    /// Sends nothing more until the client disconnects.
     fn be_mute(&self) -> std::io::Result<()> {
         let mut taken = [0; 4096];
         while (&*self.client).read(&mut taken)? > 0 {}
@@ -252,7 +253,7 @@ impl Peer {
                 (&*self.client).write_all(&[200, 0, 0, next(1), 1, 2, 3])?;
                 self.client.shutdown(std::net::Shutdown::Both)?;
             }
-            // Nothing is answered.
+            // No answer.
             _ => {}
         }
         Ok(())

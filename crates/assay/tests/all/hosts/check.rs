@@ -1,4 +1,5 @@
-//! `assay host check`: what a host is, its clock, and the program that is copied when it differs.
+//! Tests `assay host check`: the host's properties, its clock, and the program that is copied if it
+//! differs.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ fn check(net: &Net, program: Option<&PathBuf>) -> Value {
     all[0].clone()
 }
 
-/// The program as another build would be: a few bytes longer, and as good.
+/// A copy of the program like another build: a few bytes longer, and working.
 fn other_build(net: &Net, number: u32) -> PathBuf {
     let path = net.world.path(&format!("assay-{number}"));
     std::fs::copy(crate::common::program(), &path).unwrap();
@@ -40,7 +41,7 @@ fn the_program_is_copied_once_and_again_when_it_or_its_copy_changed() {
     assert_eq!(check(&net, Some(&other))["copied_bytes"], Value::Null);
     assert_eq!(check(&net, None)["copied_bytes"], Value::Null, "both are kept");
 
-    // A copy that is not what it was is copied again, whatever it is called.
+    // A damaged copy is replaced, whatever its name.
     let shelf = net.there().join("cache/programs");
     let copies = || -> Vec<PathBuf> {
         let entries = std::fs::read_dir(&shelf).unwrap().map(|entry| entry.unwrap().path());
@@ -51,7 +52,7 @@ fn the_program_is_copied_once_and_again_when_it_or_its_copy_changed() {
         let mut file = std::fs::File::options().append(true).open(copy.join("assay")).unwrap();
         file.write_all(b"x").unwrap();
     }
-    // What a copier that was killed left goes with the next copy.
+    // The remains of a killed copy are removed by the next one.
     std::fs::create_dir(shelf.join(".staging-4194305")).unwrap();
     assert_eq!(check(&net, None)["copied_bytes"], size);
     assert!(!shelf.join(".staging-4194305").exists());
@@ -72,13 +73,13 @@ fn a_host_is_told_with_its_clock() {
     assert_eq!(found["facts"]["kernel"], kernel.trim());
     assert_eq!(found["facts"]["cpus"], std::thread::available_parallelism().unwrap().get());
     assert_eq!(found["address"], net.hosts[0].address.as_str());
-    // It has this machine's clock, whatever the comparison finds.
+    // The host has this machine's clock, so the measured offset is within its uncertainty.
     let number = |name: &str| found["clock"][name].as_f64().unwrap();
     let (offset, uncertainty) = (number("offset_ms"), number("uncertainty_ms"));
     assert!(offset.abs() <= uncertainty && uncertainty < 50.0, "{offset} ± {uncertainty}");
     assert!(number("round_trip_ms") > 0.0);
 
-    // In words, and one of three that is not there.
+    // As text, and with a third host that does not answer.
     let names: Vec<&str> = net.hosts.iter().map(|host| host.name.as_str()).collect();
     let gone = format!("ssh://root@{}:2", net.hosts[0].address);
     let output = net.run(&[&["host", "check"], &names[..], &[gone.as_str()]].concat());

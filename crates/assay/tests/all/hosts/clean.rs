@@ -1,4 +1,4 @@
-//! `assay clean --host`: what `assay clean` says and does there, said here.
+//! Tests `assay clean --host`: it runs on the host, and its output is printed here.
 
 use serde_json::Value;
 
@@ -10,13 +10,14 @@ fn a_host_is_cleaned_as_this_machine_is() {
     let host = net.hosts[0].name.as_str();
     let shelf = net.there().join("cache/programs");
     assert_eq!(net.told(&["clean", "--host", host]), "nothing to clean\n");
-    // The ledger of a process that is long dead, and what it had.
+    // The ledger of a process that is long dead, with its resource.
     let left = net.there().join("assay-left");
     std::fs::create_dir(&left).unwrap();
     let ledgers = net.there().join("state/ledgers");
     std::fs::create_dir_all(&ledgers).unwrap();
     let ledger = format!(
-        "{{\"pid\": 4194305, \"start_ticks\": 1, \"boot_id\": \"x\", \"resources\": [{{\"kind\": \"directory\", \"path\": {:?}}}]}}",
+        "{{\"pid\": 4194305, \"start_ticks\": 1, \"boot_id\": \"x\", \"resources\": \
+         [{{\"kind\": \"directory\", \"path\": {:?}}}]}}",
         left.display()
     );
     std::fs::write(ledgers.join("4194305-1.json"), ledger).unwrap();
@@ -36,7 +37,7 @@ fn a_host_is_cleaned_as_this_machine_is() {
     assert_eq!(left.filter(|name| name != ".lock").count(), 0);
     net.assert_nothing_left();
 
-    // What went wrong there is the exit code here.
+    // A failure on the host sets the exit code here.
     let error = net.refused(
         &["clean", "--host", &format!("ssh://root@{}:2", net.hosts[0].address)],
         "ssh_config",

@@ -1,4 +1,4 @@
-//! A real MySQL server at the bridge's address, with tables to load and an account that may.
+//! A real MySQL server at the bridge's address, with tables to load and an account for the load.
 
 use std::process::Command;
 use std::sync::{Arc, Mutex, Weak};
@@ -13,7 +13,7 @@ pub const USER: &str = "loader5c0e";
 pub const PASSWORD: &str = "pw-31f7a9c2-hx";
 pub const PORT: u16 = 13306;
 
-/// The tables, as every test loads them.
+/// Tables that every test loads.
 pub const TABLES: [&str; 2] = ["--tables=1", "--table-size=2000"];
 
 pub struct Database {
@@ -22,7 +22,7 @@ pub struct Database {
     _template: Arc<World>,
 }
 
-/// A data directory that was made once for all tests that run meanwhile.
+/// A data directory that is initialised once and shared by concurrent tests.
 fn template(list: &str) -> Option<Arc<World>> {
     static SHARED: Mutex<Weak<World>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap();
@@ -36,7 +36,7 @@ fn template(list: &str) -> Option<Arc<World>> {
 }
 
 impl Database {
-    /// Nothing, said aloud, where no server can be had.
+    /// Starts the server; `None`, with a SKIPPED line, if there is none.
     pub fn start(net: &Net) -> Option<Database> {
         if !has_server() {
             return None;
@@ -54,8 +54,9 @@ impl Database {
             format!("--port={PORT}"),
             "--skip-name-resolve".to_owned(),
         ];
-        // It takes words that live as long as the program.
-        program.more_settings = settings.map(|one| &*Box::leak(one.into_boxed_str())).to_vec();
+        // `more_settings` holds static strings.
+        let leak = |setting: String| &*Box::leak(setting.into_boxed_str());
+        program.more_settings = settings.map(leak).to_vec();
         let server = program.start().unwrap();
         let mut root = server.connect();
         root.query_drop("CREATE DATABASE sbtest").unwrap();
@@ -64,38 +65,38 @@ impl Database {
         Some(Database { server, _program: program, _template: template })
     }
 
-    /// How often prepared statements were executed, which only a load does.
+    /// Number of executed prepared statements, which only a load executes.
     pub fn executed(&self) -> u64 {
         let sql = "SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'";
         self.server.connect().query_first::<(String, u64), _>(sql).unwrap().unwrap().1
     }
 
-    /// Connections of the load's account.
+    /// Number of connections of the load's account.
     pub fn connections(&self) -> u64 {
         let sql =
             format!("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{USER}'");
         self.server.connect().query_first::<u64, _>(sql).unwrap().unwrap()
     }
 
-    /// Ends all connections of the load's account, as a server does that goes down.
+    /// Kills all connections of the load's account, like a server that shuts down.
     pub fn cut(&self) {
         let mut root = self.server.connect();
         let sql = format!("SELECT id FROM information_schema.processlist WHERE user = '{USER}'");
         let ids: Vec<u64> = root.query(sql).unwrap();
         assert!(!ids.is_empty(), "nothing is connected");
         for id in ids {
-            // One that has ended by itself meanwhile is no error.
+            // A connection that has ended meanwhile is no error.
             let _ = root.query_drop(format!("KILL {id}"));
         }
     }
 
-    /// The words of a load of it, without the command.
+    /// Arguments of a load on the server, without the command.
     pub fn words(net: &Net, workload: &str) -> Vec<String> {
         let address = [
             format!("--mysql-host={}", net.address),
             format!("--mysql-port={PORT}"),
             format!("--mysql-user={USER}"),
-            // Nothing is encrypted here, and the server forgets whom it knows when it starts.
+            // Connections are not encrypted, and a restarted server has an empty password cache.
             "--mysql-get-server-public-key".to_owned(),
         ];
         let words = ["load", workload].into_iter().chain(TABLES).map(str::to_owned);

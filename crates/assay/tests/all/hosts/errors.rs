@@ -1,4 +1,5 @@
-//! Every way in which a host cannot be used: one line that says what to do, and nothing left anywhere.
+//! Tests every reason why a host cannot be used: one line that says what to do, and nothing left
+//! anywhere.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -68,7 +69,7 @@ fn a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was() {
     let Some(mut net) = Net::bare(1) else { return };
     let small = net.mount("small", "size=1m");
     let silent = net.mount("silent", "size=600m,noexec");
-    // An sshd sees what was mounted before it began.
+    // An sshd sees the mounts that existed when it started.
     let _sshd = net.sshd(0, 2023, "");
     let host = format!("ssh://root@{}:2023", net.hosts[0].address);
     let check_at = |net: &Net, directory: &Path, host: &str| {
@@ -93,7 +94,7 @@ fn a_host_on_which_the_program_cannot_be_or_run_is_told_and_left_as_it_was() {
     let error = check(&net, Path::new("relative"));
     assert!(error.contains("is not absolute"), "{error}");
 
-    // Fakes of the two programs that tell what a host is.
+    // Fakes of the two programs that describe a host.
     let bin = net.world.path("bin");
     std::fs::create_dir(&bin).unwrap();
     let fake = |name: &str, says: &str| {
@@ -137,7 +138,7 @@ fn a_clock_that_cannot_be_compared_closely_is_of_no_use() {
 fn who_waits_for_a_login_may_interrupt_it() {
     let Some(net) = Net::start(1) else { return };
     let host = &net.hosts[0];
-    // Its packets are lost on the way: the client waits.
+    // Its packets are dropped: the client waits.
     host.lose_all();
     let mut command = net.command(&["host", "check", &host.name], "ssh_config");
     let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
@@ -154,9 +155,11 @@ fn who_waits_for_a_login_may_interrupt_it() {
 #[ignore = "in --full: hosts are shown once, by other tests"]
 fn another_version_at_the_other_end_is_refused() {
     let Some(net) = Net::start(1) else { return };
-    // What is asked of the shell is done; of what the program says its version is changed.
-    let between = "#!/bin/sh\ncase $SSH_ORIGINAL_COMMAND in\n*serve*) sh -c \"$SSH_ORIGINAL_COMMAND\" | \
-                   sed -u 's/\"version\":\"[^\"]*\"/\"version\":\"0.0.1\"/' ;;\n*) exec sh -c \"$SSH_ORIGINAL_COMMAND\" ;;\nesac\n";
+    // Shell commands run; the program's answers have another version.
+    let between = "#!/bin/sh\ncase $SSH_ORIGINAL_COMMAND in\n*serve*) sh -c \
+        \"$SSH_ORIGINAL_COMMAND\" | \
+                   sed -u 's/\"version\":\"[^\"]*\"/\"version\":\"0.0.1\"/' ;;\n*) exec sh -c \
+                   \"$SSH_ORIGINAL_COMMAND\" ;;\nesac\n";
     let script = net.world.write("between.sh", between);
     let mut mode = std::fs::metadata(&script).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);

@@ -1,4 +1,4 @@
-//! One load from two hosts at once against a real server.
+//! Tests one load from two hosts at once against a real server.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::hosts::database::{Database, PASSWORD};
 use crate::hosts::net::{Net, PATIENCE, wait_until};
 
-/// A load of these words from all hosts, not started yet.
+/// A load with these arguments from all hosts, not started yet.
 pub fn load(net: &Net, workload: &str, more: &[&str]) -> Command {
     let words = Database::words(net, workload);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -18,7 +18,7 @@ pub fn load(net: &Net, workload: &str, more: &[&str]) -> Command {
     command
 }
 
-/// Starts it, and waits until it has told of its first second.
+/// Starts the load and waits until it has reported its first second.
 pub fn begin(mut command: Command) -> Child {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -26,7 +26,7 @@ pub fn begin(mut command: Command) -> Child {
     if first.is_none() {
         panic!("{:?}", child.wait_with_output());
     }
-    // Whoever prints must not meet a closed pipe.
+    // Keeps reading, so that the load does not meet a closed pipe.
     std::thread::spawn(move || lines.for_each(drop));
     child
 }
@@ -36,8 +36,8 @@ fn buckets(latency: &Value) -> Vec<(u64, u64)> {
 }
 
 fn transactions(outcome: &Value) -> &Value {
-    &outcome["latency"].as_array().unwrap().iter().find(|one| one["kind"] == "transaction").unwrap()
-        ["response"]
+    let mut kinds = outcome["latency"].as_array().unwrap().iter();
+    &kinds.find(|latency| latency["kind"] == "transaction").unwrap()["response"]
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn two_hosts_do_together_exactly_what_was_asked_and_the_server_saw() {
     assert_eq!((all["events"].as_u64(), hosts.len()), (Some(3001), 2));
     assert_eq!(database.executed() - before, 3001, "what is summed is what the server saw");
     let of = |host: &Value| host["outcome"]["events"].as_u64().unwrap();
-    // Of three threads one has two: 0 and 2, and so of events.
+    // Of three threads one host has two, 0 and 2, and two thirds of the events.
     assert_eq!((of(&hosts[0]), of(&hosts[1])), (2001, 1000));
     let mut summed = std::collections::BTreeMap::new();
     for (ns, count) in hosts.iter().flat_map(|host| buckets(transactions(&host["outcome"]))) {
@@ -112,7 +112,7 @@ fn hosts_begin_together_share_a_rate_and_end_with_ctrl_c() {
     let planned = all["events"].as_u64().unwrap() + all["unfinished"]["events"].as_u64().unwrap();
     assert_eq!(planned, 400, "every start of the whole, once");
 
-    // Without an end but Ctrl-C; the password is nowhere meanwhile.
+    // Runs until Ctrl-C; the password appears nowhere meanwhile.
     let child = begin(load(&net, "oltp_point_select", &words("--time=600")));
     wait_until("both hosts load", || database.connections() == 4);
     let there = net.hosts.iter().flat_map(|host| host.programs()).map(|(pid, _)| pid);
@@ -131,7 +131,7 @@ fn hosts_begin_together_share_a_rate_and_end_with_ctrl_c() {
     net.assert_nothing_left();
 }
 
-/// Processes that a process has started.
+/// Child processes of a process.
 fn clients_of(pid: u32) -> Vec<u32> {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let children = tasks.flatten().flat_map(|task| {
@@ -141,7 +141,7 @@ fn clients_of(pid: u32) -> Vec<u32> {
     children.collect()
 }
 
-/// Where a process has the password: on its command line or in its environment.
+/// Places where a process has the password: command line or environment.
 fn told_to(pid: u32) -> String {
     let has = |name: &&str| {
         let bytes = std::fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
@@ -150,7 +150,7 @@ fn told_to(pid: u32) -> String {
     ["cmdline", "environ"].iter().filter(|name| has(name)).copied().collect::<Vec<_>>().join(" ")
 }
 
-/// Files below `directory` that hold `word`.
+/// Files below `directory` that contain `word`.
 fn holding(directory: &std::path::Path, word: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap().flatten() {
@@ -173,10 +173,10 @@ fn what_the_server_says_no_to_is_told_with_the_host() {
     let Some(net) = Net::start(2) else { return };
     let Some(database) = Database::start(&net) else { return };
     let began = std::time::Instant::now();
-    // Nothing is filled.
+    // The tables are empty.
     let output = load(&net, "oltp_point_select", &["--threads=2"]).output().unwrap();
     let error = crate::hosts::net::error_of(&output);
-    // Both are told no at about the same time.
+    // Both hosts are refused at about the same time.
     let is_of_host =
         |error: &str| net.hosts.iter().any(|host| error.contains(&format!("{}: ", host.name)));
     assert!(is_of_host(&error) && error.contains("run `prepare` first"), "{error}");

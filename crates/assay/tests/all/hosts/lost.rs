@@ -1,4 +1,5 @@
-//! Links that are cut and processes that are killed while a load runs: a line that says so, and nothing left at either end.
+//! Tests cut links and killed processes during a load: a line that says so, and nothing left at
+//! either end.
 
 use std::path::PathBuf;
 use std::process::Child;
@@ -8,12 +9,15 @@ use crate::hosts::database::Database;
 use crate::hosts::load::{begin, load};
 use crate::hosts::net::{Net, error_of, kill, wait_until};
 
-/// After how long both ends must have noticed: ten seconds of patience and five for events in hand, and what a busy machine adds.
+/// Time within which both ends must notice: 10 s of patience, 5 s for events in progress, and the
+/// delays of a busy machine.
 const NOTICED_WITHIN: Duration = Duration::from_secs(25);
 
-/// English for the text columns, so that the load has a file there.
-const BOOK: &str = "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness. \
-                    It was the epoch of belief, it was the epoch of incredulity, it was the season of Light.\n";
+/// English text for the text columns, so that the load has a file there.
+const BOOK: &str = "It was the best of times, it was the worst of times, it was the age of wisdom, \
+    it was the age of foolishness. \
+                    It was the epoch of belief, it was the epoch of incredulity, it was the season \
+                    of Light.\n";
 
 struct Bench {
     database: Database,
@@ -31,14 +35,14 @@ impl Bench {
         Some(Bench { database, net, book })
     }
 
-    /// A load without end that has begun.
+    /// A running load without an end.
     fn load(&self) -> Child {
         let words =
             ["--threads=4", "--time=600", "--report-interval=1", "--schema=text", &self.book];
         begin(load(&self.net, "oltp_read_write", &words))
     }
 
-    /// Directories of sessions there.
+    /// Directories of sessions on the host.
     fn sessions(&self) -> Vec<PathBuf> {
         let sessions = self.net.there().join("state/sessions");
         let entries = std::fs::read_dir(sessions).into_iter().flatten().flatten();
@@ -73,7 +77,7 @@ fn whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had() 
     let host = &bench.net.hosts[0];
     let noticed = |began: Instant| assert!(began.elapsed() < NOTICED_WITHIN, "{began:?}");
 
-    // The program there.
+    // Kills the program on the host.
     let child = bench.load();
     let began = Instant::now();
     let [(program, _)] = host.programs()[..] else { panic!("{:?}", host.programs()) };
@@ -89,7 +93,7 @@ fn whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had() 
     );
     bench.net.assert_nothing_left();
 
-    // The sshd of the connection.
+    // Kills the sshd of the connection.
     let child = bench.load();
     let began = Instant::now();
     host.connections().into_iter().for_each(kill);
@@ -99,7 +103,7 @@ fn whoever_is_killed_the_rest_ends_and_a_clean_takes_away_what_the_killed_had() 
     noticed(began);
     bench.net.assert_nothing_left();
 
-    // The program here.
+    // Kills the program here.
     let mut child = bench.load();
     let began = Instant::now();
     kill(child.id());
@@ -131,7 +135,7 @@ fn a_link_that_is_cut_while_the_program_is_copied_leaves_no_part_of_it() {
     host.cut();
     let error = error_of(&child.wait_with_output().unwrap());
     assert!(error.contains(&format!("the connection to {} was lost", host.name)), "{error}");
-    // Whoever takes it there gives up by himself: nobody can tell him.
+    // The process that receives the file there gives up by itself: it cannot be signalled.
     wait_until("no part is left", || entries().iter().all(|name| name == ".lock"));
     wait_until("its sshd has let go", || host.programs().is_empty());
     host.mend();

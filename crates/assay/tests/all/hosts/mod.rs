@@ -1,6 +1,6 @@
-//! Other machines over ssh: network namespaces, each with an sshd on an address of its own, as close to
-//! other hosts as one machine has. Their links are cut, their processes killed, their keys changed, and
-//! nothing may be left on either side.
+//! Tests of other machines over ssh: network namespaces, each with an sshd at an address of its
+//! own, which is as close to other hosts as one machine gets. Links are cut, processes killed, keys
+//! changed, and nothing may be left on either side.
 
 mod check;
 mod clean;

@@ -1,6 +1,8 @@
-//! A network of namespaces: a bridge on this machine, and hosts at it, each with an sshd that knows one key of one user.
+//! A network of namespaces: a bridge on this machine and hosts at it, each with an sshd that knows
+//! one key of one user.
 //!
-//! All is named after this process, and gone when it is dropped; what a killed test program left goes when the next one begins.
+//! All names contain this process's id, and everything is removed when dropped; the next test
+//! program removes what a killed one left.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -14,12 +16,12 @@ use rustix::process::Signal;
 
 use crate::common::World;
 
-/// How long anything may take before it counts as stuck.
+/// Time after which a step counts as stuck.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Where Debian has it.
+/// Path of sshd on Debian.
 const SSHD: &str = "/usr/sbin/sshd";
 
 /// Hosts at a bridge, as a user of this machine reaches them.
@@ -29,38 +31,38 @@ pub struct Net {
     /// This machine's address at the bridge.
     pub address: String,
     pub world: World,
-    /// Where the user's sockets go; short, as such directories are.
+    /// Directory of the user's sockets, with a short path, as usual.
     run: tempfile::TempDir,
     mounts: Vec<PathBuf>,
 }
 
-/// One of them.
+/// A host of the network.
 pub struct NetHost {
     pub address: String,
-    /// As `ssh` takes it.
+    /// Name that `ssh` takes.
     pub name: String,
     pub namespace: String,
-    /// The end of its cable that is at the bridge.
+    /// The host's interface at the bridge.
     link: String,
     sshd: Option<Child>,
 }
 
-/// Runs a program of the system that must do what it is told.
+/// Runs a program of the system, which must succeed.
 fn done(words: &[&str]) -> String {
     let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
     assert!(output.status.success(), "{words:?}: {output:?}");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A program in a namespace, not named yet. `ip netns exec` would have it see mounts of its own, copies of all that are there then: what
-/// other tests unmount meanwhile would stay mounted there.
+/// A command in a network namespace. `ip netns exec` would also give it a mount namespace with
+/// copies of all mounts, where mounts that other tests remove would persist.
 fn inside(namespace: &str) -> Command {
     let mut command = Command::new("nsenter");
     command.arg(format!("--net=/run/netns/{namespace}"));
     command
 }
 
-/// Whether there can be such a network.
+/// Whether such a network can be made.
 fn has_net() -> bool {
     let has = |words: &[&str]| {
         Command::new(words[0])
@@ -72,7 +74,7 @@ fn has_net() -> bool {
         skip("root and openssh-server");
         return false;
     }
-    // Asked once: tests that ask at the same time would be in each other's way.
+    // Tried once: concurrent tries would disturb each other.
     static CAN: OnceLock<bool> = OnceLock::new();
     let can = *CAN.get_or_init(|| {
         let probe = format!("assay-{}-probe", std::process::id());
@@ -106,7 +108,7 @@ fn sweep() {
     }
 }
 
-/// Kills what runs in a namespace, all of which is ours, and removes it.
+/// Kills all processes in a namespace, which are ours, and removes it.
 fn end_namespace(name: &str) {
     for pid in pids(name) {
         if let Ok(Some(process)) = Process::open(pid) {
@@ -124,7 +126,8 @@ fn pids(namespace: &str) -> Vec<u32> {
 }
 
 impl Net {
-    /// With so many hosts, which have the program; nothing, said aloud, where there can be none.
+    /// Starts a network whose hosts have the program; `None`, with a SKIPPED line, if there can be
+    /// none.
     pub fn start(hosts: u32) -> Option<Net> {
         static DIGEST: OnceLock<String> = OnceLock::new();
         let net = Net::bare(hosts)?;
@@ -137,7 +140,7 @@ impl Net {
         Some(net)
     }
 
-    /// The same, with hosts that have nothing yet.
+    /// Starts a network whose hosts have nothing yet.
     pub fn bare(hosts: u32) -> Option<Net> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         if !has_net() {
@@ -148,7 +151,7 @@ impl Net {
         }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let pid = std::process::id();
-        // Another network of this range would have to be of the same hour.
+        // Process ids repeat only after hours, so concurrent networks have different subnets.
         let subnet = format!("10.{}.{}", 128 + pid / 250 % 100, (pid % 250 + number) % 250);
         let mut net = Net {
             hosts: Vec::new(),
@@ -198,15 +201,17 @@ impl Net {
         self.world.write("authorized_keys", &user);
     }
 
-    /// Starts an sshd on a port of a host, with more in its configuration, and waits until it listens.
+    /// Starts an sshd on a port of a host, with more configuration, and waits until it listens.
     pub fn sshd(&self, place: usize, port: u16, more: &str) -> Child {
-        // Where it drops its rights; the package's service makes it at each boot.
+        // Directory for privilege separation, which the package's service makes at each boot.
         std::fs::create_dir_all("/run/sshd").unwrap();
         let NetHost { address, namespace, .. } = &self.hosts[place];
         let path = |name: &str| self.world.path(name).display().to_string();
         let config = format!(
-            "Port {port}\nListenAddress {address}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile none\nStrictModes no\nUsePAM no\n\
-             PermitRootLogin prohibit-password\nPasswordAuthentication no\nKbdInteractiveAuthentication no\nLogLevel ERROR\n{more}\n",
+            "Port {port}\nListenAddress {address}\nHostKey {}\nAuthorizedKeysFile {}\nPidFile \
+             none\nStrictModes no\nUsePAM no\n\
+             PermitRootLogin prohibit-password\nPasswordAuthentication \
+             no\nKbdInteractiveAuthentication no\nLogLevel ERROR\n{more}\n",
             path("host_key"),
             path("authorized_keys"),
         );
@@ -220,18 +225,19 @@ impl Net {
         sshd
     }
 
-    /// Has the user know all hosts, at every port.
+    /// Adds the keys of all hosts to the user's known hosts, for every port.
     fn trust(&self) {
         let key = std::fs::read_to_string(self.world.path("host_key.pub")).unwrap();
         self.world.write("known_hosts", &format!("* {key}"));
         self.ssh_config("ssh_config", "known_hosts", "user_key", "");
     }
 
-    /// A configuration of the client's.
+    /// Writes a configuration of the ssh client.
     pub fn ssh_config(&self, name: &str, known_hosts: &str, key: &str, more: &str) -> PathBuf {
         let path = |name: &str| self.world.path(name).display().to_string();
         let text = format!(
-            "{more}\nHost *\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile {}\n  GlobalKnownHostsFile /dev/null\n  \
+            "{more}\nHost *\n  IdentityFile {}\n  IdentitiesOnly yes\n  UserKnownHostsFile {}\n  \
+             GlobalKnownHostsFile /dev/null\n  \
              IdentityAgent none\n",
             path(key),
             path(known_hosts),
@@ -239,17 +245,17 @@ impl Net {
         self.world.write(name, &text)
     }
 
-    /// `assay` with these words and how hosts are reached, by the configuration of that name.
+    /// `assay` with these arguments, which reaches hosts by the ssh configuration of that name.
     pub fn command(&self, words: &[&str], ssh_config: &str) -> Command {
         self.command_of(crate::common::program().as_ref(), words, ssh_config)
     }
 
-    /// The same of another program.
+    /// The same with another program.
     pub fn command_of(&self, program: &Path, words: &[&str], ssh_config: &str) -> Command {
         self.command_at(program, words, ssh_config, &self.there())
     }
 
-    /// The same, with this directory there.
+    /// The same with this directory on the host.
     pub fn command_at(
         &self,
         program: &Path,
@@ -268,17 +274,16 @@ impl Net {
         command
     }
 
-    /// Where the user's sockets go.
     pub fn run_directory(&self) -> &Path {
         self.run.path()
     }
 
-    /// Whether a client has its directory.
+    /// Whether a client has made its directory.
     pub fn is_connecting(&self) -> bool {
         std::fs::read_dir(self.run.path()).unwrap().next().is_some()
     }
 
-    /// Where all hosts may write: they share this machine's disk.
+    /// Directory on the hosts: they share this machine's disk.
     pub fn there(&self) -> PathBuf {
         self.world.path("there")
     }
@@ -287,19 +292,19 @@ impl Net {
         self.command(words, "ssh_config").output().unwrap()
     }
 
-    /// Runs to a good end; gives what was printed.
+    /// Runs the command, which must succeed; returns its output.
     pub fn told(&self, words: &[&str]) -> String {
         let output = self.run(words);
         assert!(output.status.success(), "{words:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs to a bad end; gives the one line of the error.
+    /// Runs the command, which must fail; returns the line of the error.
     pub fn refused(&self, words: &[&str], ssh_config: &str) -> String {
         error_of(&self.command(words, ssh_config).output().unwrap())
     }
 
-    /// A file system in memory at `name`, of this size.
+    /// Mounts a file system in memory at `name`.
     pub fn mount(&mut self, name: &str, options: &str) -> PathBuf {
         let path = self.world.path(name);
         std::fs::create_dir_all(&path).unwrap();
@@ -308,7 +313,7 @@ impl Net {
         path
     }
 
-    /// Waits until nothing is left on the hosts but their sshd and the program, nor here.
+    /// Waits until nothing is left on the hosts but sshd and the program, and nothing here.
     pub fn assert_nothing_left(&self) {
         for host in &self.hosts {
             wait_until(&format!("nothing runs on {}", host.name), || host.programs().is_empty());
@@ -329,7 +334,8 @@ impl Net {
     }
 }
 
-/// Returns the error of a failed command. The command prints one error, and a load one more line about its results.
+/// Returns the error of a failed command. The command prints one error, and a load one more line
+/// about its results.
 pub fn error_of(output: &Output) -> String {
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     eprintln!("{said}");
@@ -342,19 +348,20 @@ pub fn error_of(output: &Output) -> String {
 }
 
 impl NetHost {
-    /// Cuts its cable: nothing comes or goes any more, and nobody is told.
+    /// Takes the link down: packets are lost without notice.
     pub fn cut(&self) {
         done(&["ip", "link", "set", &self.link, "down"]);
     }
 
-    /// Mends it, and waits until the host is reached: for a while the kernel takes it for away.
+    /// Takes the link up and waits until the host is reached; the kernel considers it unreachable
+    /// for a while.
     pub fn mend(&self) {
         done(&["ip", "link", "set", &self.link, "up"]);
         let at = (self.address.as_str(), 22);
         wait_until("it is reached again", || std::net::TcpStream::connect(at).is_ok());
     }
 
-    /// Connections there to a port of its own.
+    /// Number of connections on the host to its port.
     pub fn clients_of(&self, port: u16) -> usize {
         let filter = format!("( sport = :{port} )");
         let mut command = inside(&self.namespace);
@@ -363,7 +370,7 @@ impl NetHost {
         String::from_utf8_lossy(&output.stdout).lines().count()
     }
 
-    /// Its packets are thrown away on the way here: nobody is told that either.
+    /// Drops the host's packets on their way here, without notice.
     pub fn lose_all(&self) {
         done(&["ip", "-n", &self.namespace, "addr", "flush", "dev", "eth0"]);
         let mac = std::fs::read_to_string(format!("/sys/class/net/{}/address", self.link)).unwrap();
@@ -373,19 +380,19 @@ impl NetHost {
         done(&place);
     }
 
-    /// Processes there that are not of sshd itself: number and command line.
+    /// Processes on the host other than sshd: id and command line.
     pub fn programs(&self) -> Vec<(u32, String)> {
         let of = |pid: u32| {
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
             let words = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
             let words = String::from_utf8_lossy(&words).replace('\0', " ");
-            // What has ended and waits for its parent has no command line.
+            // A zombie has no command line.
             (!name.starts_with("sshd") && !words.is_empty()).then_some((pid, words))
         };
         pids(&self.namespace).into_iter().filter_map(of).collect()
     }
 
-    /// Processes of sshd there that serve a connection.
+    /// Processes of sshd on the host that serve a connection.
     pub fn connections(&self) -> Vec<u32> {
         let is_one = |pid: &u32| {
             let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -408,7 +415,7 @@ impl Drop for Net {
     }
 }
 
-/// Waits until it is so.
+/// Waits until `is_so`.
 pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {
@@ -417,7 +424,7 @@ pub fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Kills a process of a test's own.
+/// Kills a process that a test started.
 pub fn kill(pid: u32) {
     if let Some(process) = Process::open(pid).unwrap() {
         process.signal(Signal::KILL).unwrap();

@@ -1,4 +1,4 @@
-//! A long way: a TCP relay in this process that brings each piece later, in either direction.
+//! A slow link: a TCP relay in this process that delays data in both directions.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -6,7 +6,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Relays one port of this machine to `server`, `delay` each way, for as long as the process lives; gives the port.
+/// Relays a port of this machine to `server` with `delay` each way, for as long as the process
+/// lives; returns the port.
 pub fn relay(server: (String, u16), delay: Duration) -> u16 {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -38,7 +39,7 @@ fn one_way(mut from: TcpStream, mut to: TcpStream, delay: Duration) {
     });
     thread::spawn(move || {
         for (due, piece) in pieces {
-            // This is the way's length, and nobody waits for it but who sends over it.
+            // Models the link's latency.
             thread::sleep(due.saturating_duration_since(Instant::now()));
             if to.write_all(&piece).is_err() {
                 return;

@@ -1,4 +1,4 @@
-//! Studies across one machine that has the server and others that load it.
+//! Tests studies that use one machine for the server and others for the load.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::common::{has_server, mysql, trials};
 use crate::hosts::net::{Net, NetHost, PATIENCE, kill, wait_until};
 
-/// What loading tables, or making a data directory for the first time, takes on a busy machine.
+/// Longest time of loading tables, or of initialising a data directory, on a busy machine.
 const LONG: Duration = Duration::from_secs(180);
 
 struct Bench {
@@ -20,7 +20,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// The first host is to have the server, which it finds in its cache; the others load it.
+    /// Starts a network whose first host gets the server, from its cache; the others load it.
     fn start(hosts: u32) -> Option<Bench> {
         if !has_server() {
             return None;
@@ -38,7 +38,7 @@ impl Bench {
         &self.net.hosts[0]
     }
 
-    /// A plan with these keys, on a rig of that kind.
+    /// Writes a plan with these keys and this rig.
     fn plan(&self, keys: &str, rig: &str) -> PathBuf {
         let host = |(name, host): (&str, &NetHost)| {
             format!(
@@ -51,9 +51,11 @@ impl Bench {
         let hosts: String = ["db", "a", "b"].into_iter().zip(&self.net.hosts).map(host).collect();
         let server = mysql().expect("a bench has a server").display();
         let text = format!(
-            "title = \"across\"\nserver = \"{server}\"\nnoise_floor = false\nextra_runs = 0\nthreads = [4]\nserver_host = \"db\"\n{keys}\n\
+            "title = \"across\"\nserver = \"{server}\"\nnoise_floor = false\nextra_runs = \
+             0\nthreads = [4]\nserver_host = \"db\"\n{keys}\n\
              [data]\ntables = 1\ntable_size = 2000\n[settings]\ninnodb_buffer_pool_size = \"64M\"\n\
-             innodb_redo_log_capacity = \"16M\"\n[rig]\n{rig}\n[workloads.points]\nrecipe = \"oltp_point_select\"\n[configs.plain]\n{hosts}"
+             innodb_redo_log_capacity = \"16M\"\n[rig]\n{rig}\n[workloads.points]\nrecipe = \
+             \"oltp_point_select\"\n[configs.plain]\n{hosts}"
         );
         self.net.world.write("plan.toml", &text)
     }
@@ -70,7 +72,7 @@ impl Bench {
         self.net.world.path("study")
     }
 
-    /// The port of the server, once so many connections load it.
+    /// Waits until this many connections load the server; returns its port.
     fn await_load(&self, connections: usize) {
         let port = || {
             let mysqld =
@@ -93,7 +95,7 @@ impl Bench {
     }
 }
 
-/// The directory of downloaded servers, by one of them.
+/// Directory of downloaded servers on a host, from the path of one of them.
 fn servers_of(list: &Value) -> PathBuf {
     let all = list.as_array().unwrap().iter();
     let of = |one: &Value| {
@@ -103,14 +105,14 @@ fn servers_of(list: &Value) -> PathBuf {
     all.filter_map(of).next().expect("a downloaded server")
 }
 
-/// The program of a study's own on a host, by its number.
+/// Process id of the study's own program on a host.
 fn serving(host: &NetHost) -> u32 {
     let all = host.programs();
     let one = all.iter().find(|(_, words)| words.contains("host serve"));
     one.unwrap_or_else(|| panic!("{all:?}")).0
 }
 
-/// Starts it; what it says on standard error comes line by line.
+/// Starts the command; returns the lines of its standard error.
 fn begin(mut command: Command) -> (Child, Receiver<String>) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let (send, lines) = channel();
@@ -124,7 +126,7 @@ fn begin(mut command: Command) -> (Child, Receiver<String>) {
     (child, lines)
 }
 
-/// Waits for the line of a run's end.
+/// Waits for the line that ends a run.
 fn ended(lines: &Receiver<String>, number: u32) -> String {
     loop {
         let line = lines.recv_timeout(LONG).unwrap();
@@ -151,7 +153,8 @@ fn figure(study: &Path, name: &str) -> Vec<f64> {
 #[test]
 fn a_study_runs_across_one_host_with_the_server_and_two_that_load_it() {
     let Some(bench) = Bench::start(3) else { return };
-    let keys = "repeats = 2\nseconds = 3\nwarmup_seconds = 1\nrate = 100\narrivals = \"even\"\nload_hosts = [\"a\", \"b\"]";
+    let keys = "repeats = 2\nseconds = 3\nwarmup_seconds = 1\nrate = 100\narrivals = \
+        \"even\"\nload_hosts = [\"a\", \"b\"]";
     bench.plan(keys, "kind = \"image\"\nsize = \"1G\"");
     let looked = bench.command(&["--dry-run"]).output().unwrap();
     assert!(looked.status.success(), "{looked:?}");
@@ -164,8 +167,8 @@ fn a_study_runs_across_one_host_with_the_server_and_two_that_load_it() {
     let study = bench.study();
     assert!(trials(&study).iter().all(|(_, state, ..)| state == "done"), "{:?}", trials(&study));
     assert_eq!(trials(&study).len(), 2);
-    // The rate of both hosts together, not of each and not of one. What was due in the warm-up and what is due at the end may be done
-    // late, as far as the machine lags; that each is done once, another test counts.
+    // The rate is that of both hosts together. Events due in the warm-up or at the end may be late
+    // by the machine's lag; another test checks that each is done once.
     for done in figure(&study, "transactions") {
         assert!((200.0..=400.0).contains(&done), "{done}");
     }
@@ -175,11 +178,13 @@ fn a_study_runs_across_one_host_with_the_server_and_two_that_load_it() {
             assert!(clock.contains(" ms (±"), "{run}");
         }
     }
-    // What the monitor saw there and what the load told lie on one clock.
+    // The monitor's samples on the host and the load's have one clock.
     let db = Connection::open(study.join("study.sqlite")).unwrap();
     let mean = |name: &str| -> f64 {
-        let sql = "SELECT AVG(samples.value) FROM samples JOIN series ON series.id = series_id JOIN runs ON runs.id = run_id \
-                   WHERE series.name = ?1 AND second > window_from_s AND second <= window_to_s + 0.5";
+        let sql = "SELECT AVG(samples.value) FROM samples JOIN series ON series.id = series_id \
+            JOIN runs ON runs.id = run_id \
+                   WHERE series.name = ?1 AND second > window_from_s AND second <= window_to_s + \
+                   0.5";
         db.query_row(sql, [name], |row| row.get(0)).unwrap()
     };
     assert!((mean("tps") - 100.0).abs() < 35.0, "{}", mean("tps"));
@@ -192,7 +197,7 @@ fn a_study_runs_across_one_host_with_the_server_and_two_that_load_it() {
     assert!(page.contains(&bench.net.hosts[2].name), "the report names who loads");
     bench.assert_nothing_left();
 
-    // There is nothing left to do, and nobody is asked.
+    // Nothing is left to do, and no host is contacted.
     let again = bench.command(&[]).output().unwrap();
     assert!(again.status.success(), "{again:?}");
     assert!(String::from_utf8(again.stdout).unwrap().contains("nothing to do"));
@@ -227,7 +232,7 @@ fn what_is_lost_fails_its_run_and_no_other() {
 
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{output:?}");
-    let states: Vec<String> = trials(&bench.study()).into_iter().map(|one| one.1).collect();
+    let states: Vec<String> = trials(&bench.study()).into_iter().map(|trial| trial.1).collect();
     assert_eq!(states, ["failed", "failed", "failed", "done"]);
     bench.assert_nothing_left();
 }

@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::drives::{Drives, has_drives};
 
-/// How long anything may take before it counts as stuck.
+/// Time after which a step counts as stuck.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often what changes by itself is looked at.
+/// Polling interval.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// A private cluster with the pools `rep`, of two copies, and `ec`, erasure-coded 2+1.
@@ -22,9 +22,9 @@ pub struct Cluster {
     drives: Drives,
 }
 
-/// The cluster, for as long as one test needs it alone.
+/// The cluster while one test uses it alone.
 pub struct Turn {
-    // Given back before the cluster may go.
+    // Released before the cluster may be stopped.
     _turn: MutexGuard<'static, ()>,
     cluster: Arc<Cluster>,
 }
@@ -35,7 +35,7 @@ pub fn turn() -> MutexGuard<'static, ()> {
     TURN.lock()
 }
 
-/// The cluster in turn; nothing, said aloud, where there can be none.
+/// Waits for the cluster; `None`, with a SKIPPED line, if there can be none.
 pub fn cluster() -> Option<Turn> {
     static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
     if !has_drives() || !has_ceph() {
@@ -52,7 +52,7 @@ pub fn cluster() -> Option<Turn> {
     Some(Turn { _turn: turn(), cluster })
 }
 
-/// Whether Ceph is here, or can be brought into the cache.
+/// Whether Ceph is installed or can be downloaded.
 pub fn has_ceph() -> bool {
     let fetched = Command::new(crate::common::program()).args(["pool", "fetch"]).status();
     let has = fetched.is_ok_and(|status| status.success());
@@ -74,17 +74,17 @@ impl Cluster {
         cluster
     }
 
-    /// How it is.
+    /// The cluster's figures.
     pub fn figures(&self) -> Value {
         serde_json::from_str(&self.told(&["pool", "status", "--json"])).unwrap()
     }
 
-    /// Whether it says that all is well, by its exit code.
+    /// Whether `assay pool status` exits with 0.
     pub fn is_well(&self) -> bool {
         self.run(&["pool", "status"]).status.success()
     }
 
-    /// Waits until its figures are so.
+    /// Waits until its figures satisfy `is_so`.
     pub fn wait_until(&self, what: &str, is_so: impl Fn(&Value) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !is_so(&self.figures()) {
@@ -93,13 +93,13 @@ impl Cluster {
         }
     }
 
-    /// Waits until each object has all its copies, and each store is up.
+    /// Waits until each object has all its copies and each store is up.
     pub fn wait_until_well(&self) {
         self.wait_until("clean", |figures| {
             let stores = figures["stores"].as_array().unwrap();
             figures["clean"] == true && stores.iter().all(|store| store["up"] == true)
         });
-        // Operations that waited for the stores are a problem for some seconds longer.
+        // Slow operations are reported as a problem for some seconds longer.
         self.wait_until("well", |_| self.is_well());
     }
 }
@@ -114,7 +114,7 @@ impl Deref for Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // What a failed test left attached goes with its server; the rest is seen to by the drives' own end.
+        // Stopping fails if a failed test left an image attached; dropping `drives` cleans up then.
         let _ = self.command(&["pool", "stop"]).output();
     }
 }

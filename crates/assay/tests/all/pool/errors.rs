@@ -1,4 +1,4 @@
-//! What can go wrong with a pool is said in one line that tells what to do, and leaves nothing.
+//! Tests that failures of a pool are reported in one line that says what to do, and leave nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use assay_testing::free_port;
 use crate::drives::{Drives, MIB};
 use crate::pool::cluster::{Cluster, cluster};
 
-/// The configuration file of the cluster.
+/// Path of the cluster's configuration file.
 fn conf(cluster: &Cluster) -> PathBuf {
     let pools = std::fs::read_dir(cluster.path("state/pools")).unwrap();
-    pools.map(|one| one.unwrap().path()).next().unwrap().join("ceph.conf")
+    pools.map(|pool| pool.unwrap().path()).next().unwrap().join("ceph.conf")
 }
 
-/// A copy of the configuration file with something else in place of what it says.
+/// Writes a changed copy of the configuration file.
 fn changed(cluster: &Cluster, name: &str, change: impl Fn(&str) -> Option<String>) -> String {
     let text = std::fs::read_to_string(conf(cluster)).unwrap();
     let line = |line: &str| change(line).unwrap_or_else(|| line.to_owned());
@@ -113,7 +113,7 @@ fn a_full_pool_and_one_without_overwrites_are_told_apart() {
     let device = cluster.done(&["pool", "attach", "rbd:tiny/vol"]);
     let file = std::fs::OpenOptions::new().write(true).open(device.trim()).unwrap();
     let piece = vec![7; MIB as usize];
-    // The cluster notes some seconds later what is stored.
+    // The cluster updates its figures some seconds later.
     cluster.wait_until("full", |figures| {
         for place in 0..24 {
             let _ = file.write_all_at(&piece, place * MIB);
@@ -135,7 +135,7 @@ fn a_full_pool_and_one_without_overwrites_are_told_apart() {
 fn without_ceph_and_without_packages_it_is_said_what_to_install() {
     let test = "without_ceph_and_without_packages_it_is_said_what_to_install";
     if Path::new("/usr/bin/ceph-mon").exists() {
-        // There is nothing to be missed.
+        // Ceph cannot be missing then.
         println!("{test}: Ceph is installed");
         return;
     }
@@ -161,7 +161,7 @@ fn without_ceph_and_without_packages_it_is_said_what_to_install() {
 #[ignore = "in --full: takes the shared cluster"]
 fn a_data_pool_without_overwrites_is_refused() {
     let Some(cluster) = cluster() else { return };
-    // None that we make is so; a cluster's own may be.
+    // Assay makes no such pool; a cluster's own may be one.
     let conf = conf(&cluster).display().to_string();
     let ceph = |words: &[&str]| {
         cluster.done(
@@ -173,13 +173,12 @@ fn a_data_pool_without_overwrites_is_refused() {
     let words = ["pool", "image", "rbd:rep/whole", "--size", "16M", "--data-pool", "whole"];
     let line = cluster.refused(&words);
     assert!(line.contains("its data pool takes no overwrites; allow them with"), "{line}");
-    // The control.
+    // Control.
     ceph(&["set", "whole", "allow_ec_overwrites", "true"]);
     cluster.done(&words);
 }
 
-/// Stores that are killed, and return when this is dropped, also when the test fails: the tests
-/// after it would wait for them.
+/// Killed stores, returned when dropped, also when the test fails: later tests would wait for them.
 struct Lost<'a> {
     cluster: &'a Cluster,
     stores: [&'a str; 3],
@@ -206,7 +205,7 @@ impl Drop for Lost<'_> {
 fn a_pool_that_lacks_too_many_stores_is_given_up_on() {
     let Some(cluster) = cluster() else { return };
     cluster.done(&["pool", "image", "rbd:ec/waits", "--size", "16M"]);
-    // All of them: with one left, the objects that name the image may lie on that one.
+    // All stores: the objects that name the image may be on the last one.
     let lost = Lost::of(&cluster, ["0", "1", "2"]);
     let line = cluster.refused(&["pool", "attach", "rbd:ec/waits"]);
     assert!(line.contains("did not answer within 30 s; check the cluster's health"), "{line}");

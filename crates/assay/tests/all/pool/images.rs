@@ -1,4 +1,5 @@
-//! What an image guarantees: one writer, zeroes where it was discarded, less space where its pool compresses.
+//! Tests the guarantees of an image: one writer, zeroes where it was discarded, less space if its
+//! pool compresses.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -15,14 +16,14 @@ fn an_image_has_one_writer_also_where_the_other_knows_nothing_of_it() {
     cluster.done(&["pool", "attach", image]);
     let line = cluster.refused(&["pool", "attach", image]);
     assert!(line.contains("is already attached, as /dev/loop"), "{line}");
-    // Another user's ledgers tell nothing; the cluster does.
+    // The other user's ledgers do not list the image, but the cluster knows its writer.
     let other = Drives::new();
     let conf = cluster.done(&["drive", "list", "--json"]);
     let conf = conf.split(":conf=").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let line = other.refused(&["pool", "attach", image, "--ceph-conf", &conf]);
     assert!(line.contains("rbd:rep/shared is in use by the client 127.0.0.1:"), "{line}");
     cluster.done(&["pool", "detach", image]);
-    // The control: it is the other one that kept it out.
+    // Control: without the first writer, attaching succeeds.
     let device = other.done(&["pool", "attach", image, "--ceph-conf", &conf]);
     assert!(device.starts_with("/dev/loop"), "{device}");
     other.done(&["pool", "detach", image]);
@@ -43,7 +44,7 @@ fn what_was_discarded_is_zero_and_the_rest_stays() {
         file.sync_all().unwrap();
         drop(file);
         let mut expected = data;
-        // Less than a whole object, across two of them, and a whole one.
+        // Less than an object, across two objects, and a whole one.
         for (offset, length) in [(4096, 4096), (4 * MIB - 8192, 16384), (8 * MIB, 4 * MIB)] {
             let (at, bytes) = (offset.to_string(), length.to_string());
             system("blkdiscard", &["--offset", &at, "--length", &bytes, device]);

@@ -1,6 +1,8 @@
-//! A cluster whose process is killed takes its monitor, manager and stores with it, and `assay clean` removes the rest.
+//! Tests that killing a cluster's process ends its monitor, manager and stores, and that `assay
+//! clean` removes the rest.
 //!
-//! It stands on a file system with less than 5 % free, where Ceph's monitor would not start by itself.
+//! The cluster is on a file system with less than 5 % free space, where Ceph's monitor would not
+//! start by default.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -16,10 +18,10 @@ use crate::common::has_loop_devices;
 use crate::drives::{Drives, system};
 use crate::pool::cluster::{PATIENCE, has_ceph};
 
-/// What an empty cluster asks for, and some more.
+/// Space that an empty cluster needs, with a margin.
 const LEFT_FREE: u64 = 1_600 << 20;
 
-/// A file system of 40 GiB, none of which takes space, that is filled but for `LEFT_FREE`.
+/// A sparse file system of 40 GiB, filled except for `LEFT_FREE`.
 struct NearlyFull(PathBuf);
 
 impl Drop for NearlyFull {

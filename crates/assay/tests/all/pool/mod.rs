@@ -1,5 +1,5 @@
-//! Ceph pools: a private cluster of real monitors, managers and stores, which the tests start, kill in
-//! parts and judge by what MySQL and fio find afterwards.
+//! Tests of Ceph pools: a private cluster of real monitors, managers and stores, of which the tests
+//! kill parts; MySQL and fio verify the data afterwards.
 //!
 //! The tests share one cluster and take turns at it. `ASSAY_ROUNDS` sets the number of kills of a
 //! serving process.

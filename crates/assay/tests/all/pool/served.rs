@@ -1,5 +1,5 @@
-//! `kill -9` of the process that serves an image, in mid-write, again and again: fio, which wrote what must be durable when it
-//! is answered, finds it again. `ASSAY_ROUNDS=20` is the long form.
+//! Tests `kill -9` of the process that serves an image, repeatedly, during writes: fio verifies its
+//! synchronous writes. `ASSAY_ROUNDS=20` is the long form.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use crate::drive_killed::fio::job::Job;
 use crate::drives::{MIB, has_fio};
 use crate::pool::cluster::{Cluster, PATIENCE, cluster};
 
-/// Kills in a run of all tests.
+/// Number of kills in a run of all tests.
 const ROUNDS: u64 = 3;
 
 const BYTES: u64 = 96 * MIB;
@@ -27,7 +27,7 @@ fn job(cluster: &Cluster, device: &str, seed: u64) -> Job {
     Job { directory, device, offset: 0, bytes: BYTES, seed }
 }
 
-/// fio writes, and the serving process is killed under it.
+/// Kills the serving process while fio writes.
 fn load_and_kill(cluster: &Cluster, image: &str, job: &Job) {
     let pid = cluster.status_of(image)["pid"].as_u64().unwrap();
     let server = Process::open(u32::try_from(pid).unwrap()).unwrap().unwrap();
@@ -36,7 +36,7 @@ fn load_and_kill(cluster: &Cluster, image: &str, job: &Job) {
     fio.wait_until_it_writes(&job.device, deadline);
     fio.pull_trigger();
     fio.end(deadline);
-    // Only where fio had written all before.
+    // Runs only if fio had written everything before.
     server.signal(Signal::KILL).unwrap();
     assert!(server.wait(Some(PATIENCE)).unwrap(), "the server does not die");
 }
@@ -77,7 +77,7 @@ fn an_image_survives_kills_of_its_server_under_fio() {
     cluster.done(&["pool", "detach", image]);
 }
 
-/// The negative control: what fio had written to the beginning is taken away behind its back.
+/// Negative control: fio notices that data at the beginning were overwritten.
 fn assert_a_lost_block_is_noticed(job: &Job) {
     let device = OpenOptions::new().write(true).open(&job.device).unwrap();
     device.write_all_at(&vec![0; BYTES as usize], 0).unwrap();

@@ -1,5 +1,6 @@
-//! A store of the pool is killed under MySQL: it carries on, and no commit that was answered is lost, before or during the
-//! kill, whatever becomes of server and serving process afterwards. The store returns, and the pool is clean again.
+//! Tests a store of the pool that is killed under MySQL: the server continues, and no acknowledged
+//! commit is lost, before or during the kill, even if server and serving process are killed
+//! afterwards. The store returns, and the pool is clean again.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -16,15 +17,15 @@ use crate::drive_killed::mysql::server::{Program, Server};
 use crate::drives::system;
 use crate::pool::cluster::{Cluster, PATIENCE, cluster};
 
-/// Transactions before the kill, and after it.
+/// Number of transactions before and after the kill.
 const BEFORE: usize = 60;
 const AFTER: usize = 120;
 
-/// MySQL on a file system on something that lies in the pool.
+/// MySQL on a file system on an image, or on a drive on an image.
 struct Bench<'a> {
     cluster: &'a Cluster,
     image: String,
-    /// How it is attached: `pool attach` or `drive attach`.
+    /// Command that attaches it: `pool attach` or `drive attach`.
     kind: &'static str,
     program: Program,
     server: Option<Server>,
@@ -41,7 +42,7 @@ impl<'a> Bench<'a> {
         let device = cluster.done(&[kind, "attach", image]);
         let files = cluster.make_files(device.trim());
         system("cp", &["-a", data.to_str().unwrap(), files.join("data").to_str().unwrap()]);
-        // Or a kill of the serving process would cost what only the kernel has.
+        // Otherwise killing the serving process would lose data that only the kernel has.
         system("sync", &["--file-system", files.to_str().unwrap()]);
         let list = cluster.done(&["server", "list", "--json"]);
         let program = Program::find(&list, &files.join("data"))?;
@@ -74,7 +75,7 @@ impl<'a> Bench<'a> {
             .for_each(|victim| victim.signal(Signal::KILL).unwrap());
         server.wait();
         assert!(serving.wait(Some(PATIENCE)).unwrap());
-        // All writers end when they find nobody.
+        // All writers end when their server is gone.
         while answers.recv_timeout(PATIENCE).is_ok() {}
         for (committed, writer) in self.committed.iter_mut().zip(writers) {
             *committed = writer.join().unwrap();
@@ -86,7 +87,7 @@ impl<'a> Bench<'a> {
         Process::open(u32::try_from(health["pid"].as_u64().unwrap()).unwrap()).unwrap().unwrap()
     }
 
-    /// From what the pool has, with what stores are left.
+    /// Attaches and mounts the image and starts the server, with the remaining stores.
     fn bring_back(&mut self) {
         self.cluster.unmount();
         let device = self.cluster.done(&[self.kind, "attach", &self.image]);
@@ -102,7 +103,7 @@ impl<'a> Bench<'a> {
         self.assert_a_lost_commit_is_noticed(&there);
     }
 
-    /// The negative control of the ledger.
+    /// Negative control of the ledger.
     fn assert_a_lost_commit_is_noticed(&self, there: &Committed) {
         use mysql::prelude::Queryable;
         let server = self.server.as_ref().unwrap();
@@ -126,7 +127,8 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// One that is made once, on this machine's disk, and copied: making it takes thousands of flushes.
+/// A data directory that is initialised once, on this machine's disk, and copied: initialising it
+/// takes thousands of flushes.
 fn empty_data_directory(cluster: &Cluster) -> Option<PathBuf> {
     static MADE: OnceLock<Option<(tempfile::TempDir, PathBuf)>> = OnceLock::new();
     let made = MADE.get_or_init(|| {
@@ -148,7 +150,7 @@ fn wait_for(answers: &Receiver<()>, count: usize) {
     }
 }
 
-/// The whole story, of an image that is attached so.
+/// Runs the whole scenario on an image that is attached by `kind`.
 fn survives(image: &str, kind: &'static str) {
     let Some(cluster) = cluster() else { return };
     if !has_server() {

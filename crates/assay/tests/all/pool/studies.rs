@@ -1,4 +1,5 @@
-//! Studies on pools: a private cluster that loses a store under servers that share it, and somebody's pool, in which nothing is left.
+//! Tests studies on pools: a private cluster that loses a store under servers that share it, and an
+//! existing pool, in which nothing is left.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use crate::drives::has_drives;
 use crate::pool::cluster::{Cluster, PATIENCE, cluster, has_ceph, turn};
 use crate::runs::{server_under_load, start_run};
 
-/// What plans here have in common.
+/// Head of all plans here.
 const HEAD: &str = r#"
 title = "on pools"
 threads = [2]
@@ -42,7 +43,7 @@ fn ran_on_a_private_pool(more: &str) -> Option<(World, Connection)> {
     if !has_server() || !has_drives() || !has_ceph() {
         return None;
     }
-    // Two clusters that work at once would wait for each other.
+    // Two busy clusters would slow each other down.
     let _turn = turn();
     let world = World::new();
     world.write("plan.toml", &format!("{HEAD}{more}"));
@@ -96,9 +97,9 @@ rig = { kind = "pool", file_system = "xfs", pool = { size = "1G", compression = 
 "#;
     let Some((world, study)) = ran_on_a_private_pool(more) else { return };
     let figures = results(&study, 1);
-    let [stores, degraded] = ["pool_stores_up", "pool_degraded_percent"].map(|one| figures[one]);
+    let [stores, degraded] = ["pool_stores_up", "pool_degraded_percent"].map(|name| figures[name]);
     assert!((2.0..3.0).contains(&stores) && degraded > 0.0, "{stores} {degraded}");
-    // Two copies, less what compression saves: never what one copy takes, nor more than two.
+    // Two copies, less what compression saves.
     let used = figures["pool_used_ratio"];
     assert!((0.3..2.0).contains(&used), "{used}");
     assert!(figures["pool_compressed_to_bytes"] < figures["pool_compressed_from_bytes"]);
@@ -123,13 +124,14 @@ rig = { kind = "pool", file_system = "xfs", pool = { size = "1G", compression = 
         "store 1 returned",
         "Several servers",
         "2 at once",
-        "RBD image of 1G on a private Ceph cluster of 3 stores on this machine: 2 copies, compression aggressive, zstd",
+        "RBD image of 1G on a private Ceph cluster of 3 stores on this machine: 2 copies, \
+         compression aggressive, zstd",
     ] {
         assert!(page.contains(told), "{told}");
     }
 }
 
-/// The configuration file of the cluster that the tests share.
+/// Path of the configuration file of the cluster that the tests share.
 fn conf(cluster: &Cluster) -> PathBuf {
     let pools = std::fs::read_dir(cluster.path("state/pools")).unwrap();
     let confs = pools.map(|entry| entry.unwrap().path().join("ceph.conf"));
@@ -170,7 +172,7 @@ rig = {{ kind = "pool", pool = {{ size = "1G", ceph_conf = "{}", name = "rep" }}
     run.wait().unwrap();
     let deadline = Instant::now() + PATIENCE;
     while !world.servers().is_empty() {
-        // Servers die with the run; what serves the image is waited for by its mount.
+        // Servers die with the run; unmounting waits for the process that serves the image.
         for (pid, _) in world.servers() {
             if let Some(process) = Process::open(pid).unwrap() {
                 let _ = process.signal(Signal::KILL);

@@ -1,4 +1,4 @@
-//! The effect of one program on the server in a run, without what chance decides.
+//! The effect of one program on the server in a run, without its random parts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,13 +52,13 @@ impl Answer {
         let (first, rest) = statements.split_at(before);
         let all: Vec<&[Statement]> = rest.chunks(per_event.max(1)).collect();
         let event = forms(all.first().ok_or("no statements")?);
-        if let Some(other) = all.iter().position(|one| forms(one) != event) {
+        if let Some(other) = all.iter().position(|event_of| forms(event_of) != event) {
             return Err(format!(
                 "event {other} is {:?}, the first is {event:?}",
                 forms(all[other])
             ));
         }
-        let pairs = |place: usize| all.iter().map(move |one| (&one[place - 1], &one[place]));
+        let pairs = |place: usize| all.iter().map(move |it| (&it[place - 1], &it[place]));
         let changes = |place: &usize| {
             let tables = |statement: &Statement| statement.table;
             pairs(*place).any(|(a, b)| tables(b).is_some() && tables(a) != tables(b))
@@ -81,7 +81,7 @@ impl Answer {
         let table_changes: BTreeSet<usize> = (after_first..per_event).filter(changes).collect();
         // A table that is kept is one draw, however many statements go to it.
         let draws = || first_table.into_iter().chain(table_changes.iter().copied());
-        let tables = all.iter().flat_map(|one| draws().filter_map(|place| one[place].table));
+        let tables = all.iter().flat_map(|it| draws().filter_map(|place| it[place].table));
         let mut together: BTreeMap<String, Vec<i64>> = BTreeMap::new();
         for statement in rest {
             let draws = together.entry(statement.form.1.clone()).or_default();
@@ -95,16 +95,16 @@ impl Answer {
             same_numbers: (1..per_event).filter(is_same).collect(),
             tables: Distribution::of(tables.collect()),
             table_changes,
-            numbers: by_place(&|one| one.numbers.iter().take(1).copied().collect()),
+            numbers: by_place(&|statement| statement.numbers.iter().take(1).copied().collect()),
             together: together
                 .into_iter()
                 .map(|(form, draws)| (form, Distribution::of(draws)))
                 .collect(),
-            spans: by_place(&|one| match one.numbers[..] {
+            spans: by_place(&|statement| match statement.numbers[..] {
                 [first, second, ..] => vec![second - first],
                 _ => Vec::new(),
             }),
-            groups: by_place(&|one| one.groups.clone()),
+            groups: by_place(&|statement| statement.groups.clone()),
             event,
         })
     }

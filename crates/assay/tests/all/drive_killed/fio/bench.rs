@@ -1,4 +1,5 @@
-//! A drive that is killed again and again under load, and judged by two: fio, and our own writers' histories.
+//! A drive that is killed repeatedly under load; judged by fio's verification and by our own
+//! writers' histories.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -18,43 +19,43 @@ use crate::drives::{Drives, MIB};
 use crate::power::{Fault, Power};
 use crate::simulated::random::Random;
 
-/// Bytes of the drive, of each writer's lane, and of fio's part behind them: little enough that collection is at work
-/// after some rounds.
+/// Size of the drive, of each writer's lane and of fio's area: small enough that garbage is
+/// collected after some rounds.
 const CAPACITY: u64 = 160 * MIB;
 const LANES: u64 = 4;
 const LANE_BYTES: u64 = 16 * MIB;
 const FIO_BYTES: u64 = 96 * MIB;
 
-/// How long anything may take before it counts as stuck.
+/// Time after which a step counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The drive and what is known of it.
+/// The drive, and the expected contents of its blocks.
 pub struct Bench {
-    // Taken down first.
+    // Dropped first.
     drives: Drives,
     power: Option<Power>,
     sabotage: Sabotage,
     device: PathBuf,
-    /// Whether it was attached so that each write is durable when it is answered.
+    /// Whether each write is durable once it is acknowledged.
     is_writethrough: bool,
     lanes: Vec<Lane>,
     shared: Arc<Shared>,
     random: Random,
 }
 
-/// What one round came to.
+/// Result of a round.
 #[derive(Debug, Default)]
 pub struct Round {
     pub commands: usize,
-    /// Answered, not flushed, and gone, as they may be.
+    /// Commands acknowledged, not flushed, and lost, which the contract permits.
     pub lost: usize,
-    /// Written by fio and found again.
+    /// Bytes written by fio and verified.
     pub fio_bytes: u64,
-    /// Whether the next attach was killed as well.
+    /// Whether the server was killed during the next attach, too.
     pub killed_again: bool,
 }
 
-/// Why a round failed: what each judge says.
+/// Reasons why a round failed, by judge.
 #[derive(Debug, Default)]
 pub struct Verdict {
     pub contract: Option<String>,
@@ -63,7 +64,7 @@ pub struct Verdict {
 }
 
 impl Bench {
-    /// On a file.
+    /// A drive on a file.
     pub fn on_a_file(seed: u64, sabotage: Sabotage) -> Bench {
         let logical = (LANES * LANE_BYTES + FIO_BYTES) / MIB;
         let (capacity, logical) = (format!("{}M", CAPACITY / MIB), format!("{logical}M"));
@@ -71,7 +72,7 @@ impl Bench {
         Bench::new(drives, None, seed, sabotage)
     }
 
-    /// On media that loses what was not flushed.
+    /// A drive on media that lose unflushed writes.
     pub fn on_power(seed: u64, sabotage: Sabotage) -> Bench {
         let drives = Drives::new();
         let format = Format {
@@ -110,10 +111,10 @@ impl Bench {
         bench
     }
 
-    /// Loads the drive, kills its server in mid-write, attaches again and looks.
+    /// Loads the drive, kills its server during writes, attaches it again and verifies it.
     ///
     /// # Errors
-    /// What the judges found.
+    /// The judges' findings.
     pub fn round(&mut self) -> Result<Round, Verdict> {
         let job = self.job();
         self.load_and_kill(&job);
@@ -128,7 +129,7 @@ impl Bench {
             self.cut_power();
         }
         let mut verdict = Verdict { check: self.check_drive().err(), ..Verdict::default() };
-        // What is said to be attached anew must be so at once, whatever the killed server left.
+        // Attaching must succeed at once, whatever the killed server left.
         self.attach();
         let job = Job { device: self.device.clone(), ..job };
         job.verify().map_or_else(|said| verdict.fio = Some(said), |bytes| round.fio_bytes = bytes);
@@ -136,7 +137,8 @@ impl Bench {
         if verdict.is_clean() { Ok(round) } else { Err(verdict) }
     }
 
-    /// Detaches the drive, finds it whole and nothing left of it; gives the bytes that collection moved.
+    /// Detaches the drive, checks that it is whole and nothing is left, and returns the bytes that
+    /// garbage collection moved.
     pub fn end(self) -> u64 {
         let moved = self.drives.status()["write_bytes_gc"].as_u64().unwrap();
         self.drives.detach();
@@ -165,7 +167,7 @@ impl Bench {
             device: self.device.clone(),
             offset: LANES * LANE_BYTES,
             bytes: FIO_BYTES,
-            // fio takes 0 for none.
+            // fio takes 0 for no seed.
             seed: 1 + self.random.below(1 << 31),
         }
     }
@@ -187,20 +189,20 @@ impl Bench {
         writers.wait_for(self.random.below(1500), deadline);
         fio.pull_trigger();
         fio.end(deadline);
-        // Only where fio had written all before.
+        // Runs only if fio had written everything before.
         server.signal(Signal::KILL).unwrap();
         assert!(server.wait(Some(PATIENCE)).unwrap(), "the server does not die");
         self.lanes = writers.end(deadline);
     }
 
-    /// Kills the server of a new attach at any moment of it.
+    /// Attaches the drive and kills the server at a random moment of that.
     fn attach_and_kill(&mut self) {
         let mut attach = self.drives.command(&["drive", "attach", "vol.img"]);
         let mut attach = attach.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let deadline = Instant::now() + PATIENCE;
         let pid = loop {
-            // A program that the server is just starting shows the same command line, and the server
-            // is its parent.
+            // A child that the server is just starting has the same command line, but the server is
+            // its parent.
             let all: Vec<u32> = self.drives.servers().into_iter().map(|(pid, _)| pid).collect();
             let is_server = |pid: &u32| parent(*pid).is_some_and(|parent| !all.contains(&parent));
             if let Some(pid) = all.iter().copied().find(is_server) {
@@ -227,8 +229,8 @@ impl Bench {
         }
     }
 
-    /// `assay drive check`, of the drive as the kill has left it. Where the power went while one of the two superblocks was
-    /// written, it says so, and nothing else.
+    /// Runs `assay drive check` on the drive after the kill. The only permitted damage is one of
+    /// the two superblocks, if the power was cut while it was written.
     fn check_drive(&self) -> Result<(), String> {
         let output = self.drives.run(&["drive", "check", "vol.img", "--json"]);
         let found: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -248,13 +250,14 @@ impl Bench {
     }
 }
 
-/// The process that started this one (`proc(5)`, field 4 of `stat`); the command's name before it may hold spaces.
+/// Process id of the parent (`proc(5)`, field 4 of `stat`); the command's name before it may
+/// contain spaces.
 fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Whether that is one superblock of two that the next write mends.
+/// Whether the damage is one of two superblocks, which the next write repairs.
 fn is_superblock(damage: &Value) -> bool {
     let what = damage["what"].as_str().unwrap_or_default();
     what.contains(" superblock is ") && what.ends_with("; the next write mends it")

@@ -1,17 +1,18 @@
-//! Blocks that certify themselves: each says where it belongs and which command wrote it, and all its other bytes
-//! follow from these two.
+//! Self-certifying blocks: each holds its address and the number of the command that wrote it, and
+//! its other bytes follow from these two.
 
 use assay_drive::{BLOCK_BYTES, is_zero};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"assaykll");
 
-/// Number of the command that wrote a block; zeroes are of none.
+/// Number of the command that wrote a block.
 pub type Writer = u64;
 
-/// A block of zeroes: never written, or taken back.
+/// Writer of a block of zeroes: never written, or discarded.
 pub const NOBODY: Writer = 0;
 
-/// Fills one block. From a quarter of it to all is noise, so that codecs have easy and hopeless blocks.
+/// Fills a block; between a quarter of it and all of it is random, so that codecs get easy and
+/// hopeless blocks.
 pub fn fill(block: &mut [u8], address: u64, writer: Writer) {
     block.fill(0);
     for (word, place) in [MAGIC, address, writer].into_iter().zip(block.chunks_mut(8)) {
@@ -28,10 +29,10 @@ pub fn fill(block: &mut [u8], address: u64, writer: Writer) {
     }
 }
 
-/// Who wrote a block that was read at `address`.
+/// Writer of a block that was read at `address`.
 ///
 /// # Errors
-/// It is neither zeroes nor a whole block of this place.
+/// The block is neither zeroes nor a whole block of this address.
 pub fn writer_of(block: &[u8], address: u64) -> Result<Writer, String> {
     if is_zero(block) {
         return Ok(NOBODY);

@@ -1,7 +1,9 @@
-//! What was asked of a drive and what it answered, and whether what it holds after a crash fits: the prefix contract.
+//! Commands of a drive with their acknowledgements, and the check of its contents after a crash:
+//! the prefix contract.
 //!
-//! Each lane is a range of blocks with one writer, so its commands have one order. Across lanes a command comes before
-//! another when it was answered before the other was issued; a clock that all lanes share tells.
+//! Each lane is a range of blocks with one writer, so its commands are ordered. Across lanes, a
+//! command precedes another if it was acknowledged before the other was issued, by a clock that all
+//! lanes share.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -11,42 +13,43 @@ use super::blocks::{NOBODY, Writer};
 /// Ticks of the clock that all lanes share.
 pub type Tick = u64;
 
-/// A write, or, with nobody as its writer, blocks taken back.
+/// A write, or a discard, whose blocks have [`NOBODY`] as their writer.
 #[derive(Debug, Clone)]
 pub struct Command {
-    /// Its number, and that of its blocks' writer unless it takes blocks back.
+    /// Number of the command, and of its blocks' writer unless it is a discard.
     pub number: u64,
-    /// Blocks from the lane's first.
+    /// Blocks relative to the lane's first.
     pub blocks: Range<usize>,
     pub takes_back: bool,
-    /// Whether it is to be on stable media when it is answered, and all that was answered before its issue.
+    /// Whether it must be on stable media once acknowledged, with everything acknowledged before
+    /// its issue.
     pub durable: bool,
     pub issued: Tick,
-    /// When it was answered with success; none if it never was.
+    /// Tick of its acknowledgement; `None` if it failed or got no answer.
     pub answered: Option<Tick>,
 }
 
-/// One writer's part of the drive.
+/// A writer's range of blocks.
 #[derive(Debug, Clone)]
 pub struct Lane {
-    /// Its first block on the drive.
+    /// First block on the drive.
     pub first: u64,
-    /// Who wrote each block when the history begins.
+    /// Writer of each block at the history's beginning.
     pub base: Vec<Writer>,
-    /// In the order of their issue; only the last can be without an answer.
+    /// Commands in order of issue; only the last can be without an answer.
     pub commands: Vec<Command>,
-    /// When the last flush that was answered with success was issued.
+    /// Tick at which the last successful flush was issued.
     pub flushed: Tick,
 }
 
-/// How a drive broke its word.
+/// A violation of the prefix contract.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Breach {
-    /// What was answered before a completed flush is not there.
+    /// A command that was acknowledged before a completed flush is missing.
     Lost(String),
-    /// No number of whole commands gives what is there.
+    /// The contents are the state after no number of whole commands.
     Torn(String),
-    /// A command is there, and one that was answered before it was issued is not.
+    /// A command is present, and one that was acknowledged before its issue is missing.
     OutOfOrder(String),
 }
 
@@ -63,7 +66,7 @@ impl Lane {
         self.commands.iter().rposition(is_guaranteed).map_or(0, |last| last + 1)
     }
 
-    /// After how many commands, least and most, the lane is as `found`.
+    /// Smallest and largest number of commands whose state equals `found`.
     fn survivors(&self, found: &[Writer], guaranteed: usize) -> Result<(usize, usize), Breach> {
         let mut state = self.base.clone();
         let mut wrong: HashSet<usize> = differing(&state, found).collect();
@@ -95,7 +98,7 @@ impl Lane {
         }
     }
 
-    /// What differs from the state after `done` commands.
+    /// Differences from the state after `done` commands.
     fn describe(&self, found: &[Writer], done: usize) -> String {
         let state = self.state_after(done);
         let some: Vec<String> = differing(&state, found)
@@ -104,7 +107,8 @@ impl Lane {
             .collect();
         let last: Vec<&Command> = self.commands[..done].iter().rev().take(2).collect();
         format!(
-            "the lane at block {} fits no number of commands; after {done} of {} {}; the last were {last:?}",
+            "the lane at block {} fits no number of commands; after {done} of {} {}; the last were \
+             {last:?}",
             self.first,
             self.commands.len(),
             some.join(", ")
@@ -119,7 +123,7 @@ impl Lane {
         state
     }
 
-    /// Begins a new history with what was `found`.
+    /// Begins a new history with the contents `found`.
     pub fn go_on(&mut self, found: Vec<Writer>) {
         self.base = found;
         self.commands.clear();
@@ -136,17 +140,19 @@ fn differing<'a>(state: &'a [Writer], found: &'a [Writer]) -> impl Iterator<Item
     (0..state.len()).filter(|&block| state[block] != found[block])
 }
 
-/// Checks what was found in each lane; hands back how many answered commands were lost, as they may be.
+/// Checks the contents of all lanes. Returns how many acknowledged commands were lost, as the
+/// contract permits.
 ///
 /// # Errors
-/// The first breach.
+/// The first violation.
 pub fn check(lanes: &[Lane], found: &[Vec<Writer>]) -> Result<usize, Breach> {
     let flushed = lanes.iter().map(|lane| lane.flushed).max().unwrap_or(0);
     let mut survivors = Vec::new();
     for (lane, found) in lanes.iter().zip(found) {
         survivors.push(lane.survivors(found, lane.guaranteed(flushed))?);
     }
-    // The latest command that is surely there: whatever was answered before its issue must be there too.
+    // The latest command that is certainly present: everything acknowledged before its issue must
+    // be, too.
     let newest = lanes.iter().zip(&survivors).filter_map(|(lane, (least, _))| {
         lane.commands[..*least].last().map(|command| (command.issued, command.number))
     });
@@ -174,7 +180,7 @@ mod tests {
         Command { number, blocks, takes_back: false, durable: false, issued, answered }
     }
 
-    /// Two lanes of four blocks with two commands each, the first of each flushed.
+    /// Two lanes of four blocks, with two commands each, the first of each flushed.
     fn lanes() -> [Lane; 2] {
         let mut lanes = [Lane::new(0, 4), Lane::new(4, 4)];
         lanes[0].commands = vec![command(1, 0..2, 10), command(2, 1..4, 30)];

@@ -1,5 +1,5 @@
-//! fio with its own verification: it writes what must be durable when it is answered, is told to kill the server by its
-//! trigger, which saves how far it came, and verifies later up to there.
+//! fio with its own verification: it writes synchronously, kills the server by its trigger, which
+//! saves its state, and verifies later up to that state.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,12 +10,12 @@ use assay_ports::child::{Child, spawn};
 
 use crate::drives::MIB;
 
-/// How many write side by side.
+/// Number of fio jobs that write concurrently.
 const JOBS: u64 = 4;
 
 /// A part of a device that fio writes.
 pub struct Job {
-    /// Where its files go.
+    /// Directory of its files.
     pub directory: PathBuf,
     pub device: PathBuf,
     pub offset: u64,
@@ -23,7 +23,7 @@ pub struct Job {
     pub seed: u64,
 }
 
-/// fio at work.
+/// A running fio.
 pub struct Writing {
     process: Child,
     trigger: PathBuf,
@@ -31,9 +31,9 @@ pub struct Writing {
 }
 
 impl Job {
-    /// Each write is of 4 to 256 KiB, half as large when compressed, and durable when it is answered. Several write side
-    /// by side, one command at a time each: of several in flight the state that fio saves keeps the last that were
-    /// answered, not those that were not, so it would miss a slow one.
+    /// Each write has 4 to 256 KiB, is compressible by half, and is synchronous. Several jobs write
+    /// with one command in flight each: with more, the state that fio saves misses a slow command,
+    /// since it keeps the last ones acknowledged.
     fn command(&self) -> Command {
         let mut command = Command::new("fio");
         command.args(["--name=job", "--rw=randwrite", "--bsrange=4k-256k", "--blockalign=4k"]);
@@ -53,7 +53,7 @@ impl Job {
         command
     }
 
-    /// Starts writing; `then` is what its trigger runs.
+    /// Starts writing; `then` is the command that the trigger runs.
     pub fn start(&self, then: &str) -> Writing {
         let (trigger, log) = (self.directory.join("trigger"), self.directory.join("fio.log"));
         let states =
@@ -70,16 +70,16 @@ impl Job {
         Writing { process: spawn(command, &[]).unwrap(), trigger, log }
     }
 
-    /// Reads again what had been answered when the trigger was pulled.
+    /// Verifies the writes that had been acknowledged when the trigger fired.
     ///
     /// # Errors
-    /// What fio said when it differs.
+    /// fio's output if data differ.
     pub fn verify(&self) -> Result<u64, String> {
         let mut command = self.command();
         command.args(["--verify_only", "--verify_state_load=1", "--output-format=json"]);
         let Output { status, stdout, stderr } = command.output().unwrap();
         let (said, complaint) = (text(&stdout), text(&stderr));
-        // It notes its state file in front of the object.
+        // fio prints a note on its state file before the JSON object.
         let report = said.find('{').map_or("", |start| &said[start..]);
         let report = serde_json::Deserializer::from_str(report).into_iter().next();
         let report: serde_json::Value =
@@ -93,10 +93,11 @@ impl Job {
 }
 
 impl Writing {
-    /// Waits until it has written something to the device.
+    /// Waits until fio has written to the device.
     pub fn wait_until_it_writes(&self, device: &Path, deadline: Instant) {
         let stat = Path::new("/sys/block").join(device.file_name().unwrap()).join("stat");
-        // Sectors written are the seventh field (`Documentation/admin-guide/abi-stable`, /sys/block/<disk>/stat).
+        // Field 7: sectors written (`Documentation/admin-guide/abi-stable`,
+        // /sys/block/<disk>/stat).
         let written = || -> u64 {
             let fields = std::fs::read_to_string(&stat).unwrap();
             fields.split_whitespace().nth(6).unwrap().parse().unwrap()
@@ -108,12 +109,11 @@ impl Writing {
         }
     }
 
-    /// Has it save how far it came, and run what it was given to run.
+    /// Fires the trigger: fio saves its state and runs the command.
     pub fn pull_trigger(&self) {
         File::create(&self.trigger).unwrap();
     }
 
-    /// Waits for its end.
     pub fn end(mut self, deadline: Instant) {
         let left = deadline.saturating_duration_since(Instant::now());
         assert!(self.process.wait(left).unwrap().is_some(), "fio hangs: {}", self.said());

@@ -1,8 +1,7 @@
-//! `kill -9` of the process that serves a drive, in mid-write, again and again: what was flushed is there, each write
-//! whole or not at all, and nothing newer without what was older.
+//! Tests `kill -9` of the process that serves a drive, repeatedly, during writes: flushed data
+//! survive, each write is atomic, and nothing newer survives without what is older.
 //!
-//! fio judges what must be durable when it is answered, by its own verification; writers with a history of each command
-//! judge the rest.
+//! fio verifies synchronous writes; writers that keep a history of each command verify the rest.
 
 mod bench;
 mod blocks;
@@ -17,7 +16,7 @@ use crate::drive_killed::{Sabotage, rounds, seed};
 use crate::drives::{MIB, has_fio};
 use assay_testing::count;
 
-/// Kills in `./assay test`, in `--full`, and in a negative control at most.
+/// Number of kills in `./assay test` and `--full`, and the largest in a negative control.
 const ROUNDS_ONCE: u64 = 3;
 const ROUNDS_FULL: u64 = 12;
 const CONTROL_ROUNDS: u64 = 8;
@@ -30,7 +29,8 @@ fn survives(mut bench: Bench) {
         let Round { commands, lost, fio_bytes, .. } = done;
         killed_again += u64::from(done.killed_again);
         println!(
-            "round {round}: {commands} commands, {lost} of those not flushed lost, fio verified {} MiB{}",
+            "round {round}: {commands} commands, {lost} of those not flushed lost, fio verified {} \
+             MiB{}",
             fio_bytes / MIB,
             if done.killed_again { ", killed again while it was attached" } else { "" }
         );
@@ -38,12 +38,13 @@ fn survives(mut bench: Bench) {
     }
     let moved = bench.end();
     println!(
-        "{rounds} rounds, {killed_again} with a second kill, {} MiB collected: all that was flushed is there, nothing is torn",
+        "{rounds} rounds, {killed_again} with a second kill, {} MiB collected: all that was \
+         flushed is there, nothing is torn",
         moved / MIB
     );
 }
 
-/// What the judges say in the first round in which they are not content.
+/// Findings of the judges in the first round that fails.
 fn caught(mut bench: Bench) -> Verdict {
     (0..CONTROL_ROUNDS)
         .find_map(|_| bench.round().err())

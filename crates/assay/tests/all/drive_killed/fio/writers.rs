@@ -1,4 +1,4 @@
-//! Threads that write to a device past the page cache, each in its lane, until it answers no more.
+//! Threads that write to a device past the page cache, each in its lane, until the device fails.
 
 use std::fs::{File, OpenOptions};
 use std::io::IoSlice;
@@ -18,24 +18,24 @@ use super::blocks::{Writer, fill, writer_of};
 use super::history::{Command, Lane};
 use crate::simulated::random::Random;
 
-/// Blocks of the longest write that is all or nothing.
+/// Blocks of the largest atomic write.
 const COMMAND_BLOCKS: u64 = 64;
 
-/// What all lanes share: the clock, and the count from which commands get their numbers.
+/// State shared by all lanes: the clock and the counter of commands.
 #[derive(Default)]
 pub struct Shared {
     clock: AtomicU64,
     commands: AtomicU64,
 }
 
-/// Writers at work, one to a lane.
+/// Running writers, one per lane.
 pub struct Writers {
     threads: Vec<JoinHandle<Lane>>,
     answers: Receiver<()>,
 }
 
 impl Writers {
-    /// Starts them; `is_writethrough` says that each write is durable when it is answered.
+    /// Starts the writers; with `is_writethrough`, each write is durable once acknowledged.
     pub fn start(
         device: &Path,
         lanes: Vec<Lane>,
@@ -55,7 +55,7 @@ impl Writers {
         Writers { threads: threads.collect(), answers }
     }
 
-    /// Waits for so many answers.
+    /// Waits for this number of acknowledgements.
     pub fn wait_for(&self, answers: u64, deadline: Instant) {
         for _ in 0..answers {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -63,7 +63,7 @@ impl Writers {
         }
     }
 
-    /// What was asked and answered, once every writer has seen its device fail.
+    /// Returns the histories, once every writer has seen its device fail.
     pub fn end(self, deadline: Instant) -> Vec<Lane> {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -77,7 +77,7 @@ impl Writers {
     }
 }
 
-/// Who wrote each block of the lanes, read past the page cache.
+/// Reads the lanes past the page cache and returns the writer of each block.
 ///
 /// # Errors
 /// The first block that is not whole.
@@ -98,7 +98,7 @@ fn open(device: &Path) -> File {
     OpenOptions::new().read(true).write(true).custom_flags(flags).open(device).unwrap()
 }
 
-/// One writer.
+/// A writer's thread.
 struct Hand {
     lane: Lane,
     device: File,
@@ -116,7 +116,7 @@ impl Hand {
                 0..8 => self.flush(),
                 kind => self.command(kind),
             };
-            // Nobody listens any more when the test has failed.
+            // The receiver is gone when the test has failed.
             if done.is_err() || tell.send(()).is_err() {
                 return std::mem::replace(&mut self.lane, nothing);
             }
@@ -134,7 +134,7 @@ impl Hand {
         Ok(())
     }
 
-    /// Writes, or takes blocks back; some writes are forced.
+    /// Writes or discards blocks; some writes have force-unit-access.
     fn command(&mut self, kind: u64) -> std::io::Result<()> {
         let (takes_back, forced) = ((8..16).contains(&kind), (16..24).contains(&kind));
         let blocks = self.blocks();
@@ -156,7 +156,8 @@ impl Hand {
         Ok(())
     }
 
-    /// Often what InnoDB writes, a page or the most that is all or nothing; else any length; at any block.
+    /// Draws a range: often a page of InnoDB or the largest atomic write, else any length; at any
+    /// block.
     fn blocks(&mut self) -> std::ops::Range<usize> {
         let any = 1 + self.random.below(COMMAND_BLOCKS);
         let length = *self.random.pick(&[1, 4, 4, 16, COMMAND_BLOCKS, any, any, any]);

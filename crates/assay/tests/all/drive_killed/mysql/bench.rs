@@ -1,4 +1,5 @@
-//! A server without doublewrite on a file system on a drive: loaded, killed together with the drive, recovered, judged.
+//! A server without doublewrite on a drive with a file system: loaded, killed together with the
+//! drive, recovered, verified.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -19,24 +20,24 @@ use crate::simulated::random::Random;
 const CAPACITY: u64 = 768 * MIB;
 const LOGICAL: u64 = 1536 * MIB;
 
-/// So many at once are a batch of the page cleaner.
+/// Number of writes in flight that shows a batch of the page cleaner.
 const PAGES_ON_THEIR_WAY: u64 = 8;
 
-/// How long anything may take before it counts as stuck.
+/// Time after which a step counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What lies between drive and server.
+/// File system between drive and server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileSystem {
     Ext4,
     Xfs,
 }
 
-/// The whole arrangement between two kills.
+/// The arrangement between two kills.
 pub struct Bench {
     program: Program,
     server: Option<Server>,
-    // Unmounts and detaches when dropped, after the server has gone.
+    // Unmounts and detaches when dropped, after the server has ended.
     drives: Drives,
     power: Option<Power>,
     sabotage: Sabotage,
@@ -45,12 +46,12 @@ pub struct Bench {
     random: Random,
 }
 
-/// What one round came to.
+/// Result of a round.
 #[derive(Debug)]
 pub struct Round {
-    /// Transactions of the ledger that were committed in it.
+    /// Transactions of the ledger committed in the round.
     pub committed: u64,
-    /// Those that are there though their answer was lost.
+    /// Transactions that were committed, but whose answer was lost.
     pub unanswered: u64,
     pub tables: usize,
     pub files: usize,
@@ -65,7 +66,7 @@ impl Bench {
         Bench::new(drives, None, seed, file_system)
     }
 
-    /// On a drive whose media loses what was not flushed.
+    /// On a drive whose media lose unflushed writes.
     pub fn on_power(seed: u64, file_system: FileSystem) -> Option<Bench> {
         let drives = Drives::new();
         let format = Format {
@@ -81,7 +82,7 @@ impl Bench {
         Bench::new(drives, Some(power), seed, file_system)
     }
 
-    /// Nothing where there is no such server.
+    /// `None` without a server.
     fn new(
         drives: Drives,
         power: Option<Power>,
@@ -110,16 +111,16 @@ impl Bench {
         Some(bench)
     }
 
-    /// Lets flushes of the media answer and do nothing from now on.
+    /// From now on the media acknowledge flushes without flushing.
     pub fn lie(&mut self) {
         self.sabotage = Sabotage::LyingFlush;
         system("sync", &["--file-system", self.drives.path("files").to_str().unwrap()]);
         self.power.as_ref().unwrap().inject(Fault::LyingFlush);
     }
 
-    /// Writes pages in parts from the next attach on. Where each commit is flushed, the log rarely ends within a page;
-    /// so the server flushes for its pages alone, and the ledger has nothing to say. Its pool keeps no dirty pages, so
-    /// that whenever it is killed pages are on their way.
+    /// Splits writes of pages from the next attach on. The server flushes only its pages, not each
+    /// commit: with a flushed log, a kill rarely falls within a page. The ledger is not checked
+    /// then. The buffer pool keeps no dirty pages, so that pages are in flight at every kill.
     pub fn tear(&mut self) {
         self.sabotage = Sabotage::Tear;
         self.program.more_settings = vec![
@@ -130,10 +131,10 @@ impl Bench {
         ];
     }
 
-    /// Loads the server, kills it and the drive, brings both back and looks; the server runs again afterwards.
+    /// Loads the server, kills it and the drive, restarts both and verifies them.
     ///
     /// # Errors
-    /// What is not as it must be.
+    /// The first finding.
     pub fn round(&mut self) -> Result<Round, String> {
         let before: u64 = self.committed.iter().sum();
         self.load_and_kill();
@@ -153,7 +154,7 @@ impl Bench {
         Ok(Round { committed: committed - before, unanswered, tables, files })
     }
 
-    /// Shuts all down, and finds file system and drive clean and nothing left.
+    /// Shuts everything down, and checks that file system and drive are clean and nothing is left.
     pub fn end(mut self) {
         self.server.take().unwrap().stop();
         self.drives.unmount();
@@ -167,7 +168,7 @@ impl Bench {
         self.drives.assert_nothing_left();
     }
 
-    /// `assay load` on the server, started.
+    /// Starts `assay load` on the server.
     fn load(&self, what: &str) -> Child {
         let socket = self.server.as_ref().unwrap().socket().display().to_string();
         let mut command = self.drives.command(&["load", "oltp_write_only", "--tables=2"]);
@@ -176,7 +177,7 @@ impl Bench {
         spawn_quietly(command)
     }
 
-    /// Kills server and drive, in either order, once the ledger has got some way.
+    /// Kills server and drive, in either order, after some transactions of the ledger.
     fn load_and_kill(&mut self) {
         let mut load = self.load("run");
         let server = self.server.take().unwrap();
@@ -191,7 +192,7 @@ impl Bench {
         drop(tell);
         let deadline = Instant::now() + PATIENCE;
         let answers_before = match self.sabotage {
-            // These come much quicker.
+            // Transactions are faster without flushes.
             Sabotage::Tear => 1000 + self.random.below(2000),
             _ => 100 + self.random.below(600),
         };
@@ -209,7 +210,7 @@ impl Bench {
         victims.iter().for_each(|victim| victim.signal(Signal::KILL).unwrap());
         server.wait();
         victims.iter().for_each(|victim| assert!(victim.wait(Some(PATIENCE)).unwrap()));
-        // All writers end when they find nobody.
+        // All writers end when their server is gone.
         while answers.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Disconnected) {
             assert!(Instant::now() < deadline, "a connection to a killed server hangs");
         }
@@ -219,7 +220,8 @@ impl Bench {
         assert!(load.wait(PATIENCE).unwrap().is_some(), "the load hangs");
     }
 
-    /// Until several pages are on their way to the drive at once (`Documentation/ABI/stable/sysfs-block`, `inflight`).
+    /// Waits until several pages are in flight to the drive
+    /// (`Documentation/ABI/stable/sysfs-block`, `inflight`).
     fn wait_for_writes(&self) {
         let device = self.drives.status()["device"].as_str().unwrap().to_owned();
         let device = device.strip_prefix("/dev/").unwrap().to_owned();
@@ -234,7 +236,7 @@ impl Bench {
         }
     }
 
-    /// Until the file system is mounted again; it replays its journal.
+    /// Attaches the drive and mounts its file system, which replays its journal.
     fn bring_back(&mut self) -> Result<(), String> {
         self.drives.unmount();
         match (&mut self.power, self.sabotage) {

@@ -1,7 +1,8 @@
-//! A ledger: transactions whose commit was answered are noted outside the server, and each must be there afterwards,
-//! whole.
+//! A ledger: transactions whose commit was acknowledged are recorded outside the server, and each
+//! must survive, whole.
 //!
-//! A transaction adds two entries and counts them in its lane's total, so a half of it shows.
+//! A transaction adds two entries and counts them in its lane's total, so that a half transaction
+//! shows.
 
 use std::sync::mpsc::Sender;
 
@@ -10,21 +11,23 @@ use mysql::{Conn, OptsBuilder, Result, TxOpts};
 
 use crate::simulated::random::Random;
 
-/// Connections that write.
+/// Number of writing connections.
 pub const LANES: u64 = 4;
 
 /// Longest text of an entry.
 const TEXT_BYTES: u64 = 6000;
 
-/// What was answered, for each lane the number of committed transactions.
+/// Number of acknowledged transactions, by lane.
 pub type Committed = [u64; LANES as usize];
 
-/// Makes the tables.
+/// Creates the tables.
 pub fn make(conn: &mut Conn) {
     for sql in [
         "CREATE DATABASE ledger",
-        "CREATE TABLE ledger.entries (id BIGINT UNSIGNED PRIMARY KEY, text LONGTEXT NOT NULL, sum INT UNSIGNED NOT NULL)",
-        "CREATE TABLE ledger.totals (lane BIGINT UNSIGNED PRIMARY KEY, entries BIGINT UNSIGNED NOT NULL)",
+        "CREATE TABLE ledger.entries (id BIGINT UNSIGNED PRIMARY KEY, text LONGTEXT NOT NULL, sum \
+         INT UNSIGNED NOT NULL)",
+        "CREATE TABLE ledger.totals (lane BIGINT UNSIGNED PRIMARY KEY, entries BIGINT UNSIGNED NOT \
+         NULL)",
     ] {
         conn.query_drop(sql).unwrap();
     }
@@ -33,10 +36,10 @@ pub fn make(conn: &mut Conn) {
     }
 }
 
-/// Commits transactions, from the one numbered `next`, until the server fails; hands back how many there are then.
+/// Commits transactions, numbered from `next`, until the server fails; returns the next number.
 pub fn write(opts: OptsBuilder, lane: u64, next: u64, tell: &Sender<()>) -> u64 {
     let mut done = next;
-    // A server that is killed while it is connected to has committed nothing.
+    // A server that is killed during the login has committed nothing.
     let Ok(mut conn) = Conn::new(opts) else { return done };
     while transaction(&mut conn, lane, done).is_ok() {
         done += 1;
@@ -63,18 +66,19 @@ fn ids(lane: u64, number: u64) -> [u64; 2] {
     [0, 1].map(|half| lane << 40 | number << 1 | half)
 }
 
-/// The text of an entry follows from its number: hexadecimal digits, of which two make a byte of noise.
+/// Text of an entry, which follows from its number: hexadecimal digits, of which two make a random
+/// byte.
 fn text(id: u64) -> String {
     let mut random = Random::new(id);
     let bytes = random.below(TEXT_BYTES);
     (0..bytes / 16).map(|_| format!("{:016x}", random.next())).collect()
 }
 
-/// Looks for every committed transaction, and at all others that are there; hands back how many there are in each lane,
-/// one more than committed where the answer was lost on its way.
+/// Checks that every acknowledged transaction is present, and all others whole. Returns the number
+/// present in each lane, one more than acknowledged if an answer was lost.
 ///
 /// # Errors
-/// The first that is missing, or there by half, or changed.
+/// The first transaction that is missing, incomplete or changed.
 pub fn check(conn: &mut Conn, committed: &Committed) -> Result<Committed, String> {
     let mut there = Committed::default();
     for (lane, &answered) in (0..).zip(committed) {

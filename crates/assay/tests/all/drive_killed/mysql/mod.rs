@@ -1,5 +1,5 @@
-//! MySQL with its doublewrite buffer off on a drive, killed together with the drive in mid-load, again and again: it
-//! recovers, no committed transaction is lost, every table and every page is whole.
+//! Tests MySQL without its doublewrite buffer on a drive that is killed together with it under
+//! load, repeatedly: it recovers, no committed transaction is lost, every table and page is whole.
 
 mod bench;
 pub mod ledger;
@@ -14,14 +14,14 @@ use crate::drive_killed::{rounds, seed};
 use crate::drives::has_drives;
 use assay_testing::{count, skip};
 
-/// Kills in `./assay test` and in `--full`.
+/// Number of kills in `./assay test` and in `--full`.
 const ROUNDS_ONCE: u64 = 1;
 const ROUNDS_FULL: u64 = 4;
 
-/// Kills in a negative control, at most.
+/// Largest number of kills in a negative control.
 const CONTROL_ROUNDS: u64 = 12;
 
-/// The arrangement that `make` builds; nothing, said aloud, where that cannot be.
+/// The arrangement that `make` builds; `None`, with a SKIPPED line, if the machine cannot.
 fn bench(make: impl FnOnce(u64) -> Option<Bench>) -> Option<Bench> {
     if !has_drives() || !has_server() {
         return None;
@@ -91,7 +91,7 @@ fn torn_pages_are_noticed() {
     let make = |seed| Bench::on_power(seed, FileSystem::Ext4);
     if let Some(mut bench) = bench(make) {
         bench.tear();
-        // The first attach was as it should be.
+        // The first attach is without the fault.
         let found = (0..CONTROL_ROUNDS).find_map(|round| Some((round, bench.round().err()?)));
         let (rounds, problem) = found.expect("a drive that tears pages is noticed");
         println!("after {rounds} rounds in which no cut fell within a page: {problem}");

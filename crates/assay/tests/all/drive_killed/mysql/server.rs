@@ -1,4 +1,5 @@
-//! A real server on a data directory that outlives it: made anew, started, killed, started again, shut down.
+//! A real server on a data directory that outlives it: initialised, started, killed, started again,
+//! shut down.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,11 @@ use mysql::{Conn, OptsBuilder};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// How long a start with recovery, or a shutdown, may take.
+/// Longest time of a start with recovery, or of a shutdown.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Pages are written whole by the drive, so nothing is written twice; a small pool and a small redo log make for many
-/// page writes.
+/// The drive writes pages atomically, so doublewrite is off; a small buffer pool and a small redo
+/// log cause many page writes.
 const SETTINGS: [&str; 8] = [
     "--innodb-doublewrite=OFF",
     "--innodb-flush-log-at-trx-commit=1",
@@ -27,29 +28,30 @@ const SETTINGS: [&str; 8] = [
     "--mysqlx=OFF",
 ];
 
-/// A server program of this machine, and where it works.
+/// A server program of this machine, with its directories.
 pub struct Program {
     loader: Option<PathBuf>,
     program: PathBuf,
     basedir: PathBuf,
     datadir: PathBuf,
-    /// Beside [`SETTINGS`], which they overrule.
+    /// Options in addition to [`SETTINGS`], which they override.
     pub more_settings: Vec<&'static str>,
-    /// Socket and log; short, for a socket's path may have some hundred bytes.
+    /// Directory of socket and log; its path is short, because a socket's path is limited to 107
+    /// bytes.
     directory: tempfile::TempDir,
 }
 
-/// A server that runs; dropped, it is killed.
+/// A running server, killed when dropped.
 pub struct Server {
     process: Child,
     socket: PathBuf,
 }
 
 impl Program {
-    /// The MySQL that the tests downloaded, in what `assay server list --json` prints.
+    /// The MySQL that the tests downloaded, from the output of `assay server list --json`.
     pub fn find(list: &str, datadir: &Path) -> Option<Program> {
         let servers: Vec<Value> = serde_json::from_str(list).unwrap();
-        let found = servers.iter().find(|one| crate::common::is_ours(one))?;
+        let found = servers.iter().find(|server| crate::common::is_ours(server))?;
         let path = |name: &str| found[name].as_str().map(PathBuf::from);
         Some(Program {
             loader: path("loader"),
@@ -61,7 +63,7 @@ impl Program {
         })
     }
 
-    /// Makes the data directory.
+    /// Initialises the data directory.
     pub fn initialise(&self) {
         let mut command = self.command(&self.program);
         command.args(self.places()).args(["--initialize-insecure", "--user=root"]);
@@ -69,10 +71,10 @@ impl Program {
         assert!(output.status.success(), "{output:?}\n{}", self.log());
     }
 
-    /// Starts it and waits until it answers.
+    /// Starts the server and waits until it answers.
     ///
     /// # Errors
-    /// It ended first, or found a page that is not whole: its log.
+    /// The log, if the server ended first or found a damaged page.
     pub fn start(&self) -> Result<Server, String> {
         let socket = self.directory.path().join("socket");
         let mut command = self.command(&self.program);
@@ -88,7 +90,7 @@ impl Program {
             if let Some(status) = ended {
                 return Err(format!("the server ended at its start with {status}: {}", self.log()));
             }
-            // MySQL 9.7 hangs then.
+            // MySQL 9.7 hangs after this message.
             let corrupt = |line: &String| line.contains("corruption on disk");
             if let Some(line) = self.log_lines().iter().skip(known).find(|line| corrupt(line)) {
                 return Err(line.clone());
@@ -98,10 +100,10 @@ impl Program {
         Ok(server)
     }
 
-    /// Verifies the checksum of each page of each tablespace; nobody may have them open.
+    /// Verifies the checksum of each page of each tablespace; no server may have them open.
     ///
     /// # Errors
-    /// The first that is not clean.
+    /// The first tablespace that is not clean.
     pub fn innochecksum(&self) -> Result<usize, String> {
         let program = self.program.parent().unwrap().parent().unwrap().join("bin/innochecksum");
         let files = tablespaces(&self.datadir);
@@ -124,7 +126,7 @@ impl Program {
         places.iter().map(|(name, place)| format!("--{name}={}", place.display())).collect()
     }
 
-    /// The program without option files, with its own messages.
+    /// The program without option files, with its own message catalogue.
     fn command(&self, program: &Path) -> Command {
         let mut command = self.bare(program);
         command.args(["--no-defaults", &format!("--basedir={}", self.basedir.display())]);
@@ -136,7 +138,7 @@ impl Program {
         command
     }
 
-    /// A fetched tree has a loader and libraries of its own (`ld.so(8)`).
+    /// A downloaded tree has its own loader and libraries (`ld.so(8)`).
     fn bare(&self, program: &Path) -> Command {
         let Some(loader) = &self.loader else { return Command::new(program) };
         let mut command = Command::new(loader);
@@ -148,13 +150,13 @@ impl Program {
         self.directory.path().join("log.err")
     }
 
-    /// The end of what it has logged.
+    /// The end of the server's log.
     pub fn log(&self) -> String {
         let lines = self.log_lines();
         lines[lines.len().saturating_sub(25)..].join("\n")
     }
 
-    /// What it has logged, without the dumps of pages.
+    /// The server's log without dumps of pages.
     fn log_lines(&self) -> Vec<String> {
         let log = std::fs::read(self.log_file()).unwrap_or_default();
         let lines = log.split(|byte| *byte == b'\n').filter(|line| line.len() < 1000);
@@ -162,7 +164,7 @@ impl Program {
     }
 }
 
-/// Files below `directory` that are made of pages.
+/// Tablespaces below `directory`.
 fn tablespaces(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -195,25 +197,26 @@ impl Server {
         self.process.pid()
     }
 
-    /// Waits for the end of a server that was killed.
+    /// Waits for the end of a killed server.
     pub fn wait(mut self) {
         assert!(self.process.wait(PATIENCE).unwrap().is_some(), "the killed server does not end");
     }
 
-    /// Shuts it down; it must say that all went well.
+    /// Shuts the server down, and checks its exit code.
     pub fn stop(mut self) {
         self.process.signal(Signal::TERM).unwrap();
         let status = self.process.wait(PATIENCE).unwrap().expect("the server does not shut down");
         assert!(status.success(), "{status}");
     }
 
-    /// `CHECK TABLE` of every table that InnoDB holds.
+    /// Runs `CHECK TABLE` on every InnoDB table.
     ///
     /// # Errors
-    /// What it said of the first that is not clean.
+    /// The output for the first table that is not clean.
     pub fn check_tables(&self) -> Result<usize, String> {
         let mut conn = self.connect();
-        let sql = "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM information_schema.tables \
+        let sql = "SELECT CONCAT('`', table_schema, '`.`', table_name, '`') FROM \
+            information_schema.tables \
                    WHERE engine = 'InnoDB' AND table_type = 'BASE TABLE'";
         let tables: Vec<String> = conn.query(sql).map_err(|error| error.to_string())?;
         for table in &tables {
