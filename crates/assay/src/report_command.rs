@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 
 use crate::print;
 use assay_base::{Size, text_file};
-use assay_report::{self, Wishes};
+use assay_judge::Supplied;
+use assay_report::{self, Analysis, ReportOptions};
 use assay_study::Store;
 use assay_study::prices::Prices;
 use assay_system::changeable;
@@ -56,12 +57,17 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let prices = args.prices.as_deref().map(Prices::read).transpose()?;
     let notes = args.notes.as_deref().map(|path| text_file::read(path, "notes")).transpose()?;
     let store = Store::open(&args.study)?;
+    let supplied = Supplied {
+        prices: prices.as_ref(),
+        writes_per_day: args.writes_per_day.map(|size| size.0 as f64),
+    };
+    let analysis = Analysis::of(&store, supplied)?;
     if args.summary {
-        print::line(assay_report::summary_line(&store)?);
+        print::line(assay_report::summary_line(&analysis));
         return Ok(ExitCode::SUCCESS);
     }
     if args.markdown {
-        print::line(assay_report::markdown(&store)?.trim_end());
+        print::line(assay_report::markdown(&analysis).trim_end());
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(who) = changeable::itself(&args.study) {
@@ -70,13 +76,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
              your own first, or print it with --markdown"
         );
     }
-    let wishes = Wishes {
-        prices: prices.as_ref(),
-        writes_per_day: args.writes_per_day.map(|size| size.0 as f64),
-        title: args.title.as_deref(),
-        notes: notes.as_deref(),
-    };
-    let written = assay_report::write_as(&store, &args.study, &wishes)?;
+    let options = ReportOptions { title: args.title.as_deref(), notes: notes.as_deref() };
+    let written = assay_report::write(&store, &analysis, &args.study, options)?;
     for path in [&written.html, &written.json, &written.tables] {
         print::line(path.display());
     }

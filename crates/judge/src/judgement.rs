@@ -14,7 +14,7 @@ use crate::interval::LEVEL;
 use crate::papers::{IntervalTable, interval_table};
 use crate::phases::{Phases, judged};
 use crate::power_cuts::recoveries;
-use crate::trial::measured::{Measured, Standing, measured};
+use crate::trial::measured::{Eligibility, Measured, measured};
 use crate::trial::metric::Metric;
 use crate::trial::sound::sound_series;
 use crate::trial::stalls::{Stalls, stalls};
@@ -112,7 +112,7 @@ pub fn judgement(store: &Store, study: &Study) -> Result<Judgement> {
 /// Runs that may be compared, and of a configuration × workload × threads without any, those that there are: its
 /// figures carry their marks.
 fn comparable(trials: &[Measured]) -> Vec<Measured> {
-    let is_usable = |trial: &Measured| trial.standing == Standing::Usable;
+    let is_usable = |trial: &Measured| trial.eligibility == Eligibility::Usable;
     let load = |trial: &Measured| {
         (trial.key.config.clone(), trial.key.workload.clone(), trial.key.threads)
     };

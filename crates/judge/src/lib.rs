@@ -4,6 +4,7 @@
 //! Pure functions over stored records; only [`judgement`] and [`trial::measured`] read a store, and nothing asks the
 //! machine. What is not known is absent and never zero.
 
+mod appraisal;
 pub mod delivered;
 mod difference;
 pub mod durability;
@@ -22,6 +23,7 @@ mod trial;
 pub mod worth;
 pub mod write_path;
 
+pub use appraisal::{Appraisal, Supplied};
 pub use difference::alike::{CutsOfSide, Unlike, scale_differences};
 pub use difference::chain::{Chain, Step, Taken};
 pub use difference::circumstances::{Circumstance, Form, Value, circumstances};
@@ -33,7 +35,7 @@ pub use difference::pairs::{Pair, Side, of_interest};
 pub use difference::permute::Units;
 pub use difference::reason::{Reason, SignificanceTest};
 pub use difference::studies::{Between, Chosen, Lone, between, configs, lone};
-pub use difference::verdict::{Verdict, Word};
+pub use difference::verdict::{Conclusion, Verdict};
 pub use expectation::{Expectation, expectation};
 pub use judgement::{Judgement, OfTrial, compared, judgement};
 pub use phases::{PhaseVerdicts, Phases};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::statistics::simulated::{Noise, autoregression};
 use crate::trial::figure::figures;
-use crate::trial::measured::{Measured, Standing};
+use crate::trial::measured::{Eligibility, Measured};
 use assay_study::Rig;
 use assay_study::metrics::Window;
 use assay_study::{
@@ -55,7 +55,7 @@ impl Truth {
         }
         let mut trial = Measured {
             key,
-            standing: Standing::Usable,
+            eligibility: Eligibility::Usable,
             tps,
             latencies,
             figures: BTreeMap::new(),

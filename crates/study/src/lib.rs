@@ -8,6 +8,7 @@
 mod aggregate;
 mod calibration;
 pub mod effective;
+mod events;
 mod guarded;
 mod in_effect;
 mod in_use;
@@ -44,6 +45,7 @@ pub use aggregate::{Results, over_window, quotients};
 pub use assay_load::PhasePace;
 pub use assay_load::capacity::{Capacity, Found, Objective, Purpose, Tried};
 pub use calibration::{Calibration, Port, TooFast};
+pub use events::Events;
 pub use guarded::check_directory;
 pub use in_effect::{Asked, Differing, InEffect};
 pub use judging::{AskedPair, Judging, MARGIN_PERCENT};

@@ -12,6 +12,7 @@ use assay_load::capacity::Capacity;
 use serde::{Deserialize, Serialize};
 
 use super::calibration::Calibration;
+use super::events::Events;
 use super::judging::Judging;
 use super::paper::Paper;
 use super::phases::Phase;
@@ -301,6 +302,20 @@ impl Study {
         let config = self.configs.iter().find(|known| known.name == config);
         let servers = config.and_then(|config| config.rig.servers.as_ref());
         servers.map_or(1.0, |servers| f64::from(servers.own()))
+    }
+
+    /// The rate of a workload's transactions per second as the plan writes it; `None` for a closed
+    /// loop.
+    #[must_use]
+    pub fn rate(&self, workload: &str) -> Option<&str> {
+        let workload = self.workloads.iter().find(|one| one.name == workload)?;
+        workload.options.get("rate").map(String::as_str)
+    }
+
+    /// The events that the study's loads count.
+    #[must_use]
+    pub fn events(&self) -> Events {
+        if self.is_of_files() { Events::Operations } else { Events::Transactions }
     }
 
     /// Returns true if every workload loads files instead of a server.

@@ -2,7 +2,7 @@
 
 use super::ComparisonEntry;
 use assay_base::text::counted;
-use assay_judge::{Basis, Word};
+use assay_judge::{Basis, Conclusion};
 
 /// Exit code, with the comparisons (or sides without a counterpart) that decided it.
 #[derive(Debug, PartialEq)]
@@ -56,10 +56,10 @@ fn code(entry: &ComparisonEntry, margin: Margin) -> u8 {
             _ => 2,
         };
     }
-    match comparison.verdict.word {
-        Word::Worse if middle <= least => 1,
+    match comparison.verdict.conclusion {
+        Conclusion::Worse if middle <= least => 1,
         _ if low > least && !found.rests_on_seconds_alone() => 0,
-        Word::Better => 0,
+        Conclusion::Better => 0,
         _ => 2,
     }
 }

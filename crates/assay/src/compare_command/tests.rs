@@ -152,7 +152,7 @@ fn single_runs_of_two_studies_get_no_verdict_whatever_a_floor_within_one_says() 
     for b in ["lower", "lower, thrice"] {
         let result = of(b, &[]);
         let comparison = &result.comparisons[0].comparison;
-        assert_eq!(comparison.verdict.word, assay_judge::Word::Inconclusive);
+        assert_eq!(comparison.verdict.conclusion, assay_judge::Conclusion::Inconclusive);
         let text = assay_report::words::verdict::text(comparison);
         assert!(text.starts_with("inconclusive: in these runs 12 % slower"), "{text}");
         assert!(!text.contains("interval"), "{text}");

@@ -25,13 +25,14 @@ use clap::Args;
 use crate::plan_args::PlanArgs;
 use crate::{ask, foreign_plan, print};
 use assay_base::text::counted;
-use assay_judge::expectation;
+use assay_judge::{Supplied, expectation};
 use assay_lab::hosts::Ways;
 use assay_lab::rig::existing;
 use assay_lab::run::loads::FromHere;
 use assay_lab::run::{self, Described, Lock, Making, Retry};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
 use assay_report::words::{calibration, warning};
+use assay_report::{Analysis, ReportOptions};
 use assay_study::{Calibration, State, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
@@ -240,8 +241,9 @@ fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<E
     let trials = store.study()?.trials;
     let count = |state| trials.iter().filter(|trial| trial.state == state).count();
     if count(State::Done) + count(State::Failed) > 0 {
-        let written = assay_report::write(store, study)?;
-        print::line(assay_report::summary_line(store)?);
+        let analysis = Analysis::of(store, Supplied::default())?;
+        let written = assay_report::write(store, &analysis, study, ReportOptions::default())?;
+        print::line(assay_report::summary_line(&analysis));
         print::line(format_args!("report: {}", written.html.display()));
     }
     if let Some(left) = interrupted {

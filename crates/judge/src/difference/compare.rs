@@ -20,7 +20,7 @@ use crate::difference::reason::Reason;
 use crate::interval::LEVEL;
 use crate::statistics::{MeanVariance, Spread, exchange, mean, paired, unpaired};
 use crate::trial::figure::Figure;
-use crate::trial::measured::{Measured, Standing};
+use crate::trial::measured::{Eligibility, Measured};
 use crate::trial::metric::Metric;
 use assay_study::TrialKey;
 
@@ -72,11 +72,11 @@ impl<'a> Stratum<'a> {
         let mut usable = |trials: &mut dyn Iterator<Item = &'a Measured>| {
             let mut its = Vec::new();
             for trial in trials {
-                match trial.standing {
-                    Standing::Usable => its.push(trial),
-                    Standing::Missing => {}
-                    Standing::NotComparable => left_out.push(trial.key.clone()),
-                    Standing::Failed => return Err(Reason::TrialFailed(trial.key.clone())),
+                match trial.eligibility {
+                    Eligibility::Usable => its.push(trial),
+                    Eligibility::Missing => {}
+                    Eligibility::NotComparable => left_out.push(trial.key.clone()),
+                    Eligibility::Failed => return Err(Reason::TrialFailed(trial.key.clone())),
                 }
             }
             Ok(its)

@@ -1,6 +1,6 @@
 //! Why nothing more can be said of a difference, as values: whoever shows a verdict finds the words.
 
-use crate::difference::verdict::Word;
+use crate::difference::verdict::Conclusion;
 use crate::trial::figure::Absent;
 use assay_study::TrialKey;
 
@@ -55,9 +55,9 @@ pub enum Reason {
     /// One thread count points one way and another, or all of them together, the other way.
     DependsOnThreads {
         /// What would be said over all of them.
-        over_all: Word,
+        over_all: Conclusion,
         /// Thread counts with a direction.
-        directions: Vec<(u32, Word)>,
+        directions: Vec<(u32, Conclusion)>,
     },
 }
 

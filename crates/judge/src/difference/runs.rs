@@ -7,7 +7,7 @@ use crate::difference::comparison::{Comparison, SEED, Teller};
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::pairs::{Pair, Side};
 use crate::difference::reason::Reason;
-use crate::difference::verdict::{Word, p_of};
+use crate::difference::verdict::{Conclusion, p_of};
 use crate::trial::measured::Measured;
 use crate::trial::metric::Metric;
 
@@ -81,8 +81,8 @@ impl<'a> Runs<'a> {
             let whole: Result<Vec<Stratum<'a>>, Reason> = strata.into_iter().collect();
             let found = whole.as_ref().ok().and_then(|whole| of(whole));
             let p = found.as_ref().map(|one| p_of(one, 1));
-            let each: Vec<(u32, Word)> =
-                all.iter().filter_map(|one| Some((one.threads?, one.verdict.word))).collect();
+            let each: Vec<(u32, Conclusion)> =
+                all.iter().filter_map(|one| Some((one.threads?, one.verdict.conclusion))).collect();
             let whole = teller.told(None, whole.as_deref().map_err(Clone::clone), found, p);
             let verdict = whole.verdict.beside(&each);
             all.push(Comparison { verdict, ..whole });

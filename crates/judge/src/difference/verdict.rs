@@ -25,7 +25,7 @@ use crate::trial::metric::Metric;
 /// A judgement in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Word {
+pub enum Conclusion {
     /// More throughput, or less latency.
     Better,
     /// Less throughput, or more latency.
@@ -36,10 +36,10 @@ pub enum Word {
     Inconclusive,
 }
 
-impl Word {
+impl Conclusion {
     /// Whether it says which of both is ahead.
     fn has_direction(self) -> bool {
-        matches!(self, Word::Better | Word::Worse)
+        matches!(self, Conclusion::Better | Conclusion::Worse)
     }
 }
 
@@ -47,23 +47,23 @@ impl Word {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     /// The word.
-    pub word: Word,
+    pub conclusion: Conclusion,
     /// Why it cannot be told, or what it is said of only.
     pub reason: Option<Reason>,
     /// How many more repeats would tell, if a number would that anybody can run.
     pub repeats_more: Option<u32>,
     /// Thread counts with a direction, where those together are equivalent.
-    pub exceptions: Vec<(u32, Word)>,
+    pub exceptions: Vec<(u32, Conclusion)>,
 }
 
 impl Verdict {
-    fn of(word: Word, reason: Option<Reason>) -> Verdict {
-        Verdict { word, reason, repeats_more: None, exceptions: Vec::new() }
+    fn of(conclusion: Conclusion, reason: Option<Reason>) -> Verdict {
+        Verdict { conclusion, reason, repeats_more: None, exceptions: Vec::new() }
     }
 
     /// That there is none, and why.
     pub fn none(reason: Reason) -> Verdict {
-        Verdict::of(Word::Inconclusive, Some(reason))
+        Verdict::of(Conclusion::Inconclusive, Some(reason))
     }
 
     /// Whether it is said of the one run there is, and of no other.
@@ -73,15 +73,16 @@ impl Verdict {
 
     /// The verdict over all thread counts in the light of those at each: what is gained at one does not make up for
     /// what is lost at another, so where they point both ways there is none over all.
-    pub(crate) fn beside(mut self, each: &[(u32, Word)]) -> Verdict {
-        let directions: Vec<(u32, Word)> =
+    pub(crate) fn beside(mut self, each: &[(u32, Conclusion)]) -> Verdict {
+        let directions: Vec<(u32, Conclusion)> =
             each.iter().copied().filter(|one| one.1.has_direction()).collect();
-        let over_all = self.word;
-        let points = |word: Word| over_all == word || directions.iter().any(|one| one.1 == word);
-        if points(Word::Better) && points(Word::Worse) {
+        let over_all = self.conclusion;
+        let points =
+            |word: Conclusion| over_all == word || directions.iter().any(|one| one.1 == word);
+        if points(Conclusion::Better) && points(Conclusion::Worse) {
             return Verdict::none(Reason::DependsOnThreads { over_all, directions });
         }
-        if over_all == Word::Equivalent {
+        if over_all == Conclusion::Equivalent {
             self.exceptions = directions;
         }
         self
@@ -112,14 +113,14 @@ pub fn verdict(
     let (low, high) = difference.ratio_interval;
     let is_within_margin = low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin;
     if is_within_margin && !difference.rests_on_seconds_alone() {
-        return Verdict::of(Word::Equivalent, one_run(difference.basis));
+        return Verdict::of(Conclusion::Equivalent, one_run(difference.basis));
     }
     let floor = noise
         .filter(|noise| noise.makes_a_floor())
         .and_then(|noise| within_floor(difference, noise));
     if has_direction(difference) && p <= ALPHA && floor.is_none() {
         let is_better = (difference.ratio > 1.0) == metric.is_better_higher();
-        let word = if is_better { Word::Better } else { Word::Worse };
+        let word = if is_better { Conclusion::Better } else { Conclusion::Worse };
         return Verdict::of(word, one_run(difference.basis));
     }
     Verdict {

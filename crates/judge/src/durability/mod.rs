@@ -151,7 +151,7 @@ pub struct Durability {
 
 /// How far something can be relied upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
+pub enum PageSafety {
     /// What is stored does not tell.
     Unknown,
     /// A power cut may take it.
@@ -172,7 +172,7 @@ pub enum Kept {
     /// Flushes are lost, and with them whatever hangs on those.
     Nothing,
     /// How far pages can be relied upon, and by how much commits may be late.
-    Of(Standing, Lag),
+    Of(PageSafety, Lag),
     /// What was flushed to files, as far as flushes do what they say: there is no server.
     Files(Flushes),
 }
@@ -230,7 +230,7 @@ impl Durability {
         match self.flushes {
             flushes if self.commits == Commits::None => Kept::Files(flushes),
             Flushes::Lost => Kept::Nothing,
-            _ => Kept::Of(self.pages.standing(), self.commits.lag()),
+            _ => Kept::Of(self.pages.safety(), self.commits.lag()),
         }
     }
 
@@ -264,8 +264,8 @@ impl Kept {
     /// safety for speed, which alone keeps two configurations from being compared.
     fn as_meant(self) -> Kept {
         match self {
-            Kept::Of(Standing::AtRiskInRecovery | Standing::ReliesOnRecovery, lag) => {
-                Kept::Of(Standing::Safe, lag)
+            Kept::Of(PageSafety::AtRiskInRecovery | PageSafety::ReliesOnRecovery, lag) => {
+                Kept::Of(PageSafety::Safe, lag)
             }
             kept => kept,
         }
@@ -273,38 +273,38 @@ impl Kept {
 }
 
 fn class(pages: Pages, commits: Commits, flushes: Flushes) -> Class {
-    match (pages.standing(), commits.standing()) {
+    match (pages.safety(), commits.safety()) {
         _ if flushes == Flushes::Lost => Class::PagesAtRisk,
-        (Standing::AtRisk | Standing::AtRiskInRecovery, _) => Class::PagesAtRisk,
-        (Standing::Unknown, _) | (_, Standing::Unknown) => Class::Unknown,
-        (_, Standing::AtRisk | Standing::AtRiskInRecovery) => Class::CommitsAtRisk,
-        (Standing::ReliesOnRecovery, _) | (_, Standing::ReliesOnRecovery) => {
+        (PageSafety::AtRisk | PageSafety::AtRiskInRecovery, _) => Class::PagesAtRisk,
+        (PageSafety::Unknown, _) | (_, PageSafety::Unknown) => Class::Unknown,
+        (_, PageSafety::AtRisk | PageSafety::AtRiskInRecovery) => Class::CommitsAtRisk,
+        (PageSafety::ReliesOnRecovery, _) | (_, PageSafety::ReliesOnRecovery) => {
             Class::ReliesOnRecovery
         }
-        (Standing::ReliesOnDevice, _) | (_, Standing::ReliesOnDevice) => Class::ReliesOnDevice,
-        (Standing::Safe, Standing::Safe) => Class::Safe,
+        (PageSafety::ReliesOnDevice, _) | (_, PageSafety::ReliesOnDevice) => Class::ReliesOnDevice,
+        (PageSafety::Safe, PageSafety::Safe) => Class::Safe,
     }
 }
 
 impl Pages {
-    fn standing(self) -> Standing {
+    fn safety(self) -> PageSafety {
         match self {
-            Pages::Unknown => Standing::Unknown,
-            Pages::Single | Pages::MaySplit | Pages::TwiceInVain => Standing::AtRisk,
-            Pages::TwiceRestoredWrong => Standing::AtRiskInRecovery,
-            Pages::TwiceNotTried => Standing::ReliesOnRecovery,
-            Pages::AtomicByDevice => Standing::ReliesOnDevice,
-            Pages::WrittenWhole | Pages::WrittenTwice => Standing::Safe,
+            Pages::Unknown => PageSafety::Unknown,
+            Pages::Single | Pages::MaySplit | Pages::TwiceInVain => PageSafety::AtRisk,
+            Pages::TwiceRestoredWrong => PageSafety::AtRiskInRecovery,
+            Pages::TwiceNotTried => PageSafety::ReliesOnRecovery,
+            Pages::AtomicByDevice => PageSafety::ReliesOnDevice,
+            Pages::WrittenWhole | Pages::WrittenTwice => PageSafety::Safe,
         }
     }
 }
 
 impl Commits {
-    fn standing(self) -> Standing {
+    fn safety(self) -> PageSafety {
         match self {
-            Commits::Unknown | Commits::None => Standing::Unknown,
-            Commits::AtCommit => Standing::Safe,
-            _ => Standing::AtRisk,
+            Commits::Unknown | Commits::None => PageSafety::Unknown,
+            Commits::AtCommit => PageSafety::Safe,
+            _ => PageSafety::AtRisk,
         }
     }
 

@@ -76,9 +76,9 @@ fn every_setting_of_the_doublewrite_buffer_on_a_plain_disk() {
         assert_eq!(found.class, class, "{value}");
     }
     let on = of(&mysql(""), &image());
-    assert_eq!(on.kept(), Kept::Of(Standing::ReliesOnRecovery, Lag::None));
+    assert_eq!(on.kept(), Kept::Of(PageSafety::ReliesOnRecovery, Lag::None));
     let off = of(&mysql("innodb_doublewrite=OFF"), &image());
-    assert_eq!(off.kept(), Kept::Of(Standing::AtRisk, Lag::None));
+    assert_eq!(off.kept(), Kept::Of(PageSafety::AtRisk, Lag::None));
     let detected = of(&mysql("innodb_doublewrite=DETECT_ONLY"), &image());
     assert!(detected.notes.contains(&Note::TornPagesNotMended), "{detected:?}");
 }
@@ -101,7 +101,7 @@ fn a_doublewrite_buffer_is_as_good_as_the_recovery_of_that_version() {
         assert_eq!(split.pages, pages, "the file system splits them");
     }
     let at_risk = of(&mysql("9.7.4"), &image());
-    assert_eq!(at_risk.kept(), Kept::Of(Standing::AtRiskInRecovery, Lag::None));
+    assert_eq!(at_risk.kept(), Kept::Of(PageSafety::AtRiskInRecovery, Lag::None));
     // The server's fault is no bargain: the two may be compared.
     let whole = of(&mysql("9.7.4"), &drive(true));
     assert_eq!(at_risk.unlike(&whole), []);
@@ -139,7 +139,7 @@ fn one_write_is_as_safe_as_disk_file_system_and_page_cache_together() {
     assert_eq!((unknown.pages, unknown.class), (Pages::Unknown, Class::Unknown));
     let vouched = of(&off(""), &model(Cache::Protected, true));
     assert_eq!(vouched.class, Class::ReliesOnDevice);
-    assert_eq!(vouched.kept(), Kept::Of(Standing::ReliesOnDevice, Lag::None));
+    assert_eq!(vouched.kept(), Kept::Of(PageSafety::ReliesOnDevice, Lag::None));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn commits_are_as_late_as_the_later_of_both_logs() {
     ] {
         let found = at(changed);
         assert_eq!(found.commits, commits, "{changed}");
-        assert_eq!(found.kept(), Kept::Of(Standing::ReliesOnRecovery, lag), "{changed}");
+        assert_eq!(found.kept(), Kept::Of(PageSafety::ReliesOnRecovery, lag), "{changed}");
         let class = match commits {
             Commits::AtCommit => Class::ReliesOnRecovery,
             Commits::Unknown => Class::Unknown,

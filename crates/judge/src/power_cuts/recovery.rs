@@ -84,7 +84,7 @@ mod tests {
     use assay_study::power_cut::{Loss, Recovery};
 
     use super::*;
-    use crate::difference::verdict::Word;
+    use crate::difference::verdict::Conclusion;
     use crate::power_cuts::tests::cut;
 
     /// A study of these configurations, each with as many cuts as there are times.
@@ -104,10 +104,10 @@ mod tests {
         study
     }
 
-    fn word(study: &Study) -> (Word, Option<Reason>) {
+    fn word(study: &Study) -> (Conclusion, Option<Reason>) {
         let [one] = &recoveries(study)[..] else { panic!("one pair") };
         assert_eq!((one.baseline.as_str(), one.config.as_str()), ("base", "other"));
-        (one.verdict.word, one.verdict.reason.clone())
+        (one.verdict.conclusion, one.verdict.reason.clone())
     }
 
     const BASE: [f64; 8] = [1000.0, 1010.0, 990.0, 1005.0, 995.0, 1002.0, 998.0, 1000.0];
@@ -115,9 +115,15 @@ mod tests {
     #[test]
     fn a_slower_recovery_is_worse_and_the_same_is_equivalent() {
         let slower = BASE.map(|ms| ms * 1.5);
-        assert_eq!(word(&study(&[("base", &BASE), ("other", &slower)])), (Word::Worse, None));
-        assert_eq!(word(&study(&[("base", &slower), ("other", &BASE)])), (Word::Better, None));
-        assert_eq!(word(&study(&[("base", &BASE), ("other", &BASE)])), (Word::Equivalent, None));
+        assert_eq!(word(&study(&[("base", &BASE), ("other", &slower)])), (Conclusion::Worse, None));
+        assert_eq!(
+            word(&study(&[("base", &slower), ("other", &BASE)])),
+            (Conclusion::Better, None)
+        );
+        assert_eq!(
+            word(&study(&[("base", &BASE), ("other", &BASE)])),
+            (Conclusion::Equivalent, None)
+        );
         let difference =
             recoveries(&study(&[("base", &BASE), ("other", &slower)]))[0].difference.clone();
         assert!((difference.unwrap().ratio - 1.5).abs() < 1e-9);
@@ -127,7 +133,7 @@ mod tests {
     fn what_scatters_widely_is_told_to_be_inconclusive() {
         let wide = [500.0, 2100.0, 700.0, 1500.0];
         let (word, reason) = word(&study(&[("base", &BASE), ("other", &wide)]));
-        assert_eq!((word, reason), (Word::Inconclusive, Some(Reason::IntervalHasBothSigns)));
+        assert_eq!((word, reason), (Conclusion::Inconclusive, Some(Reason::IntervalHasBothSigns)));
     }
 
     #[test]
@@ -135,14 +141,14 @@ mod tests {
         let mut study = study(&[("base", &BASE), ("other", &BASE)]);
         study.power_cuts[9].losses = vec![Loss::RowMissing { id: 1 }];
         let lossy = Some(Reason::LostInPowerCuts("other".into()));
-        assert_eq!(word(&study), (Word::Inconclusive, lossy));
+        assert_eq!(word(&study), (Conclusion::Inconclusive, lossy));
         assert_eq!(recoveries(&study)[0].difference, None);
     }
 
     #[test]
     fn one_cut_shows_no_spread() {
         let few = study(&[("base", &BASE), ("other", &BASE[..1])]);
-        assert_eq!(word(&few), (Word::Inconclusive, Some(Reason::TooFewPowerCuts)));
+        assert_eq!(word(&few), (Conclusion::Inconclusive, Some(Reason::TooFewPowerCuts)));
         assert_eq!(recoveries(&study(&[])), []);
     }
 }

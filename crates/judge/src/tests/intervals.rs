@@ -9,7 +9,7 @@ use crate::interval::LEVEL;
 use crate::simulated::{Truth, key};
 use crate::statistics::mean;
 use crate::statistics::simulated::Noise;
-use crate::trial::measured::{Measured, Standing};
+use crate::trial::measured::{Eligibility, Measured};
 use crate::trial::metric::Metric;
 
 fn cases() -> u32 {
@@ -168,7 +168,7 @@ fn a_whole_with_a_repeat_left_out_covers_the_truth_too() {
     let covered = (0..cases).filter(|_| {
         let one = trials(&mut noise, &truth, 1, 3, 1.1);
         let mut two = trials(&mut noise, &truth, 8, 3, 1.1);
-        two[3].standing = Standing::NotComparable;
+        two[3].eligibility = Eligibility::NotComparable;
         let strata = [&one, &two].map(|all| {
             let of =
                 |config: &'static str| all.iter().filter(move |trial| trial.key.config == config);

@@ -3,7 +3,7 @@
 use super::trials;
 use crate::difference::noise::AaRuns;
 use crate::difference::pairs::{Pair, all, of_interest};
-use crate::difference::verdict::Word;
+use crate::difference::verdict::Conclusion;
 use crate::judgement::comparisons;
 use crate::simulated::{Truth, key, study};
 use crate::statistics::simulated::Noise;
@@ -116,7 +116,10 @@ fn two_data_profiles_are_compared_within_repeats() {
         comparisons(&study, runs, &AaRuns::of(runs, &study.judging.aa_runs), 0.03)
     };
     let one = found(&runs).into_iter().find(|one| one.metric == Metric::Throughput).unwrap();
-    assert_eq!((one.workload.as_str(), one.verdict.word), ("large: write", Word::Worse));
+    assert_eq!(
+        (one.workload.as_str(), one.verdict.conclusion),
+        ("large: write", Conclusion::Worse)
+    );
     assert_eq!(one.against_workload.as_deref(), Some("small: write"));
     let ratio = one.difference.unwrap().ratio;
     assert!((ratio - 0.8).abs() < 0.03, "{ratio}");

@@ -2,7 +2,7 @@
 
 use assay_load::PhasePace;
 
-use crate::difference::verdict::Word;
+use crate::difference::verdict::Conclusion;
 use crate::simulated::key;
 use crate::trial::metric::Metric;
 use crate::{Judgement, OfPhase, judgement};
@@ -194,10 +194,10 @@ fn each_phase_has_verdicts_of_its_own_and_a_pause_none() {
     assert_eq!(names, ["calm", "burst"]);
     let word = |place: usize, metric: Metric| {
         let its = &phases.verdicts[place].comparisons;
-        its.iter().find(|one| one.metric == metric).unwrap().verdict.word
+        its.iter().find(|one| one.metric == metric).unwrap().verdict.conclusion
     };
-    assert_eq!(word(0, Metric::Throughput), Word::Equivalent);
-    assert_eq!(word(1, Metric::Throughput), Word::Better);
+    assert_eq!(word(0, Metric::Throughput), Conclusion::Equivalent);
+    assert_eq!(word(1, Metric::Throughput), Conclusion::Better);
 }
 
 #[test]

@@ -5,14 +5,14 @@ use crate::difference::compare::Basis;
 use crate::difference::noise::{AaRuns, NoiseSpread};
 use crate::difference::permute::Units;
 use crate::difference::reason::Reason;
-use crate::difference::verdict::{Verdict, Word};
+use crate::difference::verdict::{Conclusion, Verdict};
 use crate::interval::LEVEL;
 use crate::judgement::comparisons;
 use crate::simulated::{Truth, key};
 use crate::statistics::simulated::Noise;
 use crate::statistics::{mean, power};
 use crate::trial::figure::{Absent, figures, statement_figures};
-use crate::trial::measured::{Measured, Standing};
+use crate::trial::measured::{Eligibility, Measured};
 use crate::trial::metric::Metric;
 use assay_study::{Clock, Histogram, Timed};
 use assay_testing::count;
@@ -23,7 +23,8 @@ fn the_same_drive_twice_is_equivalent() {
     let truth = Truth { second: 0.03, ..Truth::minute(0.004) };
     let equivalent = (0..100)
         .filter(|_| {
-            throughput(&trials(&mut noise, &truth, 8, 5, 1.0)).verdict.word == Word::Equivalent
+            throughput(&trials(&mut noise, &truth, 8, 5, 1.0)).verdict.conclusion
+                == Conclusion::Equivalent
         })
         .count();
     println!("equivalent: {equivalent} of 100");
@@ -48,11 +49,11 @@ fn kinds_of_statement_are_judged_where_the_plan_asks_and_the_load_sends_them() {
     }
     let mut study = crate::simulated::study(&["base", "other"], &[]);
     let aa_runs = AaRuns::of(&trials, &study.judging.aa_runs);
-    let told = |study: &assay_study::Study| -> Vec<(&str, Word)> {
+    let told = |study: &assay_study::Study| -> Vec<(&str, Conclusion)> {
         comparisons(study, &trials, &aa_runs, 0.03)
             .iter()
             .filter(|one| matches!(one.metric, Metric::Statement(_)))
-            .map(|one| (one.metric.label(), one.verdict.word))
+            .map(|one| (one.metric.label(), one.verdict.conclusion))
             .collect()
     };
     assert_eq!(told(&study), [], "nobody asked");
@@ -60,10 +61,14 @@ fn kinds_of_statement_are_judged_where_the_plan_asks_and_the_load_sends_them() {
     study.judging.percentiles_by_statement = asked.map(str::to_owned).to_vec();
     let told = told(&study);
     let of = |label: &str| told.iter().find(|one| one.0 == label).map(|one| one.1);
-    assert_eq!(of("index_update p99"), Some(Word::Worse));
-    assert_eq!(of("index_update p50"), Some(Word::Equivalent));
-    assert_eq!(of("point_select p99"), Some(Word::Equivalent));
-    assert_eq!(of("point_select p99.9"), Some(Word::Inconclusive), "one statement is above it");
+    assert_eq!(of("index_update p99"), Some(Conclusion::Worse));
+    assert_eq!(of("index_update p50"), Some(Conclusion::Equivalent));
+    assert_eq!(of("point_select p99"), Some(Conclusion::Equivalent));
+    assert_eq!(
+        of("point_select p99.9"),
+        Some(Conclusion::Inconclusive),
+        "one statement is above it"
+    );
     assert_eq!(of("commit p99"), None, "the load sends none");
 }
 
@@ -79,13 +84,14 @@ fn a_drive_that_is_5_percent_slower_is_found_as_often_as_predicted() {
         let predicted = power((1.0_f64 / 0.95).ln(), deviation, repeats, LEVEL);
         let mut words = [0.0; 4];
         for _ in 0..cases {
-            let found = throughput(&trials(&mut noise, &truth, 8, repeats, 0.95)).verdict.word;
+            let found =
+                throughput(&trials(&mut noise, &truth, 8, repeats, 0.95)).verdict.conclusion;
             words[found as usize] += 1.0 / f64::from(cases);
         }
-        let worse = words[Word::Worse as usize];
+        let worse = words[Conclusion::Worse as usize];
         println!("{repeats} repeats: predicted {predicted:.3}, found {worse:.3}");
         assert!((worse - predicted).abs() < tolerance, "{repeats}: {worse} for {predicted}");
-        assert!(words[Word::Better as usize] < 0.01);
+        assert!(words[Conclusion::Better as usize] < 0.01);
     }
 }
 
@@ -99,7 +105,8 @@ fn a_family_of_thread_counts_raises_no_more_false_alarms_than_one_test() {
             let all: Vec<Measured> =
                 (1..=8).flat_map(|threads| trials(&mut noise, &truth, threads, 4, 1.0)).collect();
             judged(&all, &[]).iter().any(|one| {
-                one.threads.is_some() && matches!(one.verdict.word, Word::Better | Word::Worse)
+                one.threads.is_some()
+                    && matches!(one.verdict.conclusion, Conclusion::Better | Conclusion::Worse)
             })
         })
         .count();
@@ -112,10 +119,10 @@ fn one_repeat_says_what_it_rests_on_and_never_equivalent() {
     let mut noise = Noise::new(24);
     let truth = Truth { second: 0.01, ..Truth::minute(0.0) };
     let same = throughput(&trials(&mut noise, &truth, 8, 1, 1.0));
-    assert_eq!(same.verdict.word, Word::Inconclusive);
+    assert_eq!(same.verdict.conclusion, Conclusion::Inconclusive);
     assert_eq!(same.verdict.reason, Some(Reason::OneRun));
     let faster = throughput(&trials(&mut noise, &truth, 8, 1, 1.5));
-    assert_eq!(faster.verdict.word, Word::Better);
+    assert_eq!(faster.verdict.conclusion, Conclusion::Better);
     assert!(faster.verdict.is_of_one_run(), "{:?}", faster.verdict);
     assert_eq!(faster.difference.unwrap().basis, Basis::OneRepeat);
 }
@@ -125,7 +132,7 @@ fn a_difference_within_the_noise_floor_is_neither_better_nor_worse() {
     let quiet = Truth { second: 0.01, ..Truth::minute(0.001) };
     let mut noise = Noise::new(25);
     let mut all = trials(&mut noise, &quiet, 8, 3, 1.05);
-    assert_eq!(throughput(&all).verdict.word, Word::Better, "without a noise floor");
+    assert_eq!(throughput(&all).verdict.conclusion, Conclusion::Better, "without a noise floor");
     for (repeat, level) in [(1, 1080.0), (2, 920.0), (3, 1075.0), (4, 925.0)] {
         if repeat == 4 {
             all.push(quiet.trial(&mut noise, key("base", 8, 4), 1000.0));
@@ -133,7 +140,7 @@ fn a_difference_within_the_noise_floor_is_neither_better_nor_worse() {
         all.push(quiet.trial(&mut noise, key("again", 8, repeat), level));
     }
     let found = judged(&all, &[("again", "base")]).remove(0);
-    assert_eq!(found.verdict.word, Word::Inconclusive, "{found:?}");
+    assert_eq!(found.verdict.conclusion, Conclusion::Inconclusive, "{found:?}");
     let Some(Reason::WithinFloor { floor_percent, differences: 4 }) = found.verdict.reason else {
         panic!("{:?}", found.verdict);
     };
@@ -144,21 +151,28 @@ fn a_difference_within_the_noise_floor_is_neither_better_nor_worse() {
 fn no_verdict_where_a_trial_forbids_one() {
     let mut noise = Noise::new(26);
     let mut all = trials(&mut noise, &Truth::minute(0.0), 8, 3, 2.0);
-    assert_eq!(throughput(&all).verdict.word, Word::Better);
-    all[3].standing = Standing::Failed;
+    assert_eq!(throughput(&all).verdict.conclusion, Conclusion::Better);
+    all[3].eligibility = Eligibility::Failed;
     let found = throughput(&all);
-    assert_eq!((found.verdict.word, &found.difference), (Word::Inconclusive, &None));
+    assert_eq!((found.verdict.conclusion, &found.difference), (Conclusion::Inconclusive, &None));
     assert_eq!(found.verdict.reason, Some(Reason::TrialFailed(key("other", 8, 2))));
-    all[3].standing = Standing::NotComparable;
+    all[3].eligibility = Eligibility::NotComparable;
     let found = throughput(&all);
-    assert_eq!((found.verdict.word, found.difference.unwrap().repeats), (Word::Better, 2));
+    assert_eq!(
+        (found.verdict.conclusion, found.difference.unwrap().repeats),
+        (Conclusion::Better, 2)
+    );
     assert_eq!(found.left_out, [key("other", 8, 2)]);
     let mut fewer = all.clone();
-    fewer[0].standing = Standing::NotComparable;
+    fewer[0].eligibility = Eligibility::NotComparable;
     let found = throughput(&fewer);
-    assert_eq!(found.verdict.word, Word::Inconclusive, "one repeat of three is what was chosen");
+    assert_eq!(
+        found.verdict.conclusion,
+        Conclusion::Inconclusive,
+        "one repeat of three is what was chosen"
+    );
     assert_eq!(found.verdict.reason, Some(Reason::TrialNotComparable(key("base", 8, 1))));
-    all[3].standing = Standing::Missing;
+    all[3].eligibility = Eligibility::Missing;
     assert_eq!(
         throughput(&all).difference.unwrap().repeats,
         2,
@@ -171,7 +185,7 @@ fn what_would_tell_is_said_and_does() {
     let mut noise = Noise::new(27);
     let truth = Truth::minute(0.02);
     let found = throughput(&trials(&mut noise, &truth, 8, 2, 1.06));
-    assert_eq!(found.verdict.word, Word::Inconclusive);
+    assert_eq!(found.verdict.conclusion, Conclusion::Inconclusive);
     let more = found.verdict.repeats_more.unwrap();
     let needed = 2 + more;
     assert!((3..200).contains(&needed), "{needed}");
@@ -235,7 +249,7 @@ fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() 
     }
     let aa_runs = [("again", "base")];
     let found = judged(&all, &aa_runs).remove(0);
-    assert_eq!(found.verdict.word, Word::Better);
+    assert_eq!(found.verdict.conclusion, Conclusion::Better);
     assert_eq!(found.verdict.reason, Some(Reason::OneRunAndFloor), "{found:?}");
     assert!(found.verdict.is_of_one_run());
     // What it takes for granted is no formality: a configuration ten times as noisy is told apart from itself time and
@@ -245,8 +259,8 @@ fn one_repeat_and_a_floor_speak_of_one_run_and_say_what_they_take_for_granted() 
     for _ in 0..100 {
         all[1] = loud.trial(&mut noise, key("other", 8, 1), 1000.0);
         let found = judged(&all, &aa_runs).remove(0).verdict;
-        alarms += u32::from(matches!(found.word, Word::Better | Word::Worse));
-        assert!(found.word == Word::Inconclusive || found.is_of_one_run(), "{found:?}");
+        alarms += u32::from(matches!(found.conclusion, Conclusion::Better | Conclusion::Worse));
+        assert!(found.conclusion == Conclusion::Inconclusive || found.is_of_one_run(), "{found:?}");
     }
     assert!(alarms > 20, "{alarms} of 100");
 }
@@ -282,8 +296,8 @@ fn without_a_floor_repeats_raise_no_more_false_alarms_and_find_what_is_there() {
     let mut directions = |repeats, ratio| {
         let found = (0..cases).filter(|_| {
             let all = beside_few_aa_runs(&mut noise, repeats, ratio);
-            let word = judged(&all, &[("again", "base")]).remove(0).verdict.word;
-            matches!(word, Word::Better | Word::Worse)
+            let word = judged(&all, &[("again", "base")]).remove(0).verdict.conclusion;
+            matches!(word, Conclusion::Better | Conclusion::Worse)
         });
         found.count()
     };
@@ -348,20 +362,23 @@ fn gains_at_one_thread_count_do_not_make_up_for_losses_at_another() {
         let mut found = judged(&all, &[]).into_iter();
         found.rfind(|one| one.metric == Metric::Throughput).unwrap().verdict
     };
-    let directions = vec![(1, Word::Better), (16, Word::Worse)];
+    let directions = vec![(1, Conclusion::Better), (16, Conclusion::Worse)];
     let is_split = |found: &Verdict| match &found.reason {
         Some(Reason::DependsOnThreads { directions: its, .. }) => *its == directions,
         _ => false,
     };
     for ratios in [[1.5, 0.9], [1.1, 0.91]] {
         let found = over_all(ratios);
-        assert!(found.word == Word::Inconclusive && is_split(&found), "{found:?}");
+        assert!(found.conclusion == Conclusion::Inconclusive && is_split(&found), "{found:?}");
         assert_eq!(found.repeats_more, None);
     }
     let same_way = over_all([1.5, 1.1]);
-    assert_eq!((same_way.word, same_way.reason), (Word::Better, None));
+    assert_eq!((same_way.conclusion, same_way.reason), (Conclusion::Better, None));
     let hidden = over_all([1.04, 1.0]);
-    assert_eq!((hidden.word, hidden.exceptions), (Word::Equivalent, vec![(1, Word::Better)]));
+    assert_eq!(
+        (hidden.conclusion, hidden.exceptions),
+        (Conclusion::Equivalent, vec![(1, Conclusion::Better)])
+    );
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub const CLOCK_BEGAN: &str = "clock began";
 
 /// Whether a run may be judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Eligibility {
     /// It ended, and nothing forbids it.
     Usable,
     /// It was not run, or is not yet.
@@ -31,7 +31,7 @@ pub struct Measured {
     /// Its coordinates.
     pub key: TrialKey,
     /// Whether it may be judged.
-    pub standing: Standing,
+    pub eligibility: Eligibility,
     /// Transactions per second, of every second of the window.
     pub tps: Vec<f64>,
     /// Response times, second by second, of the window alone.
@@ -47,7 +47,7 @@ impl Measured {
     pub(crate) fn nothing(trial: &Trial) -> Measured {
         Measured {
             key: trial.key.clone(),
-            standing: standing(trial),
+            eligibility: eligibility(trial),
             tps: Vec::new(),
             latencies: SecondLatencies::default(),
             figures: BTreeMap::new(),
@@ -90,16 +90,16 @@ fn read(store: &Store, trial: &Trial) -> Result<Measured> {
 
 /// Whether figures of a run may be set against another's: it ended, and no warning forbids it.
 pub fn is_comparable(trial: &Trial) -> bool {
-    standing(trial) == Standing::Usable
+    eligibility(trial) == Eligibility::Usable
 }
 
-fn standing(trial: &Trial) -> Standing {
+fn eligibility(trial: &Trial) -> Eligibility {
     match trial.state {
-        State::Pending | State::Running => Standing::Missing,
-        State::Failed => Standing::Failed,
+        State::Pending | State::Running => Eligibility::Missing,
+        State::Failed => Eligibility::Failed,
         State::Done if trial.warnings.iter().any(Warning::forbids_comparing) => {
-            Standing::NotComparable
+            Eligibility::NotComparable
         }
-        State::Done => Standing::Usable,
+        State::Done => Eligibility::Usable,
     }
 }

@@ -8,7 +8,7 @@
 use serde::Serialize;
 
 use super::cost::consolidation;
-use crate::difference::verdict::Word;
+use crate::difference::verdict::Conclusion;
 use crate::interval::Interval;
 
 /// Servers are counted for so many transactions a second.
@@ -47,11 +47,11 @@ impl BreakEven {
 ///
 /// The word is of the ratio as it was run: where the scales differ, a ratio of whole devices that may be 1 is
 /// inconclusive, whatever the word.
-pub fn break_even(ratio: Interval, scales: [f64; 2], word: Word) -> Option<BreakEven> {
+pub fn break_even(ratio: Interval, scales: [f64; 2], word: Conclusion) -> Option<BreakEven> {
     let times = Some(consolidation(ratio, scales)).filter(Interval::is_sound)?;
     let may_be_one = times.low <= 1.0 && times.high >= 1.0;
     let is_as_run = scales[0] == scales[1];
-    let is_conclusive = word != Word::Inconclusive && (is_as_run || !may_be_one);
+    let is_conclusive = word != Conclusion::Inconclusive && (is_as_run || !may_be_one);
     Some(BreakEven { times, is_conclusive })
 }
 
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn at_the_break_even_price_a_transaction_costs_the_same() {
         let (own, base) = (510.0, 195.0);
-        let found = break_even(Interval::exactly(own / base), ALIKE, Word::Better).unwrap();
+        let found = break_even(Interval::exactly(own / base), ALIKE, Conclusion::Better).unwrap();
         let base_price = 14_254.0;
         let price = found.times.mid * base_price;
         assert!((price / own / (base_price / base) - 1.0).abs() < 1e-12);
@@ -94,22 +94,26 @@ mod tests {
     fn a_ratio_that_may_be_one_is_inconclusive_unless_it_is_equivalent() {
         let wide = within(0.96, 1.2, 1.5);
         let of = |ratio, word| break_even(ratio, ALIKE, word).unwrap();
-        assert!(!of(wide, Word::Inconclusive).is_conclusive);
-        assert_eq!(of(wide, Word::Inconclusive).times, wide, "its bounds are told all the same");
-        assert!(of(within(0.99, 1.0, 1.02), Word::Equivalent).is_conclusive);
+        assert!(!of(wide, Conclusion::Inconclusive).is_conclusive);
+        assert_eq!(
+            of(wide, Conclusion::Inconclusive).times,
+            wide,
+            "its bounds are told all the same"
+        );
+        assert!(of(within(0.99, 1.0, 1.02), Conclusion::Equivalent).is_conclusive);
         // Of a noisy machine an interval beside 1 is no verdict either.
-        assert!(!of(within(1.01, 1.04, 1.07), Word::Inconclusive).is_conclusive);
+        assert!(!of(within(1.01, 1.04, 1.07), Conclusion::Inconclusive).is_conclusive);
         // Negative control.
-        assert!(of(within(2.3, 2.6, 2.9), Word::Better).is_conclusive);
+        assert!(of(within(2.3, 2.6, 2.9), Conclusion::Better).is_conclusive);
     }
 
     #[test]
     fn whole_devices_are_set_against_each_other() {
         // Half the rate on a quarter of the device is twice the rate of the whole one.
         let worse = within(0.4, 0.5, 0.6);
-        let found = break_even(worse, [2.0, 8.0], Word::Worse).unwrap();
+        let found = break_even(worse, [2.0, 8.0], Conclusion::Worse).unwrap();
         assert!((found.times.mid - 2.0).abs() < 1e-12 && found.is_conclusive);
-        let near = break_even(worse, [2.0, 4.0], Word::Worse).unwrap();
+        let near = break_even(worse, [2.0, 4.0], Conclusion::Worse).unwrap();
         assert!(!near.is_conclusive, "0.8 to 1.2 of the whole device");
     }
 
@@ -117,12 +121,16 @@ mod tests {
     fn nothing_is_told_of_what_is_no_throughput() {
         for odd in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(servers(Interval::exactly(odd)), None, "{odd}");
-            assert_eq!(break_even(Interval::exactly(odd), ALIKE, Word::Better), None, "{odd}");
+            assert_eq!(
+                break_even(Interval::exactly(odd), ALIKE, Conclusion::Better),
+                None,
+                "{odd}"
+            );
         }
         for odd in [f64::NAN, f64::INFINITY] {
             assert_eq!(servers(within(1.0, 2.0, odd)), None, "{odd}");
         }
-        assert_eq!(break_even(Interval::exactly(1.0), [f64::NAN, 1.0], Word::Better), None);
+        assert_eq!(break_even(Interval::exactly(1.0), [f64::NAN, 1.0], Conclusion::Better), None);
         assert!(servers(Interval::exactly(1.0)).is_some());
     }
 }

@@ -7,7 +7,6 @@ use serde_json::json;
 use super::browser::{self, Browser, Look};
 use super::fixture::{Shape, study};
 use super::*;
-use crate::{Wishes, write_as};
 
 const SIZES: [(u32, u32); 3] = [(1440, 900), (800, 1000), (400, 800)];
 
@@ -163,8 +162,12 @@ fn a_title_and_notes_of_ones_own_are_on_the_page_and_not_in_the_data() {
     let directory = tempfile::tempdir().unwrap();
     let store = study(directory.path(), &Shape::small());
     let notes = "# Why\n\nOld <b>disk</b>; see [the ticket](https://example.org/1).";
-    let wishes = Wishes { title: Some("Old or <new>?"), notes: Some(notes), ..Wishes::default() };
-    let written = write_as(&store, directory.path(), &wishes).unwrap();
+    let wishes = ReportOptions {
+        title: Some("Old or <new>?"),
+        notes: Some(notes),
+        ..ReportOptions::default()
+    };
+    let written = write_as(&store, directory.path(), Supplied::default(), wishes).unwrap();
     let html = fs::read_to_string(&written.html).unwrap();
     let text = markup(&html);
     assert!(text.contains("<h1>Old or &lt;new&gt;?</h1>"));

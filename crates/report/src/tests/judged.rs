@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::fixture::{Shape, study};
 use super::*;
-use crate::{Wishes, write_as};
 use assay_study::prices::Prices;
 use assay_study::{Cache, Disk, Media, Model, Worth};
 
@@ -40,7 +39,8 @@ fn priced(prices: Option<&str>) -> Report {
     let written = write_as(
         &store,
         directory.path(),
-        &Wishes { prices: prices.as_ref(), ..Wishes::default() },
+        Supplied { prices: prices.as_ref(), ..Supplied::default() },
+        ReportOptions::default(),
     )
     .unwrap();
     Report { _directory: directory, written }
@@ -140,8 +140,9 @@ fn lives_are_told_for_the_rate_that_was_asked_for_else_for_one_drive_write_a_day
     let directory = report.written.html.parent().unwrap();
     let store = Store::open(directory).unwrap();
     let prices = Prices::parse(PRICES).unwrap();
-    let wishes = Wishes { writes_per_day: Some(1e12), prices: Some(&prices), ..Wishes::default() };
-    let written = write_as(&store, directory, &wishes).unwrap();
+    let wishes =
+        Supplied { writes_per_day: Some(1e12), prices: Some(&prices), ..Supplied::default() };
+    let written = write_as(&store, directory, wishes, ReportOptions::default()).unwrap();
     let asked = rows(&written.tables.join("endurance.csv"));
     let number = |row: &BTreeMap<String, String>, name: &str| row[name].parse::<f64>().unwrap();
     let mut told = BTreeMap::new();
@@ -275,9 +276,13 @@ fn prices_of_a_config_that_is_none_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let store = study(directory.path(), &Shape::small());
     let prices = Prices::parse("[configs.\"doublewrite of\"]\ndrive_price = 1\n").unwrap();
-    let error =
-        write_as(&store, directory.path(), &Wishes { prices: Some(&prices), ..Wishes::default() })
-            .unwrap_err()
-            .to_string();
+    let error = write_as(
+        &store,
+        directory.path(),
+        Supplied { prices: Some(&prices), ..Supplied::default() },
+        ReportOptions::default(),
+    )
+    .unwrap_err()
+    .to_string();
     assert!(error.contains("there is no configuration `doublewrite of`; did you mean"), "{error}");
 }

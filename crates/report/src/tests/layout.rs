@@ -53,7 +53,7 @@ fn page_of(warning: impl Fn(u32) -> Option<Warning>) -> (String, String) {
     let store = study_of(directory.path(), warning);
     let written = write(&store, directory.path()).unwrap();
     let page = markup(&fs::read_to_string(&written.html).unwrap());
-    (page, crate::summary_line(&store).unwrap())
+    (page, crate::summary_line(&analysed(&store)))
 }
 
 /// Commands that came too late, as the hypervisor had so much of the CPUs.
@@ -216,7 +216,7 @@ fn the_page_holds_its_result_as_markdown() {
     }
     let directory = tempfile::tempdir().unwrap();
     let store = study_of(directory.path(), |_| None);
-    let own = crate::markdown(&store).unwrap();
+    let own = crate::markdown(&analysed(&store));
     assert!(own.starts_with("## One | two\n\nWhich is faster?\n\n**"), "{own}");
     assert_eq!(text.lines().count(), own.lines().count(), "the command prints the page's");
 }

@@ -32,13 +32,31 @@ use serde_json::Value;
 
 use assay_study::{Store, StudyHead};
 
-use super::{Written, write};
+use super::{Analysis, ReportOptions, Written};
+use assay_judge::Supplied;
 use fixture::{HOSTILE, Shape, study};
 
 /// A report in a directory that goes when it is dropped.
 struct Report {
     _directory: tempfile::TempDir,
     written: Written,
+}
+
+fn write(store: &Store, directory: &Path) -> anyhow::Result<Written> {
+    write_as(store, directory, Supplied::default(), ReportOptions::default())
+}
+
+fn write_as(
+    store: &Store,
+    directory: &Path,
+    supplied: Supplied<'_>,
+    options: ReportOptions<'_>,
+) -> anyhow::Result<Written> {
+    crate::write(store, &Analysis::of(store, supplied)?, directory, options)
+}
+
+fn analysed(store: &Store) -> Analysis {
+    Analysis::of(store, Supplied::default()).unwrap()
 }
 
 fn report(shape: &Shape) -> Report {

@@ -2,7 +2,6 @@
 //! about, caveats in three lines, prices beside speeds, and no A/A run as a configuration of its own.
 
 use super::*;
-use crate::{Wishes, write_as};
 use assay_study::metrics::Window;
 use assay_study::prices::Prices;
 use assay_study::{AskedPair, Config, Judging, Outcome, TrialKey, Workload};
@@ -113,8 +112,8 @@ fn opening(configs: &[(&str, f64)], off: f64, prices: Option<&str>) -> String {
 
 fn shown(directory: &Path, store: &Store, prices: Option<&str>) -> String {
     let prices = prices.map(|text| Prices::parse(text).unwrap());
-    let wishes = Wishes { prices: prices.as_ref(), ..Wishes::default() };
-    let written = write_as(store, directory, &wishes).unwrap();
+    let wishes = Supplied { prices: prices.as_ref(), ..Supplied::default() };
+    let written = write_as(store, directory, wishes, ReportOptions::default()).unwrap();
     let markup = markup(&fs::read_to_string(&written.html).unwrap());
     markup.split_once("<section id=\"verdict\"").unwrap().1.split_once("<nav").unwrap().0.to_owned()
 }

@@ -49,7 +49,7 @@ fn what_is_said_of_seconds_is_what_the_table_holds() {
     };
     let least = values("tps").into_iter().fold(f64::MAX, f64::min);
     let said = said(&data(&report.html()), 0, "throughput");
-    let text = format!("least {}/s", crate::format::figure(least));
+    let text = format!("least {}/s", crate::figures::format::figure(least));
     assert!(said.contains(&text), "{text} is not in {said}");
 }
 

@@ -3,7 +3,6 @@
 //! no number.
 
 use super::*;
-use crate::{Wishes, write_as};
 use assay_study::metrics::Window;
 use assay_study::prices::Prices;
 use assay_study::{Config, Disk, Judging, Media, Model, Outcome, Rig, TrialKey, Workload};
@@ -79,8 +78,8 @@ pub(super) fn store(directory: &Path, loads: &[Load<'_>]) -> Store {
 
 pub(super) fn page_of(directory: &Path, store: &Store, prices: Option<&str>) -> String {
     let prices = prices.map(|text| Prices::parse(text).unwrap());
-    let wishes = Wishes { prices: prices.as_ref(), ..Wishes::default() };
-    let written = write_as(store, directory, &wishes).unwrap();
+    let wishes = Supplied { prices: prices.as_ref(), ..Supplied::default() };
+    let written = write_as(store, directory, wishes, ReportOptions::default()).unwrap();
     markup(&fs::read_to_string(&written.html).unwrap())
 }
 

@@ -60,7 +60,7 @@ fn kinds_of_statement_that_the_plan_asks_for_have_verdicts_in_page_and_json() {
     let judging = assay_study::Judging { percentiles_by_statement: asked, ..held.judging.clone() };
     let head = assay_study::Study { judging, ..held };
     store.write_head(&assay_study::StudyHead::from(&head)).unwrap();
-    let written = crate::write(&store, directory.path()).unwrap();
+    let written = write(&store, directory.path()).unwrap();
     let page = fs::read_to_string(&written.html).unwrap();
     assert!(page.contains("Percentiles by kind of statement"));
     assert!(page.contains("point_select p95"));

@@ -3,7 +3,7 @@
 
 use super::truth::{Load, load, page_of, store};
 use super::*;
-use crate::format::{count, figure};
+use crate::figures::format::{count, figure};
 use assay_study::{Disk, Media, Model};
 
 /// A study on models at this scale of parallelism: its page, and results.json.

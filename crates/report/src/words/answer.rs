@@ -1,6 +1,6 @@
 //! How a sentence speaks of the metric that answers a study's question: of throughput as of speed, of a response time by its name.
 
-use assay_judge::{Metric, Word};
+use assay_judge::{Conclusion, Metric};
 
 use super::size::Size;
 use super::verdict;
@@ -56,11 +56,11 @@ pub fn equals(metric: Metric, [config, base]: [&str; 2]) -> String {
 
 /// How one of several comparisons came out.
 #[must_use]
-pub fn outcome(metric: Metric, word: Word) -> &'static str {
+pub fn outcome(metric: Metric, word: Conclusion) -> &'static str {
     match (metric, word) {
-        (Metric::Throughput, Word::Better) => "faster",
-        (Metric::Throughput, Word::Worse) => "slower",
-        (Metric::Throughput, Word::Equivalent) => "equally fast",
+        (Metric::Throughput, Conclusion::Better) => "faster",
+        (Metric::Throughput, Conclusion::Worse) => "slower",
+        (Metric::Throughput, Conclusion::Equivalent) => "equally fast",
         (_, word) => verdict::word(word),
     }
 }

@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use assay_judge::durability::{
-    Checks, Class, Commits, Difference, Durability, Flushes, Kept, Lag, Note, Pages, Standing,
+    Checks, Class, Commits, Difference, Durability, Flushes, Kept, Lag, Note, PageSafety, Pages,
 };
 
 /// Pages and commits in a few words, to stand beside a figure.
@@ -16,14 +16,14 @@ pub fn label(durability: &Durability) -> String {
     }
 }
 
-fn pages_kept(standing: Standing) -> &'static str {
+fn pages_kept(standing: PageSafety) -> &'static str {
     match standing {
-        Standing::Unknown => "pages unknown",
-        Standing::AtRisk => "pages at risk",
-        Standing::AtRiskInRecovery => "pages at risk in recovery",
-        Standing::ReliesOnRecovery => "pages rely on untried recovery",
-        Standing::ReliesOnDevice => "pages safe if the device writes atomically",
-        Standing::Safe => "pages safe",
+        PageSafety::Unknown => "pages unknown",
+        PageSafety::AtRisk => "pages at risk",
+        PageSafety::AtRiskInRecovery => "pages at risk in recovery",
+        PageSafety::ReliesOnRecovery => "pages rely on untried recovery",
+        PageSafety::ReliesOnDevice => "pages safe if the device writes atomically",
+        PageSafety::Safe => "pages safe",
     }
 }
 

@@ -5,11 +5,10 @@
 pub mod answer;
 pub mod calibration;
 pub mod circumstance;
+pub mod disturbed;
 pub mod durability;
 pub mod endurance;
-pub mod events;
 pub mod given;
-pub mod json;
 pub mod overlay;
 pub mod paper;
 pub mod phases;
@@ -20,7 +19,6 @@ pub mod recovery;
 pub mod rig;
 pub mod samples;
 pub mod size;
-pub mod spoilt;
 pub mod stalls;
 pub mod steady;
 pub mod steps;
@@ -30,6 +28,7 @@ pub mod unlike;
 mod unmonitored;
 pub mod verdict;
 pub mod warning;
+pub(crate) mod worth;
 pub mod write_path;
 
 use assay_study::Note;

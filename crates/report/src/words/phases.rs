@@ -2,7 +2,7 @@
 
 use assay_study::{Done, Happening, Phase, PhasePace};
 
-use crate::format::{bytes, count, figure, plural};
+use crate::figures::format::{bytes, count, figure, plural};
 
 /// So many characters of a statement are shown.
 const STATEMENT_CHARS_MOST: usize = 80;

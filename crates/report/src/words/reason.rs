@@ -2,7 +2,7 @@
 
 use assay_base::text::counted;
 use assay_judge::{
-    ABOVE_LEAST, Absent, Comparison, Metric, Reason, SignificanceTest, Verdict, Word,
+    ABOVE_LEAST, Absent, Comparison, Conclusion, Metric, Reason, SignificanceTest, Verdict,
 };
 use assay_study::TrialKey;
 
@@ -93,7 +93,9 @@ fn of_absent(trial: &TrialKey, metric: Metric, absent: Absent) -> String {
 
 /// How many more repeats would tell, where repeats could.
 fn more(one: &Comparison) -> Option<String> {
-    let Verdict { word: Word::Inconclusive, reason: Some(reason), repeats_more, .. } = &one.verdict
+    let Verdict {
+        conclusion: Conclusion::Inconclusive, reason: Some(reason), repeats_more, ..
+    } = &one.verdict
     else {
         return None;
     };
@@ -130,7 +132,7 @@ mod tests {
     #[test]
     fn what_cannot_be_told_says_why_and_what_would_tell() {
         let told = |reason: Reason, repeats_more: Option<u32>| {
-            let one = comparison(Word::Inconclusive, Some(reason));
+            let one = comparison(Conclusion::Inconclusive, Some(reason));
             let one = Comparison { verdict: Verdict { repeats_more, ..one.verdict }, ..one };
             assert_eq!(text(&one), format!("inconclusive: {SIZE}"));
             assert_eq!(text(&one), text_with_word(&one));
@@ -159,7 +161,7 @@ mod tests {
             chance(SignificanceTest::Permutation, 0.0625, false),
             "permutation test p = 0.062; about 5 more repeats would decide"
         );
-        let seconds = comparison(Word::Inconclusive, Some(Reason::OneRun));
+        let seconds = comparison(Conclusion::Inconclusive, Some(Reason::OneRun));
         let verdict = Verdict { repeats_more: Some(2), ..seconds.verdict.clone() };
         let seconds = resting_on(Basis::OneRepeat, Comparison { verdict, ..seconds });
         assert_eq!(
@@ -174,7 +176,7 @@ mod tests {
     fn trials_that_stand_in_the_way_are_named() {
         let of = |reason| Comparison {
             difference: None,
-            ..comparison(Word::Inconclusive, Some(reason))
+            ..comparison(Conclusion::Inconclusive, Some(reason))
         };
         let failed = of(Reason::TrialFailed(key("other", 2)));
         assert_eq!(text(&failed), "inconclusive");

@@ -1,6 +1,6 @@
 //! Invented comparisons, to see what is said of them.
 
-use assay_judge::{Basis, Comparison, Difference, Metric, Reason, Spread, Verdict, Word};
+use assay_judge::{Basis, Comparison, Conclusion, Difference, Metric, Reason, Spread, Verdict};
 use assay_study::TrialKey;
 
 /// A difference of this ratio within this interval, of three repeats.
@@ -23,7 +23,7 @@ pub(super) fn difference(ratio: f64, ratio_interval: (f64, f64)) -> Difference {
 }
 
 /// Throughput 19 % higher, of which this is said.
-pub(super) fn comparison(word: Word, reason: Option<Reason>) -> Comparison {
+pub(super) fn comparison(conclusion: Conclusion, reason: Option<Reason>) -> Comparison {
     Comparison {
         workload: "w".into(),
         threads: Some(8),
@@ -36,7 +36,7 @@ pub(super) fn comparison(word: Word, reason: Option<Reason>) -> Comparison {
         difference: Some(difference(1.19, (1.15, 1.23))),
         p_corrected: None,
         margin: 0.03,
-        verdict: Verdict { word, reason, repeats_more: None, exceptions: Vec::new() },
+        verdict: Verdict { conclusion, reason, repeats_more: None, exceptions: Vec::new() },
         left_out: Vec::new(),
     }
 }

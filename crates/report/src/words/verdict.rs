@@ -1,27 +1,27 @@
 //! What may be said of a comparison: its word and its sentence.
 
-use assay_judge::{Basis, Comparison, Difference, Reason, Units, Word};
+use assay_judge::{Basis, Comparison, Conclusion, Difference, Reason, Units};
 use assay_study::TrialKey;
 
 use super::short;
 use super::size::Size;
 
 /// A judgement as a person reads it.
-pub fn word(word: Word) -> &'static str {
+pub fn word(word: Conclusion) -> &'static str {
     match word {
-        Word::Better => "better",
-        Word::Worse => "worse",
-        Word::Equivalent => "equivalent",
-        Word::Inconclusive => "inconclusive",
+        Conclusion::Better => "better",
+        Conclusion::Worse => "worse",
+        Conclusion::Equivalent => "equivalent",
+        Conclusion::Inconclusive => "inconclusive",
     }
 }
 
 /// The judgement's kind, by which it is coloured.
-pub fn kind(word: Word) -> &'static str {
+pub fn kind(word: Conclusion) -> &'static str {
     match word {
-        Word::Better => "better",
-        Word::Worse => "worse",
-        Word::Equivalent | Word::Inconclusive => "neither",
+        Conclusion::Better => "better",
+        Conclusion::Worse => "worse",
+        Conclusion::Equivalent | Conclusion::Inconclusive => "neither",
     }
 }
 
@@ -44,13 +44,15 @@ pub fn text(one: &Comparison) -> String {
 /// The sentence with its word before it; one that begins with its word needs it no second time.
 pub fn text_with_word(one: &Comparison) -> String {
     let verdict = &one.verdict;
-    let is_said = match verdict.word {
-        Word::Inconclusive => !matches!(verdict.reason, Some(Reason::DependsOnThreads { .. })),
-        Word::Equivalent => !is_of_one_run(one),
-        Word::Better | Word::Worse => false,
+    let is_said = match verdict.conclusion {
+        Conclusion::Inconclusive => {
+            !matches!(verdict.reason, Some(Reason::DependsOnThreads { .. }))
+        }
+        Conclusion::Equivalent => !is_of_one_run(one),
+        Conclusion::Better | Conclusion::Worse => false,
     };
     let text = text(one);
-    if is_said { text } else { format!("{}: {text}", word(verdict.word)) }
+    if is_said { text } else { format!("{}: {text}", word(verdict.conclusion)) }
 }
 
 /// What the figures show, and how far it may be believed.
@@ -61,29 +63,29 @@ fn seen(one: &Comparison) -> String {
         _ => None,
     };
     let found = one.difference.as_ref();
-    let figures = found.map(|found| of_figures(one, found, over_all.unwrap_or(verdict.word)));
+    let figures = found.map(|found| of_figures(one, found, over_all.unwrap_or(verdict.conclusion)));
     match (over_all, figures) {
         (Some(_), None) => "no verdict over all: inconclusive".into(),
         (Some(_), Some(figures)) => format!("no verdict over all: {figures}"),
         (None, None) => "inconclusive".into(),
-        (None, Some(figures)) if verdict.word == Word::Inconclusive => {
+        (None, Some(figures)) if verdict.conclusion == Conclusion::Inconclusive => {
             format!("inconclusive: {figures}")
         }
         (None, Some(figures)) => figures,
     }
 }
 
-fn of_figures(one: &Comparison, found: &Difference, word: Word) -> String {
+fn of_figures(one: &Comparison, found: &Difference, word: Conclusion) -> String {
     let size = Size::of(one.metric, found);
     match word {
         // Their interval would be one of these runs and look like more.
         _ if found.basis == Basis::SeparateRuns => format!("in these runs {}", size.claim()),
-        Word::Inconclusive => size.to_string(),
-        Word::Equivalent => {
+        Conclusion::Inconclusive => size.to_string(),
+        Conclusion::Equivalent => {
             let margin_percent = short(one.margin * 100.0);
             in_one_run(one, format!("equivalent within {margin_percent} %: {size}"))
         }
-        Word::Better | Word::Worse => in_one_run(one, size.to_string()),
+        Conclusion::Better | Conclusion::Worse => in_one_run(one, size.to_string()),
     }
 }
 
@@ -103,14 +105,18 @@ pub fn not_comparable(trial: &TrialKey) -> String {
 }
 
 /// `better at 1, 4 threads; worse at 16 threads`.
-pub(super) fn directions(each: &[(u32, Word)]) -> String {
-    let at = |direction: Word| {
+pub(super) fn directions(each: &[(u32, Conclusion)]) -> String {
+    let at = |direction: Conclusion| {
         let its: Vec<String> =
             each.iter().filter(|one| one.1 == direction).map(|one| one.0.to_string()).collect();
         let unit = if its == ["1"] { "thread" } else { "threads" };
         (!its.is_empty()).then(|| format!("{} at {} {unit}", word(direction), its.join(", ")))
     };
-    [Word::Better, Word::Worse].into_iter().filter_map(at).collect::<Vec<String>>().join("; ")
+    [Conclusion::Better, Conclusion::Worse]
+        .into_iter()
+        .filter_map(at)
+        .collect::<Vec<String>>()
+        .join("; ")
 }
 
 /// What was permuted: `repeats`, or `blocks of 8 s within repeats`.
@@ -133,10 +139,10 @@ mod tests {
 
     #[test]
     fn a_verdict_of_repeats_is_the_size_of_the_difference() {
-        let better = comparison(Word::Better, None);
+        let better = comparison(Conclusion::Better, None);
         assert_eq!((text(&better), because(&better)), (SIZE.into(), None));
         assert_eq!(text_with_word(&better), format!("better: {SIZE}"));
-        let equivalent = comparison(Word::Equivalent, None);
+        let equivalent = comparison(Conclusion::Equivalent, None);
         let said = format!("equivalent within 3 %: {SIZE}");
         assert_eq!((text(&equivalent), text_with_word(&equivalent)), (said.clone(), said));
     }
@@ -146,12 +152,12 @@ mod tests {
         let of = |word, reason| {
             resting_on(Basis::OneRepeatAndNoiseFloor, comparison(word, Some(reason)))
         };
-        let better = of(Word::Better, Reason::OneRunAndFloor);
+        let better = of(Conclusion::Better, Reason::OneRunAndFloor);
         assert_eq!(text(&better), format!("in this one run {SIZE}"));
         assert!(
             because(&better).unwrap().ends_with("than those of the configuration that ran twice")
         );
-        let equivalent = of(Word::Equivalent, Reason::OneRunAndFloor);
+        let equivalent = of(Conclusion::Equivalent, Reason::OneRunAndFloor);
         assert_eq!(
             text_with_word(&equivalent),
             format!("equivalent: in this one run equivalent within 3 %: {SIZE}")
@@ -160,7 +166,7 @@ mod tests {
 
     #[test]
     fn single_runs_of_two_studies_are_told_without_an_interval() {
-        let runs = comparison(Word::Inconclusive, Some(Reason::SeparateRuns));
+        let runs = comparison(Conclusion::Inconclusive, Some(Reason::SeparateRuns));
         let runs = resting_on(Basis::SeparateRuns, runs);
         assert_eq!(text(&runs), "inconclusive: in these runs 19 % faster");
         assert!(because(&runs).unwrap().ends_with("use repeats = 2 or more in both studies"));
@@ -168,32 +174,33 @@ mod tests {
 
     #[test]
     fn thread_counts_that_point_both_ways_are_named() {
-        let directions = vec![(1, Word::Better), (4, Word::Better), (16, Word::Worse)];
+        let directions =
+            vec![(1, Conclusion::Better), (4, Conclusion::Better), (16, Conclusion::Worse)];
         let of = |over_all| {
             let reason = Reason::DependsOnThreads { over_all, directions: directions.clone() };
-            comparison(Word::Inconclusive, Some(reason))
+            comparison(Conclusion::Inconclusive, Some(reason))
         };
-        let mixed = of(Word::Inconclusive);
+        let mixed = of(Conclusion::Inconclusive);
         assert_eq!(text(&mixed), format!("no verdict over all: {SIZE}"));
         assert_eq!(
             because(&mixed).unwrap(),
             "depends on the thread count: better at 1, 4 threads; worse at 16 threads"
         );
-        let equivalent = of(Word::Equivalent);
+        let equivalent = of(Conclusion::Equivalent);
         assert_eq!(
             text(&equivalent),
             format!("no verdict over all: equivalent within 3 %: {SIZE}")
         );
-        let unmade = Comparison { difference: None, ..of(Word::Inconclusive) };
+        let unmade = Comparison { difference: None, ..of(Conclusion::Inconclusive) };
         assert_eq!(text(&unmade), "no verdict over all: inconclusive");
-        let mut hidden = comparison(Word::Equivalent, None);
-        hidden.verdict.exceptions = vec![(1, Word::Better)];
+        let mut hidden = comparison(Conclusion::Equivalent, None);
+        hidden.verdict.exceptions = vec![(1, Conclusion::Better)];
         assert_eq!(text(&hidden), format!("equivalent within 3 %: {SIZE}; but better at 1 thread"));
     }
 
     #[test]
     fn trials_that_are_left_out_are_told_of() {
-        let mut one = comparison(Word::Better, None);
+        let mut one = comparison(Conclusion::Better, None);
         one.left_out = vec![key("other", 2)];
         let left_out = "other / w / 8 threads / repeat 2 is flagged as not comparable";
         assert_eq!(text(&one), format!("{SIZE}; left out: {left_out}"));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{given, reconcile, spoilt, unmonitored};
+use super::{disturbed, given, reconcile, unmonitored};
 use assay_study::{CpuUse, LOSS_PERCENT_MIN, Program, Trial, Warning};
 
 /// So many programs are named.
@@ -23,13 +23,13 @@ pub fn text(warning: &Warning) -> String {
 }
 
 /// By which warnings are told together: what is wrong and what caused it, whatever its figures.
-pub type Sort = (std::mem::Discriminant<Warning>, Option<spoilt::Kind>, String);
+pub type Sort = (std::mem::Discriminant<Warning>, Option<disturbed::Kind>, String);
 
 /// The sort of a warning. Those whose words are not our own, or hold no figure, are told by their words.
 pub fn sort(warning: &Warning) -> Sort {
     let is_of_figures = size(warning) > 0.0;
     let words = if is_of_figures { String::new() } else { text(warning) };
-    (std::mem::discriminant(warning), spoilt::of_warning(warning).map(|one| one.0), words)
+    (std::mem::discriminant(warning), disturbed::of_warning(warning).map(|one| one.0), words)
 }
 
 /// How bad it is, to be set against others of its sort; 0 where no figure says.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::simulated::key;
 use crate::statistics::simulated::{Noise, autoregression};
-use crate::trial::measured::Standing;
+use crate::trial::measured::Eligibility;
 use assay_study::SecondLatencies;
 
 const SECONDS: u32 = 60;
@@ -47,7 +47,7 @@ fn stalled(noise: &mut Noise, stalled: &[u32], stall_ms: f64) -> (Trial, Measure
     ];
     let measured = Measured {
         key: key("config", THREADS, 1),
-        standing: Standing::Usable,
+        eligibility: Eligibility::Usable,
         tps,
         latencies,
         figures: BTreeMap::new(),

@@ -1,0 +1,58 @@
+//! How much room the database's data take, and how small they were stored.
+
+use assay_judge::summary::{Figure, Group};
+use assay_judge::worth::space::{is_preconditioned, stored_ratio};
+use assay_study::Trial;
+use assay_study::metrics::{Group as Kinds, find};
+
+use crate::figures::columns::Metric;
+
+/// Runs of one configuration under one workload, over all thread counts and repeats.
+fn trials<'a>(
+    groups: &'a [Group<'_>],
+    config: usize,
+    workload: usize,
+) -> impl Iterator<Item = &'a Trial> {
+    let its = groups.iter().filter(move |one| (one.config, one.workload) == (config, workload));
+    its.flat_map(Group::done)
+}
+
+/// A space metric that is of the database's data alone: the room that a preconditioned model's drive has taken is not.
+pub(crate) fn of_database(
+    groups: &[Group<'_>],
+    config: usize,
+    workload: usize,
+    kind: &Metric<'_>,
+) -> Option<Figure> {
+    let is_of_drive =
+        find(kind.name).is_some_and(|one| one.column_of(Kinds::Preconditioned).is_some());
+    let its =
+        trials(groups, config, workload).filter(|trial| !(is_of_drive && is_preconditioned(trial)));
+    Figure::of(its.filter_map(|trial| kind.of(trial)).collect())
+}
+
+/// A metric of a preconditioned model.
+pub(crate) fn of_preconditioned(
+    groups: &[Group<'_>],
+    config: usize,
+    workload: usize,
+    kind: &Metric<'_>,
+) -> Option<Figure> {
+    let its = trials(groups, config, workload).filter(|trial| is_preconditioned(trial));
+    Figure::of(its.filter_map(|trial| kind.of(trial)).collect())
+}
+
+/// How small it was stored, over the runs of a configuration under a workload.
+pub(crate) fn stored_figure(
+    groups: &[Group<'_>],
+    config: usize,
+    workload: usize,
+) -> Option<Figure> {
+    Figure::of(trials(groups, config, workload).filter_map(stored_ratio).collect())
+}
+
+/// Of preconditioned models alone: of other drives the room says it.
+pub(crate) fn stored(groups: &[Group<'_>], config: usize, workload: usize) -> Option<Figure> {
+    let its = trials(groups, config, workload).filter(|trial| is_preconditioned(trial));
+    Figure::of(its.filter_map(stored_ratio).collect())
+}

@@ -1,0 +1,333 @@
+//! The answer in a sentence: what the judge says of throughput, or of p99 at a fixed rate, the configuration that the question is
+//! about first, and what stands in the way of comparing. Where nothing can be told apart, one sentence says so, and what would have been
+//! too small to see.
+//!
+//! Nothing here judges; the smallest difference that could have been seen is the least over the comparisons of the
+//! larger of half the interval's width (on logarithms) and the noise floor of as many repeats.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::words::answer;
+use crate::words::disturbed;
+use crate::words::reason::reason_in_short;
+use assay_judge::power_cuts::PowerCuts;
+use assay_judge::{Comparison, Conclusion, Judgement, Metric};
+use assay_study::{State, Study};
+
+use crate::comparisons::known_steps;
+use crate::comparisons::questions::{
+    answers, by_threads, hangs_on_threads, has_figure, has_parts, is_aa_run, named, questions,
+};
+use crate::comparisons::ran_alike::{self, Ran};
+use crate::comparisons::sentence::{Begin, single};
+use crate::figures::format::{figure, list, plural, threads};
+use crate::input::Variables;
+use crate::tables::capacity;
+
+/// So many comparisons of one kind are told one by one.
+const SINGLE: usize = 2;
+
+/// The verdict in a sentence or two, behind what ran alike though the plan asks it to differ.
+pub(crate) fn headline(study: &Study, judgement: &Judgement, variables: &Variables) -> String {
+    let mut told = match judgement.trials.is_empty() {
+        true => Vec::new(),
+        false => ran_alike::before_all(Ran { study, variables }),
+    };
+    told.push(answered(study, judgement));
+    told.join(" ")
+}
+
+fn answered(study: &Study, judgement: &Judgement) -> String {
+    match capacity::objective(study) {
+        None => verdict(study, judgement, Begin::Sentence),
+        Some(objective) => {
+            let kept = capacity::in_words(objective);
+            let verdict = verdict(study, judgement, Begin::AfterColon);
+            format!("Highest rates that keep {kept}: {verdict}")
+        }
+    }
+}
+
+fn verdict(study: &Study, judgement: &Judgement, begin: Begin) -> String {
+    let all = answers(study, judgement);
+    let is_untold = |one: &&Comparison| {
+        one.verdict.conclusion == Conclusion::Inconclusive && !hangs_on_threads(judgement, one)
+    };
+    // A result for less than was asked goes before a question without an answer.
+    let steps = known_steps::told(study, judgement, begin).filter(|_| all.iter().all(is_untold));
+    let begin = if steps.is_some() { Begin::Sentence } else { begin };
+    let text = match all.as_slice() {
+        [] if judgement.trials.is_empty() && !study.power_cuts.is_empty() => {
+            after_power_cuts(study)
+        }
+        [] if judgement.trials.is_empty() => "Nothing has been measured yet.".into(),
+        [] => nothing_to_compare(study, judgement),
+        [only] if is_untold(only) && !has_figure(judgement, only) => {
+            nothing_told(study, judgement, all.as_slice())
+        }
+        [only] => single(study, judgement, only, (study.workloads.len() > 1, begin)),
+        all if all.iter().all(is_untold) => nothing_told(study, judgement, all),
+        all => told(study, judgement, all, begin),
+    };
+    steps.into_iter().chain([text]).collect::<Vec<_>>().join(" ")
+}
+
+/// The answer of a study that has power cuts and no runs.
+fn after_power_cuts(study: &Study) -> String {
+    let all = PowerCuts::of_all(&study.power_cuts);
+    let named_where = |is_kind: &dyn Fn(&PowerCuts<'_>) -> bool| {
+        let its = all.iter().filter(|one| is_kind(one)).map(|one| named(one.config));
+        Some(its.collect::<Vec<_>>()).filter(|names| !names.is_empty())
+    };
+    let has_loss = |one: &PowerCuts<'_>| one.with_loss > 0;
+    let may_lose = |one: &PowerCuts<'_>| one.with_loss == 0 && one.lost_commits > 0;
+    let is_whole = |one: &PowerCuts<'_>| one.with_loss == 0 && one.lost_commits == 0;
+    let taken = [
+        named_where(&has_loss).map(|of| format!("pages, rows or commits of {}", list(&of))),
+        named_where(&may_lose)
+            .map(|of| format!("commits of {}, whose settings allow that", list(&of))),
+    ];
+    let taken: Vec<String> = taken.into_iter().flatten().collect();
+    match (taken.as_slice(), named_where(&is_whole)) {
+        ([], Some(whole)) => format!("No power cut destroyed anything of {}.", list(&whole)),
+        (taken, Some(whole)) => {
+            format!("Power cuts destroyed {}, and nothing of {}.", taken.join("; "), list(&whole))
+        }
+        (taken, None) => format!("Power cuts destroyed {}.", taken.join("; ")),
+    }
+}
+
+/// Why there is not one comparison, though runs were measured.
+fn nothing_to_compare(study: &Study, judgement: &Judgement) -> String {
+    let configs = study.configs.iter().filter(|config| !is_aa_run(study, config));
+    let threads_of = |config: &str| -> Vec<u32> {
+        let its = judgement.trials.iter().filter(|trial| trial.key.config == config);
+        its.map(|trial| trial.key.threads).collect::<BTreeSet<u32>>().into_iter().collect()
+    };
+    let measured = configs.filter_map(|config| {
+        let its = threads_of(&config.name);
+        (!its.is_empty()).then(|| format!("{} at {}", named(&config.name), threads(&its)))
+    });
+    let measured: Vec<String> = measured.collect();
+    let share = study.workloads.iter().any(|workload| {
+        let its = judgement.trials.iter().filter(|trial| trial.key.workload == workload.name);
+        its.map(|trial| trial.key.config.as_str()).collect::<BTreeSet<&str>>().len() > 1
+    });
+    match measured.len() {
+        0 | 1 => "Only one configuration was measured, so there is nothing to compare.".into(),
+        count if share => format!(
+            "Nothing can be compared: the {count} configurations share no thread count ({}).",
+            measured.join("; ")
+        ),
+        count => format!("Nothing can be compared: the {count} configurations share no workload."),
+    }
+}
+
+/// What the plan asks about, question by question, what is known of it first; then the others, and what disturbed runs.
+fn told(study: &Study, judgement: &Judgement, all: &[&Comparison], begin: Begin) -> String {
+    let questions = questions(study, all);
+    let is_asked =
+        |one: &&Comparison| questions.iter().flatten().any(|asked| std::ptr::eq(*asked, *one));
+    let others: Vec<&Comparison> = all.iter().copied().filter(|one| !is_asked(one)).collect();
+    let several = study.workloads.len() > 1;
+    let is_known = |one: &&Comparison| {
+        one.verdict.conclusion != Conclusion::Inconclusive || hangs_on_threads(judgement, one)
+    };
+    let one_by_one = |few: &[&Comparison], told: &mut Vec<String>| {
+        let (known, unknown): (Vec<&Comparison>, Vec<&Comparison>) =
+            few.iter().copied().partition(is_known);
+        for one in known.into_iter().chain(unknown) {
+            let begin = if told.is_empty() { begin } else { Begin::Sentence };
+            told.push(single(study, judgement, one, (several, begin)));
+        }
+    };
+    let mut told: Vec<String> = Vec::new();
+    for its in &questions {
+        match its.as_slice() {
+            few if few.len() <= SINGLE => one_by_one(few, &mut told),
+            many => told.push(counted(judgement, many)),
+        }
+    }
+    match others.as_slice() {
+        few if few.len() + questions.iter().flatten().count() <= SINGLE => {
+            one_by_one(few, &mut told);
+        }
+        many => told.push(others_told(judgement, many)),
+    }
+    // The caveats below name the cause; the sentence does where it is the answer.
+    let its: Vec<&Comparison> = questions.iter().flatten().copied().collect();
+    let is_open = !its.iter().any(is_known) && its.iter().any(|one| one.difference.is_none());
+    told.extend(disturbed_runs(study).filter(|_| is_open));
+    told.join(" ")
+}
+
+/// How many came out how, of one configuration under many workloads.
+fn counted(judgement: &Judgement, all: &[&Comparison]) -> String {
+    let Some(first) = all.first() else { return String::new() };
+    let of_one_run = all.iter().filter(|one| one.verdict.is_of_one_run()).count();
+    let remark = match of_one_run {
+        0 => String::new(),
+        count => format!(" ({count} by one run only)"),
+    };
+    let in_each: Vec<String> =
+        outcomes(judgement, all).iter().map(|(text, count)| format!("{text} in {count}")).collect();
+    format!(
+        "Against {}, {} is {} of {}{remark}.",
+        named(&first.baseline),
+        answer::subject(first.metric, &named(&first.config), false),
+        list(&in_each),
+        plural(all.len(), "workload")
+    )
+}
+
+/// `The other 4 comparisons came out 1 faster and 3 inconclusive.`
+fn others_told(judgement: &Judgement, others: &[&Comparison]) -> String {
+    let outcomes = outcomes(judgement, others);
+    match (outcomes.as_slice(), others.len()) {
+        ([(text, _)], 1) => format!("The other comparison came out {text}."),
+        ([(text, _)], count) => format!("The other {count} comparisons came out {text}."),
+        (several, count) => {
+            let told: Vec<String> =
+                several.iter().map(|(text, count)| format!("{count} {text}")).collect();
+            format!("The other {count} comparisons came out {}.", list(&told))
+        }
+    }
+}
+
+/// How a comparison came out; those at the head are told first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Better,
+    Worse,
+    ByThreads,
+    BetterAtSome,
+    WorseAtSome,
+    Equivalent,
+    Inconclusive,
+}
+
+/// How many came out how, those alone that there are.
+fn outcomes(judgement: &Judgement, all: &[&Comparison]) -> Vec<(String, usize)> {
+    let mut counts = BTreeMap::new();
+    for one in all {
+        *counts.entry(outcome(judgement, one)).or_insert(0) += 1;
+    }
+    let metric = all.first().map_or(Metric::Throughput, |one| one.metric);
+    counts.into_iter().map(|(outcome, count)| (outcome.text(metric), count)).collect()
+}
+
+impl Outcome {
+    fn text(self, metric: Metric) -> String {
+        let of = |word| answer::outcome(metric, word);
+        let (better, worse) = (of(Conclusion::Better), of(Conclusion::Worse));
+        match self {
+            Outcome::Better => better.into(),
+            Outcome::Worse => worse.into(),
+            Outcome::ByThreads => format!("{better} or {worse} by the thread count"),
+            Outcome::BetterAtSome => format!("{better} at some thread counts"),
+            Outcome::WorseAtSome => format!("{worse} at some thread counts"),
+            Outcome::Equivalent => of(Conclusion::Equivalent).into(),
+            Outcome::Inconclusive => of(Conclusion::Inconclusive).into(),
+        }
+    }
+}
+
+fn outcome(judgement: &Judgement, one: &Comparison) -> Outcome {
+    if hangs_on_threads(judgement, one) {
+        let parts = by_threads(judgement, one);
+        let is_any = |word: Conclusion| parts.iter().any(|part| part.verdict.conclusion == word);
+        return match (is_any(Conclusion::Better), is_any(Conclusion::Worse)) {
+            (true, true) => Outcome::ByThreads,
+            (true, false) => Outcome::BetterAtSome,
+            _ => Outcome::WorseAtSome,
+        };
+    }
+    match one.verdict.conclusion {
+        Conclusion::Better => Outcome::Better,
+        Conclusion::Worse => Outcome::Worse,
+        Conclusion::Equivalent => Outcome::Equivalent,
+        Conclusion::Inconclusive => Outcome::Inconclusive,
+    }
+}
+
+/// What stands where no comparison came to a verdict: why, with what was measured of the cause, and what helps.
+fn nothing_told(study: &Study, judgement: &Judgement, all: &[&Comparison]) -> String {
+    let bases: Vec<&str> = all.iter().map(|one| one.baseline.as_str()).collect();
+    let base = match bases.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|one| one == first) => named(first),
+        _ => "its baseline".to_owned(),
+    };
+    let is_made = |one: &&&Comparison| has_figure(judgement, one);
+    let made = all.iter().filter(is_made).count();
+    let disturbance = disturbed_runs(study);
+    if made == 0 {
+        let why = disturbance.unwrap_or_else(|| {
+            let because = all.iter().find_map(|one| reason_in_short(one));
+            format!("{}.", because.unwrap_or_else(|| "nothing was measured".into()))
+        });
+        let is_all = known_steps::known(judgement).is_empty();
+        let head = if is_all { "Inconclusive" } else { "Otherwise inconclusive" };
+        return format!("{head}: {why}");
+    }
+    let metric = all.first().map_or(Metric::Throughput, |one| one.metric);
+    let name = answer::name(metric);
+    let head = format!("No configuration differs significantly from {base} in {name}");
+    let seen = smallest_seen(judgement, all).map_or_else(String::new, |percent| {
+        format!(": a difference below {} % could not have been detected", figure(percent))
+    });
+    let unmade = |end: char| match all.len() - made {
+        0 => String::new(),
+        count => format!(" {count} of {} were not possible{end}", plural(all.len(), "comparison")),
+    };
+    match disturbance
+        .filter(|_| made < all.len() || all.iter().any(|one| has_parts(judgement, one)))
+    {
+        Some(why) if made == all.len() => format!("{head}{seen}. {why}"),
+        Some(why) => format!("{head}{seen}.{} {why}", unmade(':')),
+        None => format!("{head}{seen}.{}", unmade('.')),
+    }
+}
+
+/// `10 of 20 runs were disturbed by … (CPU steal up to 18 %). Measure when …`: the cause of most runs that may not be
+/// compared, and what helps.
+fn disturbed_runs(study: &Study) -> Option<String> {
+    let done = study.trials.iter().filter(|trial| trial.state == State::Done);
+    let all = done.clone().count();
+    let causes = disturbed::causes(done);
+    let first = causes.first()?;
+    let others: usize = causes.iter().skip(1).map(|one| one.runs).sum();
+    let more = match others {
+        0 => String::new(),
+        count => format!("; {count} more for other causes"),
+    };
+    let were = if first.runs == 1 { "was" } else { "were" };
+    let cause = disturbed::text(first);
+    let remedy = disturbed::remedy(first.kind);
+    Some(format!("{} of {} {were} {cause}{more}. {remedy}", first.runs, plural(all, "run")))
+}
+
+/// The smallest difference that any of the comparisons, or of their thread counts, could have shown, in percent;
+/// nothing where only one run is known of each.
+fn smallest_seen(judgement: &Judgement, all: &[&Comparison]) -> Option<f64> {
+    let of = |one: &&Comparison| {
+        let found = one.difference.as_ref().filter(|found| !found.rests_on_seconds_alone())?;
+        let (low, high) = found.ratio_interval;
+        let half = (high / low).ln() / 2.0;
+        Some(half.max(floor(judgement, one, found.repeats)))
+    };
+    let parts = all.iter().filter(|one| has_parts(judgement, one));
+    let parts: Vec<&Comparison> = parts.flat_map(|one| by_threads(judgement, one)).collect();
+    let least =
+        all.iter().chain(&parts).filter_map(of).filter(|log| log.is_finite()).reduce(f64::min)?;
+    Some((least.exp() - 1.0) * 100.0)
+}
+
+/// The logarithm of the ratio that is noise, of a mean over so many repeats; 0 where no configuration ran twice.
+fn floor(judgement: &Judgement, one: &Comparison, repeats: usize) -> f64 {
+    let seen = judgement.noise_floor.iter().flat_map(|floor| &floor.seen);
+    let of_study = || seen.clone().filter(|seen| seen.metric == one.metric);
+    let its = of_study().find(|seen| seen.workload == one.workload);
+    its.or_else(|| of_study().find(|seen| seen.is_of_study))
+        .filter(|seen| seen.spread.makes_a_floor())
+        .map_or(0.0, |seen| seen.spread.reach(repeats))
+}

@@ -1,0 +1,456 @@
+//! Verdicts in the report: one table of what came to one, what was inconclusive on demand, and two tables for other programs.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
+use crate::words::{reason, stalls, steady, steps, verdict};
+use assay_judge::papers::Sampled;
+use assay_judge::{Comparison, Conclusion, Judgement, Metric, OfTrial, Reason};
+use assay_study::Study;
+
+use crate::comparisons::flagged;
+use crate::comparisons::known_steps;
+use crate::figures::format::{figure, plural};
+use crate::tables::csv::{optional, write_row};
+
+/// What the template prints: one table of what came to a verdict, and the rest on demand.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown {
+    lead: String,
+    /// Throughput and p99, where there is a verdict.
+    rows: Vec<Row>,
+    parts: Vec<Part>,
+    /// What each factor does, of pairs that differ in several.
+    steps: Option<List>,
+    /// How many of these came to a verdict where no comparison as a whole did; they are unfolded then.
+    known_steps: usize,
+    lists: Vec<List>,
+}
+
+/// Rows that are shown when asked for.
+#[derive(Debug, Serialize)]
+struct Part {
+    title: &'static str,
+    rows: Vec<Row>,
+}
+
+/// A comparison as texts.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row {
+    config: usize,
+    pub(crate) name: String,
+    pub(crate) baseline: String,
+    pub(crate) workload: String,
+    pub(crate) threads: String,
+    pub(crate) metric: &'static str,
+    pub(crate) word: &'static str,
+    /// The word's kind, for the style sheet.
+    kind: &'static str,
+    pub(crate) text: String,
+    because: String,
+}
+
+#[derive(Debug, Serialize)]
+struct List {
+    title: &'static str,
+    lead: String,
+    head: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+/// The section as texts; nothing of a study with nothing to judge.
+pub(crate) fn shown(study: &Study, judgement: &Judgement) -> Option<Shown> {
+    let part = |title, is_wanted: fn(&Comparison) -> bool| Part {
+        title,
+        rows: rows(study, judgement, is_wanted),
+    };
+    let parts = [
+        part("Inconclusive: throughput and p99", |one| leads(one) && !is_told(one)),
+        part("Percentiles by kind of statement", is_of_statement),
+        part("Other percentiles", |one| is_other(one) && is_told(one)),
+        part("Inconclusive: other percentiles", |one| is_other(one) && !is_told(one)),
+    ];
+    let lists = [noise(judgement), trials(judgement), sampled(judgement)];
+    let rows = told(study, judgement);
+    let known_steps = if rows.is_empty() { known_steps::known(judgement).len() } else { 0 };
+    let shown = Shown {
+        lead: lead(judgement),
+        rows,
+        known_steps,
+        parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
+        steps: (!judgement.chains.is_empty()).then(|| one_at_a_time(judgement)),
+        lists: lists.into_iter().filter(|list| !list.rows.is_empty()).collect(),
+    };
+    (!judgement.trials.is_empty()).then_some(shown)
+}
+
+/// Throughput and p99, where there is a verdict.
+pub(crate) fn told(study: &Study, judgement: &Judgement) -> Vec<Row> {
+    rows(study, judgement, |one| leads(one) && is_told(one))
+}
+
+/// Those of a phase that came to a verdict, or those that did not.
+pub(crate) fn of_phase(
+    study: &Study,
+    phase: &str,
+    comparisons: &[Comparison],
+    is_wanted_told: bool,
+) -> Vec<Row> {
+    let wanted = comparisons.iter().filter(|one| is_told(one) == is_wanted_told);
+    let named = |row: Row| Row { workload: format!("{phase}: {}", row.workload), ..row };
+    wanted.filter_map(|one| row(study, one)).map(named).collect()
+}
+
+/// The same without a verdict.
+pub(crate) fn inconclusive(study: &Study, judgement: &Judgement) -> Vec<Row> {
+    rows(study, judgement, |one| leads(one) && !is_told(one))
+}
+
+/// Whether the table begins with it.
+fn leads(one: &Comparison) -> bool {
+    matches!(one.metric, Metric::Throughput | Metric::P99)
+}
+
+/// Whether the plan asks for it by the kind of statement.
+fn is_of_statement(one: &Comparison) -> bool {
+    matches!(one.metric, Metric::Statement(_))
+}
+
+fn is_other(one: &Comparison) -> bool {
+    !leads(one) && !is_of_statement(one)
+}
+
+fn is_told(one: &Comparison) -> bool {
+    one.verdict.conclusion != Conclusion::Inconclusive
+}
+
+fn rows(study: &Study, judgement: &Judgement, is_wanted: fn(&Comparison) -> bool) -> Vec<Row> {
+    judgement
+        .comparisons
+        .iter()
+        .filter(|one| is_wanted(one))
+        .filter_map(|one| row(study, one))
+        .collect()
+}
+
+fn lead(judgement: &Judgement) -> String {
+    let floor = match &judgement.noise_floor {
+        Some(floor) => format!(
+            "{} ran twice under two names; differences within the noise floor that this shows are neither better nor worse.",
+            floor
+                .configs
+                .iter()
+                .map(|(config, _)| config.as_str())
+                .collect::<Vec<_>>()
+                .join(" and ")
+        ),
+        None => "Without an A/A run there is no noise floor: the repeats alone show how runs vary."
+            .to_owned(),
+    };
+    format!(
+        "Better or worse: the {:.0} % confidence interval excludes equality, also after correction for multiple thread counts. Equivalent: it lies within ±{} %. {floor} docs/measuring.md has every formula.",
+        judgement.level * 100.0,
+        judgement.margin_percent
+    )
+}
+
+fn row(study: &Study, one: &Comparison) -> Option<Row> {
+    Some(Row {
+        config: study.configs.iter().position(|config| config.name == one.config)?,
+        name: one.config.clone(),
+        baseline: match &one.against_workload {
+            None => one.baseline.clone(),
+            Some(workload) => format!("{} on “{workload}”", one.baseline),
+        },
+        workload: one.workload.clone(),
+        threads: one.threads.map_or_else(|| "all".into(), |threads| threads.to_string()),
+        metric: one.metric.label(),
+        word: verdict::word(one.verdict.conclusion),
+        kind: verdict::kind(one.verdict.conclusion),
+        text: verdict::text(one),
+        because: because(study, one),
+    })
+}
+
+/// Why no more can be said: of runs that may not be compared, what disturbed them.
+fn because(study: &Study, one: &Comparison) -> String {
+    let disturbance = match &one.verdict.reason {
+        Some(Reason::TrialNotComparable(_)) => flagged::of_comparison(study, one),
+        _ => None,
+    };
+    disturbance.map(|(cause, _)| cause).or_else(|| reason::because(one)).unwrap_or_default()
+}
+
+fn noise(judgement: &Judgement) -> List {
+    let seen = judgement.noise_floor.iter().flat_map(|floor| &floor.seen);
+    let row = |one: &assay_judge::Seen| {
+        let percents: Vec<String> =
+            one.ratios.iter().map(|ratio| format!("{:+.1} %", (ratio - 1.0) * 100.0)).collect();
+        vec![
+            one.workload.clone(),
+            one.threads.to_string(),
+            one.metric.label().to_owned(),
+            percents.join(", "),
+            one.floor_percent.map_or_else(
+                || format!("not known from {}", plural(one.spread.df as usize, "difference")),
+                |percent| format!("{percent:.1} %"),
+            ),
+            if one.is_of_study { "the study" } else { "the workload" }.to_owned(),
+        ]
+    };
+    List {
+        title: "Noise floor: a configuration compared with itself",
+        lead: "Difference between the two runs of a configuration, repeat by repeat, and the limit that 95 of 100 such differences stay below, from the spread within the workload, or within the study if the workload has fewer than four. With fewer than four in the study it is not known."
+            .into(),
+        head: vec!["workload", "threads", "figure", "seen", "floor", "spread of"],
+        rows: seen.map(row).collect(),
+    }
+}
+
+fn trials(judgement: &Judgement) -> List {
+    let row = |one: &OfTrial| {
+        let steady = one.steady.as_ref();
+        vec![
+            one.key.to_string(),
+            steady.map_or_else(|| untold(judgement, one).into(), steady::text),
+            steady
+                .map_or_else(String::new, |s| format!("{:+.1} %/min", s.slope_percent_per_minute)),
+            steady.map_or_else(String::new, |s| format!("{:.1} %", s.spread_percent)),
+            one.stalls.as_ref().map_or_else(String::new, stalls::text),
+            one.stalls.as_ref().map_or_else(String::new, departed),
+        ]
+    };
+    List {
+        title: "Steady state and stalls, run by run",
+        lead: "Drift of throughput in the window, deviation per second, stalls, and the counters that were furthest from their median in the first stall."
+            .into(),
+        head: vec!["run", "throughput", "slope", "deviation", "stalls", "what departed"],
+        rows: judgement.trials.iter().map(row).collect(),
+    }
+}
+
+/// Why it is not told whether throughput held still.
+fn untold(judgement: &Judgement, one: &OfTrial) -> &'static str {
+    match judgement.phases.of_trials.iter().any(|phase| phase.key == one.key) {
+        true => "made of phases, each judged by itself",
+        false => "too short to tell",
+    }
+}
+
+fn departed(stalls: &assay_judge::Stalls) -> String {
+    let departures = stalls.events.first().map_or(&[][..], |event| &event.departures);
+    let one = |departure: &assay_judge::Departure| {
+        format!(
+            "{} {} (usually {})",
+            departure.series,
+            figure(departure.value),
+            figure(departure.median)
+        )
+    };
+    departures.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+/// A row a step of each pair that differs in several factors.
+fn one_at_a_time(judgement: &Judgement) -> List {
+    let rows = judgement.chains.iter().flat_map(|chain| {
+        chain.steps.iter().map(|step| {
+            vec![
+                format!("{} → {}", step.against, step.config),
+                chain.workload.clone(),
+                step.factors.join(", "),
+                step.throughput.as_ref().map_or_else(|| NOT_KNOWN.into(), verdict::text_with_word),
+                step.taken.map_or_else(|| NOT_KNOWN.into(), steps::bytes_of_step),
+            ]
+        })
+    });
+    List {
+        title: "One factor at a time",
+        lead: "Pairs that differ in several factors, in steps of one where the study has the configurations between."
+            .into(),
+        head: vec!["step", "workload", "factor", "throughput", "bytes per transaction"],
+        rows: rows.collect(),
+    }
+}
+
+/// What stands where nothing is known.
+const NOT_KNOWN: &str = "not known";
+
+fn sampled(judgement: &Judgement) -> List {
+    let rows = judgement.trials.iter().flat_map(|trial| {
+        trial.samples.rows.iter().map(|row| {
+            let is_latency = row.what == Sampled::LatencyP95;
+            let whole = trial.samples.latency_ms_p95.filter(|_| is_latency);
+            vec![
+                trial.key.to_string(),
+                samples::what(row.what).to_owned(),
+                figure(row.sd),
+                figure(row.mean),
+                figure(row.p95),
+                figure(row.max),
+                whole.map_or_else(String::new, figure),
+            ]
+        })
+    });
+    List {
+        title: "Seconds as samples, as in Percona's eXFlash paper",
+        lead: PERCENTILE_OF_PERCENTILES.into(),
+        head: vec!["run", "sampled", "sd", "mean", "95thpct", "max", "p95 of transactions"],
+        rows: rows.collect(),
+    }
+}
+
+/// `verdicts.csv`: a row a comparison.
+pub(crate) fn write_verdicts(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
+    const HEAD: &str = "workload,threads,baseline,config,metric,unit,baseline_value,value,ratio,ratio_low,ratio_high,difference,\
+        difference_low,difference_high,basis,repeats,deviation,p_t,p_permutation,permuted,units,p_corrected,improvement_factor,\
+        verdict,text,because,repeats_more,against_workload,question";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for one in &judgement.comparisons {
+        let found = one.difference.as_ref();
+        let permutation = found.and_then(|found| found.permutation.as_ref());
+        let basis = found.map(|found| serde_json::to_value(found.basis)).transpose()?;
+        let row = [
+            one.workload.clone(),
+            optional(one.threads),
+            one.baseline.clone(),
+            one.config.clone(),
+            one.metric.name().to_owned(),
+            one.metric.unit().to_owned(),
+            optional(found.map(|found| found.baseline_value)),
+            optional(found.map(|found| found.value)),
+            optional(found.map(|found| found.ratio)),
+            optional(found.map(|found| found.ratio_interval.0)),
+            optional(found.map(|found| found.ratio_interval.1)),
+            optional(found.map(|found| found.difference)),
+            optional(found.map(|found| found.difference_interval.0)),
+            optional(found.map(|found| found.difference_interval.1)),
+            optional(basis.as_ref().and_then(|basis| basis.as_str())),
+            optional(found.map(|found| found.repeats)),
+            optional(found.map(|found| found.deviation)),
+            optional(found.map(|found| found.p_t)),
+            optional(permutation.map(|one| one.permuted.p)),
+            optional(permutation.map(|one| verdict::units(one.of))),
+            optional(permutation.map(|one| one.units)),
+            optional(one.p_corrected),
+            optional(one.improvement_factor),
+            verdict::word(one.verdict.conclusion).to_owned(),
+            verdict::text(one),
+            optional(reason::because(one)),
+            optional(one.verdict.repeats_more),
+            one.against_workload.clone().unwrap_or_else(|| one.workload.clone()),
+            optional(one.question.map(|place| place + 1)),
+        ];
+        write_row(file, row)?;
+    }
+    Ok(())
+}
+
+/// `stalls.csv`: a row a breakdown, and one without seconds for each run that has none.
+pub(crate) fn write_stalls(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
+    const HEAD: &str = "config,workload,threads,repeat,steady,slope_percent_per_minute,slope_low,slope_high,drift_percent,spread_percent,\
+        autocorrelation,settled_after_s,from_second,to_second,at,depth_percent,delay_ms,transactions,period_s,departures,\
+        smallest_drop_percent";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for trial in &judgement.trials {
+        let steady = trial.steady.as_ref();
+        let head = [
+            trial.key.config.clone(),
+            trial.key.workload.clone(),
+            trial.key.threads.to_string(),
+            trial.key.repeat.to_string(),
+            optional(steady.map(steady::text)),
+            optional(steady.map(|one| one.slope_percent_per_minute)),
+            optional(steady.map(|one| one.slope_interval.0)),
+            optional(steady.map(|one| one.slope_interval.1)),
+            optional(steady.map(|one| one.drift_percent)),
+            optional(steady.map(|one| one.spread_percent)),
+            optional(steady.map(|one| one.autocorrelation)),
+            optional(steady.and_then(|one| one.settled_after_s)),
+        ];
+        let events = trial.stalls.as_ref().map_or(&[][..], |stalls| &stalls.events);
+        let period = trial.stalls.as_ref().and_then(|stalls| stalls.period);
+        let smallest = optional(trial.stalls.as_ref().and_then(|one| one.smallest_drop_percent));
+        if events.is_empty() {
+            let none = std::iter::repeat_n(String::new(), 8).chain([smallest.clone()]);
+            write_row(file, head.iter().cloned().chain(none))?;
+        }
+        for event in events {
+            let departures: Vec<&str> =
+                event.departures.iter().map(|one| one.series.as_str()).collect();
+            let tail = [
+                event.from_second.to_string(),
+                event.to_second.to_string(),
+                optional(event.at.as_ref()),
+                event.depth_percent.to_string(),
+                optional(event.delay_ms),
+                optional(event.transactions),
+                optional(period.map(|period| period.seconds)),
+                departures.join("; "),
+                smallest.clone(),
+            ];
+            write_row(file, head.iter().cloned().chain(tail))?;
+        }
+    }
+    Ok(())
+}
+
+/// `steps.csv`: of each pair that differs in several factors a row a step, and one for the whole with step 0.
+pub(crate) fn write_steps(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
+    const HEAD: &str = "workload,threads,against,config,step,step_against,step_config,factors,throughput_ratio,\
+        throughput_low,throughput_high,verdict,bytes_ratio,bytes_to";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for chain in &judgement.chains {
+        let threads: Vec<String> = chain.threads.iter().map(u32::to_string).collect();
+        for (place, step) in std::iter::once(&chain.whole).chain(&chain.steps).enumerate() {
+            let of_step = step.throughput.as_ref();
+            let found = of_step.and_then(|one| one.difference.as_ref());
+            let row = [
+                chain.workload.clone(),
+                threads.join(" "),
+                chain.whole.against.clone(),
+                chain.whole.config.clone(),
+                place.to_string(),
+                step.against.clone(),
+                step.config.clone(),
+                step.factors.join("; "),
+                optional(found.map(|found| found.ratio)),
+                optional(found.map(|found| found.ratio_interval.0)),
+                optional(found.map(|found| found.ratio_interval.1)),
+                optional(of_step.map(|one| verdict::word(one.verdict.conclusion))),
+                optional(step.taken.map(|taken| taken.ratio)),
+                optional(step.taken.map(steps::bytes_to)),
+            ];
+            write_row(file, row)?;
+        }
+    }
+    Ok(())
+}
+
+/// `statements.csv`: a row a kind of statement of each run.
+pub(crate) fn write_statements(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
+    const HEAD: &str = "config,workload,threads,repeat,statement,count,latency_ms_p50,latency_ms_p95,latency_ms_p99,\
+        latency_ms_p999,latency_ms_max";
+    write_row(file, HEAD.split(',').map(str::to_owned))?;
+    for trial in &judgement.trials {
+        for one in &trial.statements {
+            let row = [
+                trial.key.config.clone(),
+                trial.key.workload.clone(),
+                trial.key.threads.to_string(),
+                trial.key.repeat.to_string(),
+                one.statement.clone(),
+                one.count.to_string(),
+                optional(one.latency_ms_p50),
+                optional(one.latency_ms_p95),
+                optional(one.latency_ms_p99),
+                optional(one.latency_ms_p999),
+                optional(one.latency_ms_max),
+            ];
+            write_row(file, row)?;
+        }
+    }
+    Ok(())
+}
