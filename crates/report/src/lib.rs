@@ -112,7 +112,7 @@ fn write_all(
     }
     files::replace(&written.json, |file| results_json::write(file, &input, &compared, &claims))?;
     let charted: BTreeSet<&str> = timeline::charted().collect();
-    let templates = timeline::templates(&collector.recorded());
+    let templates = timeline::templates(study.events(), &collector.recorded());
     let page = PageInput {
         input,
         title: options.title.unwrap_or(&study.title),
@@ -121,7 +121,7 @@ fn write_all(
         compared: &compared,
         claims: &claims,
         timeline: templates,
-        series: collector.embed(&charted, SERIES_BUDGET),
+        series: collector.embed(study.events(), &charted, SERIES_BUDGET),
     };
     let html = page::render(&page, &highlights)?;
     let html = html.replace(assay_base::text::turns, "\u{fffd}");
@@ -205,7 +205,7 @@ fn write_series(store: &Store, study: &Study, tables: &Path) -> Result<RunSeries
             files::replace(&path, |file| csv::write_series(file, trial, &series))?;
             kept.with_series.insert(trial.id);
         }
-        kept.highlights.push(highlights::of_trial(trial, &series));
+        kept.highlights.push(highlights::of_trial(study.events(), trial, &series));
         kept.collector.push(&series);
     }
     Ok(kept)

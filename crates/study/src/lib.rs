@@ -71,8 +71,15 @@ pub use write::{Outcome, StudyHead, fingerprint};
 
 pub const FILE_NAME: &str = "study.sqlite";
 
-/// Version of the tables below; a file with another one is refused.
+/// Version of the tables below, which this program writes.
 const SCHEMA_VERSION: i64 = 8;
+
+/// The first version that every later program reads.
+///
+/// A change of the tables adds one function that makes the records of the version before it readable
+/// (in memory, or by another query): a stored file is never written to for that. It also adds
+/// `golden/format-N.sqlite.zst`, a study of the version it leaves, and a test that reads it.
+const OLDEST_READ: i64 = 8;
 
 /// A reader refuses tables that were created with other text than this.
 const TABLES: &str = include_str!("schema.sql");
@@ -186,11 +193,7 @@ impl Store {
         let explain = |error| in_use::explain(error, &self.path, not_one);
         let version = guarded::version(&self.db).map_err(explain)?;
         if version != SCHEMA_VERSION {
-            bail!(
-                "{} was written by another version of Assay (format {version}, this one reads \
-                {SCHEMA_VERSION}): run its plan again with another --out, or use that version",
-                self.path.display()
-            );
+            bail!("{}", refusal(&self.path, version));
         }
         match guarded::foreign(&self.db).map_err(explain)? {
             None => Ok(()),
@@ -200,6 +203,19 @@ impl Store {
             ),
         }
     }
+}
+
+/// The reason why a file of this version is not read.
+fn refusal(path: &Path, version: i64) -> String {
+    let reads = match version < OLDEST_READ {
+        true => format!("format {OLDEST_READ} and later are read"),
+        false => format!("this one reads up to {SCHEMA_VERSION}"),
+    };
+    format!(
+        "{} was written by another version of Assay (format {version}; {reads}): run its plan \
+        again with another --out, or use that version",
+        path.display()
+    )
 }
 
 /// Returns true if there is no store, or an empty file left by a command that ended before its

@@ -346,6 +346,37 @@ fn a_study_that_is_deleted_or_replaced_under_the_run_is_told_as_that() {
     }
 }
 
+/// Puts the golden study of a version into a directory.
+fn golden(version: i64) -> tempfile::TempDir {
+    let packed = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let packed = std::fs::read(packed.join(format!("format-{version}.sqlite.zst"))).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let study = zstd::decode_all(packed.as_slice()).unwrap();
+    std::fs::write(directory.path().join(FILE_NAME), study).unwrap();
+    directory
+}
+
+#[test]
+fn studies_of_every_promised_version_are_read_and_not_changed() {
+    for version in OLDEST_READ..=SCHEMA_VERSION {
+        let directory = golden(version);
+        let file = directory.path().join(FILE_NAME);
+        let before = std::fs::read(&file).unwrap();
+        let store = Store::open(directory.path()).unwrap();
+        let study = store.study().unwrap();
+        assert_eq!(study.title, "several servers");
+        assert_eq!(study.trials.len(), 4);
+        let trial = study.trials.iter().find(|trial| trial.servers.len() == 2).unwrap();
+        assert!(trial.results["tps"] > 100.0 && trial.window.is_some(), "{:?}", trial.key);
+        assert_eq!(store.series(trial.id).unwrap().len(), 14);
+        assert!(store.histograms(trial.id).unwrap().iter().any(Histogram::is_of_responses));
+        assert_eq!(store.variables(trial.id).unwrap()["innodb_doublewrite"], "ON");
+        assert!(store.second_latencies(trial.id).unwrap().is_some());
+        drop(store);
+        assert_eq!(std::fs::read(&file).unwrap(), before, "format {version}");
+    }
+}
+
 #[test]
 fn a_study_of_another_version_is_refused_with_what_to_do() {
     let (directory, store) = study();

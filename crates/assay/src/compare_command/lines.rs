@@ -5,6 +5,7 @@ use crate::print;
 use assay_base::text::counted;
 use assay_judge::{Circumstance, Comparison};
 use assay_report::words::{circumstance, reason, verdict};
+use assay_study::Events;
 
 impl ComparisonResult {
     pub(super) fn print(&self) {
@@ -68,6 +69,7 @@ fn threads(comparison: &Comparison) -> String {
 fn of(comparison: &Comparison) -> Vec<String> {
     let verdict = verdict::text_with_word(comparison);
     let line = format!("  {}, {}: {verdict}", threads(comparison), comparison.metric.label());
-    let because = reason::because(comparison).map(|because| format!("      {because}"));
+    let because =
+        reason::because(Events::Transactions, comparison).map(|because| format!("      {because}"));
     std::iter::once(line).chain(because).collect()
 }

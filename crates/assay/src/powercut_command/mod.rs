@@ -19,7 +19,7 @@ use assay_plan::{Form, Plan};
 use assay_report::words::power_cuts as words;
 use assay_report::words::warning;
 use assay_study::power_cut::Aftermath;
-use assay_study::{Differing, PowerCut, Store, Warning};
+use assay_study::{Differing, Events, PowerCut, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use clap::{Args, Subcommand};
 use parking_lot::Mutex;
@@ -306,7 +306,8 @@ impl CutProgress for Progress {
     }
 
     fn differs(&self, config: &str, differing: &Differing) {
-        let warning = warning::text(&Warning::GivenDiffers(differing.clone()));
+        let warning =
+            warning::text(Events::Transactions, &Warning::GivenDiffers(differing.clone()));
         log::warn!("configuration {config}: {warning}");
     }
 

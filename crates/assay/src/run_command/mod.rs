@@ -33,7 +33,7 @@ use assay_lab::run::{self, Described, Lock, Making, Retry};
 use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
 use assay_report::words::{calibration, warning};
 use assay_report::{Analysis, ReportOptions};
-use assay_study::{Calibration, State, Store, Warning};
+use assay_study::{Calibration, Events, State, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
 pub use count::planned_seconds;
@@ -206,7 +206,7 @@ fn tell_calibration(plan: &Plan, found: &Calibration) {
 fn tell_differing(described: &Described) {
     for (config, warnings) in &described.differing {
         for warning in warnings {
-            log::warn!("configuration {config}: {}", warning::text(warning));
+            log::warn!("configuration {config}: {}", warning::text(Events::Transactions, warning));
         }
     }
 }

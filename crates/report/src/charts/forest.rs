@@ -100,7 +100,8 @@ fn words(study: &Study, name: &str, its: &[&Row<'_>], edge: f64) -> Value {
 
 /// Why a comparison could not be made: what disturbed its runs, else what the judge says.
 fn cause(study: &Study, one: &Comparison) -> String {
-    let because = || reason_in_short(one).unwrap_or_else(|| "nothing was measured".into());
+    let because =
+        || reason_in_short(study.events(), one).unwrap_or_else(|| "nothing was measured".into());
     flagged::of_comparison(study, one).map_or_else(because, |(cause, _)| cause)
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use assay_judge::{self, Judgement, Stall};
 use assay_study::metrics::{self, Shown, Unit};
-use assay_study::{Series, Trial};
+use assay_study::{Events, Series, Trial};
 
 use crate::charts::layout::Chart;
 use crate::charts::series::Head;
@@ -27,15 +27,15 @@ const STEADY_SHARE: f64 = 0.02;
 const FALLEN_PERCENT: f64 = 100.0 * assay_judge::DEPTH_LEAST;
 
 /// Every chart that has something of this run.
-pub(crate) fn of_trial(trial: &Trial, series: &[Series]) -> Highlights {
-    let told = |chart: &'static Chart| Some((chart.name, finding(chart, trial, series)?));
+pub(crate) fn of_trial(events: Events, trial: &Trial, series: &[Series]) -> Highlights {
+    let told = |chart: &'static Chart| Some((chart.name, finding(events, chart, trial, series)?));
     timeline::all().filter_map(told).collect()
 }
 
 /// What each chart of the page shows of the run, in their order; empty where it has nothing.
 pub(crate) fn told(
     judgement: &Judgement,
-    (templates, heads): (&[timeline::Template], &[Head]),
+    (events, templates, heads): (Events, &[timeline::Template], &[Head]),
     trial: &Trial,
     its: &Highlights,
 ) -> Vec<String> {
@@ -43,23 +43,25 @@ pub(crate) fn told(
         let chart = template.chart();
         let text = its.get(chart.name).cloned().unwrap_or_default();
         match chart.of {
-            Some(metrics::Chart::Throughput) => text + &breakdown(judgement, heads, trial),
+            Some(metrics::Chart::Throughput) => {
+                text + &breakdown(judgement, (events.noun(), heads), trial)
+            }
             _ => text,
         }
     };
     templates.iter().map(of_chart).collect()
 }
 
-fn finding(chart: &Chart, trial: &Trial, series: &[Series]) -> Option<String> {
+fn finding(events: Events, chart: &Chart, trial: &Trial, series: &[Series]) -> Option<String> {
     let of = |name: &str| Some(inside(trial, series.iter().find(|one| one.name == name)?));
     let lines = chart.series.iter().filter_map(|(name, role)| Some((*role, of(name)?)));
     let lines: Vec<(&str, BTreeMap<u32, f64>)> = lines.collect();
     match (chart.is_stacked, lines.as_slice()) {
-        (true, lines) => of_line(chart, "together", &stacked(lines)),
-        (false, [one, other]) => of_pair(chart, one, other),
+        (true, lines) => of_line(events, chart, "together", &stacked(lines)),
+        (false, [one, other]) => of_pair(events, chart, one, other),
         (false, lines) => {
             let (role, points) = shown_line(chart, lines)?;
-            of_line(chart, &role, points)
+            of_line(events, chart, &role, points)
         }
     }
 }
@@ -81,11 +83,13 @@ fn shown_line<'a>(
 
 /// Both lines of a chart that has two.
 fn of_pair(
+    events: Events,
     chart: &Chart,
     one: &(&str, BTreeMap<u32, f64>),
     other: &(&str, BTreeMap<u32, f64>),
 ) -> Option<String> {
-    let [a, b] = [median(&one.1)?, median(&other.1)?].map(|usual| amount(usual, chart.unit));
+    let [a, b] =
+        [median(&one.1)?, median(&other.1)?].map(|usual| amount(events, usual, chart.unit));
     let points = [one, other].into_iter().flat_map(|(role, points)| {
         points.iter().map(move |(second, value)| (*role, *second, *value))
     });
@@ -95,11 +99,16 @@ fn of_pair(
         "{} {a}, {} {b} at the median; most {} ({role}) at second {second}",
         one.0,
         other.0,
-        amount(value, chart.unit)
+        amount(events, value, chart.unit)
     ))
 }
 
-fn of_line(chart: &Chart, role: &str, points: &BTreeMap<u32, f64>) -> Option<String> {
+fn of_line(
+    events: Events,
+    chart: &Chart,
+    role: &str,
+    points: &BTreeMap<u32, f64>,
+) -> Option<String> {
     let usual = median(points)?;
     let (word, furthest) = match is_feared_low(chart) {
         true => ("least", points.iter().min_by(|a, b| a.1.total_cmp(b.1))?),
@@ -109,13 +118,13 @@ fn of_line(chart: &Chart, role: &str, points: &BTreeMap<u32, f64>) -> Option<Str
     if points.values().all(|value| *value == 0.0) {
         return Some("nothing".into());
     }
-    let shown = amount(usual, chart.unit);
+    let shown = amount(events, usual, chart.unit);
     if (furthest.1 - usual).abs() <= STEADY_SHARE * usual.abs() {
         return Some(format!("{role}{shown} throughout"));
     }
     Some(format!(
         "{role}{shown} at the median, {word} {} at second {}",
-        amount(*furthest.1, chart.unit),
+        amount(events, *furthest.1, chart.unit),
         furthest.0
     ))
 }
@@ -147,7 +156,7 @@ fn median(points: &BTreeMap<u32, f64>) -> Option<f64> {
 }
 
 /// With its unit; bytes with their prefix.
-fn amount(value: f64, unit: Shown) -> String {
+fn amount(events: Events, value: f64, unit: Shown) -> String {
     match unit {
         Shown::Bytes => bytes(value),
         Shown::BytesPerSecond => format!("{}/s", bytes(value)),
@@ -155,7 +164,7 @@ fn amount(value: f64, unit: Shown) -> String {
             format!("{}/s", figure(value))
         }
         Shown::Bare => figure(value),
-        unit => format!("{} {}", figure(value), unit.text()),
+        unit => format!("{} {}", figure(value), unit.text(events)),
     }
 }
 
@@ -169,7 +178,7 @@ fn counted(value: f64, unit: Option<Unit>) -> String {
 }
 
 /// The worst of the run's breakdowns, and how many there are besides; empty where there is none.
-fn breakdown(judgement: &Judgement, heads: &[Head], trial: &Trial) -> String {
+fn breakdown(judgement: &Judgement, (noun, heads): (&str, &[Head]), trial: &Trial) -> String {
     let its = judgement.trials.iter().find(|one| one.key == trial.key);
     let events = its.and_then(|one| one.stalls.as_ref()).map_or(&[][..], |stalls| &stalls.events);
     let worst = events.iter().max_by(|a, b| a.depth_percent.total_cmp(&b.depth_percent));
@@ -178,15 +187,15 @@ fn breakdown(judgement: &Judgement, heads: &[Head], trial: &Trial) -> String {
         1 => String::new(),
         several => format!("; {} more", plural(several - 1, "such moment")),
     };
-    format!(". {}{}{more}", fell(worst), meanwhile(heads, worst))
+    format!(". {}{}{more}", fell(noun, worst), meanwhile(heads, worst))
 }
 
-fn fell(event: &Stall) -> String {
+fn fell(noun: &str, event: &Stall) -> String {
     let seconds = (event.to_second - event.from_second + 1) as usize;
     let from = event.from_second;
     match event.delay_ms {
         Some(delay) if event.depth_percent < FALLEN_PERCENT => {
-            format!("At second {from}, no transaction was answered for about {} ms", figure(delay))
+            format!("At second {from}, no {noun} was answered for about {} ms", figure(delay))
         }
         _ => format!(
             "It dropped by {:.0} % for {} from second {from}",

@@ -1,14 +1,11 @@
 //! How a chart of the second-by-second page is drawn; its series are those that the catalogue gives it.
 
-use serde::Serialize;
-
 use assay_study::metrics::{self, Chart as Series, Shown};
 
 /// One chart, drawn once for each configuration, all on one scale.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct Chart {
     /// Which of the catalogue's; nothing of the one whose series is chosen by name.
-    #[serde(skip)]
     pub(crate) of: Option<Series>,
     /// Name, for the page's hooks.
     pub(crate) name: &'static str,

@@ -110,10 +110,11 @@ pub(crate) fn against_threads(
         0..LINE_FROM => threads.iter().map(|one| plural(*one as usize, "thread")).collect(),
         _ => threads.iter().map(ToString::to_string).collect(),
     };
+    let unit = metric.unit(study.events());
     let x_title = if threads.len() < LINE_FROM { "" } else { "threads" };
     let x_axis =
         json!({ "type": "category", "categoryarray": ticks.clone(), "title": title(x_title) });
-    let mut plot = Plot::new(x_axis, json!({ "title": title(&label(metric.unit)) }));
+    let mut plot = Plot::new(x_axis, json!({ "title": title(&label(&unit)) }));
     plot.adjust("bargap", json!(0.25));
     for (place, config) in study.configs.iter().enumerate() {
         let point_at = |threads: &u32| {
@@ -125,7 +126,7 @@ pub(crate) fn against_threads(
         };
         let points: Vec<Option<Point>> = threads.iter().map(point_at).collect();
         if points.iter().any(Option::is_some) {
-            plot.push(place, over_threads(place, &config.name, metric, ticks.clone(), &points));
+            plot.push(place, over_threads(place, &config.name, &unit, ticks.clone(), &points));
         }
     }
     (!plot.data.is_empty()).then_some(plot)
@@ -140,7 +141,7 @@ struct Point {
 fn over_threads(
     place: usize,
     name: &str,
-    metric: &Metric<'_>,
+    unit: &str,
     threads: Vec<String>,
     points: &[Option<Point>],
 ) -> Value {
@@ -150,9 +151,9 @@ fn over_threads(
     let means: Vec<_> = figures.iter().map(|figure| figure.as_ref().map(|one| one.mean)).collect();
     let flag = |point: &Option<Point>| point.as_ref().and_then(|one| one.flag.clone());
     let flags: Vec<Option<String>> = points.iter().map(flag).collect();
-    let hovers: Vec<String> = flags.iter().map(|flag| hover_flagged(metric.unit, flag)).collect();
+    let hovers: Vec<String> = flags.iter().map(|flag| hover_flagged(unit, flag)).collect();
     if threads.len() < LINE_FROM {
-        let mut bars = bars(place, name, (threads, means), &figures, metric.unit);
+        let mut bars = bars(place, name, (threads, means), &figures, unit);
         bars["hovertemplate"] = json!(hovers);
         bars["marker"]["opacity"] = json!(flags.iter().map(opacity).collect::<Vec<f64>>());
         return bars;

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use assay_study::Series;
 use assay_study::metrics::{self, Layer, Unit};
+use assay_study::{Events, Series};
 
 /// Points that a chart of a page's width can tell apart.
 const MAX_POINTS: usize = 600;
@@ -130,6 +130,17 @@ pub(crate) struct Head {
     pub(crate) layer: Layer,
 }
 
+impl Head {
+    /// Puts the label of the catalogue in the place of the stored one, which names transactions
+    /// whatever the load.
+    fn name_events(&mut self, events: Events) {
+        let known = metrics::find(&self.name).filter(|one| one.stored_label() == self.label);
+        if let Some(metric) = known {
+            self.label = metric.label(events).into_owned();
+        }
+    }
+}
+
 /// The series of all runs on their way into the page.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
@@ -177,7 +188,13 @@ impl Collector {
     }
 
     /// Codes everything into at most `budget` bytes; series in `charted` come first.
-    pub(crate) fn embed(mut self, charted: &BTreeSet<&str>, budget: usize) -> Embedded {
+    pub(crate) fn embed(
+        mut self,
+        events: Events,
+        charted: &BTreeSet<&str>,
+        budget: usize,
+    ) -> Embedded {
+        self.heads.iter_mut().for_each(|head| head.name_events(events));
         let is_charted: Vec<bool> =
             self.heads.iter().map(|head| charted.contains(head.name.as_str())).collect();
         let mut coded = self.encode();
@@ -317,11 +334,11 @@ pub(crate) mod tests {
             collector
         };
         let charted = BTreeSet::from(["tps"]);
-        let all = collector().embed(&charted, 1_000_000);
+        let all = collector().embed(Events::Transactions, &charted, 1_000_000);
         assert_eq!((all.left_out.len(), all.coarsest_step_s, all.trials[9].len()), (0, 1, 3));
-        let some = collector().embed(&charted, 26_000);
+        let some = collector().embed(Events::Transactions, &charted, 26_000);
         assert_eq!((some.left_out.as_slice(), some.coarsest_step_s), (&["odd".to_string()][..], 1));
-        let few = collector().embed(&charted, 7_000);
+        let few = collector().embed(Events::Transactions, &charted, 7_000);
         assert_eq!((few.left_out.len(), few.coarsest_step_s), (2, 2));
         let written = serde_json::to_string(&few.trials).unwrap();
         assert!(written.len() <= 7_000, "{}", written.len());

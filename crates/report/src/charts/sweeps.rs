@@ -60,17 +60,18 @@ fn choices(
     metrics: &[Metric<'_>],
     plots: &mut Vec<Plot>,
 ) -> Vec<Choice> {
+    let events = input.study.events();
     let mut choices = Vec::new();
     for metric in metrics {
         let plot = plots::against_threads(input.study, input.groups, workload, metric);
         let Some(plot) = plot else { continue };
         plots.push(plot);
-        let unit =
-            if metric.unit.is_empty() { String::new() } else { format!(", {}", metric.unit) };
+        let unit = metric.unit(events);
+        let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
         choices.push(Choice {
             plot: plots.len() - 1,
-            label: format!("{}{unit}", metric.head),
-            caption: metric.title.into(),
+            label: format!("{}{unit}", metric.head(events)),
+            caption: metric.title(events).into(),
             finding: finding(input, workload, metric),
             is_first: choices.is_empty(),
         });
@@ -89,6 +90,7 @@ fn finding(input: &Input<'_>, workload: usize, metric: &Metric<'_>) -> String {
         Some(format!("{} {}", config.name, figure(metric.over(group)?.mean)))
     });
     let told: Vec<String> = told.collect();
-    let unit = if metric.unit.is_empty() { String::new() } else { format!(" ({})", metric.unit) };
+    let unit = metric.unit(input.study.events());
+    let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
     format!("At {}: {}{unit}", plural(threads as usize, "thread"), told.join("; "))
 }

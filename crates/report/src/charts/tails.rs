@@ -4,12 +4,13 @@
 //! most threads. A percentile with fewer than [`ABOVE_LEAST`] transactions above it in a repeat is not drawn, as a
 //! handful of transactions do not tell where it lies.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use assay_study::{Histogram, Study, Trial};
+use assay_study::{Events, Histogram, Study, Trial};
 
 use crate::charts::plots::{Plot, Style, label, symbol, title, whiskers};
 use crate::comparisons::flagged;
@@ -42,7 +43,7 @@ pub(crate) struct Tail {
     heading: &'static str,
     plot: usize,
     finding: String,
-    caption: &'static str,
+    caption: Cow<'static, str>,
 }
 
 /// Response times of transactions by the id of their run: upper end of a bucket in ns, and count.
@@ -56,18 +57,19 @@ pub(crate) fn tails(
     plots: &mut Vec<Plot>,
 ) -> Vec<Tail> {
     let (study, groups) = (input.study, input.groups);
+    let events = study.events();
     let all = [
         (
             "throughput-p99",
             "Throughput against p99",
             throughput_and_p99(study, groups, workload),
-            "Lower right is better. Labels are threads; whiskers span the lowest to the highest repeat.",
+            "Lower right is better. Labels are threads; whiskers span the lowest to the highest repeat.".into(),
         ),
         (
             "distribution",
             "Latency distribution",
             distribution(study, groups, workload, distributions),
-            "Transaction latency at the highest thread count; percentiles with fewer than ten samples above them in a repeat are omitted.",
+            events.fill("{Event} latency at the highest thread count; percentiles with fewer than ten samples above them in a repeat are omitted."),
         ),
     ];
     let mut found = Vec::new();
@@ -85,7 +87,7 @@ fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> O
     let [tps, _] = columns::THROUGHPUT;
     let [_, _, p99, _] = columns::LATENCY;
     let x_axis = json!({
-        "rangemode": "tozero", "separatethousands": true, "title": title("transactions/s"),
+        "rangemode": "tozero", "separatethousands": true, "title": title(study.events().rate()),
     });
     let mut plot = Plot::new(x_axis, json!({ "title": title("p99, ms") }));
     plot.adjust("hovermode", json!("closest"));
@@ -111,10 +113,11 @@ fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> O
         best.push(format!("{} {rate}/s at {time} ms", config.name));
         plot.push(place, line(place, &config.name, &points));
     }
+    let events = study.events().many();
     let without = match without {
         0 => String::new(),
-        1 => ". One point is missing: too few transactions for a p99".into(),
-        count => format!(". {count} points are missing: too few transactions for a p99"),
+        1 => format!(". One point is missing: too few {events} for a p99"),
+        count => format!(". {count} points are missing: too few {events} for a p99"),
     };
     let finding = format!("Most: {}{without}", best.join("; "));
     (!best.is_empty()).then_some(Told { plot, finding })
@@ -177,7 +180,7 @@ fn distribution(
     let its = || groups.iter().filter(|group| group.workload == workload);
     let has = |group: &&Group<'_>| group.done().any(|trial| all.contains_key(&trial.id));
     let threads = its().filter(has).map(|group| group.threads).max()?;
-    let mut plot = Plot::new(percentile_axis(), latency_axis());
+    let mut plot = Plot::new(percentile_axis(study.events()), latency_axis());
     let mut ends: Vec<String> = Vec::new();
     for group in its().filter(|group| group.threads == threads) {
         let trials: Vec<&Trial> = group.done().collect();
@@ -193,14 +196,14 @@ fn distribution(
 }
 
 /// Each decade towards 100 % takes the same room.
-fn percentile_axis() -> Value {
+fn percentile_axis(events: Events) -> Value {
     let shown = [0.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
     json!({
         "type": "log",
         "range": [0.0, 4.1],
         "tickvals": shown.map(place),
         "ticktext": shown.map(|percent| percent.to_string()),
-        "title": title("percent of transactions answered within"),
+        "title": title(&format!("percent of {} answered within", events.many())),
     })
 }
 

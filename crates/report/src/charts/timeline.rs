@@ -2,14 +2,15 @@
 //! in the catalogue. A chart whose series nobody recorded is left out, and a series that is in no chart can be chosen
 //! by name.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use assay_study::Study;
 use assay_study::metrics::{Chart as Series, Shown};
+use assay_study::{Events, Study};
 
 use super::{drive, model, pool};
 use crate::charts::layout::{Chart, Layout, lines};
@@ -23,14 +24,14 @@ const CHARTS: [Layout; 11] = [
         "throughput",
         "Throughput",
         Shown::TransactionsPerSecond,
-        "Transactions committed per second, counted by the load generator.",
+        "{Events} {done} per second, counted by the load generator.",
     ),
     lines(
         Series::Latency,
         "latency",
         "Latency",
         Shown::Milliseconds,
-        "Percentiles of the transactions that ended in each second, measured by the load generator; the p99 of verdicts and tables is that of all transactions.",
+        "Percentiles of the {events} that ended in each second, measured by the load generator; the p99 of verdicts and tables is that of all {events}.",
     ),
     Layout {
         is_stacked: true,
@@ -110,9 +111,41 @@ const CHARTS: [Layout; 11] = [
 /// A chart with its empty traces, which the page's script fills with the chosen run's series.
 #[derive(Serialize)]
 pub(crate) struct Template {
-    #[serde(flatten)]
+    #[serde(skip)]
     chart: Chart,
+    #[serde(flatten)]
+    view: ChartView,
     plot: Plot,
+}
+
+/// A chart with its texts.
+#[derive(Debug, Clone, Serialize)]
+struct ChartView {
+    name: &'static str,
+    title: &'static str,
+    unit: Cow<'static, str>,
+    caption: Cow<'static, str>,
+    /// Names of series, and what the legend calls them.
+    series: Vec<(&'static str, Cow<'static, str>)>,
+    is_stacked: bool,
+    top: Option<f64>,
+    is_of_drive: bool,
+}
+
+impl ChartView {
+    fn of(chart: &Chart, events: Events) -> ChartView {
+        let series = chart.series.iter().map(|(name, role)| (*name, events.fill(role)));
+        ChartView {
+            name: chart.name,
+            title: chart.title,
+            unit: chart.unit.text(events),
+            caption: events.fill(chart.caption),
+            series: series.collect(),
+            is_stacked: chart.is_stacked,
+            top: chart.top,
+            is_of_drive: chart.is_of_drive,
+        }
+    }
 }
 
 impl Template {
@@ -132,11 +165,11 @@ const FIRST: [Series; 6] = [
 ];
 
 /// The charts that have at least one of the series recorded, with those series alone.
-pub(crate) fn templates(recorded: &BTreeSet<&str>) -> Vec<Template> {
+pub(crate) fn templates(events: Events, recorded: &BTreeSet<&str>) -> Vec<Template> {
     let of_recorded = |chart: &Chart| {
         let mut chart = chart.clone();
         chart.series.retain(|(name, _)| recorded.contains(name));
-        (!chart.series.is_empty()).then(|| template(chart))
+        (!chart.series.is_empty()).then(|| template(chart, events))
     };
     all().filter_map(of_recorded).collect()
 }
@@ -155,13 +188,13 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Chart> {
 #[derive(Serialize)]
 pub(crate) struct Drawn {
     #[serde(flatten)]
-    chart: Chart,
+    view: ChartView,
     /// Its place among the charts.
     place: usize,
     /// Whether it is shown at once.
     is_first: bool,
     /// Unit in its heading.
-    unit_text: &'static str,
+    unit_text: Cow<'static, str>,
     configs: Vec<usize>,
 }
 
@@ -174,14 +207,14 @@ pub(crate) fn shown(templates: &[Template], study: &Study, series: &Embedded) ->
             study.trials.iter().zip(&series.trials).filter(|(trial, _)| trial.key.config == config);
         trials.flat_map(|(_, series)| series.keys()).any(is_it)
     };
-    let show = |(place, Template { chart, .. }): (usize, &Template)| {
+    let show = |(place, Template { chart, view, .. }): (usize, &Template)| {
         let configs = study.configs.iter().enumerate();
         let configs = configs.filter(|(_, config)| !chart.is_of_drive || has(chart, &config.name));
         Drawn {
-            chart: chart.clone(),
+            view: view.clone(),
             place,
             is_first: chart.of.is_some_and(|of| FIRST.contains(&of)),
-            unit_text: if is_of_bytes(chart.unit) { "" } else { chart.unit.text() },
+            unit_text: if is_of_bytes(chart.unit) { "".into() } else { view.unit.clone() },
             configs: configs.map(|(place, _)| place).collect(),
         }
     };
@@ -190,7 +223,7 @@ pub(crate) fn shown(templates: &[Template], study: &Study, series: &Embedded) ->
 
 /// The chart of whatever series is chosen by name.
 pub(crate) fn any_series() -> Template {
-    template(Chart {
+    let chart = Chart {
         of: None,
         name: "any",
         title: "All counters",
@@ -200,7 +233,8 @@ pub(crate) fn any_series() -> Template {
         is_stacked: false,
         top: None,
         is_of_drive: false,
-    })
+    };
+    template(chart, Events::Transactions)
 }
 
 /// Every series that stands in a chart.
@@ -213,21 +247,22 @@ fn is_of_bytes(unit: Shown) -> bool {
     matches!(unit, Shown::Bytes | Shown::BytesPerSecond)
 }
 
-fn template(chart: Chart) -> Template {
+fn template(chart: Chart, events: Events) -> Template {
+    let view = ChartView::of(&chart, events);
     let y_axis = match is_of_bytes(chart.unit) {
-        true => json!({ "ticksuffix": chart.unit.text() }),
+        true => json!({ "ticksuffix": view.unit }),
         false => json!({}),
     };
     let mut plot = Plot::new(json!({ "ticksuffix": " s" }), y_axis);
     // Small, and its head stands outside of it: the room is the lines'.
     plot.adjust("margin", json!({ "t": 8, "b": 24 }));
-    for (place, (_, role)) in chart.series.iter().enumerate() {
-        plot.push(0, trace(place, role, &chart));
+    for (place, (_, role)) in view.series.iter().enumerate() {
+        plot.push(0, trace(place, role, (&chart, &view.unit)));
     }
-    Template { chart, plot }
+    Template { chart, view, plot }
 }
 
-fn trace(place: usize, role: &str, chart: &Chart) -> Value {
+fn trace(place: usize, role: &str, (chart, unit): (&Chart, &str)) -> Value {
     let mut trace = json!({
         "type": "scatter",
         "x": [],
@@ -236,8 +271,8 @@ fn trace(place: usize, role: &str, chart: &Chart) -> Value {
         "mode": "lines",
         "connectgaps": false,
         "hovertemplate": match is_of_bytes(chart.unit) {
-            true => format!("%{{y:.4~s}}{}", chart.unit.text()),
-            false => hover(chart.unit.text()),
+            true => format!("%{{y:.4~s}}{unit}"),
+            false => hover(unit),
         },
     });
     match chart.is_stacked {

@@ -12,6 +12,7 @@ use assay_judge::write_path::{LayerName, WritePath};
 use crate::figures::format::figure;
 use crate::words::write_path::layer;
 use assay_judge::summary::Figure;
+use assay_study::Events;
 
 /// InnoDB's and the server's files, from the top down.
 const FILES: [LayerName; 5] = [
@@ -56,7 +57,7 @@ struct Layer {
 }
 
 /// Pictures of the configurations, on one scale; nothing where no bytes are known at all.
-pub(crate) fn flows(sides: &[(usize, Vec<&WritePath>)]) -> Vec<Flow> {
+pub(crate) fn flows(events: Events, sides: &[(usize, Vec<&WritePath>)]) -> Vec<Flow> {
     let read: Vec<(usize, Vec<Layer>, Vec<Layer>)> = sides
         .iter()
         .map(|(config, write_paths)| (*config, files(write_paths), below(write_paths)))
@@ -75,7 +76,7 @@ pub(crate) fn flows(sides: &[(usize, Vec<&WritePath>)]) -> Vec<Flow> {
     all.map(|(config, files, below)| Flow {
         config: *config,
         svg: picture(files, below, &frame),
-        words: words(files, below),
+        words: words(events, files, below),
     })
     .collect()
 }
@@ -219,11 +220,11 @@ fn kb(bytes: Option<f64>) -> String {
     bytes.map_or_else(|| "not known".into(), |bytes| format!("{} kB", figure(bytes / 1e3)))
 }
 
-fn words(files: &[Layer], below: &[Layer]) -> String {
+fn words(events: Events, files: &[Layer], below: &[Layer]) -> String {
     let all = files.iter().chain(below);
     let told = all.map(|one| format!("{} {}", layer(one.name), kb(one.bytes)));
     let told: Vec<String> = told.collect();
-    format!("Bytes written per transaction: {}", told.join(", "))
+    format!("Bytes written per {}: {}", events.noun(), told.join(", "))
 }
 
 #[cfg(test)]
@@ -264,6 +265,8 @@ mod tests {
                 && svg.contains("not known")
                 && svg.contains("class=\"unknown\"")
         );
-        assert!(words(&files, &below).ends_with("device 100 kB, media not known"));
+        assert!(
+            words(Events::Transactions, &files, &below).ends_with("device 100 kB, media not known")
+        );
     }
 }

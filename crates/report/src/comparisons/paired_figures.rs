@@ -7,6 +7,7 @@ use crate::figures::columns;
 use crate::figures::format::{figure, plural};
 use crate::input::Input;
 use assay_judge::summary::{Figure, Group};
+use assay_study::Events;
 use assay_study::metrics::metric;
 
 /// More thread counts than this are not listed one by one.
@@ -116,8 +117,11 @@ pub(crate) fn told(all: &[At], unit: &str) -> String {
 }
 
 /// `1/s` alone does not say of what.
-pub(crate) fn unit(metric: &columns::Metric<'_>) -> String {
-    if metric.name == metric!("tps").name { "transactions/s".into() } else { metric.unit.into() }
+pub(crate) fn unit(events: Events, metric: &columns::Metric<'_>) -> String {
+    match metric.name == metric!("tps").name {
+        true => events.rate().into(),
+        false => metric.unit(events).into(),
+    }
 }
 
 /// The comparisons that one is made of: of its thread counts, or itself.

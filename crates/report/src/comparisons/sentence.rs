@@ -4,7 +4,7 @@ use crate::words::answer;
 use crate::words::reason::{reason, reason_in_short};
 use crate::words::size::Size;
 use assay_judge::{Comparison, Conclusion, Judgement, Metric};
-use assay_study::Study;
+use assay_study::{Events, Study};
 
 use crate::comparisons::flagged;
 use crate::comparisons::questions::{by_threads, capital, hangs_on_threads, has_parts, sides};
@@ -53,7 +53,7 @@ pub(crate) fn clause(
     }
     let Some(found) = &one.difference else {
         let disturbance = flagged::of_comparison(study, one).map(|(cause, _)| cause);
-        let why = disturbance.or_else(|| reason_in_short(one));
+        let why = disturbance.or_else(|| reason_in_short(study.events(), one));
         let why = why.unwrap_or_else(|| "nothing was measured".into());
         let sentence = format!("{under}{config} and {base} cannot be compared: {why}");
         return capital(one.metric, sentence);
@@ -71,7 +71,8 @@ pub(crate) fn clause(
             format!("{under}{} ({interval})", answer::equals(metric, [&config, &base]))
         }
         Conclusion::Inconclusive => {
-            let but = although(one).map_or(String::new(), |because| format!(", but {because}"));
+            let but = although(study.events(), one)
+                .map_or(String::new(), |because| format!(", but {because}"));
             let subject = answer::subject(metric, &config, begins);
             let object = answer::object(metric, &base);
             format!("{under}{subject} against {object} is inconclusive: {claim} ({interval}){but}")
@@ -96,9 +97,9 @@ fn under(study: &Study, one: &Comparison, names_workload: bool, begin: Begin) ->
 }
 
 /// Why nothing is told though the interval lies on one side.
-fn although(one: &Comparison) -> Option<String> {
+fn although(events: Events, one: &Comparison) -> Option<String> {
     let (low, high) = one.difference.as_ref()?.ratio_interval;
-    reason(one).filter(|_| low > 1.0 || high < 1.0)
+    reason(events, one).filter(|_| low > 1.0 || high < 1.0)
 }
 
 /// `faster at 1 and 4 threads, slower at 16 threads and inconclusive at 64 threads`: those that are neither stand last.

@@ -1,11 +1,12 @@
 //! Which results the report shows, as columns of tables and choices of charts: views on the catalogue's metrics. A
 //! result that has no column there is shown under its own name.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use assay_judge::summary::{self, Figure, Group as Trials};
 use assay_study::metrics::{self, Column, Group, metric};
-use assay_study::{Study, Trial};
+use assay_study::{Events, Study, Trial};
 
 /// One column of a table and one choice of a chart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -14,20 +15,48 @@ pub(crate) struct Metric<'a> {
     pub(crate) name: &'a str,
     /// A second one that is added to it.
     pub(crate) plus: Option<&'a str>,
-    /// Head of the column.
-    pub(crate) head: &'a str,
-    /// Unit in which it is shown.
-    pub(crate) unit: &'a str,
+    texts: Texts<'a>,
     /// Stored value × scale = shown value.
     pub(crate) scale: f64,
-    /// What it is and where it was measured.
-    pub(crate) title: &'a str,
+}
+
+/// Texts of a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Texts<'a> {
+    /// Templates of [`Events::fill`]; `title` says what it is and where it was measured.
+    Known { head: &'static str, unit: &'static str, title: &'static str },
+    /// The stored name, of a metric that is not in the catalogue.
+    Name(&'a str),
 }
 
 impl<'a> Metric<'a> {
     /// One that nobody knows more of than its name.
     const fn bare(name: &'a str) -> Metric<'a> {
-        Metric { name, plus: None, head: name, unit: "", scale: 1.0, title: name }
+        Metric { name, plus: None, scale: 1.0, texts: Texts::Name(name) }
+    }
+
+    /// Head of its column.
+    pub(crate) fn head(&self, events: Events) -> Cow<'a, str> {
+        match self.texts {
+            Texts::Known { head, .. } => events.fill(head),
+            Texts::Name(name) => name.into(),
+        }
+    }
+
+    /// Unit in which it is shown.
+    pub(crate) fn unit(&self, events: Events) -> Cow<'static, str> {
+        match self.texts {
+            Texts::Known { unit, .. } => events.fill(unit),
+            Texts::Name(_) => "".into(),
+        }
+    }
+
+    /// What it is and where it was measured.
+    pub(crate) fn title(&self, events: Events) -> Cow<'a, str> {
+        match self.texts {
+            Texts::Known { title, .. } => events.fill(title),
+            Texts::Name(name) => name.into(),
+        }
     }
 
     /// The metric's value in a run, in the shown unit; nothing of a percentile that a handful of transactions made.
@@ -55,8 +84,8 @@ impl<'a> Metric<'a> {
 pub(crate) const fn column(metric: &'static metrics::Metric, group: Group) -> Metric<'static> {
     match metric.column_of(group) {
         Some(Column { head, shown, title, plus, .. }) => {
-            let (unit, scale) = (shown.text(), shown.scale());
-            Metric { name: metric.name, plus, head, unit, scale, title }
+            let (unit, scale) = (shown.template(), shown.scale());
+            Metric { name: metric.name, plus, scale, texts: Texts::Known { head, unit, title } }
         }
         None => Metric::bare(metric.name),
     }
@@ -85,9 +114,11 @@ pub(crate) const LATENCY: [Metric<'static>; 4] = [
 /// How small what the database wrote was stored, see [`crate::figures::storage::stored_ratio`]: told beside the metric that it
 /// follows from.
 pub(crate) const STORED: Metric<'static> = Metric {
-    head: "compression of writes",
-    unit: ": 1",
-    title: "bytes written by the host during the measurement, without zeroes, per byte stored",
+    texts: Texts::Known {
+        head: "compression of writes",
+        unit: ": 1",
+        title: "bytes written by the host during the measurement, without zeroes, per byte stored",
+    },
     ..Metric::bare(metric!("drive_write_bytes_payload_per_s").name)
 };
 
@@ -126,7 +157,9 @@ mod tests {
 
     #[test]
     fn columns_stand_in_the_order_of_their_places() {
-        let heads = |group| columns(group).into_iter().map(|one| one.head).collect::<Vec<_>>();
+        let heads = |group| {
+            columns(group).into_iter().map(|one| one.head(Events::Transactions)).collect::<Vec<_>>()
+        };
         assert_eq!(
             heads(Group::Machine),
             ["CPU", "I/O wait", "read", "written", "written", "to media", "steal"]

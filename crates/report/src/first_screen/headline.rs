@@ -262,7 +262,7 @@ fn nothing_told(study: &Study, judgement: &Judgement, all: &[&Comparison]) -> St
     let disturbance = disturbed_runs(study);
     if made == 0 {
         let why = disturbance.unwrap_or_else(|| {
-            let because = all.iter().find_map(|one| reason_in_short(one));
+            let because = all.iter().find_map(|one| reason_in_short(study.events(), one));
             format!("{}.", because.unwrap_or_else(|| "nothing was measured".into()))
         });
         let is_all = known_steps::known(judgement).is_empty();

@@ -39,7 +39,7 @@ pub(crate) fn compared(input: &Input<'_>, lead: &Comparison) -> Vec<Number> {
     [
         first,
         second,
-        taken(&sides).map(|number| in_steps(input, lead, number)),
+        taken(input.study.events(), &sides).map(|number| in_steps(input, lead, number)),
         // A transaction's price follows from how many there are.
         of_throughput.and_then(|one| price(input.analysis, &paired_figures::parts(input, one))),
     ]
@@ -56,7 +56,12 @@ fn in_steps(input: &Input<'_>, lead: &Comparison, number: Number) -> Number {
             && (&chain.workload, &whole.config, &whole.against)
                 == (&lead.workload, &lead.config, &lead.baseline)
     };
-    let steps = input.judgement.chains.iter().find(is_its).and_then(steps::bytes);
+    let steps = input
+        .judgement
+        .chains
+        .iter()
+        .find(is_its)
+        .and_then(|chain| steps::bytes(input.study.events(), chain));
     Number { details: number.details.into_iter().chain(steps).collect(), ..number }
 }
 
@@ -71,6 +76,7 @@ fn judged(
         Metric::Throughput => sides.durability(),
         _ => Vec::new(),
     };
+    let events = input.study.events();
     let parts = paired_figures::parts(input, one);
     let number = match &one.difference {
         _ if questions::hangs_on_threads(input.judgement, one)
@@ -87,7 +93,7 @@ fn judged(
                 interval: size.interval,
                 verdict: Some(verdict(one)),
                 details: [
-                    Some(told(&paired_figures::compared(&parts), &paired_figures::unit(metric))),
+                    Some(told(&paired_figures::compared(&parts), &unit(events, metric))),
                     left_out(one),
                 ]
                 .into_iter()
@@ -114,6 +120,7 @@ fn by_threads(
     parts: &[&Comparison],
     metric: &columns::Metric<'_>,
 ) -> Number {
+    let events = input.study.events();
     let line = |one: &&Comparison| {
         let threads = plural(one.threads? as usize, "thread");
         let Some(found) = &one.difference else {
@@ -123,7 +130,7 @@ fn by_threads(
         let word = word(one.verdict.conclusion);
         let size = Size::of(one.metric, found);
         let pair = format!("{} against {}", figure(found.value), figure(found.baseline_value));
-        Some(format!("At {threads} {word}: {size}; {pair} {}", unit(metric)))
+        Some(format!("At {threads} {word}: {size}; {pair} {}", unit(events, metric)))
     };
     let is_mixed = whole.difference.is_some();
     let because = || why(input, whole);
@@ -148,14 +155,15 @@ fn untold(
     sides: &Sides<'_>,
     metric: &columns::Metric<'_>,
 ) -> Number {
+    let events = input.study.events();
     let at = sides.at(metric);
     let most = at.last();
     let details = match most {
-        Some(most) => told(std::slice::from_ref(most), &unit(metric)),
+        Some(most) => told(std::slice::from_ref(most), &unit(events, metric)),
         None => "The two have no comparable runs in common.".into(),
     };
     Number {
-        unit: most.map_or_else(String::new, |_| unit(metric)),
+        unit: most.map_or_else(String::new, |_| unit(events, metric)),
         value: most.map_or_else(|| "–".into(), |most| figure(most.config)),
         interval: why(input, one),
         verdict: Some(verdict(one)),
@@ -167,7 +175,7 @@ fn untold(
 /// Why there is no comparison: what disturbed its runs, else what the judge says.
 fn why(input: &Input<'_>, one: &Comparison) -> String {
     let disturbance = flagged::of_comparison(input.study, one).map(|(cause, _)| cause);
-    disturbance.or_else(|| reason_in_short(one)).unwrap_or_default()
+    disturbance.or_else(|| reason_in_short(input.study.events(), one)).unwrap_or_default()
 }
 
 /// The verdict in words, and its kind for the style sheet.
@@ -188,13 +196,15 @@ pub(crate) fn alone(input: &Input<'_>) -> Vec<Number> {
         let none = Number { interval, ..Number::named("Throughput") };
         return if is_done && groups.is_empty() { vec![none] } else { Vec::new() };
     };
-    let named = [("Throughput", tps), ("p99 response time", p99), (WRITTEN.title, WRITTEN)];
+    let events = input.study.events();
+    let written = WRITTEN.title(events);
+    let named = [("Throughput", tps), ("p99 response time", p99), (&written, WRITTEN)];
     let config = input.study.configs.get(most.config).map_or("", |config| config.name.as_str());
     let number = |(name, metric): (&str, columns::Metric<'_>)| {
         let found = metric.over(most)?;
         Some(Number {
             value: figure(found.mean),
-            unit: unit(&metric),
+            unit: unit(events, &metric),
             interval: if found.values.len() > 1 {
                 format!("repeats {} to {}", figure(found.low), figure(found.high))
             } else {

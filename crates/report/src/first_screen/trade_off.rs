@@ -12,6 +12,7 @@ use crate::first_screen::number::Number;
 use assay_judge::summary::Figure;
 use assay_judge::worth::CostOfLoad;
 use assay_judge::worth::space::WRITTEN_LEAST_BYTES;
+use assay_study::Events;
 use assay_study::metrics::{Group, metric};
 
 /// Written to the device under the server's file system.
@@ -20,7 +21,7 @@ pub(crate) const WRITTEN: Metric<'static> =
 
 /// Bytes that a transaction took: written to flash, else to the device, else, where nothing is written, read. Nobody
 /// judges counters, so there is no verdict, but how far the repeats lie apart.
-pub(crate) fn taken(sides: &Sides<'_>) -> Option<Number> {
+pub(crate) fn taken(events: Events, sides: &Sides<'_>) -> Option<Number> {
     let counts = |(metric, at): &(Metric<'_>, Vec<At>)| {
         at.iter().any(|one| one.config.max(one.base) / metric.scale >= WRITTEN_LEAST_BYTES)
     };
@@ -28,17 +29,18 @@ pub(crate) fn taken(sides: &Sides<'_>) -> Option<Number> {
     let known: Vec<(Metric<'_>, Vec<At>)> =
         all.map(|one| (one, sides.at(&one))).filter(|(_, at)| !at.is_empty()).collect();
     let first @ (metric, at) = known.iter().find(|one| counts(one)).or(known.first())?;
+    let shown = metric.unit(events);
     let (value, unit) = match mean_ratio(at).filter(|_| counts(first)) {
         Some(found) => ratio(found),
-        None => (figure(at.last()?.config), metric.unit.to_owned()),
+        None => (figure(at.last()?.config), shown.to_string()),
     };
     Some(Number {
-        name: metric.title.into(),
+        name: metric.title(events).into(),
         value,
         unit,
-        interval: spread(&sides.figures(metric), metric.unit),
+        interval: spread(&sides.figures(metric), &shown),
         verdict: None,
-        details: vec![told(at, metric.unit)],
+        details: vec![told(at, &shown)],
         durability: Vec::new(),
     })
 }
@@ -86,7 +88,7 @@ pub(crate) fn price(analysis: &Analysis, parts: &[&Comparison]) -> Option<Number
     let is_told = low > 1.0 || high < 1.0;
     let in_one_run = if part.verdict.is_of_one_run() { ", of this one run" } else { "" };
     Some(Number {
-        name: "Price per transaction per second".into(),
+        name: format!("Price per {} per second", analysis.study.events().noun()),
         value,
         unit,
         interval: format!("95 % interval {} to {}{in_one_run}", joined(low), joined(high)),

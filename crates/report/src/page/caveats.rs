@@ -7,7 +7,7 @@ use serde::Serialize;
 use assay_judge::Judgement;
 use assay_judge::durability::Durability;
 use assay_study::metrics::{Metric, Window, metric};
-use assay_study::{Config, Discarded, State, Study, Trial, Warning};
+use assay_study::{Config, Discarded, Events, State, Study, Trial, Warning};
 
 use crate::analysis::Analysis;
 use crate::charts::series::Embedded;
@@ -62,7 +62,7 @@ pub(crate) fn of_study(analysis: &Analysis) -> Vec<Caveat> {
     caveats.extend(waits_before_models(study));
     caveats.extend(noise(judgement));
     caveats.extend(study.notes.iter().map(|note| caveat("note", words::note(*note).into())));
-    caveats.extend(of_trials(study, State::Done, "errors", errors));
+    caveats.extend(of_trials(study, State::Done, "errors", |trial| errors(study.events(), trial)));
     caveats.extend(not_run(study));
     caveats.extend(once(study));
     caveats.extend(not_tested(study));
@@ -135,16 +135,17 @@ fn flagged(study: &Study) -> Vec<Caveat> {
             }
         }
     }
-    let mut told: Vec<Caveat> = found.into_iter().filter_map(|(_, all)| merged(all)).collect();
+    let mut told: Vec<Caveat> =
+        found.into_iter().filter_map(|(_, all)| merged(study.events(), all)).collect();
     told.sort_by_key(|caveat| std::cmp::Reverse(caveat.runs.len()));
     told
 }
 
-fn merged(all: Vec<(&Warning, String)>) -> Option<Caveat> {
+fn merged(events: Events, all: Vec<(&Warning, String)>) -> Option<Caveat> {
     let size = |one: &(&Warning, String)| warning::size(one.0);
     let (worst, _) = all.iter().max_by(|a, b| size(a).total_cmp(&size(b)))?;
-    let text = warning::text(worst);
-    let is_alike = all.iter().all(|(one, _)| warning::text(one) == text);
+    let text = warning::text(events, worst);
+    let is_alike = all.iter().all(|(one, _)| warning::text(events, one) == text);
     let mut runs: Vec<String> = all.iter().map(|(_, run)| run.clone()).collect();
     runs.dedup();
     let text = match is_alike || runs.len() == 1 {
@@ -177,8 +178,8 @@ fn repeated(study: &Study) -> Vec<Caveat> {
 }
 
 /// Counts differ from run to run, so the text names the codes only; counts are in `results.json`.
-fn errors(trial: &Trial) -> Vec<String> {
-    trial.errors.keys().map(|code| format!("transactions met server error {code}")).collect()
+fn errors(events: Events, trial: &Trial) -> Vec<String> {
+    trial.errors.keys().map(|code| format!("{} met server error {code}", events.many())).collect()
 }
 
 fn not_run(study: &Study) -> Option<Caveat> {

@@ -17,7 +17,7 @@ use crate::words;
 use assay_base::version::version;
 use assay_judge::reconcile::Pair;
 use assay_study::metrics::{Group as Columns, Window};
-use assay_study::{State, Trial};
+use assay_study::{Events, State, Trial};
 
 use crate::analysis::Analysis;
 use crate::charts::highlights::{self, Highlights};
@@ -81,6 +81,7 @@ struct Page<'a> {
     plotly: &'static str,
     version: &'static str,
     title: &'a str,
+    events: Nouns,
     question: Option<&'a str>,
     form: Option<&'a str>,
     overlays: Vec<String>,
@@ -102,7 +103,7 @@ struct Page<'a> {
     has_model: bool,
     has_pool: bool,
     timeline: Option<Timeline<'a>>,
-    space: Option<Space<'a>>,
+    space: Option<Space>,
     write_path: Vec<write_path::Evidence>,
     capacity: Option<worth::Table>,
     rates: Option<worth::Table>,
@@ -129,6 +130,36 @@ struct Page<'a> {
     one_line: String,
     markdown: String,
     data: String,
+}
+
+/// Nouns for the events that the study counts.
+#[derive(Serialize)]
+struct Nouns {
+    noun: &'static str,
+    one: &'static str,
+    many: &'static str,
+    capital: &'static str,
+    short: &'static str,
+    per_second: &'static str,
+    /// Files that are written.
+    files: &'static str,
+}
+
+impl Nouns {
+    fn of(events: Events) -> Nouns {
+        Nouns {
+            noun: events.noun(),
+            one: events.one(),
+            many: events.many(),
+            capital: events.capital(),
+            short: events.short(),
+            per_second: events.per_second(),
+            files: match events {
+                Events::Transactions => "InnoDB's files",
+                Events::Operations => "the files",
+            },
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -227,6 +258,7 @@ pub(crate) fn render(page: &PageInput<'_>, highlights: &[Highlights]) -> Result<
         plotly: template::plotly_script(),
         version: version(),
         title: page.title(),
+        events: Nouns::of(study.events()),
         question: study.question.as_deref(),
         form: study.form.as_deref(),
         overlays: words::overlay::told(study),
@@ -323,6 +355,7 @@ fn configs<'a>(input: &'a Input<'_>) -> Vec<Config<'a>> {
 
 fn workloads<'a>(page: &PageInput<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a>> {
     let input = &page.input;
+    let events = input.study.events();
     let summary = columns::summary();
     let more = columns::more(input.study);
     let [drive, model, pool] =
@@ -337,11 +370,11 @@ fn workloads<'a>(page: &PageInput<'a>, plots: &mut Vec<Plot>) -> Vec<Workload<'a
             short_name: &workload.workload,
             data_profile: workload.data_profile.as_deref(),
             recipe: &workload.recipe,
-            table: figures::table(input.groups, place, &summary),
-            more: figures::table(input.groups, place, &more),
-            drive: figures::table_where_any(input.groups, place, &drive),
-            model: figures::table_where_any(input.groups, place, &model),
-            pool: figures::table_where_any(input.groups, place, &pool),
+            table: figures::table(events, input.groups, place, &summary),
+            more: figures::table(events, input.groups, place, &more),
+            drive: figures::table_where_any(events, input.groups, place, &drive),
+            model: figures::table_where_any(events, input.groups, place, &model),
+            pool: figures::table_where_any(events, input.groups, place, &pool),
             sweeps: sweeps(input, place, &more, plots),
             tails: tails(input, page.distributions, place, plots),
         })
@@ -396,7 +429,7 @@ fn data<'a>(page: &'a PageInput<'_>, highlights: &[Highlights], plots: &'a [Plot
             series,
             found: highlights::told(
                 page.input.judgement,
-                (&page.timeline, &page.series.heads),
+                (study.events(), &page.timeline, &page.series.heads),
                 trial,
                 its,
             ),

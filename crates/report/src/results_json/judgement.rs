@@ -7,9 +7,9 @@ use assay_judge::{
     Basis, Chain, Comparison, Conclusion, Difference, Judgement, Level, Metric, NoiseFloor,
     OfPhase, OfTrial, Permuted, Phases, Stalls, Statements, Steady, Step,
 };
-use assay_study::TrialKey;
+use assay_study::{Events, TrialKey};
 
-use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
+use crate::words::samples;
 use crate::words::{reason, stalls, steady, steps, verdict};
 
 /// A study, judgement.
@@ -22,7 +22,7 @@ pub struct JudgementView<'a> {
     levels: &'a [Level],
     comparisons: Vec<ComparisonView<'a>>,
     chains: Vec<ChainView<'a>>,
-    samples_note: &'static str,
+    samples_note: String,
     #[serde(rename = "runs")]
     trials: Vec<TrialView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ impl<'a> JudgementView<'a> {
             levels: &judgement.levels,
             comparisons: judgement.comparisons.iter().map(ComparisonView::of).collect(),
             chains: judgement.chains.iter().map(ChainView::of).collect(),
-            samples_note: PERCENTILE_OF_PERCENTILES,
+            samples_note: samples::note(Events::Transactions),
             trials: judgement.trials.iter().map(TrialView::of).collect(),
             phases: PhasesView::of(&judgement.phases),
             recoveries: judgement.recoveries.iter().map(ComparisonView::of).collect(),
@@ -161,7 +161,7 @@ impl<'a> ComparisonView<'a> {
             p_corrected: one.p_corrected,
             verdict: one.verdict.conclusion,
             text: verdict::text(one),
-            because: reason::because(one),
+            because: reason::because(Events::Transactions, one),
             repeats_more: one.verdict.repeats_more,
             left_out: one.left_out.iter().map(verdict::not_comparable).collect(),
         }

@@ -5,10 +5,10 @@ use assay_study::{Capacity, Found, Objective, Purpose, Study, Trial};
 
 use crate::comparisons::questions::is_aa_run;
 use crate::figures::format::{figure, rate};
-use crate::tables::worth::{NONE, Table};
+use crate::tables::worth::{self, NONE, Table};
 
 const COLUMNS: [(&str, &str); 5] = [
-    ("highest rate, /s", "transactions per second that keep the objective, mean over the repeats"),
+    ("highest rate, /s", "{events} per second that keep the objective, mean over the repeats"),
     (
         "90 % interval, /s",
         "where one search puts it: the lowest of the lower ends to the highest of the upper ends",
@@ -41,10 +41,13 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>]) -> Option<Table> {
         study.configs.get(group.config).is_some_and(|config| !is_aa_run(study, config))
     };
     let rows = groups.iter().filter(is_shown).filter_map(|group| Some((group, fields(group)?)));
-    let columns = COLUMNS.map(|(head, title)| (head.to_owned(), title)).into();
+    let columns = COLUMNS.map(|(head, title)| worth::column(study.events(), head, title)).into();
+    let events = study.events();
     let mut notes = vec![format!(
-        "Each search looks for the highest rate of transactions that keeps {}, counted from when a transaction was due. The other figures come from the last run of each search that met the objective.",
-        in_words(objective)
+        "Each search looks for the highest rate of {} that keeps {}, counted from when {} was due. The other figures come from the last run of each search that met the objective.",
+        events.many(),
+        in_words(objective),
+        events.one()
     )];
     notes.extend(unfound(study));
     Table::of(study, columns, rows.collect(), notes)

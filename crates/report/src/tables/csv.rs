@@ -10,7 +10,7 @@ use anyhow::{Result, ensure};
 use crate::analysis::Analysis;
 use crate::words;
 use assay_judge::summary::{self, Figure, Group};
-use assay_study::{Histogram, Series, State, Store, Study, Trial};
+use assay_study::{Events, Histogram, Series, State, Store, Study, Trial};
 
 /// First characters by which spreadsheets take a cell for a formula, the wide forms of East Asian scripts too
 /// (owasp.org, "CSV Injection").
@@ -106,7 +106,7 @@ pub(crate) fn write_trials(
             trial.position.to_string(),
             trial.state.word().into(),
             optional(trial.reason.as_ref()),
-            words::warning::of_trial(trial).join("; "),
+            words::warning::of_trial(Events::Transactions, trial).join("; "),
             optional(trial.started_at.as_ref()),
             optional(trial.ended_at.as_ref()),
             optional(trial.window.map(|window| window.from_s)),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use assay_study::{State, Study, Trial};
+use assay_study::{Events, State, Study, Trial};
 
 use crate::figures::columns::Metric;
 use crate::figures::format::{bytes, figure, plural};
@@ -69,12 +69,18 @@ impl Field {
 }
 
 /// The figures of one workload. Columns that no run has are left out.
-pub(crate) fn table(groups: &[Group<'_>], workload: usize, metrics: &[Metric<'_>]) -> Table {
-    table_of(groups.iter().filter(|group| group.workload == workload).collect(), metrics)
+pub(crate) fn table(
+    events: Events,
+    groups: &[Group<'_>],
+    workload: usize,
+    metrics: &[Metric<'_>],
+) -> Table {
+    table_of(events, groups.iter().filter(|group| group.workload == workload).collect(), metrics)
 }
 
 /// The same, of those groups alone that have the first of `metrics`; nothing if there are none.
 pub(crate) fn table_where_any(
+    events: Events,
     groups: &[Group<'_>],
     workload: usize,
     metrics: &[Metric<'_>],
@@ -83,10 +89,10 @@ pub(crate) fn table_where_any(
         |group: &&Group<'_>| metrics.first().is_some_and(|first| first.over(group).is_some());
     let of_workload = groups.iter().filter(|group| group.workload == workload);
     let having: Vec<&Group<'_>> = of_workload.filter(has_first).collect();
-    (!having.is_empty()).then(|| table_of(having, metrics))
+    (!having.is_empty()).then(|| table_of(events, having, metrics))
 }
 
-fn table_of(of_workload: Vec<&Group<'_>>, metrics: &[Metric<'_>]) -> Table {
+fn table_of(events: Events, of_workload: Vec<&Group<'_>>, metrics: &[Metric<'_>]) -> Table {
     let present: Vec<Metric<'_>> = metrics
         .iter()
         .copied()
@@ -96,7 +102,7 @@ fn table_of(of_workload: Vec<&Group<'_>>, metrics: &[Metric<'_>]) -> Table {
     let mut blocks: Vec<(u32, Block)> = Vec::new();
     let largest = present.first().map_or(0.0, |first| largest(&of_workload, first));
     for group in of_workload {
-        let row = row(group, &present, largest, &mut footnotes);
+        let row = row(events, group, &present, largest, &mut footnotes);
         match blocks.last_mut() {
             Some((threads, block)) if *threads == group.threads => block.rows.push(row),
             _ => {
@@ -106,9 +112,9 @@ fn table_of(of_workload: Vec<&Group<'_>>, metrics: &[Metric<'_>]) -> Table {
         }
     }
     let column = |metric: Metric<'_>| Column {
-        head: metric.head.into(),
-        unit: metric.unit.into(),
-        title: format!("{} ({})", metric.title, metric.stored()),
+        head: metric.head(events).into(),
+        unit: metric.unit(events).into(),
+        title: format!("{} ({})", metric.title(events), metric.stored()),
     };
     Table {
         columns: present.into_iter().map(column).collect(),
@@ -121,7 +127,13 @@ fn largest(groups: &[&Group<'_>], metric: &Metric<'_>) -> f64 {
     groups.iter().filter_map(|group| metric.over(group)).map(|one| one.mean).fold(0.0, f64::max)
 }
 
-fn row(group: &Group<'_>, metrics: &[Metric<'_>], largest: f64, notes: &mut Vec<String>) -> Row {
+fn row(
+    events: Events,
+    group: &Group<'_>,
+    metrics: &[Metric<'_>],
+    largest: f64,
+    notes: &mut Vec<String>,
+) -> Row {
     if group.done().next().is_none() {
         let reason = Some(reasons(&group.trials));
         return Row { config: group.config, reason, notes: Vec::new(), fields: Vec::new() };
@@ -132,7 +144,8 @@ fn row(group: &Group<'_>, metrics: &[Metric<'_>], largest: f64, notes: &mut Vec<
         let part = first.over(group).map(|one| one.mean / largest).filter(|part| part.is_finite());
         field.bar = part.map(|part| (part * 100.0).round() as u32);
     }
-    let mut numbers: Vec<usize> = remarks(group).map(|text| number_of(text, notes)).collect();
+    let mut numbers: Vec<usize> =
+        remarks(events, group).map(|text| number_of(text, notes)).collect();
     numbers.dedup();
     Row { config: group.config, reason: None, notes: numbers, fields }
 }
@@ -146,9 +159,9 @@ fn number_of(text: String, notes: &mut Vec<String>) -> usize {
 }
 
 /// What is to be said of a row that has figures.
-fn remarks<'a>(group: &'a Group<'_>) -> impl Iterator<Item = String> + 'a {
-    group.trials.iter().flat_map(|trial| match trial.state {
-        State::Done => words::warning::of_trial(trial),
+fn remarks<'a>(events: Events, group: &'a Group<'_>) -> impl Iterator<Item = String> + 'a {
+    group.trials.iter().flat_map(move |trial| match trial.state {
+        State::Done => words::warning::of_trial(events, trial),
         _ => vec![format!("repeat {} {}", trial.key.repeat, standing(trial))],
     })
 }
@@ -190,7 +203,7 @@ pub(crate) fn trials(study: &Study) -> Vec<TrialRow> {
     let mut trials: Vec<&Trial> = study.trials.iter().collect();
     trials.sort_by_key(|trial| trial.position);
     let row = |trial: &Trial| {
-        let mut remarks = words::warning::of_trial(trial);
+        let mut remarks = words::warning::of_trial(study.events(), trial);
         if trial.state != State::Done {
             remarks.push(standing(trial));
         }

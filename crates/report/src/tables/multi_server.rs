@@ -1,5 +1,7 @@
 //! Runs on several servers: what each does as others join, how evenly they share, and each server's own figures.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::json;
 
@@ -33,7 +35,7 @@ struct Chart {
     name: String,
     plot: usize,
     finding: String,
-    caption: &'static str,
+    caption: Cow<'static, str>,
 }
 
 /// The section; nothing of a study whose runs have one server each.
@@ -44,7 +46,7 @@ pub(crate) fn shown(study: &Study, groups: &[Group<'_>], plots: &mut Vec<Plot>) 
         .iter()
         .enumerate()
         .filter_map(|(place, workload)| {
-            let table = figures::table_where_any(groups, place, &columns)?;
+            let table = figures::table_where_any(study.events(), groups, place, &columns)?;
             Some((workload.name.clone(), table))
         })
         .collect();
@@ -59,6 +61,7 @@ pub(crate) fn shown(study: &Study, groups: &[Group<'_>], plots: &mut Vec<Plot>) 
 
 /// Throughput and tail of each server against how many there are.
 fn charts(study: &Study, number: usize, one: &Sharing, plots: &mut Vec<Plot>) -> Vec<Chart> {
+    let events = study.events();
     let load = load(study, one.workload, one.threads);
     let tps = |point: &Point| Some(point.tps_each);
     let mut push = |plot: Plot| {
@@ -68,9 +71,9 @@ fn charts(study: &Study, number: usize, one: &Sharing, plots: &mut Vec<Plot>) ->
     let throughput = Chart {
         heading: format!("Throughput of each server: {load}"),
         name: format!("servers-tps:{number}"),
-        plot: push(plot(one, "transactions/s of each server", tps)),
+        plot: push(plot(one, &format!("{} of each server", events.rate()), tps)),
         finding: finding(study, one),
-        caption: "Transactions per second of a server, mean of all, against the number of servers; whiskers are 95 % confidence intervals over the repeats.",
+        caption: events.fill("{Events} per second of a server, mean of all, against the number of servers; whiskers are 95 % confidence intervals over the repeats."),
     };
     let has_p99 = one.points.iter().any(|point| point.p99_ms.is_some());
     let tail = has_p99.then(|| Chart {
@@ -78,7 +81,7 @@ fn charts(study: &Study, number: usize, one: &Sharing, plots: &mut Vec<Plot>) ->
         name: format!("servers-p99:{number}"),
         plot: push(plot(one, "ms", |point| point.p99_ms)),
         finding: tail_finding(one),
-        caption: "99th percentile of transaction response times of the server whose is longest, against the number of servers; whiskers are 95 % confidence intervals over the repeats.",
+        caption: events.fill("99th percentile of {event} response times of the server whose is longest, against the number of servers; whiskers are 95 % confidence intervals over the repeats."),
     });
     [Some(throughput), tail].into_iter().flatten().collect()
 }
@@ -157,7 +160,7 @@ fn load(study: &Study, workload: usize, count: u32) -> String {
 
 /// What is shown of each server.
 const EACH: [(&Metric, f64, &str, &str); 7] = [
-    (metric!("tps"), 1.0, "TPS", "transactions per second"),
+    (metric!("tps"), 1.0, "{TPS}", "{events} per second"),
     (metric!("latency_ms_p50"), 1.0, "p50, ms", "median response time"),
     (metric!("latency_ms_p99"), 1.0, "p99, ms", "99th percentile"),
     (metric!("disk_read_bytes_per_s"), 1e-6, "read, MB/s", "bytes that its device read per second"),
@@ -195,6 +198,6 @@ fn each(study: &Study, groups: &[Group<'_>]) -> Option<worth::Table> {
             }
         }
     }
-    let columns = EACH.map(|(_, _, head, title)| (head.to_owned(), title)).into();
+    let columns = EACH.map(|(_, _, head, title)| worth::column(study.events(), head, title)).into();
     worth::Table::in_blocks(columns, blocks)
 }

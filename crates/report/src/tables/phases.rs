@@ -70,13 +70,13 @@ pub(crate) fn marks(trial: &assay_study::Trial) -> Vec<Mark<'_>> {
 }
 
 const COLUMNS: [(&str, &str); 9] = [
-    ("asked, /s", "transactions per second that fell due, on average"),
-    ("done, /s", "transactions per second that ended"),
-    ("p50, ms", "median response time; at a rate, from when a transaction was due"),
+    ("asked, /s", "{events} per second that fell due, on average"),
+    ("done, /s", "{events} per second that ended"),
+    ("p50, ms", "median response time; at a rate, from when {an event} was due"),
     ("p95, ms", "95th percentile"),
     ("p99, ms", "99th percentile"),
     ("longest, ms", "the longest response time"),
-    ("queue at the end", "transactions that were due and not begun when the phase ended"),
+    ("queue at the end", "{events} that were due and not begun when the phase ended"),
     ("read, /s", "bytes that the device under the data read per second"),
     ("written, /s", "bytes that the device under the data wrote per second"),
 ];
@@ -94,7 +94,7 @@ pub(crate) fn shown(study: &Study, groups: &[Group<'_>], judgement: &Judgement) 
         let its = parts.iter().filter(|part| part.head == *head);
         blocks.push((head.clone(), its.map(|part| (part.config, part.fields())).collect()));
     }
-    let columns = COLUMNS.map(|(head, title)| (head.to_owned(), title)).into();
+    let columns = COLUMNS.map(|(head, title)| worth::column(study.events(), head, title)).into();
     let rows = |is_told: bool| -> Vec<verdicts::Row> {
         let of = |phase: &assay_judge::PhaseVerdicts| {
             verdicts::of_phase(study, &phase.phase, &phase.comparisons, is_told)

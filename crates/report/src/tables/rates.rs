@@ -4,11 +4,11 @@
 
 use assay_judge::summary::{Figure, Group};
 use assay_study::metrics::metric;
-use assay_study::{Study, Trial};
+use assay_study::{Events, Study, Trial};
 
 use crate::comparisons::questions::{is_aa_run, named};
 use crate::figures::format::{figure, rate};
-use crate::tables::worth::{NONE, Table};
+use crate::tables::worth::{self, NONE, Table};
 use assay_judge::summary::result;
 
 /// A rate that is missed by more than this is not sustained.
@@ -20,12 +20,12 @@ const TOLD_RATIO_MIN: f64 = 2.0;
 const TOLD_GAP_MS_MIN: f64 = 5.0;
 
 const COLUMNS: [(&str, &str); 6] = [
-    ("asked, /s", "transactions per second that were due"),
-    ("done, /s", "transactions per second that ended"),
+    ("asked, /s", "{events} per second that were due"),
+    ("done, /s", "{events} per second that ended"),
     ("done, %", "of those that were asked for"),
-    ("p99 from sent, ms", "from when a transaction was sent to its end: what the server took"),
+    ("p99 from sent, ms", "from when {an event} was sent to its end: what the server took"),
     ("p99 from due, ms", "from when it should have been sent: what a user waits"),
-    ("longest from due, ms", "the longest that a transaction took from when it was due"),
+    ("longest from due, ms", "the longest that {an event} took from when it was due"),
 ];
 
 /// One configuration at one rate, over its repeats.
@@ -46,8 +46,8 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>]) -> Option<Table> {
     let found: Vec<(&Group<'_>, AtRate<'_>)> =
         groups.iter().filter_map(|group| Some((group, at_rate(study, group)?))).collect();
     let rows = found.iter().map(|(group, one)| (*group, one.fields())).collect();
-    let columns = COLUMNS.map(|(head, title)| (head.to_owned(), title)).into();
-    let notes = [waiting(&found), overload(&found)].into_iter().flatten().collect();
+    let columns = COLUMNS.map(|(head, title)| worth::column(study.events(), head, title)).into();
+    let notes = [waiting(study.events(), &found), overload(&found)].into_iter().flatten().collect();
     Table::of(study, columns, rows, notes)
 }
 
@@ -106,18 +106,20 @@ impl AtRate<'_> {
 }
 
 /// Why latency from the due start is longer, by the run where it is most so.
-fn waiting(all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
+fn waiting(events: Events, all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
     let gaps = all.iter().filter_map(|(_, one)| Some((one, one.gap()?)));
     let most = |a: &(&AtRate<'_>, (f64, f64)), b: &(&AtRate<'_>, (f64, f64))| {
         (a.1.1 / a.1.0).total_cmp(&(b.1.1 / b.1.0))
     };
-    let (one, (sent, due)) = gaps.max_by(most)?;
+    let (rate, (sent, due)) = gaps.max_by(most)?;
     Some(format!(
-        "{} under “{}”: the p99 is {} ms from when a transaction was sent, and {} ms from when it was due. The difference is waiting: transactions that fall due while the server stalls wait for a free connection. A closed loop sends none meanwhile, so its percentiles hardly show a stall.",
-        named(one.config),
-        one.workload,
+        "{} under “{}”: the p99 is {} ms from when {one} was sent, and {} ms from when it was due. The difference is waiting: {many} that fall due while the server stalls wait for a free connection. A closed loop sends none meanwhile, so its percentiles hardly show a stall.",
+        named(rate.config),
+        rate.workload,
         figure(sent),
-        figure(due)
+        figure(due),
+        one = events.one(),
+        many = events.many()
     ))
 }
 

@@ -1,9 +1,11 @@
 //! Space as the page shows it: bars, a table, and in a sentence what holds how much in how little.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
-use assay_study::Study;
 use assay_study::metrics::{Group as Kinds, Layer, find, metric};
+use assay_study::{Events, Study};
 
 use crate::charts::plots::{self, Plot, Stage};
 use crate::comparisons::questions::{is_aa_run, named};
@@ -16,31 +18,31 @@ use assay_judge::summary::{Figure, Group};
 
 /// The section.
 #[derive(Serialize)]
-pub(crate) struct Space<'a> {
+pub(crate) struct Space {
     plot: usize,
     /// The workload that the chart is of.
     workload: String,
     /// What the chart says.
     finding: String,
-    columns: Vec<(&'a str, &'a str)>,
+    columns: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     rows: Vec<figures::SpaceRow>,
     /// Whether flash of models is left out of the chart, as it holds what wore it in too.
     has_preconditioned: bool,
 }
 
 /// Space of each workload's data, whose plot is added to `plots`; nothing where no run has any.
-pub(crate) fn space<'a>(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Space<'a>> {
+pub(crate) fn space(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Space> {
     let (study, groups) = (input.study, input.groups);
     let columns = Columns::of(study, groups);
     let (workload, stages) = stages(study, groups, &columns)?;
-    let unit = columns.own.first().map_or("", |kind| kind.unit);
-    plots.push(plots::space(study, unit, &stages)?);
+    let unit = columns.own.first().map_or_else(Cow::default, |kind| kind.unit(study.events()));
+    plots.push(plots::space(study, &unit, &stages)?);
     Some(Space {
         plot: plots.len() - 1,
         workload: study.workloads.get(workload).map(|one| one.name.clone()).unwrap_or_default(),
         finding: finding(study, groups).unwrap_or_default(),
         rows: columns.rows(study, groups),
-        columns: columns.heads(),
+        columns: columns.heads(study.events()),
         has_preconditioned: !columns.preconditioned.is_empty(),
     })
 }
@@ -62,7 +64,7 @@ fn stages(study: &Study, groups: &[Group<'_>], columns: &Columns) -> Option<(usi
     let mut workloads = 0..study.workloads.len();
     let workload = workloads.clone().find(compresses).or_else(|| workloads.find(is_any))?;
     let mut stages: Vec<Stage> =
-        kinds().map(|kind| (kind.head.to_owned(), of(workload, kind))).collect();
+        kinds().map(|kind| (kind.head(study.events()).into_owned(), of(workload, kind))).collect();
     if let Some(kind) = kinds().next_back().filter(|_| compresses(&workload)) {
         let small = |config: usize| {
             let ratio = stored(groups, config, workload)?.mean;
@@ -107,9 +109,9 @@ impl Columns {
         }
     }
 
-    fn heads<'a>(&self) -> Vec<(&'a str, &'a str)> {
+    fn heads(&self, events: Events) -> Vec<(Cow<'static, str>, Cow<'static, str>)> {
         let all = self.own.iter().chain(&self.stored).chain(&self.preconditioned);
-        all.map(|kind| (kind.head, kind.title)).collect()
+        all.map(|kind| (kind.head(events), kind.title(events))).collect()
     }
 
     fn rows(&self, study: &Study, groups: &[Group<'_>]) -> Vec<figures::SpaceRow> {

@@ -36,7 +36,7 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], judgement: &Judgement) 
     let mut columns = Vec::new();
     for kind in kinds {
         for (_, percentile, title) in PERCENTILES {
-            columns.push((format!("{kind} {percentile}, ms"), title));
+            columns.push((format!("{kind} {percentile}, ms"), title.into()));
         }
     }
     let row = |group: &Group<'_>| -> Vec<String> {

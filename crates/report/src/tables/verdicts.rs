@@ -5,11 +5,11 @@ use std::io::Write;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::words::samples::{self, PERCENTILE_OF_PERCENTILES};
+use crate::words::samples;
 use crate::words::{reason, stalls, steady, steps, verdict};
 use assay_judge::papers::Sampled;
 use assay_judge::{Comparison, Conclusion, Judgement, Metric, OfTrial, Reason};
-use assay_study::Study;
+use assay_study::{Events, Study};
 
 use crate::comparisons::flagged;
 use crate::comparisons::known_steps;
@@ -57,7 +57,7 @@ pub(crate) struct Row {
 struct List {
     title: &'static str,
     lead: String,
-    head: Vec<&'static str>,
+    head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn shown(study: &Study, judgement: &Judgement) -> Option<Shown> {
         part("Other percentiles", |one| is_other(one) && is_told(one)),
         part("Inconclusive: other percentiles", |one| is_other(one) && !is_told(one)),
     ];
-    let lists = [noise(judgement), trials(judgement), sampled(judgement)];
+    let lists = [noise(judgement), trials(judgement), sampled(study.events(), judgement)];
     let rows = told(study, judgement);
     let known_steps = if rows.is_empty() { known_steps::known(judgement).len() } else { 0 };
     let shown = Shown {
@@ -81,7 +81,7 @@ pub(crate) fn shown(study: &Study, judgement: &Judgement) -> Option<Shown> {
         rows,
         known_steps,
         parts: parts.into_iter().filter(|part| !part.rows.is_empty()).collect(),
-        steps: (!judgement.chains.is_empty()).then(|| one_at_a_time(judgement)),
+        steps: (!judgement.chains.is_empty()).then(|| one_at_a_time(study.events(), judgement)),
         lists: lists.into_iter().filter(|list| !list.rows.is_empty()).collect(),
     };
     (!judgement.trials.is_empty()).then_some(shown)
@@ -181,7 +181,10 @@ fn because(study: &Study, one: &Comparison) -> String {
         Some(Reason::TrialNotComparable(_)) => flagged::of_comparison(study, one),
         _ => None,
     };
-    disturbance.map(|(cause, _)| cause).or_else(|| reason::because(one)).unwrap_or_default()
+    disturbance
+        .map(|(cause, _)| cause)
+        .or_else(|| reason::because(study.events(), one))
+        .unwrap_or_default()
 }
 
 fn noise(judgement: &Judgement) -> List {
@@ -205,7 +208,7 @@ fn noise(judgement: &Judgement) -> List {
         title: "Noise floor: a configuration compared with itself",
         lead: "Difference between the two runs of a configuration, repeat by repeat, and the limit that 95 of 100 such differences stay below, from the spread within the workload, or within the study if the workload has fewer than four. With fewer than four in the study it is not known."
             .into(),
-        head: vec!["workload", "threads", "figure", "seen", "floor", "spread of"],
+        head: heads(&["workload", "threads", "figure", "seen", "floor", "spread of"]),
         rows: seen.map(row).collect(),
     }
 }
@@ -227,7 +230,7 @@ fn trials(judgement: &Judgement) -> List {
         title: "Steady state and stalls, run by run",
         lead: "Drift of throughput in the window, deviation per second, stalls, and the counters that were furthest from their median in the first stall."
             .into(),
-        head: vec!["run", "throughput", "slope", "deviation", "stalls", "what departed"],
+        head: heads(&["run", "throughput", "slope", "deviation", "stalls", "what departed"]),
         rows: judgement.trials.iter().map(row).collect(),
     }
 }
@@ -254,7 +257,7 @@ fn departed(stalls: &assay_judge::Stalls) -> String {
 }
 
 /// A row a step of each pair that differs in several factors.
-fn one_at_a_time(judgement: &Judgement) -> List {
+fn one_at_a_time(events: Events, judgement: &Judgement) -> List {
     let rows = judgement.chains.iter().flat_map(|chain| {
         chain.steps.iter().map(|step| {
             vec![
@@ -266,19 +269,24 @@ fn one_at_a_time(judgement: &Judgement) -> List {
             ]
         })
     });
+    let bytes = format!("bytes per {}", events.noun());
     List {
         title: "One factor at a time",
         lead: "Pairs that differ in several factors, in steps of one where the study has the configurations between."
             .into(),
-        head: vec!["step", "workload", "factor", "throughput", "bytes per transaction"],
+        head: heads(&["step", "workload", "factor", "throughput", &bytes]),
         rows: rows.collect(),
     }
+}
+
+fn heads(heads: &[&str]) -> Vec<String> {
+    heads.iter().map(|head| (*head).to_owned()).collect()
 }
 
 /// What stands where nothing is known.
 const NOT_KNOWN: &str = "not known";
 
-fn sampled(judgement: &Judgement) -> List {
+fn sampled(events: Events, judgement: &Judgement) -> List {
     let rows = judgement.trials.iter().flat_map(|trial| {
         trial.samples.rows.iter().map(|row| {
             let is_latency = row.what == Sampled::LatencyP95;
@@ -294,10 +302,11 @@ fn sampled(judgement: &Judgement) -> List {
             ]
         })
     });
+    let p95 = format!("p95 of {}", events.many());
     List {
         title: "Seconds as samples, as in Percona's eXFlash paper",
-        lead: PERCENTILE_OF_PERCENTILES.into(),
-        head: vec!["run", "sampled", "sd", "mean", "95thpct", "max", "p95 of transactions"],
+        lead: samples::note(events),
+        head: heads(&["run", "sampled", "sd", "mean", "95thpct", "max", &p95]),
         rows: rows.collect(),
     }
 }
@@ -338,7 +347,7 @@ pub(crate) fn write_verdicts(file: &mut dyn Write, judgement: &Judgement) -> Res
             optional(one.improvement_factor),
             verdict::word(one.verdict.conclusion).to_owned(),
             verdict::text(one),
-            optional(reason::because(one)),
+            optional(reason::because(Events::Transactions, one)),
             optional(one.verdict.repeats_more),
             one.against_workload.clone().unwrap_or_else(|| one.workload.clone()),
             optional(one.question.map(|place| place + 1)),

@@ -1,5 +1,6 @@
 //! The write path per transaction as the page shows it, and `tables/write_path.csv`.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
@@ -8,8 +9,8 @@ use serde::Serialize;
 use crate::words::reconcile;
 use crate::words::write_path::{activity, held, layer};
 use assay_judge::reconcile::Check;
-use assay_judge::write_path::{Boundary, Layer, WritePath};
-use assay_study::Study;
+use assay_judge::write_path::{Boundary, Layer, Spent, WritePath};
+use assay_study::{Events, Study};
 
 use crate::analysis::Analysis;
 use crate::charts::write_path_flow::{Flow, flows};
@@ -36,7 +37,7 @@ pub(crate) struct Evidence {
 #[derive(Debug, Serialize)]
 struct Block {
     title: &'static str,
-    unit: &'static str,
+    unit: Cow<'static, str>,
     rows: Vec<Row>,
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn shown(study: &Study, groups: &[Group<'_>], analysis: &Analysis) ->
             .map(|group| (group.config, write_paths(group, analysis)))
             .filter(|(_, write_paths)| !write_paths.is_empty())
             .collect();
-        Some(evidence(workload.name.clone(), threads, &sides))
+        Some(evidence(study.events(), (workload.name.clone(), threads), &sides))
     };
     study.workloads.iter().enumerate().filter_map(of_workload).collect()
 }
@@ -68,12 +69,17 @@ fn write_paths<'a>(group: &Group<'_>, analysis: &'a Analysis) -> Vec<&'a WritePa
     analysis.appraisal.write_paths.iter().filter(its).collect()
 }
 
-fn evidence(workload: String, threads: u32, sides: &[(usize, Vec<&WritePath>)]) -> Evidence {
+fn evidence(
+    events: Events,
+    (workload, threads): (String, u32),
+    sides: &[(usize, Vec<&WritePath>)],
+) -> Evidence {
     let all = || sides.iter().flat_map(|(_, write_paths)| write_paths);
     let checks: Vec<&Check> = all().flat_map(|write_path| &write_path.checks).collect();
     let mut disagreements: Vec<String> = Vec::new();
     for check in checks.iter().filter(|check| !check.holds) {
-        let text = format!("{}: {}", reconcile::name(check), reconcile::arithmetic(check));
+        let text =
+            format!("{}: {}", reconcile::name(events, check), reconcile::arithmetic(events, check));
         if !disagreements.contains(&text) {
             disagreements.push(text);
         }
@@ -82,8 +88,8 @@ fn evidence(workload: String, threads: u32, sides: &[(usize, Vec<&WritePath>)]) 
         workload,
         threads,
         configs: sides.iter().map(|(config, _)| *config).collect(),
-        flows: flows(sides),
-        blocks: blocks(sides),
+        flows: flows(events, sides),
+        blocks: blocks(events, sides),
         disagreements,
         held: checks.iter().filter(|check| check.holds).count(),
     }
@@ -92,7 +98,7 @@ fn evidence(workload: String, threads: u32, sides: &[(usize, Vec<&WritePath>)]) 
 /// What a row is of: its name in a write path, and its figure.
 type Entries = Vec<(String, f64)>;
 
-fn blocks(sides: &[(usize, Vec<&WritePath>)]) -> Vec<Block> {
+fn blocks(events: Events, sides: &[(usize, Vec<&WritePath>)]) -> Vec<Block> {
     let of_layers = |read: fn(&Layer) -> Option<f64>| {
         move |write_path: &WritePath| -> Entries {
             let layers = write_path.layers.iter();
@@ -101,14 +107,14 @@ fn blocks(sides: &[(usize, Vec<&WritePath>)]) -> Vec<Block> {
     };
     let kb = |bytes: f64| figure(bytes / 1e3);
     let all = [
-        block(sides, ("written", "kB/trx"), of_layers(|layer| layer.write_bytes), kb),
-        block(sides, ("amplification", "byte/byte"), amplification, figure),
-        block(sides, ("writes", "/trx"), of_layers(|layer| layer.writes), figure),
-        block(sides, ("flushes", "/trx"), of_layers(|layer| layer.flushes), figure),
-        block(sides, ("read", "kB/trx"), of_layers(|layer| layer.read_bytes), kb),
-        block(sides, ("reads", "/trx"), of_layers(|layer| layer.reads), figure),
-        block(sides, ("time", "µs/trx"), spent, figure),
-        block(sides, ("space", ""), space, bytes),
+        block(events, sides, ("written", "kB/{trx}"), of_layers(|layer| layer.write_bytes), kb),
+        block(events, sides, ("amplification", "byte/byte"), amplification, figure),
+        block(events, sides, ("writes", "/{trx}"), of_layers(|layer| layer.writes), figure),
+        block(events, sides, ("flushes", "/{trx}"), of_layers(|layer| layer.flushes), figure),
+        block(events, sides, ("read", "kB/{trx}"), of_layers(|layer| layer.read_bytes), kb),
+        block(events, sides, ("reads", "/{trx}"), of_layers(|layer| layer.reads), figure),
+        block(events, sides, ("time", "µs/{trx}"), spent(events), figure),
+        block(events, sides, ("space", ""), space, bytes),
     ];
     all.into_iter().filter(|block| !block.rows.is_empty()).collect()
 }
@@ -119,8 +125,11 @@ fn amplification(write_path: &WritePath) -> Entries {
     boundaries.map(|one| (between(one), one.factor)).collect()
 }
 
-fn spent(write_path: &WritePath) -> Entries {
-    write_path.spent.iter().map(|one| (activity(one.what).to_owned(), one.us)).collect()
+fn spent(events: Events) -> impl Fn(&WritePath) -> Entries {
+    move |write_path| {
+        let entry = |one: &Spent| (activity(events, one.what).to_owned(), one.us);
+        write_path.spent.iter().map(entry).collect()
+    }
 }
 
 fn space(write_path: &WritePath) -> Entries {
@@ -129,6 +138,7 @@ fn space(write_path: &WritePath) -> Entries {
 
 /// Means over the repeats, in the order in which names first come.
 fn block(
+    events: Events,
     sides: &[(usize, Vec<&WritePath>)],
     (title, unit): (&'static str, &'static str),
     entries: impl Fn(&WritePath) -> Entries,
@@ -153,7 +163,7 @@ fn block(
         name: name.clone(),
         values: of_sides.iter().map(|repeats| value(repeats, name)).collect(),
     };
-    Block { title, unit, rows: names.into_iter().map(row).collect() }
+    Block { title, unit: events.fill(unit), rows: names.into_iter().map(row).collect() }
 }
 
 /// `write_path.csv`: a row a figure, of each run. What is not known has no row.
@@ -197,7 +207,7 @@ fn figures(write_path: &WritePath) -> Vec<(&'static str, String, f64)> {
     };
     known
         .chain(named("amplification", amplification(write_path)))
-        .chain(named("us_per_transaction", spent(write_path)))
+        .chain(named("us_per_transaction", spent(Events::Transactions)(write_path)))
         .chain(named("space_bytes", space(write_path)))
         .collect()
 }

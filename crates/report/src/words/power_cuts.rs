@@ -68,7 +68,8 @@ pub fn lost_of(with_loss: u64, cuts: u64, replica: Option<Replication>) -> Strin
 /// A verdict on the time to recover: `better: 30 % shorter (95 % interval 27 to 33 %) than base`, or why there is none.
 #[must_use]
 pub fn recovery(one: &Comparison) -> String {
-    let because = reason::because(one).map_or_else(String::new, |because| format!("; {because}"));
+    let because = reason::because(assay_study::Events::Transactions, one)
+        .map_or_else(String::new, |because| format!("; {because}"));
     let than = match one.difference {
         Some(_) => format!(", against {}", one.baseline),
         None => String::new(),

@@ -4,14 +4,14 @@ use assay_base::text::counted;
 use assay_judge::{
     ABOVE_LEAST, Absent, Comparison, Conclusion, Metric, Reason, SignificanceTest, Verdict,
 };
-use assay_study::TrialKey;
+use assay_study::{Events, TrialKey};
 
 use super::short;
 use super::verdict::{directions, not_comparable};
 
 /// Why it cannot be told and what would tell, or what it is said of only.
-pub fn because(one: &Comparison) -> Option<String> {
-    let reason = reason(one)?;
+pub fn because(events: Events, one: &Comparison) -> Option<String> {
+    let reason = reason(events, one)?;
     Some(match more(one) {
         Some(more) => format!("{reason}; {more}"),
         None => reason,
@@ -19,25 +19,25 @@ pub fn because(one: &Comparison) -> Option<String> {
 }
 
 /// The same without what would tell.
-pub fn reason(one: &Comparison) -> Option<String> {
-    one.verdict.reason.as_ref().map(|reason| of_reason(reason, one.metric))
+pub fn reason(events: Events, one: &Comparison) -> Option<String> {
+    one.verdict.reason.as_ref().map(|reason| of_reason(events, reason, one.metric))
 }
 
 /// Why there is no comparison, without the run's coordinates.
-pub fn reason_in_short(one: &Comparison) -> Option<String> {
+pub fn reason_in_short(events: Events, one: &Comparison) -> Option<String> {
     match one.verdict.reason.as_ref()? {
         Reason::TrialFailed(_) => Some("a run failed".into()),
         Reason::TrialNotComparable(_) => Some("a run is flagged as not comparable".into()),
-        _ => because(one),
+        _ => because(events, one),
     }
 }
 
-fn of_reason(reason: &Reason, metric: Metric) -> String {
+fn of_reason(events: Events, reason: &Reason, metric: Metric) -> String {
     match reason {
         Reason::TrialFailed(trial) => format!("{trial} failed"),
         Reason::TrialNotComparable(trial) => not_comparable(trial),
         Reason::NoSharedRepeat => "no repeat has finished on both sides".into(),
-        Reason::FigureAbsent(trial, absent) => of_absent(trial, metric, *absent),
+        Reason::FigureAbsent(trial, absent) => of_absent(events, trial, metric, *absent),
         Reason::SpreadUnknown => {
             "only one repeat, so its variation is unknown: measure for longer, or repeat".into()
         }
@@ -78,7 +78,7 @@ fn of_reason(reason: &Reason, metric: Metric) -> String {
     }
 }
 
-fn of_absent(trial: &TrialKey, metric: Metric, absent: Absent) -> String {
+fn of_absent(events: Events, trial: &TrialKey, metric: Metric, absent: Absent) -> String {
     let label = metric.label();
     match absent {
         Absent::Unusable(value) => format!("{trial}: {label} is {value}"),
@@ -86,7 +86,8 @@ fn of_absent(trial: &TrialKey, metric: Metric, absent: Absent) -> String {
             format!("{trial}: the search found no rate that keeps the objective")
         }
         Absent::TooFewAbove => format!(
-            "a run has fewer than {ABOVE_LEAST} transactions above {label}; measure for longer"
+            "a run has fewer than {ABOVE_LEAST} {} above {label}; measure for longer",
+            events.many()
         ),
     }
 }
@@ -136,7 +137,7 @@ mod tests {
             let one = Comparison { verdict: Verdict { repeats_more, ..one.verdict }, ..one };
             assert_eq!(text(&one), format!("inconclusive: {SIZE}"));
             assert_eq!(text(&one), text_with_word(&one));
-            because(&one).unwrap()
+            because(Events::Transactions, &one).unwrap()
         };
         assert_eq!(
             told(Reason::IntervalHasBothSigns, Some(1)),
@@ -165,11 +166,11 @@ mod tests {
         let verdict = Verdict { repeats_more: Some(2), ..seconds.verdict.clone() };
         let seconds = resting_on(Basis::OneRepeat, Comparison { verdict, ..seconds });
         assert_eq!(
-            because(&seconds).unwrap(),
+            because(Events::Transactions, &seconds).unwrap(),
             "one repeat, and no configuration ran twice: only the variation between seconds is known, not between runs; at \
              least 2 more repeats would decide"
         );
-        assert!(!reason(&seconds).unwrap().contains("more repeats"));
+        assert!(!reason(Events::Transactions, &seconds).unwrap().contains("more repeats"));
     }
 
     #[test]
@@ -180,22 +181,31 @@ mod tests {
         };
         let failed = of(Reason::TrialFailed(key("other", 2)));
         assert_eq!(text(&failed), "inconclusive");
-        assert_eq!(because(&failed).unwrap(), "other / w / 8 threads / repeat 2 failed");
-        assert_eq!(reason_in_short(&failed).unwrap(), "a run failed");
+        assert_eq!(
+            because(Events::Transactions, &failed).unwrap(),
+            "other / w / 8 threads / repeat 2 failed"
+        );
+        assert_eq!(reason_in_short(Events::Transactions, &failed).unwrap(), "a run failed");
         let flagged = of(Reason::TrialNotComparable(key("base", 1)));
         assert_eq!(
-            because(&flagged).unwrap(),
+            because(Events::Transactions, &flagged).unwrap(),
             "base / w / 8 threads / repeat 1 is flagged as not comparable"
         );
-        assert_eq!(reason_in_short(&flagged).unwrap(), "a run is flagged as not comparable");
+        assert_eq!(
+            reason_in_short(Events::Transactions, &flagged).unwrap(),
+            "a run is flagged as not comparable"
+        );
         let nothing = of(Reason::FigureAbsent(key("other", 1), Absent::Unusable(0.0)));
-        assert_eq!(because(&nothing).unwrap(), "other / w / 8 threads / repeat 1: throughput is 0");
+        assert_eq!(
+            because(Events::Transactions, &nothing).unwrap(),
+            "other / w / 8 threads / repeat 1: throughput is 0"
+        );
         let few = Comparison {
             metric: Metric::P99,
             ..of(Reason::FigureAbsent(key("other", 1), Absent::TooFewAbove))
         };
         assert_eq!(
-            reason_in_short(&few).unwrap(),
+            reason_in_short(Events::Transactions, &few).unwrap(),
             "a run has fewer than 5 transactions above p99; measure for longer"
         );
     }

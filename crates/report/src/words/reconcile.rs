@@ -1,14 +1,17 @@
 //! A check of figures against each other, with its arithmetic.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use assay_judge::reconcile::{Check, ExplainedWrites, Sides};
+use assay_study::Events;
 
 /// The rule, in a few words.
-pub fn name(check: &Check) -> &'static str {
-    match check.sides {
-        Sides::Little { .. } => "threads = TPS × mean latency",
-        Sides::Recipe { .. } => "queries ÷ transactions = the recipe's",
+pub fn name(events: Events, check: &Check) -> Cow<'static, str> {
+    events.fill(match check.sides {
+        Sides::Little { .. } => "threads = {TPS} × mean latency",
+        Sides::Recipe { .. } => "queries ÷ {events} = the recipe's",
         Sides::Markov { .. } => "percentile p ≤ mean ÷ (1 − p)",
         Sides::Ascending(_) => "percentiles increase up to the maximum",
         Sides::Rate { .. } => "the target rate was achieved",
@@ -16,24 +19,26 @@ pub fn name(check: &Check) -> &'static str {
         Sides::Files(_) => "the device wrote what was written to files",
         Sides::Drive { .. } => "the drive received what its device wrote",
         Sides::Media { .. } => "parts of media writes add up",
-    }
+    })
 }
 
 /// What was computed from what, so that a reader can repeat it.
-pub fn arithmetic(check: &Check) -> String {
-    of_sides(&check.sides, check.holds)
+pub fn arithmetic(events: Events, check: &Check) -> String {
+    of_sides(events, &check.sides, check.holds)
 }
 
 /// The same of a rule that holds or does not.
-pub(super) fn of_sides(sides: &Sides, holds: bool) -> String {
+pub(super) fn of_sides(events: Events, sides: &Sides, holds: bool) -> String {
     match sides {
         Sides::Little { busy, threads } => {
+            let tps = events.per_second();
             let sides =
-                format!("TPS × mean latency is {busy:.2}, but there were {threads:.0} threads");
-            if holds { sides } else { format!("{sides}: {}", mismatch(*busy, *threads)) }
+                format!("{tps} × mean latency is {busy:.2}, but there were {threads:.0} threads");
+            if holds { sides } else { format!("{sides}: {}", mismatch(events, *busy, *threads)) }
         }
         Sides::Recipe { queries_per_transaction, expected } => format!(
-            "{queries_per_transaction:.2} queries per transaction, but the workload has {expected:.0}"
+            "{queries_per_transaction:.2} queries per {}, but the workload has {expected:.0}",
+            events.noun()
         ),
         Sides::Markov { share, percentile_ms, mean_ms, most_ms } => {
             let percent = share * 100.0;
@@ -48,7 +53,7 @@ pub(super) fn of_sides(sides: &Sides, holds: bool) -> String {
         }
         Sides::Rate { achieved, target } => {
             let end = if holds { "" } else { ": overloaded" };
-            format!("{achieved:.1} of {target:.1} transactions/s asked for{end}")
+            format!("{achieved:.1} of {target:.1} {} asked for{end}", events.rate())
         }
         Sides::Device(device) => of_device(device),
         Sides::Files(device) => of_files(device),
@@ -113,15 +118,15 @@ fn mb(bytes_per_s: f64) -> String {
 /// A check as JSON has it.
 #[derive(Debug, Serialize)]
 pub struct CheckView {
-    name: &'static str,
+    name: Cow<'static, str>,
     holds: bool,
     arithmetic: String,
 }
 
 /// What it means that busy connections (Little's law) and connections differ.
-fn mismatch(busy: f64, threads: f64) -> String {
+fn mismatch(events: Events, busy: f64, threads: f64) -> String {
     if busy > threads {
-        return "latencies are too long, or transactions were counted twice".into();
+        return format!("latencies are too long, or {} were counted twice", events.many());
     }
     let idle = 100.0 * (1.0 - busy / threads);
     format!("for {idle:.0} % of the time they waited for the load generator and for no answer")
@@ -130,7 +135,9 @@ fn mismatch(busy: f64, threads: f64) -> String {
 impl CheckView {
     /// Of a check.
     pub fn of(check: &Check) -> CheckView {
-        CheckView { name: name(check), holds: check.holds, arithmetic: arithmetic(check) }
+        let events = Events::Transactions;
+        let (name, arithmetic) = (name(events, check), arithmetic(events, check));
+        CheckView { name, holds: check.holds, arithmetic }
     }
 }
 
@@ -140,7 +147,7 @@ mod tests {
     use assay_judge::reconcile::{ascending, little, markov, of_results, rate, recipe};
 
     fn told(check: Option<Check>) -> String {
-        arithmetic(&check.unwrap())
+        arithmetic(Events::Transactions, &check.unwrap())
     }
 
     #[test]
@@ -190,7 +197,10 @@ mod tests {
                 ("innodb_fsyncs_per_s", 10.0),
             ];
             let results = figures.map(|(name, value)| (name.to_owned(), value)).into();
-            of_results(&results, 8).first().map(arithmetic).unwrap()
+            of_results(&results, 8)
+                .first()
+                .map(|check| arithmetic(Events::Transactions, check))
+                .unwrap()
         };
         let more = of(9.14e6);
         assert!(more.contains("9.1 MB/s") && more.contains("something else wrote to it"), "{more}");

@@ -4,6 +4,7 @@
 use assay_judge::{Chain, Step, Taken};
 
 use super::short;
+use assay_study::Events;
 
 /// Where the bytes went.
 pub fn bytes_to(taken: Taken) -> &'static str {
@@ -11,10 +12,11 @@ pub fn bytes_to(taken: Taken) -> &'static str {
 }
 
 /// The bytes of each step, its factors before it; nothing where not all count them.
-pub fn bytes(chain: &Chain) -> Option<String> {
+pub fn bytes(events: Events, chain: &Chain) -> Option<String> {
     let first = chain.whole.taken?;
     let parts: Option<Vec<String>> = chain.steps.iter().map(bytes_of).collect();
-    Some(format!("bytes to {} per transaction: {}", bytes_to(first), parts?.join(", then ")))
+    let (to, event) = (bytes_to(first), events.noun());
+    Some(format!("bytes to {to} per {event}: {}", parts?.join(", then ")))
 }
 
 /// `−73 % to media`.
@@ -59,7 +61,7 @@ mod tests {
             steps: vec![step("disk", 0.27), step("innodb_doublewrite", 1.0)],
         };
         assert_eq!(
-            bytes(&chain).unwrap(),
+            bytes(Events::Transactions, &chain).unwrap(),
             "bytes to media per transaction: disk −73 %, then innodb_doublewrite no change"
         );
     }

@@ -134,13 +134,14 @@ mod tests {
     use super::*;
     use crate::words::reason::because;
     use crate::words::testing::{comparison, key, resting_on};
+    use assay_study::Events;
 
     const SIZE: &str = "19 % faster (95 % interval 15 to 23 %)";
 
     #[test]
     fn a_verdict_of_repeats_is_the_size_of_the_difference() {
         let better = comparison(Conclusion::Better, None);
-        assert_eq!((text(&better), because(&better)), (SIZE.into(), None));
+        assert_eq!((text(&better), because(Events::Transactions, &better)), (SIZE.into(), None));
         assert_eq!(text_with_word(&better), format!("better: {SIZE}"));
         let equivalent = comparison(Conclusion::Equivalent, None);
         let said = format!("equivalent within 3 %: {SIZE}");
@@ -155,7 +156,9 @@ mod tests {
         let better = of(Conclusion::Better, Reason::OneRunAndFloor);
         assert_eq!(text(&better), format!("in this one run {SIZE}"));
         assert!(
-            because(&better).unwrap().ends_with("than those of the configuration that ran twice")
+            because(Events::Transactions, &better)
+                .unwrap()
+                .ends_with("than those of the configuration that ran twice")
         );
         let equivalent = of(Conclusion::Equivalent, Reason::OneRunAndFloor);
         assert_eq!(
@@ -169,7 +172,11 @@ mod tests {
         let runs = comparison(Conclusion::Inconclusive, Some(Reason::SeparateRuns));
         let runs = resting_on(Basis::SeparateRuns, runs);
         assert_eq!(text(&runs), "inconclusive: in these runs 19 % faster");
-        assert!(because(&runs).unwrap().ends_with("use repeats = 2 or more in both studies"));
+        assert!(
+            because(Events::Transactions, &runs)
+                .unwrap()
+                .ends_with("use repeats = 2 or more in both studies")
+        );
     }
 
     #[test]
@@ -183,7 +190,7 @@ mod tests {
         let mixed = of(Conclusion::Inconclusive);
         assert_eq!(text(&mixed), format!("no verdict over all: {SIZE}"));
         assert_eq!(
-            because(&mixed).unwrap(),
+            because(Events::Transactions, &mixed).unwrap(),
             "depends on the thread count: better at 1, 4 threads; worse at 16 threads"
         );
         let equivalent = of(Conclusion::Equivalent);

@@ -3,19 +3,19 @@
 use std::borrow::Cow;
 
 use super::{disturbed, given, reconcile, unmonitored};
-use assay_study::{CpuUse, LOSS_PERCENT_MIN, Program, Trial, Warning};
+use assay_study::{CpuUse, Events, LOSS_PERCENT_MIN, Program, Trial, Warning};
 
 /// So many programs are named.
 const NAMED: usize = 3;
 
 /// All of a run's.
-pub fn of_trial(trial: &Trial) -> Vec<String> {
-    trial.warnings.iter().map(text).collect()
+pub fn of_trial(events: Events, trial: &Trial) -> Vec<String> {
+    trial.warnings.iter().map(|warning| text(events, warning)).collect()
 }
 
 /// What is wrong, and what would help.
-pub fn text(warning: &Warning) -> String {
-    let said = said(warning);
+pub fn text(events: Events, warning: &Warning) -> String {
+    let said = said(events, warning);
     match warning.forbids_comparing() {
         true => format!("not comparable: {said}"),
         false => said.into_owned(),
@@ -28,7 +28,7 @@ pub type Sort = (std::mem::Discriminant<Warning>, Option<disturbed::Kind>, Strin
 /// The sort of a warning. Those whose words are not our own, or hold no figure, are told by their words.
 pub fn sort(warning: &Warning) -> Sort {
     let is_of_figures = size(warning) > 0.0;
-    let words = if is_of_figures { String::new() } else { text(warning) };
+    let words = if is_of_figures { String::new() } else { text(Events::Transactions, warning) };
     (std::mem::discriminant(warning), disturbed::of_warning(warning).map(|one| one.0), words)
 }
 
@@ -49,7 +49,7 @@ pub fn size(warning: &Warning) -> f64 {
     }
 }
 
-fn said(warning: &Warning) -> Cow<'_, str> {
+fn said(events: Events, warning: &Warning) -> Cow<'_, str> {
     let text = match warning {
         Warning::MissedDeadlines { percent, cpu } => {
             let (cause, remedy) = short_of_cpu(cpu);
@@ -88,7 +88,8 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             return "throughput was not steady when the measurement began".into();
         }
         Warning::Unfinished { transactions, percent, wait_ms_max } => format!(
-            "percentiles are too low: {transactions} transactions ({percent:.1} %) due in the window had not finished at its end, the oldest waiting for {wait_ms_max:.0} ms"
+            "percentiles are too low: {transactions} {} ({percent:.1} %) due in the window had not finished at its end, the oldest waiting for {wait_ms_max:.0} ms",
+            events.many()
         ),
         Warning::ShortWindow { length_s } => format!(
             "all events were done after {length_s:.1} s: disk and server figures have few samples; use more events"
@@ -119,7 +120,7 @@ fn said(warning: &Warning) -> Cow<'_, str> {
             format!("the clock of {host} could not be compared again after the run")
         }
         Warning::Unmonitored(what) => unmonitored::text(what),
-        Warning::Disagreement(sides) => reconcile::of_sides(sides, false),
+        Warning::Disagreement(sides) => reconcile::of_sides(events, sides, false),
         Warning::SettingAdjusted { line: said }
         | Warning::DriveProblem { problem: said, is_while_measuring: false }
         | Warning::LeftBehind { error: said } => return said.into(),
@@ -171,7 +172,7 @@ pub fn cause(warnings: &[Warning]) -> Option<String> {
         Warning::OtherPrograms { cpu_percent, programs, .. } => {
             format!("other programs used {cpu_percent:.0} % of a CPU: {}", names(programs))
         }
-        other => said(other).into_owned(),
+        other => said(Events::Transactions, other).into_owned(),
     })
 }
 
@@ -205,26 +206,30 @@ mod tests {
     }
 
     fn others_took(cpu_percent: f64, is_too_much: bool, programs: Vec<Program>) -> String {
-        text(&Warning::OtherPrograms { cpu_percent, is_too_much, programs })
+        text(Events::Transactions, &Warning::OtherPrograms { cpu_percent, is_too_much, programs })
     }
 
     #[test]
     fn what_forbids_comparing_says_so_first() {
-        let told = text(&Warning::ModelStall { length_s: 4.012 });
+        let told = text(Events::Transactions, &Warning::ModelStall { length_s: 4.012 });
         assert!(
             told.starts_with("not comparable: the daemon of the emulated drive stalled for 4.0 s")
         );
-        let told = text(&Warning::Stopped { length_s: 12.0 });
+        let told = text(Events::Transactions, &Warning::Stopped { length_s: 12.0 });
         assert!(told.starts_with("not comparable: Assay did not run for at least 12.0 s"));
         assert_eq!(
-            text(&Warning::Unfinished { transactions: 18, percent: 1.8, wait_ms_max: 351.4 }),
+            text(
+                Events::Transactions,
+                &Warning::Unfinished { transactions: 18, percent: 1.8, wait_ms_max: 351.4 }
+            ),
             "percentiles are too low: 18 transactions (1.8 %) due in the window had not finished at its end, the oldest waiting for 351 ms"
         );
     }
 
     #[test]
     fn missed_deadlines_name_who_had_the_cpus() {
-        let missed = |cpu| text(&Warning::MissedDeadlines { percent: 4.25, cpu });
+        let missed =
+            |cpu| text(Events::Transactions, &Warning::MissedDeadlines { percent: 4.25, cpu });
         let none = CpuUse::default();
         let stolen = CpuUse { busy_percent: 97.0, steal_percent: 14.2, ..none };
         assert_eq!(

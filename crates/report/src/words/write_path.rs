@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use assay_judge::write_path::{Activity, Held, Layer, LayerName, WritePath};
-use assay_study::TrialKey;
+use assay_study::{Events, TrialKey};
 
 use super::reconcile::CheckView;
 
@@ -29,9 +29,9 @@ pub fn layer(name: LayerName) -> &'static str {
 }
 
 /// What time is spent on.
-pub fn activity(what: Activity) -> &'static str {
+pub fn activity(events: Events, what: Activity) -> &'static str {
     match what {
-        Activity::Transaction => "transaction",
+        Activity::Transaction => events.noun(),
         Activity::ServerCpu => "CPU: server",
         Activity::LoadCpu => "CPU: load",
         Activity::DriveCpu => "CPU: drive",
@@ -116,7 +116,9 @@ impl<'a> WritePathView<'a> {
                     factor: one.factor,
                 })
                 .collect(),
-            spent: spent.map(|one| SpentView { what: activity(one.what), us: one.us }).collect(),
+            spent: spent
+                .map(|one| SpentView { what: activity(Events::Transactions, one.what), us: one.us })
+                .collect(),
             space: space
                 .map(|one| SpaceView {
                     layer: held(one.layer),

@@ -1,8 +1,11 @@
 //! An entry of the catalogue, and the macro that entries are written with.
 
+use std::borrow::Cow;
+
 use super::layer::Layer;
 use super::shown::{Chart, Column, Group, Line};
 use super::unit::Unit;
+use crate::events::Events;
 
 /// Placeholder for a device's name or a CPU's number in labels and names.
 const PLACE: &str = "{}";
@@ -17,8 +20,8 @@ pub struct Metric {
     pub name: &'static str,
     pub layer: Layer,
     pub unit: Unit,
-    /// Label with [`PLACE`] for the device's name, if it has one.
-    pub label: &'static str,
+    /// Template of [`Events::fill`], with [`PLACE`] for the device's name, if it has one.
+    label: &'static str,
     /// True if it is recorded every second.
     pub is_series: bool,
     pub aggregation: Aggregation,
@@ -253,9 +256,19 @@ impl Metric {
         self.name.replace(PLACE, number)
     }
 
-    /// The label for the device with this name, or the CPU with this number.
+    /// The label in a study whose load counts `events`.
+    pub fn label(&self, events: Events) -> Cow<'static, str> {
+        events.fill(self.label)
+    }
+
+    /// The label that is stored, which names transactions whatever the load.
+    pub fn stored_label(&self) -> Cow<'static, str> {
+        self.label(Events::Transactions)
+    }
+
+    /// The stored label for the device with this name, or the CPU with this number.
     pub fn label_of(&self, device: &str) -> String {
-        self.label.replace(PLACE, device)
+        self.stored_label().replace(PLACE, device)
     }
 
     /// Returns true if the metric is stored under `name`.

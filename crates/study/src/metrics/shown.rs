@@ -1,9 +1,10 @@
 //! The places of metrics in tables and charts, and the units that readers see.
 
-use serde::{Serialize, Serializer};
+use std::borrow::Cow;
 
 #[cfg(test)]
 use super::unit::Unit;
+use crate::events::Events;
 
 /// Unit of a shown value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,19 +33,27 @@ pub enum Shown {
 }
 
 impl Shown {
-    pub const fn text(self) -> &'static str {
+    /// The unit in a study whose load counts `events`.
+    #[must_use]
+    pub fn text(self, events: Events) -> Cow<'static, str> {
+        events.fill(self.template())
+    }
+
+    /// The unit as a template of [`Events::fill`].
+    #[must_use]
+    pub const fn template(self) -> &'static str {
         match self {
             Shown::Bare => "",
             Shown::PerSecond => "1/s",
-            Shown::TransactionsPerSecond => "transactions/s",
+            Shown::TransactionsPerSecond => "{events}/s",
             Shown::RowsPerSecond => "rows/s",
             Shown::BytesPerSecond => "B/s",
             Shown::MegabytesPerSecond => "MB/s",
             Shown::Bytes => "B",
             Shown::Megabytes => "MB",
             Shown::Kilobytes => "kB",
-            Shown::KilobytesPerTransaction => "kB/trx",
-            Shown::PerTransaction => "/trx",
+            Shown::KilobytesPerTransaction => "kB/{trx}",
+            Shown::PerTransaction => "/{trx}",
             Shown::MicrosecondsPerQuery => "µs/query",
             Shown::Milliseconds => "ms",
             Shown::Percent | Shown::ShareInPercent => "%",
@@ -83,12 +92,6 @@ impl Shown {
             Shown::Pages => &[Unit::Pages],
         };
         units.contains(&unit)
-    }
-}
-
-impl Serialize for Shown {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.text())
     }
 }
 

@@ -93,7 +93,7 @@ fn what_is_shown_fits_its_unit_and_has_a_place_of_its_own() {
     let mut places = Vec::new();
     for one in all() {
         for column in one.columns() {
-            assert!(column.shown.fits(one.unit), "{} as {}", one.name, column.shown.text());
+            assert!(column.shown.fits(one.unit), "{} as {}", one.name, column.shown.template());
             assert!(!column.head.is_empty() && !column.title.is_empty(), "{}", one.name);
             places.push(format!("column {} of {:?}", column.place, column.group));
         }

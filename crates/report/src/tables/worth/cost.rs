@@ -38,11 +38,13 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) ->
     notes.extend(analysis.assumed());
     notes.extend(analysis.lacking());
     notes.extend(uncosted::notes(&analysis.appraisal.uncosted));
-    let mut columns: Vec<(String, &'static str)> =
-        COLUMNS.map(|(head, title)| (head.replace('¤', &currency), title)).into();
-    let tps = columns.iter_mut().find(|(head, _)| head == TPS);
-    let of = tps_head(study, costs.iter().map(|one| one.config.as_str()));
-    tps.into_iter().for_each(|(head, _)| head.clone_from(&of));
+    let tps = tps_head(study, costs.iter().map(|one| one.config.as_str()));
+    let column = |(head, title): (&'static str, &'static str)| {
+        let (filled, title) = super::column(study.events(), head, title);
+        let head = if head == TPS { tps.clone() } else { filled.replace('¤', &currency) };
+        (head, title)
+    };
+    let columns = COLUMNS.map(column).into();
     Table::of(study, columns, rows.collect(), notes)
 }
 
@@ -50,20 +52,20 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) ->
 const REPLACED: &str = "Servers replaced are baseline servers, by the ratio in the verdict; common variation does not widen its interval. A/A runs are not listed.";
 
 /// The head that tells how it was scaled.
-const TPS: &str = "TPS";
+const TPS: &str = "{TPS}";
 
 /// With the currency in place of `¤`.
 const COLUMNS: [(&str, &str); 8] = [
     ("a server, ¤", "including drives, over all years"),
-    (TPS, "transactions per second of one server with the full device"),
-    ("a transaction/s, ¤", "all replicas over all years, per transaction per second"),
+    (TPS, "{events} per second of one server with the full device"),
+    ("{an event}/s, ¤", "all replicas over all years, per {event} per second"),
     ("drives for a GB, ¤", "price of all replicas' drives per gigabyte of data, after compression"),
     ("servers", "for the target load and data, all replicas"),
     ("the target, ¤", "cost of those servers over all years"),
     ("replaces", "baseline servers that one of these replaces under the same load"),
     (
         "what matters",
-        "prices with the largest effect on the cost of a transaction: their share, and the cost with the price 20 % lower and higher",
+        "prices with the largest effect on the cost of {an event}: their share, and the cost with the price 20 % lower and higher",
     ),
 ];
 

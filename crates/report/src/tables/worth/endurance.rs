@@ -1,5 +1,6 @@
 //! What drives last: the page's table of endurance, and `tables/endurance.csv`.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Result;
@@ -23,7 +24,7 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) ->
         .filter_map(|group| Some((group, fields(&Found::of(group, analysis)?))))
         .collect();
     let notes = notes(study, &rows, analysis);
-    let columns = COLUMNS.map(|(head, title)| (head.to_owned(), title)).into();
+    let columns = COLUMNS.map(|(head, title)| super::column(study.events(), head, title)).into();
     Table::of(study, columns, rows, notes).map(Table::without_empty_columns)
 }
 
@@ -75,11 +76,11 @@ fn fields(found: &Found<'_>) -> Vec<String> {
 }
 
 const COLUMNS: [(&str, &str); 9] = [
-    ("to device, kB/trx", "bytes written to the device per transaction"),
-    ("to media, kB/trx", "bytes written to flash per transaction: GC adds, compression saves"),
+    ("to device, kB/{trx}", "bytes written to the device per {event}"),
+    ("to media, kB/{trx}", "bytes written to flash per {event}: GC adds, compression saves"),
     (
         "life on equal flash, × baseline",
-        "times as long as with the baseline, under the same transactions: the baseline's bytes to media per transaction ÷ its own",
+        "times as long as with the baseline, under the same {events}: the baseline's bytes to media per {event} ÷ its own",
     ),
     ("tested: to device a day", "by the full device, as fast as this load went"),
     ("tested: to media a day", "by the full device, as fast as this load went"),
@@ -112,7 +113,8 @@ fn on_equal_flash(study: &Study, analysis: &Analysis) -> Option<String> {
     let is_any = analysis.appraisal.endurance.iter().any(|one| one.on_equal_flash.is_some());
     let baseline = baseline_of(study).filter(|_| is_any)?;
     Some(format!(
-        "Life on equal flash: how many times as long the same flash lasts under the same transactions as with {} (lowest to highest repeat). It needs no rating.",
+        "Life on equal flash: how many times as long the same flash lasts under the same {} as with {} (lowest to highest repeat). It needs no rating.",
+        study.events().many(),
         named(&baseline)
     ))
 }
@@ -143,17 +145,18 @@ fn rated(study: &Study, analysis: &Analysis) -> Vec<String> {
 }
 
 /// For what rate lives are told.
-fn at_what(analysis: &Analysis) -> &'static str {
+fn at_what(analysis: &Analysis) -> Cow<'static, str> {
+    let events = analysis.study.events();
     let mut rates =
         analysis.appraisal.endurance.iter().filter_map(|one| Some(one.at_rate.as_ref()?.rate));
-    match rates.next() {
+    events.fill(match rates.next() {
         Some(Rate::Asked) => {
-            "Years are computed for the bytes per day given with --writes-per-day, taken as the baseline's; for other configurations, for the bytes that the same transactions write there."
+            "Years are computed for the bytes per day given with --writes-per-day, taken as the baseline's; for other configurations, for the bytes that the same {events} write there."
         }
         _ => {
             "Years are computed for one drive write per day; the test wrote as fast as it could, which no server does for years. Give your own rate with `assay report STUDY --writes-per-day 2T`: the bytes that your server writes to its device per day."
         }
-    }
+    })
 }
 
 /// What of the table is of a whole device and was measured on a part of it, a line for each scale.
@@ -169,7 +172,8 @@ fn scaled(study: &Study, analysis: &Analysis) -> Vec<String> {
         let all = configs.len() == study.configs.len();
         let configs = if all { "All configurations".to_owned() } else { list(&configs) };
         format!(
-            "{configs}: measured on a model with 1/{capacity} of the capacity and 1/{parallel} of the parallelism. Bytes per day and years are for the full device: the model's rate × {parallel}, against the full capacity and rating. Bytes per transaction are as measured."
+            "{configs}: measured on a model with 1/{capacity} of the capacity and 1/{parallel} of the parallelism. Bytes per day and years are for the full device: the model's rate × {parallel}, against the full capacity and rating. Bytes per {} are as measured.",
+            study.events().noun()
         )
     };
     lines.into_iter().map(line).collect()

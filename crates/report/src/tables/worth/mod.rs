@@ -5,11 +5,13 @@ pub(crate) mod endurance;
 pub(crate) mod servers;
 mod uncosted;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use assay_judge::summary::Group;
 use assay_judge::worth::interval::Interval;
-use assay_study::Study;
+use assay_study::{Events, Study};
 
 use crate::comparisons::questions::is_aa_run;
 use crate::figures::format::{figure, threads};
@@ -19,8 +21,7 @@ use assay_judge::worth::server_scale;
 /// A table in words, a row for each configuration under each load.
 #[derive(Debug, Serialize)]
 pub(crate) struct Table {
-    /// Heads, and what they mean.
-    columns: Vec<(String, &'static str)>,
+    columns: Vec<Column>,
     blocks: Vec<Block>,
     /// What is to be said below it.
     notes: Vec<String>,
@@ -41,6 +42,14 @@ struct Row {
     fields: Vec<String>,
 }
 
+/// Head of a column, and what it means.
+pub(crate) type Column = (String, Cow<'static, str>);
+
+/// A column whose texts are templates of [`Events::fill`].
+pub(crate) fn column(events: Events, head: &'static str, title: &'static str) -> Column {
+    (events.fill(head).into_owned(), events.fill(title))
+}
+
 /// Rows of texts, each of a configuration by its place in the study.
 pub(crate) type Fields = Vec<(usize, Vec<String>)>;
 
@@ -54,14 +63,15 @@ impl Table {
     /// Of the fields of each group, in the order of the groups; nothing of none.
     pub(crate) fn of(
         study: &Study,
-        columns: Vec<(String, &'static str)>,
+        columns: Vec<Column>,
         rows: Vec<(&Group<'_>, Vec<String>)>,
         notes: Vec<String>,
     ) -> Option<Table> {
         let mut blocks: Vec<Block> = Vec::new();
         for (group, fields) in rows {
             let load = load(study, group);
-            let row = Row { config: group.config, warnings: warnings(group), fields };
+            let warnings = warnings(study.events(), group);
+            let row = Row { config: group.config, warnings, fields };
             match blocks.last_mut().filter(|block| block.load == load) {
                 Some(block) => block.rows.push(row),
                 None => blocks.push(Block { load, rows: vec![row] }),
@@ -77,10 +87,7 @@ impl Table {
     }
 
     /// Of rows under heads of their own, without columns that have a figure in no row; nothing of none.
-    pub(crate) fn in_blocks(
-        columns: Vec<(String, &'static str)>,
-        blocks: Vec<(String, Fields)>,
-    ) -> Option<Table> {
+    pub(crate) fn in_blocks(columns: Vec<Column>, blocks: Vec<(String, Fields)>) -> Option<Table> {
         let row = |(config, fields)| Row { config, warnings: Vec::new(), fields };
         let blocks: Vec<Block> = blocks
             .into_iter()
@@ -107,11 +114,12 @@ impl Table {
 
 /// `TPS`, and with what the measured one is multiplied where that is the same for all rows and not 1.
 fn tps_head<'a>(study: &Study, configs: impl Iterator<Item = &'a str>) -> String {
+    let tps = study.events().per_second();
     let mut scales = configs.filter_map(|config| server_scale(study, config));
     let first = scales.next().filter(|first| *first != 1.0);
     match first.filter(|first| scales.all(|one| one == *first)) {
-        Some(scale) => format!("TPS (measured × {})", figure(scale)),
-        None => "TPS".into(),
+        Some(scale) => format!("{tps} (measured × {})", figure(scale)),
+        None => tps.into(),
     }
 }
 
@@ -122,8 +130,9 @@ fn load(study: &Study, group: &Group<'_>) -> String {
 }
 
 /// Each mark of its runs once.
-fn warnings(group: &Group<'_>) -> Vec<String> {
-    let mut warnings: Vec<String> = group.done().flat_map(words::warning::of_trial).collect();
+fn warnings(events: Events, group: &Group<'_>) -> Vec<String> {
+    let mut warnings: Vec<String> =
+        group.done().flat_map(|trial| words::warning::of_trial(events, trial)).collect();
     warnings.sort();
     warnings.dedup();
     warnings

@@ -7,9 +7,9 @@ use anyhow::Result;
 
 use assay_judge::summary::Group;
 use assay_judge::worth::interval::Interval;
-use assay_study::Study;
+use assay_study::{Events, Study};
 
-use super::{BOUNDS, NONE, Table, bounded, bounds, shown, tps_head, uncosted};
+use super::{BOUNDS, Column, NONE, Table, bounded, bounds, column, shown, tps_head, uncosted};
 use crate::analysis::Analysis;
 use crate::comparisons::questions::named;
 use crate::figures::format::count;
@@ -35,26 +35,30 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) ->
     });
     let notes = notes(analysis, &found);
     let tps = tps_head(study, found.iter().map(|(_, one)| one.config.as_str()));
-    Table::of(study, columns(tps, baseline), rows.collect(), notes)
+    Table::of(study, columns(study.events(), tps, baseline), rows.collect(), notes)
         .map(Table::without_empty_columns)
         .or_else(|| Table::of_notes(uncosted::notes(&analysis.appraisal.uncosted)))
 }
 
-fn columns(tps: String, baseline: Option<&str>) -> Vec<(String, &'static str)> {
+fn columns(events: Events, tps: String, baseline: Option<&str>) -> Vec<Column> {
     let server =
         baseline.map_or_else(String::new, |name| format!(", × a server with {}", named(name)));
     vec![
-        (tps, "transactions per second of one server with the full device"),
-        (
-            "servers for each 10,000 transactions/s".into(),
+        (tps, events.fill("{events} per second of one server with the full device")),
+        column(
+            events,
+            "servers for each 10,000 {events}/s",
             "rounded up: to tenths below ten, else to whole servers",
         ),
         (
             format!("worth up to{server}"),
-            "a server (drives included) that costs less than this is cheaper per transaction: it is the ratio of the throughputs",
+            events.fill(
+                "a server (drives included) that costs less than this is cheaper per {event}: it is the ratio of the throughputs",
+            ),
         ),
-        (
-            "crash safety".into(),
+        column(
+            events,
+            "crash safety",
             "what a power cut can destroy; costs are comparable only where it is the same",
         ),
     ]
@@ -99,11 +103,11 @@ fn notes(analysis: &Analysis, found: &[(&Group<'_>, &ServersForLoad)]) -> Vec<St
         None => vec![NO_PRICES.to_owned()],
         Some(_) => analysis.lacking(),
     };
+    let events = analysis.study.events();
+    let rate = events.rate();
     let is_compared = found.iter().any(|(_, one)| one.worth_up_to.is_some());
-    let worth = if is_compared { WORTH_UP_TO } else { "" };
-    notes.push(format!(
-        "For 20,000 transactions/s, take twice as many, rounded up. {worth}{BOUNDS}"
-    ));
+    let worth = if is_compared { events.fill(WORTH_UP_TO) } else { "".into() };
+    notes.push(format!("For 20,000 {rate}, take twice as many, rounded up. {worth}{BOUNDS}"));
     notes.extend(uncosted::notes(&analysis.appraisal.uncosted));
     notes
 }
@@ -112,7 +116,8 @@ fn notes(analysis: &Analysis, found: &[(&Group<'_>, &ServersForLoad)]) -> Vec<St
 const NO_PRICES: &str = "No prices were given, so servers are counted. For money, give currency, years, server_price and drive_price with `assay report STUDY --prices FILE` or in the plan's [prices]; docs/cost.md has an example.";
 
 /// What the break-even price means.
-const WORTH_UP_TO: &str = "A server (drives included) that costs less than it is “worth up to” is cheaper per transaction. ";
+const WORTH_UP_TO: &str =
+    "A server (drives included) that costs less than it is “worth up to” is cheaper per {event}. ";
 
 /// `servers.csv`: a row a configuration × workload × threads, of each figure the lowest and the highest too.
 pub(crate) fn write(file: &mut dyn Write, all: &[ServersForLoad]) -> Result<()> {

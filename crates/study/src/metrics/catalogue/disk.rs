@@ -58,10 +58,10 @@ pub(super) const BY_TRANSACTION: &[Metric] = metrics! { Disk:
     result "write_bytes_per_transaction", BytesPerTransaction, "written to the device",
         quotient("disk_write_bytes_per_s", "tps", 1.0), better_lower(),
         column(Machine 5 "written" KilobytesPerTransaction
-            "bytes written to the device under the data, per transaction"),
-        column(Taken 2 "written" Kilobytes "Written to the device per transaction");
+            "bytes written to the device under the data, per {event}"),
+        column(Taken 2 "written" Kilobytes "Written to the device per {event}");
     result "read_bytes_per_transaction", BytesPerTransaction, "read from the device",
         quotient("disk_read_bytes_per_s", "tps", 1.0),
-        column(More 5 "read" KilobytesPerTransaction "bytes read from the device, per transaction"),
-        column(Taken 3 "read" Kilobytes "Read from the device per transaction");
+        column(More 5 "read" KilobytesPerTransaction "bytes read from the device, per {event}"),
+        column(Taken 3 "read" Kilobytes "Read from the device per {event}");
 };

@@ -87,8 +87,8 @@ pub(super) const DRIVE: &[Metric] = metrics! { Drive:
         quotient("drive_write_bytes_media_per_s", "tps", 1.0), better_lower(),
         column(Machine 6 "to media" KilobytesPerTransaction
             "bytes that the drive or the modelled device wrote to its media, GC included, per \
-            transaction"),
+            {event}"),
         column(Model 10 "to flash" KilobytesPerTransaction
-            "bytes written to the modelled flash per transaction, GC included"),
-        column(Taken 1 "written" Kilobytes "Written to media per transaction");
+            "bytes written to the modelled flash per {event}, GC included"),
+        column(Taken 1 "written" Kilobytes "Written to media per {event}");
 };

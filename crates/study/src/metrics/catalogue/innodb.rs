@@ -101,5 +101,5 @@ pub(super) const ENGINE: &[Metric] = metrics! { Innodb:
     series "innodb_row_lock_wait_ms", Milliseconds, "row lock wait, mean";
     result "fsyncs_per_transaction", PerTransaction, "fsyncs",
         quotient("innodb_fsyncs_per_s", "tps", 1.0),
-        column(More 4 "fsyncs" PerTransaction "fsync calls of InnoDB per transaction");
+        column(More 4 "fsyncs" PerTransaction "fsync calls of InnoDB per {event}");
 };
