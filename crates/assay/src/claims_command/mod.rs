@@ -9,11 +9,11 @@ use clap::Args;
 use assay_claims::find;
 use assay_claims::outcome::{self, Outcome, Verdict};
 use assay_claims::paper::Paper;
-use assay_report::beside as study;
+use assay_report::published as study;
 
 mod show;
 use crate::print;
-use assay_report::claim_rows::BesideView;
+use assay_report::published::rows::BesideView;
 use assay_study::Store;
 
 /// Check published figures for consistency, and compare them with measurements

@@ -7,8 +7,8 @@ use assay_base::text::counted;
 use assay_claims::document::{Conditions, RemarkKind};
 use assay_claims::outcome::{Outcome, Verdict, count};
 use assay_claims::paper::{Figure, Paper};
-use assay_report::beside::Beside;
-use assay_report::claim_rows::{self as rows, Row};
+use assay_report::published::Beside;
+use assay_report::published::rows::{self, Row};
 
 /// Order in which checks are printed: failed ones first.
 const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::Undecidable, Verdict::Follows];

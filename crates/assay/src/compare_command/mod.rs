@@ -16,7 +16,8 @@ use assay_judge::{
     Between, Chosen, Circumstance, Comparison, Metric, between, circumstances, durability,
     scale_differences,
 };
-use assay_report::words::{circumstance, json, unlike};
+use assay_report::results_json::judgement as json;
+use assay_report::words::{circumstance, unlike};
 use assay_study::Config;
 use ending::{Decision, Margin, decide};
 use sides::{Side, lone_configs, lone_loads, open, pairs, side};

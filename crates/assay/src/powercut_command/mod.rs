@@ -209,7 +209,9 @@ fn conclude(wanted: &Wanted<'_>, is_json: bool) -> Result<ExitCode> {
 
 /// A verdict as JSON has it.
 #[derive(Serialize)]
-struct Judged(#[serde(serialize_with = "assay_report::words::json::comparison")] Comparison);
+struct Judged(
+    #[serde(serialize_with = "assay_report::results_json::judgement::comparison")] Comparison,
+);
 
 fn in_json(one: &PowerCuts<'_>, recovery: Option<&Comparison>) -> serde_json::Value {
     json!({

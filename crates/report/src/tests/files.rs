@@ -55,7 +55,9 @@ fn a_plan_is_shown_as_it_was_written_and_sentences_speak_of_operations() {
     let options = ReportOptions { notes, ..ReportOptions::default() };
     let written = write_as(&store, directory.path(), Supplied::default(), options).unwrap();
     let page = markup(&fs::read_to_string(&written.html).unwrap());
-    for theirs in ["A transaction is a line; TPS are lines per second.", TITLE, "Mind the transactions."] {
+    for theirs in
+        ["A transaction is a line; TPS are lines per second.", TITLE, "Mind the transactions."]
+    {
         assert!(page.contains(theirs), "{theirs}");
     }
     let mut ours = page.replace(TITLE, "").replace("Mind the transactions.", "");

@@ -162,11 +162,7 @@ fn a_title_and_notes_of_ones_own_are_on_the_page_and_not_in_the_data() {
     let directory = tempfile::tempdir().unwrap();
     let store = study(directory.path(), &Shape::small());
     let notes = "# Why\n\nOld <b>disk</b>; see [the ticket](https://example.org/1).";
-    let wishes = ReportOptions {
-        title: Some("Old or <new>?"),
-        notes: Some(notes),
-        ..ReportOptions::default()
-    };
+    let wishes = ReportOptions { title: Some("Old or <new>?"), notes: Some(notes) };
     let written = write_as(&store, directory.path(), Supplied::default(), wishes).unwrap();
     let html = fs::read_to_string(&written.html).unwrap();
     let text = markup(&html);

@@ -140,8 +140,7 @@ fn lives_are_told_for_the_rate_that_was_asked_for_else_for_one_drive_write_a_day
     let directory = report.written.html.parent().unwrap();
     let store = Store::open(directory).unwrap();
     let prices = Prices::parse(PRICES).unwrap();
-    let wishes =
-        Supplied { writes_per_day: Some(1e12), prices: Some(&prices), ..Supplied::default() };
+    let wishes = Supplied { writes_per_day: Some(1e12), prices: Some(&prices) };
     let written = write_as(&store, directory, wishes, ReportOptions::default()).unwrap();
     let asked = rows(&written.tables.join("endurance.csv"));
     let number = |row: &BTreeMap<String, String>, name: &str| row[name].parse::<f64>().unwrap();
