@@ -4,6 +4,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+use rustix::mount::UnmountFlags;
+use thiserror::Error;
+
 use crate::permitted;
 use crate::program::{ProgramError, run};
 
@@ -131,12 +135,35 @@ pub fn mount_kernels(kind: &str, target: &Path) -> Result<(), ProgramError> {
     mount(kind, Path::new(kind), target, &[])
 }
 
+/// A failed unmount: what `umount` printed, with the kernel's error.
+#[derive(Debug, Error)]
+#[error("{printed}")]
+pub struct UnmountError {
+    printed: ProgramError,
+    errno: Errno,
+}
+
+impl UnmountError {
+    /// Returns true if a file, a working directory or another mount keeps the file system in use.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        self.errno == Errno::BUSY
+    }
+}
+
 /// Unmounts the file system on `target`.
 ///
+/// The program comes first, as it also removes options that `mount` keeps in `/run/mount`. It
+/// reports no errno, so after a failure the kernel is asked directly.
+///
 /// # Errors
-/// The message of `umount`, e.g. that it is in use.
-pub fn unmount(target: &Path) -> Result<(), ProgramError> {
-    run("umount", [target]).map(drop)
+/// Fails if the file system is in use, is not mounted, or the user lacks the right.
+pub fn unmount(target: &Path) -> Result<(), UnmountError> {
+    let Err(printed) = run("umount", [target]) else { return Ok(()) };
+    match rustix::mount::unmount(target, UnmountFlags::NOFOLLOW) {
+        Ok(()) => Ok(()),
+        Err(errno) => Err(UnmountError { printed, errno }),
+    }
 }
 
 /// All mounts, in the kernel's order: a later one may cover an earlier one.

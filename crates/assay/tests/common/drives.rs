@@ -202,8 +202,7 @@ impl Drop for Drives {
 pub fn unmount(target: &Path) {
     let deadline = Instant::now() + Duration::from_secs(10);
     while let Err(error) = filesystem::unmount(target) {
-        let is_busy = error.to_string().contains("busy");
-        assert!(is_busy && Instant::now() < deadline, "{error}");
+        assert!(error.is_busy() && Instant::now() < deadline, "{error}");
         std::thread::yield_now();
     }
 }

@@ -107,6 +107,7 @@ fn mount_as_user(mount_point: &Path, name: &str) -> Result<OwnedFd, FuseError> {
     receive(&ours).map_err(failed)
 }
 
+/// Runs the helper. The kind of an error is that of the errno that the helper prints.
 fn run_helper(helper: Command) -> io::Result<()> {
     let output = child::output(helper).map_err(|error| match error.kind() {
         // Denied: an unreadable directory in the search path hides that the program is missing.
@@ -119,8 +120,16 @@ fn run_helper(helper: Command) -> io::Result<()> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
-    Err(io::Error::other(if said.is_empty() { child::describe(output.status) } else { said }))
+    let kind = match said.ends_with(BUSY) {
+        true => io::ErrorKind::ResourceBusy,
+        false => io::ErrorKind::Other,
+    };
+    Err(io::Error::new(kind, if said.is_empty() { child::describe(output.status) } else { said }))
 }
+
+/// `strerror(EBUSY)` in the C locale, which the helper keeps: its messages end with the error
+/// (libfuse, `util/fusermount.c`).
+const BUSY: &str = "Device or resource busy";
 
 fn receive(socket: &UnixStream) -> io::Result<OwnedFd> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -247,11 +256,7 @@ fn take_down(mount_point: &Path, flags: UnmountFlags, helper_flags: &str) -> io:
         Err(Errno::PERM) => {
             let mut helper = Command::new(HELPER);
             helper.args([helper_flags, "--"]).arg(mount_point).stdin(Stdio::null());
-            match run_helper(helper) {
-                // The helper distinguishes its errors by their text only.
-                Err(error) if error.to_string().contains("busy") => Err(Errno::BUSY.into()),
-                other => other,
-            }
+            run_helper(helper)
         }
         other => Ok(other?),
     }

@@ -65,7 +65,7 @@ fn a_plan_is_shown_as_it_was_written_and_sentences_speak_of_operations() {
     for name in ["with transactions", "a transaction", ">TPS<", " TPS", "TPS "] {
         ours = ours.replace(name, "");
     }
-    assert!(ours.contains("operations/s") && ours.contains("an operation"));
+    assert!(ours.contains("operations&#x2f;s") && ours.contains("an operation"));
     for word in ["transaction", "Transaction", "TPS", "trx", "{event"] {
         let left: Vec<&str> = ours
             .match_indices(word)

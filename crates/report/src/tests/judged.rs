@@ -13,7 +13,7 @@ const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[ever
     operating_per_year = 1151.67\n[configs.\"doublewrite on\"]\ndrive_price = 1570\n[configs.\"doublewrite off\"]\n\
     drive_price = 11414\ncapacity_bytes = 8e11\nendurance_bytes = 14.6e15\n";
 
-fn priced(prices: Option<&str>) -> Report {
+pub(super) fn priced(prices: Option<&str>) -> Report {
     let directory = tempfile::tempdir().unwrap();
     let mut store = study(directory.path(), &Shape::small());
     let worth = Worth { value: 17.52e15, mark: "computed".into(), source: "its makers".into() };

@@ -19,6 +19,7 @@ mod paper_costs;
 mod phases;
 mod power_cuts;
 mod rates;
+mod results_json;
 mod safety;
 mod seconds;
 mod several;

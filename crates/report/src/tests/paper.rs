@@ -73,7 +73,7 @@ fn outcome(qps: Option<f64>, config: &str, threads: u32) -> Outcome {
     }
 }
 
-fn write_study(directory: &Path) -> Written {
+pub(super) fn write_study(directory: &Path) -> Written {
     let mut store = Store::open_or_create(directory).unwrap();
     let paper = paper();
     let workload = |set: &str| Workload {

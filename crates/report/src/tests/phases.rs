@@ -69,7 +69,7 @@ fn outcome(config: &str, repeat: u32) -> Outcome {
     }
 }
 
-fn study() -> Report {
+pub(super) fn study() -> Report {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(directory.path()).unwrap();
     let config =

@@ -80,7 +80,7 @@ fn outcome(each: &[f64], neighbour: Option<&str>, repeat: u32) -> Outcome {
 }
 
 /// One server, three that share, and two beside a noisy one.
-fn page() -> String {
+pub(super) fn report_of_servers() -> Report {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open_or_create(directory.path()).unwrap();
     let configs: Vec<Config> =
@@ -125,12 +125,12 @@ fn page() -> String {
         }
     }
     let written = write(&store, directory.path()).unwrap();
-    Report { _directory: directory, written }.html()
+    Report { _directory: directory, written }
 }
 
 #[test]
 fn servers_statements_and_pools_are_told_on_the_page() {
-    let page = page();
+    let page = report_of_servers().html();
     for told in [
         "Pools in this study belong to a private Ceph cluster on the machine that is measured",
         "RBD image of 2G on a private Ceph cluster of 3 stores on this machine: erasure-coded 2+1, at most 500 IOPS",

@@ -99,10 +99,10 @@ impl OwnMount {
         let deadline = Instant::now() + BUSY_PATIENCE;
         loop {
             match filesystem::unmount(&self.target) {
-                Err(error) if error.to_string().contains("busy") && Instant::now() < deadline => {
+                Err(error) if error.is_busy() && Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(50));
                 }
-                Err(error) if error.to_string().contains("busy") => {
+                Err(error) if error.is_busy() => {
                     refuse(&self.target, &users_of(&self.target)?)?;
                     return Err(error.into());
                 }
