@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use assay_plan::{Form, Plan, shipped, shipped_overlays, trials};
+use assay_plan::{Experiment, Form, Plan, shipped, shipped_overlays};
 use clap::Args;
 use serde::Serialize;
 
@@ -45,8 +45,8 @@ struct Listed {
 /// # Errors
 /// None; the plans come with the program.
 pub fn run(args: &PlansArgs) -> Result<ExitCode> {
-    let all = shipped()?.into_iter().map(|(name, form, plan)| listed(name, form, &plan));
-    let all: Vec<Listed> = all.collect();
+    let all = shipped()?.into_iter().map(|(name, form, plan)| listed(name, form, plan));
+    let all = all.collect::<Result<Vec<Listed>>>()?;
     if args.json {
         print::line(serde_json::to_string(&all)?);
     } else {
@@ -56,17 +56,19 @@ pub fn run(args: &PlansArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn listed(name: &'static str, form: Form, plan: &Plan) -> Listed {
-    Listed {
+fn listed(name: &'static str, form: Form, plan: Plan) -> Result<Listed> {
+    let experiment = Experiment::of(plan.clone())?;
+    let runs = experiment.trials().len();
+    Ok(Listed {
         name,
         is_quick: form == Form::Quick,
-        title: plan.title.clone(),
-        question: plan.question.clone(),
+        title: plan.title,
+        question: plan.question,
         is_of_power_cuts: plan.power_cut.is_some(),
-        runs: trials(plan).len(),
-        seconds_at_most: planned_seconds(plan, trials(plan).len()),
-        least_machine: plan.least_machine.clone(),
-    }
+        runs,
+        seconds_at_most: planned_seconds(&experiment, runs),
+        least_machine: plan.least_machine,
+    })
 }
 
 fn show_overlays() -> Result<()> {

@@ -15,4 +15,6 @@ pub mod monitor;
 pub mod power_cut;
 pub mod rig;
 pub mod run;
+#[cfg(test)]
+mod testing;
 pub mod torn;

@@ -11,8 +11,8 @@ use assay_base::{one_line, text_file, without_line};
 use assay_study::{Overlay, OverlayChange};
 use toml::{Table, Value};
 
-use super::Plan;
 use super::changes::between;
+use super::document::Plan;
 use super::quick::{exclude, forget_excluded, merge};
 
 macro_rules! overlays {

@@ -4,10 +4,11 @@
 //! of it is a plan like any other: unknown keys are refused in it too. What it leaves out it names, as nothing can be
 //! merged into a table to take it away.
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use toml::{Table, Value};
 
-use super::{Plan, trials};
+use super::document::Plan;
+use super::experiment::trials;
 use assay_base::one_line;
 
 /// Which form of a plan is meant.
@@ -19,7 +20,7 @@ pub enum Form {
     Quick,
 }
 
-/// The quick profile of a plan's text: what its `[quick]` says merged into the rest, checked.
+/// The quick profile of a plan's text: its `[quick]` merged into the rest.
 ///
 /// # Errors
 /// One line: what is wrong with it.
@@ -27,19 +28,11 @@ pub(super) fn merged(text: &str, mut quick: Table) -> Result<Plan> {
     let mut plan: Table =
         text.parse().map_err(|error| anyhow::Error::msg(one_line(&error, text)))?;
     plan.remove("quick");
-    let merged = || -> Result<Plan> {
-        exclude(&mut plan, quick.remove("exclude"))?;
-        merge(&mut plan, quick);
-        let mut merged: Plan =
-            plan.try_into().map_err(|error| anyhow::Error::msg(one_line(&error, "")))?;
-        ensure!(
-            merged.quick.is_none(),
-            "a quick profile cannot have one itself; remove [quick.quick]"
-        );
-        merged.fill_in_and_check()?;
-        Ok(merged)
-    };
-    merged().context("[quick]")
+    exclude(&mut plan, quick.remove("exclude"))?;
+    merge(&mut plan, quick);
+    let merged: Plan = plan.try_into().map_err(|error| anyhow::Error::msg(one_line(&error, "")))?;
+    ensure!(merged.quick.is_none(), "a quick profile cannot have one itself; remove [quick.quick]");
+    Ok(merged)
 }
 
 /// Takes out what a list of `TABLE.NAME` names.
@@ -122,7 +115,7 @@ pub(super) fn merge(under: &mut Table, over: Table) {
 pub(super) fn told(full: &Plan, quick: &Plan) -> String {
     let list = |threads: &[u32]| threads.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     let parts = [
-        ("s measured", full.seconds.to_string(), quick.seconds.to_string()),
+        ("s measured", seconds(full), seconds(quick)),
         ("s of warm-up", full.warmup_seconds.to_string(), quick.warmup_seconds.to_string()),
         ("events", events(full), events(quick)),
         ("repeats", full.repeats.to_string(), quick.repeats.to_string()),
@@ -142,6 +135,10 @@ pub(super) fn told(full: &Plan, quick: &Plan) -> String {
         "Quick profile: {}. It shows directions and large differences. Small data and short runs do not reach a steady state: throughput levels, the far tail of latency and the long-term cost of garbage collection need the full plan.",
         said.join("; ")
     )
+}
+
+fn seconds(plan: &Plan) -> String {
+    plan.seconds.unwrap_or_default().to_string()
 }
 
 fn events(plan: &Plan) -> String {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Plan, Restore};
+use super::document::{Plan, Restore};
 
 /// Settings whose values the server runs or loads when it starts (MySQL reference manual, "Server Command Options").
 const RUN_BY_THE_SERVER: [&str; 6] = [
@@ -72,8 +72,8 @@ impl Plan {
             let run = settings.filter(|(name, _)| is_run(name));
             all.extend(run.map(|(name, value)| Runs::Setting(name, value)));
         }
-        for variant in self.variants() {
-            if let Some(endpoint) = &variant.rig.endpoint {
+        for rig in self.configs.values().map(|config| self.rig_of(config)) {
+            if let Some(endpoint) = &rig.endpoint {
                 if let Restore::Command(words) = &endpoint.restore {
                     all.push(Runs::Restore(words.clone()));
                 }
@@ -82,7 +82,7 @@ impl Plan {
                 let address = endpoint.address.clone().unwrap_or_else(|| "its own address".into());
                 all.extend(from.map(|from| Runs::Password(from, address)));
             }
-            let conf = variant.rig.pool.as_ref().and_then(|pool| pool.ceph_conf.as_ref());
+            let conf = rig.pool.as_ref().and_then(|pool| pool.ceph_conf.as_ref());
             all.extend(conf.map(|conf| Runs::CephConf(path(conf))));
         }
         for host in self.hosts.values() {

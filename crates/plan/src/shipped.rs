@@ -1,9 +1,6 @@
 //! The plans that come with Assay, so that the program alone can run them.
 
-use anyhow::{Context, Result};
 use assay_base::suggest::nearest;
-
-use super::{Form, Forms, Plan};
 
 macro_rules! plans {
     ($($name:literal,)+) => {
@@ -24,20 +21,6 @@ plans! {
     "endpoint",
     "powercut",
     "powercut-layers",
-}
-
-/// Every plan that comes with Assay in each of its forms: name, form, plan.
-///
-/// # Errors
-/// None; the tests read them all.
-pub fn shipped() -> Result<Vec<(&'static str, Form, Plan)>> {
-    let mut all = Vec::new();
-    for (name, text) in PLANS {
-        let Forms { full, quick } = Forms::parse(text).context(*name)?;
-        all.push((*name, Form::Full, full));
-        all.extend(quick.map(|quick| (*name, Form::Quick, quick)));
-    }
-    Ok(all)
 }
 
 /// The text of a plan that comes with Assay, by its name or by where it lies in the repository.

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Result;
 use assay_load::{Generator, Recipe};
 
 use assay_study::TrialKey;
 
+use super::experiment::trials;
+use super::read::Forms;
 use super::*;
 use assay_base::Size;
 use assay_presets::Unit;
@@ -174,14 +177,22 @@ fn on_a_drive(rig: &str) -> String {
 #[test]
 fn a_drive_is_read_whole_and_comes_back_the_same() {
     let plan = Plan::parse(&on_a_drive(DRIVE)).unwrap();
-    let rig = plan.rig_of(&plan.configs["on"]);
-    assert_eq!((rig.kind, rig.disk_size()), (RigKind::Drive, Some(Size(2 << 30))));
-    assert_eq!((rig.image_size(), rig.unit), (Some(Size(1 << 30)), Some(Unit::Page)));
-    assert_eq!(rig.drive_codec().name(), "lz4");
+    let drive = |spec: &RigSpec| {
+        let PlannedRig::Disk(disk) = PlannedRig::of(spec).unwrap() else { panic!("a disk") };
+        let DiskBase::Drive(drive) = disk.base else { panic!("a drive") };
+        drive
+    };
+    let found = drive(plan.rig_of(&plan.configs["on"]));
+    assert_eq!((found.size(), found.unit), (Some(Size(2 << 30)), Unit::Page));
+    assert!(
+        matches!(found.media, DriveMedia::File { capacity: Size(bytes), .. } if bytes == 1 << 30)
+    );
+    assert_eq!((found.codec.name(), found.threads), ("lz4", 8));
     assert_eq!(plan.rig_of(&plan.configs["zlib"]).kind, RigKind::Directory);
     assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
     let bare = Plan::parse(&on_a_drive("kind = \"drive\"\ncapacity = \"1G\"")).unwrap().rig;
-    assert_eq!((bare.disk_size(), bare.drive_codec().name()), (Some(Size(1 << 30)), "zstd"));
+    let bare = drive(&bare);
+    assert_eq!((bare.size(), bare.codec.name()), (Some(Size(1 << 30)), "zstd"));
 }
 
 #[test]
@@ -234,7 +245,7 @@ fn trials_are_interleaved_in_an_order_that_the_seed_decides() {
 fn fingerprints_change_with_the_conditions_only() {
     let plan = Plan::parse(PLAN).unwrap();
     let more = Plan { repeats: 5, threads: vec![1, 8, 64], title: "other".into(), ..plan.clone() };
-    let longer = Plan { seconds: 20.0, ..plan.clone() };
+    let longer = Plan { seconds: Some(20.0), ..plan.clone() };
     let bounded = Plan { events: Some(9), ..plan.clone() };
     let find = |plan: &Plan| {
         let key =

@@ -15,7 +15,7 @@ use assay_judge::power_cuts::{PowerCuts, recoveries};
 use assay_lab::power_cut::{self, CutProgress, Kept, Wanted};
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_load::PrepareProgress;
-use assay_plan::{Form, Plan};
+use assay_plan::{DiskBase, Experiment, Form, Plan};
 use assay_report::words::power_cuts as words;
 use assay_report::words::warning;
 use assay_study::power_cut::Aftermath;
@@ -109,20 +109,23 @@ fn cut(args: &CutArgs) -> Result<ExitCode> {
     let form = if args.quick { Form::Quick } else { Form::Full };
     let mut read = Plan::read(plan, form)?;
     args.over.put_into(&mut read.plan);
+    if let Some(cuts) = args.cuts {
+        read.plan.power_cut.get_or_insert_default().cuts = cuts;
+    }
+    let experiment = Experiment::of(read.plan.clone())?;
     let study = args.over.study(plan, &[], args.quick);
     let configs = match &args.repeat {
         Some(kept) => vec![Kept::new(kept).name()?.0],
-        None if args.config.is_empty() => read.plan.power_cut_configs().cloned().collect(),
+        None if args.config.is_empty() => experiment.power_cut_configs().cloned().collect(),
         None => args.config.clone(),
     };
-    read.plan.check_power_cuts(&configs)?;
+    experiment.check_power_cuts(&configs)?;
     let interrupt = Interrupt::listen()?;
     foreign_plan::agree(&read.plan, &[plan], args.over.yes, &interrupt)?;
     let wanted = Wanted {
-        plan: &read.plan,
+        experiment: &experiment,
         text: &read.text,
         configs: &configs,
-        cuts: args.cuts,
         study: &study,
         until_loss: args.until_loss,
         keep: args.keep,
@@ -150,9 +153,10 @@ fn repeat(wanted: &Wanted<'_>, kept: &Path, progress: &Progress) -> Result<ExitC
     }
     if let Some(aftermath) = &found.aftermath {
         tell_aftermath(aftermath);
-        let config = wanted.plan.configs.get(&disk.name()?.0).context("the plan has changed")?;
-        let kind = wanted.plan.rig_of(config).kind;
-        if let Some(commands) = put_back::of_disk(aftermath, kept, kind) {
+        let variant = wanted.experiment.variant_of(&disk.name()?.0);
+        let rig = &variant.context("the plan has changed")?.rig;
+        let is_drive = rig.disk().is_some_and(|disk| matches!(disk.base, DiskBase::Drive(_)));
+        if let Some(commands) = put_back::of_disk(aftermath, kept, is_drive) {
             print::line("to put the newest copies back, on a copy of the disk:");
             commands.iter().for_each(|command| print::line(format_args!("  {command}")));
         }

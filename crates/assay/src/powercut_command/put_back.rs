@@ -4,7 +4,6 @@ use std::path::Path;
 
 use assay_base::text::shell_word;
 use assay_innodb::put_back;
-use assay_plan::RigKind;
 use assay_study::power_cut::Aftermath;
 
 /// The commands for the data directory at `directory`, one for each page that has a whole copy.
@@ -20,7 +19,7 @@ pub(super) fn commands(aftermath: &Aftermath, directory: &Path) -> Vec<String> {
 
 /// The commands for a disk that is kept in `kept`: a copy of it is mounted at `assay-kept` in the working directory. `None` if no
 /// page can be put back.
-pub(super) fn of_disk(aftermath: &Aftermath, kept: &Path, kind: RigKind) -> Option<Vec<String>> {
+pub(super) fn of_disk(aftermath: &Aftermath, kept: &Path, is_drive: bool) -> Option<Vec<String>> {
     const COPY: &str = "assay-kept.img";
     const MOUNT: &str = "assay-kept";
     let pages = commands(aftermath, &Path::new(MOUNT).join("data"));
@@ -28,12 +27,12 @@ pub(super) fn of_disk(aftermath: &Aftermath, kept: &Path, kind: RigKind) -> Opti
         return None;
     }
     let media = shell_word(&kept.join("media.img").display().to_string());
-    let (mount, unmount) = match kind {
-        RigKind::Drive => (
+    let (mount, unmount) = match is_drive {
+        true => (
             format!("mount $(assay drive attach {COPY}) {MOUNT}"),
             format!("umount {MOUNT} && assay drive detach {COPY}"),
         ),
-        _ => (format!("mount -o loop {COPY} {MOUNT}"), format!("umount {MOUNT}")),
+        false => (format!("mount -o loop {COPY} {MOUNT}"), format!("umount {MOUNT}")),
     };
     let before = [format!("cp --sparse=always {media} {COPY}"), format!("mkdir {MOUNT}"), mount];
     Some(before.into_iter().chain(pages).chain([unmount]).collect())

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use assay_load::Warmup;
 use assay_load::capacity::{Step, runs_expected};
-use assay_plan::Plan;
+use assay_plan::Experiment;
 
 /// The longest time that `runs` runs of a plan can take, in seconds, loading excluded; the estimate before any run was timed.
-pub fn planned_seconds(plan: &Plan, runs: usize) -> f64 {
-    runs as f64 * Lengths::of(plan).trial_seconds()
+pub fn planned_seconds(experiment: &Experiment, runs: usize) -> f64 {
+    runs as f64 * Lengths::of(experiment).trial_seconds()
 }
 
 /// What bringing a rig up and down takes on a small machine, in seconds, until runs have been timed.
@@ -60,15 +61,16 @@ pub struct Count {
 
 impl Lengths {
     /// Of a plan's runs.
-    pub fn of(plan: &Plan) -> Lengths {
+    pub fn of(experiment: &Experiment) -> Lengths {
         Lengths {
-            seconds: plan.seconds,
-            warmup_seconds: plan.warmup_seconds,
-            is_warmup_a_cap: plan.warmup_until_steady,
-            is_measuring_a_cap: plan.events.is_some(),
-            search_runs: plan.objective.as_ref().map(|objective| {
-                CLOSED_LOOPS + runs_expected(objective.resolution(), objective.runs_max())
-            }),
+            seconds: experiment.seconds,
+            warmup_seconds: experiment.warmup_seconds(),
+            is_warmup_a_cap: matches!(experiment.warmup, Warmup::Steady { .. }),
+            is_measuring_a_cap: experiment.events.is_some(),
+            search_runs: experiment
+                .search
+                .as_ref()
+                .map(|search| CLOSED_LOOPS + runs_expected(search.resolution, search.runs_max)),
         }
     }
 

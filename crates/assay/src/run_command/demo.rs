@@ -11,7 +11,7 @@ use clap::Args;
 use super::{CommonArgs, OfPlan, run_plan};
 use crate::print;
 use assay_lab::run::check;
-use assay_plan::Plan;
+use assay_plan::{Experiment, Plan};
 use assay_study::Store;
 
 /// Run a small study of an emulated drive that compresses and a plain one, and write its report
@@ -33,7 +33,7 @@ pub struct DemoArgs {
 /// As [`super::run`].
 pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
     let plan = Plan::demo()?;
-    let Some(missing) = check::lacks(&plan.plan) else {
+    let Some(missing) = check::lacks(&Experiment::of(plan.plan.clone())?) else {
         let code = run_plan(&OfPlan, (plan, &[]), &args.study("assay-demo")?, &args.common)?;
         args.point_to("your own disk, in eight minutes: assay run disk --location DIRECTORY");
         return Ok(code);

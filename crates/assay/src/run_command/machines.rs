@@ -4,10 +4,10 @@ use anyhow::Result;
 
 use super::progress;
 use crate::print;
-use assay_lab::hosts::{self, FromHosts, Remote, Ways};
+use assay_base::HostSpec;
+use assay_lab::hosts::{FromHosts, HostContext, Remote};
 use assay_lab::run::loads::Loads;
-use assay_lab::run::{self, Making, Setup, Site};
-use assay_plan::Plan;
+use assay_lab::run::{self, RunContext, Setup, Site};
 
 /// Machines on which the runs of a plan are made.
 pub trait Machines {
@@ -15,7 +15,7 @@ pub trait Machines {
     ///
     /// # Errors
     /// The reason why the plan cannot be run.
-    fn check(&self, making: &Making<'_>, ways: &Ways<'_>) -> Result<()>;
+    fn check(&self, context: &RunContext<'_>, hosts: &HostContext<'_>) -> Result<()>;
 
     /// Sets up the site of the plan, calls `work` with it, and takes it down.
     ///
@@ -23,8 +23,8 @@ pub trait Machines {
     /// The site cannot be set up or taken down, or `work` fails.
     fn on_site<T>(
         &self,
-        making: Making<'_>,
-        ways: Ways<'_>,
+        context: RunContext<'_>,
+        hosts: HostContext<'_>,
         work: impl FnOnce(&mut dyn Site) -> Result<T>,
     ) -> Result<T>;
 }
@@ -34,17 +34,17 @@ pub trait Machines {
 pub struct OfPlan;
 
 impl Machines for OfPlan {
-    fn check(&self, making: &Making<'_>, ways: &Ways<'_>) -> Result<()> {
-        let Making { plan, study, erase, .. } = *making;
-        from_hosts(plan, ways)?.map_or(Ok(()), FromHosts::end)?;
-        if let Some(host) = plan.server_host() {
-            hosts::check(host, making, ways)?;
-            let location = plan.location.as_deref().unwrap_or(study);
+    fn check(&self, context: &RunContext<'_>, hosts: &HostContext<'_>) -> Result<()> {
+        let RunContext { experiment, study, erase, .. } = *context;
+        from_hosts(&experiment.load_hosts, hosts)?.map_or(Ok(()), FromHosts::end)?;
+        if let Some(host) = &experiment.server_host {
+            assay_lab::hosts::check(host, context, hosts)?;
+            let location = experiment.location.as_deref().unwrap_or(study);
             print::line(format_args!("files lie in {} on {}", location.display(), host.ssh));
             return Ok(());
         }
-        let location = run::location_of(plan, study)?;
-        let servers = run::check::check(plan, &location, erase)?;
+        let location = run::location_of(experiment, study)?;
+        let servers = run::check::check(experiment, &location, erase)?;
         progress::tell_location(&location);
         progress::tell_servers(&servers);
         Ok(())
@@ -52,18 +52,18 @@ impl Machines for OfPlan {
 
     fn on_site<T>(
         &self,
-        making: Making<'_>,
-        ways: Ways<'_>,
+        context: RunContext<'_>,
+        hosts: HostContext<'_>,
         work: impl FnOnce(&mut dyn Site) -> Result<T>,
     ) -> Result<T> {
-        let from_hosts = from_hosts(making.plan, &ways)?;
-        let loads = from_hosts.as_ref().map_or(making.loads, |hosts| hosts as &dyn Loads);
-        let making = Making { loads, ..making };
-        let mut site: Box<dyn Site> = match making.plan.server_host() {
-            Some(host) => Box::new(Remote::begin(host, making, ways)?),
+        let from_hosts = from_hosts(&context.experiment.load_hosts, &hosts)?;
+        let loads = from_hosts.as_ref().map_or(context.loads, |hosts| hosts as &dyn Loads);
+        let context = RunContext { loads, ..context };
+        let mut site: Box<dyn Site> = match &context.experiment.server_host {
+            Some(host) => Box::new(Remote::begin(host, context, hosts)?),
             None => {
-                let say = ways.say;
-                Box::new(Setup::make(making, &say)?)
+                let say = hosts.say;
+                Box::new(Setup::make(context, &say)?)
             }
         };
         let made = work(&mut *site)?;
@@ -73,8 +73,8 @@ impl Machines for OfPlan {
     }
 }
 
-/// Connects to the hosts that run the load; `None` if the plan names none.
-fn from_hosts<'a>(plan: &Plan, ways: &Ways<'a>) -> Result<Option<FromHosts<'a>>> {
-    let specs: Vec<_> = plan.load_hosts().into_iter().cloned().collect();
-    (!specs.is_empty()).then(|| FromHosts::connect(specs, ways.clone())).transpose()
+/// Connects to the hosts that run the load; `None` if there are none.
+fn from_hosts<'a>(specs: &[HostSpec], hosts: &HostContext<'a>) -> Result<Option<FromHosts<'a>>> {
+    let connect = || FromHosts::connect(specs.to_vec(), hosts.clone());
+    (!specs.is_empty()).then(connect).transpose()
 }

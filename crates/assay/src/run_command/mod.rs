@@ -26,11 +26,11 @@ use crate::plan_args::PlanArgs;
 use crate::{ask, foreign_plan, print};
 use assay_base::text::counted;
 use assay_judge::{Supplied, expectation};
-use assay_lab::hosts::Ways;
+use assay_lab::hosts::HostContext;
 use assay_lab::rig::existing;
 use assay_lab::run::loads::FromHere;
-use assay_lab::run::{self, Described, Lock, Making, Retry};
-use assay_plan::{Form, Plan, PlannedTrial, ReadPlan, trials};
+use assay_lab::run::{self, Described, Lock, Retry, RunContext};
+use assay_plan::{Experiment, Form, Plan, PlannedTrial, ReadPlan};
 use assay_report::words::{calibration, warning};
 use assay_report::{Analysis, ReportOptions};
 use assay_study::{Calibration, Events, State, Store, Warning};
@@ -115,47 +115,49 @@ fn run_plan(
     args: &CommonArgs,
 ) -> Result<ExitCode> {
     args.over.put_into(&mut read.plan);
-    let plan = &read.plan;
-    let planned = trials(plan);
+    let experiment = &Experiment::of(read.plan.clone())?;
+    let planned = experiment.trials();
     let retry = Retry { failed: args.retry_failed, flagged: args.retry_flagged };
     warn_of_leftovers();
-    warn_of_replicas(plan);
+    warn_of_replicas(experiment);
     let missing = run::missing(study, &planned, &read.text, retry)?;
     if !missing.is_empty() {
-        progress::warn_of_memory(plan, study);
+        progress::warn_of_memory(experiment, study);
     }
     let interrupt = Interrupt::listen()?;
     if args.dry_run
         && !args.over.yes
-        && let Some(warning) = foreign_plan::warning(plan, files)
+        && let Some(warning) = foreign_plan::warning(&read.plan, files)
     {
         log::warn!("{warning}");
-        progress::dry_run(plan, planned.len(), &missing);
+        progress::dry_run(experiment, planned.len(), &missing);
         print::note("not checked against the machine, which would run that; add --yes to check it");
         return Ok(ExitCode::SUCCESS);
     }
     if !missing.is_empty() {
-        foreign_plan::agree(plan, files, args.over.yes, &interrupt)?;
-        ask::passwords(&existing::accounts(plan)?, &interrupt)?;
+        foreign_plan::agree(&read.plan, files, args.over.yes, &interrupt)?;
+        ask::passwords(&existing::accounts(experiment)?, &interrupt)?;
     }
     if !args.dry_run && missing.is_empty() {
-        return finished(&read, study, &interrupt);
+        return finished((experiment, &read), study, &interrupt);
     }
     let say = |text: &str| print::note(text);
     let ledger = Ledger::of_run(&std::path::absolute(study)?)?;
-    let ways = Ways { ledger: Arc::clone(&ledger), interrupt: interrupt.clone(), say: &say };
+    let hosts =
+        HostContext { ledger: Arc::clone(&ledger), interrupt: interrupt.clone(), say: &say };
     let (study, erase, interrupt) = (study, args.erase.as_slice(), &interrupt);
-    let making = Making { plan, study, erase, interrupt, ledger, loads: &FromHere };
+    let loads = &FromHere;
+    let context = RunContext { experiment, study, erase, interrupt, ledger, loads };
     if args.dry_run {
-        return dry_run(machines, (&making, &ways), planned.len(), &missing);
+        return dry_run(machines, (&context, &hosts), planned.len(), &missing);
     }
-    let (store, progress, left) = machines.on_site(making, ways, |site| {
-        let described = site.described()?;
-        tell_calibration(plan, &described.calibration);
+    let (store, progress, left) = machines.on_site(context, hosts, |site| {
+        let described = site.described();
+        tell_calibration(experiment, &described.calibration);
         tell_differing(&described);
-        let mut store = run::open_store(study, &read, &planned, &described)?;
-        let progress = ProgressView::new(plan, missing.len(), !args.no_live, interrupt);
-        let about = (plan, &described.calibration);
+        let mut store = run::open_store(study, (experiment, &read), &planned, &described)?;
+        let progress = ProgressView::new(experiment, missing.len(), !args.no_live, interrupt);
+        let about = (experiment, &described.calibration);
         let left = run::trials(site, about, &mut store, &missing, interrupt, &progress)?;
         Ok((store, progress, left))
     })?;
@@ -165,9 +167,8 @@ fn run_plan(
 }
 
 /// A figure beside power cuts is not one of the pair that stood them.
-fn warn_of_replicas(plan: &Plan) {
-    let replicas = plan.power_cut.iter().flat_map(|spec| spec.replicas.keys());
-    for name in replicas {
+fn warn_of_replicas(experiment: &Experiment) {
+    for name in experiment.power_cut.replicas.keys() {
         log::warn!(
             "configuration `{name}` runs without its replica: `assay powercut` alone has replicas"
         );
@@ -190,13 +191,13 @@ fn warn_of_leftovers() {
 const CPU_GRANTED_LEAST: f64 = 80.0;
 
 /// What the machine can show, before anybody waits for it.
-fn tell_calibration(plan: &Plan, found: &Calibration) {
+fn tell_calibration(experiment: &Experiment, found: &Calibration) {
     print::note(calibration::line(found));
     if found.cpu_granted_percent < CPU_GRANTED_LEAST {
         log::warn!("{}", calibration::TOO_BUSY);
     }
-    let repeats = plan.compare_repeats.unwrap_or(plan.repeats);
-    print::note(calibration::expected(&expectation(repeats, found)));
+    let expected = expectation(experiment.repeats_most, found);
+    print::note(calibration::expected(&expected));
     for one in &found.too_fast {
         log::warn!("{}", calibration::too_fast(one));
     }
@@ -214,25 +215,29 @@ fn tell_differing(described: &Described) {
 /// Says what would be run and whether it can be; changes nothing.
 fn dry_run(
     machines: &impl Machines,
-    (making, ways): (&Making<'_>, &Ways<'_>),
+    (context, hosts): (&RunContext<'_>, &HostContext<'_>),
     planned: usize,
     missing: &[&PlannedTrial],
 ) -> Result<ExitCode> {
-    let Making { plan, study, .. } = *making;
-    progress::dry_run(plan, planned, missing);
+    let RunContext { experiment, study, .. } = *context;
+    progress::dry_run(experiment, planned, missing);
     Lock::check(study)?;
     if !missing.is_empty() {
-        machines.check(making, ways).context("this plan cannot be run")?;
+        machines.check(context, hosts).context("this plan cannot be run")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it now.
-fn finished(read: &ReadPlan, study: &Path, interrupt: &Interrupt) -> Result<ExitCode> {
+fn finished(
+    (experiment, read): (&Experiment, &ReadPlan),
+    study: &Path,
+    interrupt: &Interrupt,
+) -> Result<ExitCode> {
     let _lock = Lock::take(study)?;
     print::line("nothing to do");
     let mut store = Store::open_or_create(study)?;
-    run::retell(&mut store, read)?;
+    run::retell(&mut store, experiment, read)?;
     conclude(&store, study, interrupt.is_set().then_some(0))
 }
 

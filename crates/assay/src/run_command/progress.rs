@@ -18,7 +18,7 @@ use assay_lab::monitor::Monitor;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
 use assay_lab::run::check::{PlannedServer, Servers};
-use assay_plan::{Plan, PlannedTrial, RigKind};
+use assay_plan::{DiskBase, Experiment, PlannedRig, PlannedTrial};
 use assay_ports::filesystem;
 use assay_report::words::warning::cause;
 use assay_study::metrics::{Metric, metric};
@@ -72,10 +72,15 @@ enum Shown {
 impl ProgressView {
     /// Of a study with so many runs to go; with a live view, if one is wanted and there is a terminal for it.
     #[must_use]
-    pub fn new(plan: &Plan, trials: usize, is_live: bool, interrupt: &Interrupt) -> ProgressView {
-        let count = Count::new(Lengths::of(plan), trials);
-        let seen = || Seen::new(&plan.title, PhaseNames::of(plan), count);
-        let cpus = &plan.placement.load_cpus.0;
+    pub fn new(
+        experiment: &Experiment,
+        trials: usize,
+        is_live: bool,
+        interrupt: &Interrupt,
+    ) -> ProgressView {
+        let count = Count::new(Lengths::of(experiment), trials);
+        let seen = || Seen::new(&experiment.title, PhaseNames::of(experiment), count);
+        let cpus = &experiment.placement.load_cpus.0;
         let view = is_live.then(|| View::open(seen(), interrupt, cpus)).flatten();
         let shown = view.map_or_else(|| Shown::Lines(Living::new()), Shown::View);
         ProgressView { shown, count: Mutex::new(count) }
@@ -214,8 +219,8 @@ impl LoadProgress for ProgressView {
     }
 }
 
-/// Prints what would be run of a plan of so many runs.
-pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
+/// Prints the runs that are missing of the `planned` ones.
+pub fn dry_run(experiment: &Experiment, planned: usize, missing: &[&PlannedTrial]) {
     if missing.is_empty() {
         print::line(format_args!("nothing to do: none of the {planned} runs is missing"));
         return;
@@ -224,11 +229,11 @@ pub fn dry_run(plan: &Plan, planned: usize, missing: &[&PlannedTrial]) {
         print::line(format_args!("{:4}. {}", trial.position, trial.key));
     }
     let of = if missing.len() < planned { format!(" of {planned}") } else { String::new() };
-    let seconds = planned_seconds(plan, missing.len());
+    let seconds = planned_seconds(experiment, missing.len());
     print::line(format_args!(
         "{}{of} runs, {} {}, plus the time to load the data",
         missing.len(),
-        if plan.events.is_some() { "at most" } else { "about" },
+        if experiment.events.is_some() { "at most" } else { "about" },
         time(seconds)
     ));
 }
@@ -266,13 +271,17 @@ pub fn tell_location(location: &Path) {
 const OF_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// Warns where the disk to measure is memory.
-pub fn warn_of_memory(plan: &Plan, study: &Path) {
-    let is_in_files = |kind| !matches!(kind, RigKind::Device | RigKind::Endpoint);
-    let rigs = plan.configs.values().map(|config| plan.rig_of(config).kind);
-    if plan.server_host().is_some() || !rigs.into_iter().any(is_in_files) {
+pub fn warn_of_memory(experiment: &Experiment, study: &Path) {
+    let is_in_files = |rig: &PlannedRig| match rig {
+        PlannedRig::Directory => true,
+        PlannedRig::Disk(disk) => !matches!(disk.base, DiskBase::Device(_)),
+        PlannedRig::Endpoint(_) => false,
+    };
+    let mut rigs = experiment.variants.iter().map(|variant| &variant.rig);
+    if experiment.server_host.is_some() || !rigs.any(is_in_files) {
         return;
     }
-    let location = plan.location.clone().unwrap_or_else(|| study.to_owned());
+    let location = experiment.location.clone().unwrap_or_else(|| study.to_owned());
     let whole = std::path::absolute(&location).unwrap_or(location);
     let existing = whole.ancestors().find(|path| path.exists());
     let mount = existing.and_then(|path| filesystem::mount_of(path).ok().flatten());

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use assay_base::Size;
-use assay_lab::run::room::{Room, fits};
-use assay_plan::{Form, LeastMachine, Plan, shipped, trials};
+use assay_lab::run::space_check::{Room, fits};
+use assay_plan::{Experiment, Form, LeastMachine, Plan, shipped};
 
 use super::planned_seconds;
 
@@ -19,10 +19,11 @@ fn beyond(plan: &Plan, least: &LeastMachine) -> String {
         disk_bytes: least.disk.0,
         aio: Some((0, least.aio_max_nr)),
     };
-    if let Err(error) = fits(plan, &room, Path::new("there")) {
+    let experiment = Experiment::of(plan.clone()).unwrap();
+    if let Err(error) = fits(&experiment, &room, Path::new("there")) {
         return format!("{error:#}");
     }
-    let hours = planned_seconds(plan, trials(plan).len()) / 3600.0;
+    let hours = planned_seconds(&experiment, experiment.trials().len()) / 3600.0;
     match plan.power_cut.is_none() && hours > least.hours {
         true => format!("its runs take {hours:.2} h"),
         false => String::new(),

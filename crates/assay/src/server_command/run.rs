@@ -15,7 +15,7 @@ use assay_ports::{child, cpu};
 use clap::Args;
 
 use assay_lab::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
-use assay_lab::run::room;
+use assay_lab::run::space_check;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::new_name;
@@ -128,7 +128,7 @@ fn bring_up(
     let mut start = Start::new(&data_dir, &directory.join("run"), ledger);
     start.settings = settings(&args.settings)?;
     start.cpus = cpus(args.cpus.as_deref().unwrap_or_default())?;
-    room::ensure_memory(&start.settings, 1)?;
+    space_check::ensure_memory(&start.settings, 1)?;
     start.port = port;
     server::make_datadir(&binary, &start.settings, &data_dir, &say)?;
     let server = server::start(&binary, &start)?;

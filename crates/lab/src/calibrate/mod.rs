@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_plan::{ModelSpec, Plan, RigKind};
+use assay_plan::{Experiment, PlannedDisk, PlannedModel};
 use assay_ports::clock;
 use assay_presets::closed::Conditions;
 use assay_study::{Calibration, Port, TooFast};
@@ -26,7 +26,11 @@ const PAGE_BYTES: u64 = 16 << 10;
 ///
 /// # Errors
 /// The CPUs cannot be counted, or the port cannot be opened: then no run could.
-pub fn calibrate(plan: &Plan, work: &Path, ledger: &Arc<Ledger>) -> Result<Calibration> {
+pub fn calibrate(
+    experiment: &Experiment,
+    work: &Path,
+    ledger: &Arc<Ledger>,
+) -> Result<Calibration> {
     let late_us = |lateness: &[std::time::Duration], percent: usize| {
         lateness.get(lateness.len() * percent / 100).map_or(0.0, |late| late.as_secs_f64() * 1e6)
     };
@@ -36,31 +40,28 @@ pub fn calibrate(plan: &Plan, work: &Path, ledger: &Arc<Ledger>) -> Result<Calib
         wake_up_us_p99: late_us(&lateness, 99),
         ..cpu::calibrate()?
     };
-    if has_port(plan) {
-        let port = port::calibrate(work, &plan.placement.drive_cpus.0, ledger)?;
-        found.too_fast = too_fast(plan, &port)?;
+    if has_port(experiment) {
+        let port = port::calibrate(work, &experiment.placement.drive_cpus.0, ledger)?;
+        found.too_fast = too_fast(experiment, &port)?;
         found.port = Some(port);
     }
     Ok(found)
 }
 
-fn has_port(plan: &Plan) -> bool {
-    let variants = plan.variants();
-    variants
-        .iter()
-        .any(|one| matches!(one.rig.kind, RigKind::Drive | RigKind::Model | RigKind::Pool))
+fn has_port(experiment: &Experiment) -> bool {
+    experiment.variants.iter().any(|one| one.rig.disk().is_some_and(PlannedDisk::is_served))
 }
 
 /// The configurations whose device does more than the port can carry beside a server, each with the scale that it could have.
-fn too_fast(plan: &Plan, port: &Port) -> Result<Vec<TooFast>> {
+fn too_fast(experiment: &Experiment, port: &Port) -> Result<Vec<TooFast>> {
     let mut found: Vec<TooFast> = Vec::new();
-    for variant in plan.variants() {
-        let Some(model) = &variant.rig.model else { continue };
+    for variant in &experiment.variants {
+        let Some(model) = variant.rig.model() else { continue };
         let operations_per_s = operations_per_s(model)?;
         let is_new = found.iter().all(|one| one.config != variant.key.config);
         if is_new && operations_per_s > port.keeps_per_s() {
             let parallel_scale = model.parallel_scale * operations_per_s / port.keeps_per_s();
-            let (config, parallel_scale) = (variant.key.config, parallel_scale.ceil());
+            let (config, parallel_scale) = (variant.key.config.clone(), parallel_scale.ceil());
             found.push(TooFast { config, operations_per_s, parallel_scale });
         }
     }
@@ -68,25 +69,26 @@ fn too_fast(plan: &Plan, port: &Port) -> Result<Vec<TooFast>> {
 }
 
 /// The most that it does by its numbers, of a server's pages.
-fn operations_per_s(model: &ModelSpec) -> Result<f64> {
-    let (preset, device) = model.device()?;
+fn operations_per_s(model: &PlannedModel) -> Result<f64> {
+    let PlannedModel { preset, device, .. } = model;
     let ratio = device.compresses().then_some(model.ratio);
     let conditions = Conditions { fill: model.fill, ratio, bytes: PAGE_BYTES };
-    let rates = device.closed(&preset, conditions)?.into_iter();
+    let rates = device.closed(preset, conditions)?.into_iter();
     Ok(rates.filter(|one| one.name.starts_with("random_")).map(|one| one.value).fold(0.0, f64::max))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_plan::Plan;
 
-    fn plan(parallel_scale: u32) -> Plan {
+    fn plan(parallel_scale: u32) -> Experiment {
         let text = format!(
             "title = \"t\"\nthreads = [1]\nseconds = 1\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n[configs.a.rig]\n\
              kind = \"model\"\nmodel = {{ preset = \"p4610-3.2\", capacity_scale = 4000, parallel_scale = {parallel_scale} }}\n\
              [configs.b]\n"
         );
-        Plan::parse(&text).unwrap()
+        Experiment::of(Plan::parse(&text).unwrap()).unwrap()
     }
 
     #[test]
@@ -106,7 +108,6 @@ mod tests {
     #[test]
     fn plans_without_an_emulated_device_or_a_drive_need_no_port() {
         assert!(has_port(&plan(1)));
-        let text = "title = \"t\"\nthreads = [1]\nseconds = 1\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n";
-        assert!(!has_port(&Plan::parse(text).unwrap()));
+        assert!(!has_port(&crate::testing::experiment("")));
     }
 }

@@ -12,14 +12,14 @@ use assay_load::{Error, LoadSpec, Observer, Shortage};
 use assay_study::Warning;
 use parking_lot::Mutex;
 
-use super::reach::{STOPS, Ways};
+use super::reach::{HostContext, STOPS};
 use crate::run::loads::{AboutHosts, HostClock, LoadResult, Loads, Way};
 
 /// Loads from hosts.
 #[derive(Debug)]
 pub struct FromHosts<'a> {
     specs: Vec<HostSpec>,
-    ways: Ways<'a>,
+    ways: HostContext<'a>,
     /// One with each, or none where one was lost.
     sessions: Mutex<Vec<Session>>,
 }
@@ -29,7 +29,7 @@ impl<'a> FromHosts<'a> {
     ///
     /// # Errors
     /// One cannot be used.
-    pub fn connect(specs: Vec<HostSpec>, ways: Ways<'a>) -> Result<FromHosts<'a>> {
+    pub fn connect(specs: Vec<HostSpec>, ways: HostContext<'a>) -> Result<FromHosts<'a>> {
         let sessions = with_each(&specs, |spec| ways.to(spec))?;
         Ok(FromHosts { specs, ways, sessions: sessions.into() })
     }

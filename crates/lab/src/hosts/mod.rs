@@ -19,6 +19,6 @@ mod teller;
 mod there;
 
 pub use from_hosts::FromHosts;
-pub use reach::Ways;
+pub use reach::HostContext;
 pub use remote::{Remote, check};
 pub use there::carry_out;

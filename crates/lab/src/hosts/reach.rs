@@ -23,7 +23,7 @@ const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
 
 /// What is needed to reach any host.
 #[derive(Clone)]
-pub struct Ways<'a> {
+pub struct HostContext<'a> {
     /// What this process makes on this machine, which logins do too.
     pub ledger: Arc<Ledger>,
     /// Set by Ctrl-C.
@@ -32,7 +32,7 @@ pub struct Ways<'a> {
     pub say: &'a (dyn Fn(&str) + Sync),
 }
 
-impl Ways<'_> {
+impl HostContext<'_> {
     /// Logs in, brings the program there, and begins a session with it.
     ///
     /// # Errors
@@ -71,8 +71,8 @@ fn may_pass(failure: &Failure) -> bool {
     matches!(failure.reason, Reason::Unreachable(_) | Reason::Lost(_))
 }
 
-impl fmt::Debug for Ways<'_> {
+impl fmt::Debug for HostContext<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ways").finish_non_exhaustive()
+        f.debug_struct("HostContext").finish_non_exhaustive()
     }
 }

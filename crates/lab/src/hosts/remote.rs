@@ -5,15 +5,15 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_base::HostSpec;
 use assay_hosts::{Failure, Reason, Session, Told};
-use assay_plan::{Plan, PlannedTrial};
+use assay_plan::PlannedTrial;
 use assay_ports::child::Identity;
 use assay_study::Outcome;
 use serde_json::Value;
 
 use super::attend::Attending;
-use super::reach::{STOPS, Ways};
+use super::reach::{HostContext, STOPS};
 use super::task::{CHECK, CLEAR, FromServer, STUDY, Shown, StudyTask};
-use crate::run::{Described, Held, Making, Progress, Site};
+use crate::run::{Described, Progress, RunContext, Site, StudyLock};
 
 /// Bytes of the results of a run, which come in one line: those of each second of some hundred series, four times over, of what a warm-up
 /// or a search may last beyond the plan's seconds, and of all else.
@@ -28,14 +28,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct Remote<'a> {
     spec: HostSpec,
-    making: Making<'a>,
-    ways: Ways<'a>,
+    context: RunContext<'a>,
+    hosts: HostContext<'a>,
     /// None where it was lost.
     session: Option<Session>,
     /// The program of a session that was lost.
     former: Option<Identity>,
     described: Described,
-    _held: Held,
+    _held: StudyLock,
 }
 
 impl<'a> Remote<'a> {
@@ -43,15 +43,19 @@ impl<'a> Remote<'a> {
     ///
     /// # Errors
     /// One line; whatever was made until then is gone again, on both machines.
-    pub fn begin(spec: &HostSpec, making: Making<'a>, ways: Ways<'a>) -> Result<Remote<'a>> {
-        let held = Held::take(making.study, None)?;
-        let session = ways.to(spec)?;
-        let described = begin_study(&session, &making, None, ways.say)?;
+    pub fn begin(
+        spec: &HostSpec,
+        context: RunContext<'a>,
+        hosts: HostContext<'a>,
+    ) -> Result<Remote<'a>> {
+        let held = StudyLock::take(context.study, None)?;
+        let session = hosts.to(spec)?;
+        let described = begin_study(&session, &context, None, hosts.say)?;
         let session = Some(session);
         Ok(Remote {
             spec: spec.clone(),
-            making,
-            ways,
+            context,
+            hosts,
             session,
             former: None,
             described,
@@ -65,32 +69,32 @@ impl<'a> Remote<'a> {
             return Ok(session);
         }
         progress.step(&trial.key, "waiting for the server's host to come back");
-        let session = self.ways.back_to(&self.spec).context(STOPS)?;
+        let session = self.hosts.back_to(&self.spec).context(STOPS)?;
         let say = |text: &str| progress.step(&trial.key, text);
-        begin_study(&session, &self.making, self.former, &say)?;
+        begin_study(&session, &self.context, self.former, &say)?;
         self.former = None;
         Ok(session)
     }
 
     fn attending<'b>(&'b self, session: &'b Session) -> Attending<'b> {
-        let Making { loads, interrupt, .. } = self.making;
+        let RunContext { loads, interrupt, .. } = self.context;
         Attending { session, loads, interrupt }
     }
 }
 
 impl Site for Remote<'_> {
-    fn described(&self) -> Result<Described> {
-        Ok(self.described.clone())
+    fn described(&self) -> Described {
+        self.described.clone()
     }
 
     fn make_run(&mut self, trial: &PlannedTrial, progress: &dyn Progress) -> Result<Outcome> {
         progress.begin_trial(&trial.key);
-        self.making.loads.make_ready()?;
+        self.context.loads.make_ready()?;
         let session = self.session(progress, trial)?;
         let ended = self.attending(&session).run(trial, progress);
         match ended {
             // The work there has ended with it.
-            Ok(outcome) if self.making.interrupt.is_set() => {
+            Ok(outcome) if self.context.interrupt.is_set() => {
                 session.end()?;
                 Ok(outcome)
             }
@@ -115,7 +119,7 @@ impl Site for Remote<'_> {
             }
         }
         match self.former {
-            Some(former) => clear(&self.spec, former, &self.ways)
+            Some(former) => clear(&self.spec, former, &self.hosts)
                 .with_context(|| format!("`assay clean --host {}` tries again", self.spec.ssh)),
             None => Ok(()),
         }
@@ -123,13 +127,14 @@ impl Site for Remote<'_> {
 }
 
 /// What a work there needs.
-fn task(plan: &Plan, making: &Making<'_>, address: String) -> Result<StudyTask> {
-    Ok(StudyTask { plan: plan.to_be_sent()?, erase: making.erase.to_vec(), address, former: None })
+fn task(context: &RunContext<'_>, address: String) -> Result<StudyTask> {
+    let plan = context.experiment.to_be_sent()?;
+    Ok(StudyTask { plan, erase: context.erase.to_vec(), address, former: None })
 }
 
 fn begin_study(
     session: &Session,
-    making: &Making<'_>,
+    context: &RunContext<'_>,
     former: Option<Identity>,
     say: &dyn Fn(&str),
 ) -> Result<Described> {
@@ -139,13 +144,13 @@ fn begin_study(
             session.host()
         )
     })?;
-    let task = task(making.plan, making, address.to_owned())?;
-    let seconds = making.plan.seconds + making.plan.warmup_seconds + SLACK_S;
+    let task = task(context, address.to_owned())?;
+    let seconds = context.experiment.seconds + context.experiment.warmup_seconds() + SLACK_S;
     session.allow_lines(BYTES_BESIDE + (seconds * BYTES_PER_S) as usize);
     session.begin_work(STUDY, &StudyTask { former, ..task })?;
     let mut is_stopped = false;
     loop {
-        if making.interrupt.is_set() && !is_stopped {
+        if context.interrupt.is_set() && !is_stopped {
             session.stop();
             is_stopped = true;
         }
@@ -171,26 +176,26 @@ fn begin_study(
 ///
 /// # Errors
 /// One line.
-pub fn check(spec: &HostSpec, making: &Making<'_>, ways: &Ways<'_>) -> Result<()> {
-    let session = ways.to(spec)?;
-    session.begin_work(CHECK, &task(making.plan, making, String::new())?)?;
-    Ok(await_end(&session, ways).and_then(|()| session.end())?)
+pub fn check(spec: &HostSpec, context: &RunContext<'_>, hosts: &HostContext<'_>) -> Result<()> {
+    let session = hosts.to(spec)?;
+    session.begin_work(CHECK, &task(context, String::new())?)?;
+    Ok(await_end(&session, hosts).and_then(|()| session.end())?)
 }
 
 /// Removes what a session that was lost has left there.
-fn clear(spec: &HostSpec, former: Identity, ways: &Ways<'_>) -> Result<(), Failure> {
-    let session = ways.back_to(spec)?;
+fn clear(spec: &HostSpec, former: Identity, hosts: &HostContext<'_>) -> Result<(), Failure> {
+    let session = hosts.back_to(spec)?;
     session.begin_work(CLEAR, &former)?;
-    await_end(&session, ways).and_then(|()| session.end())
+    await_end(&session, hosts).and_then(|()| session.end())
 }
 
-fn await_end(session: &Session, ways: &Ways<'_>) -> Result<(), Failure> {
+fn await_end(session: &Session, hosts: &HostContext<'_>) -> Result<(), Failure> {
     loop {
         match session.next::<Value, Value, String>(LOOK_EVERY)? {
             Some(Told::Done(_)) => return Ok(()),
             Some(Told::Failed(words)) => return Err(session.failure(Reason::Work(words))),
             Some(Told::Something(_)) => {}
-            None if ways.interrupt.is_set() => return Err(session.failure(Reason::Interrupted)),
+            None if hosts.interrupt.is_set() => return Err(session.failure(Reason::Interrupted)),
             None => {}
         }
     }

@@ -19,7 +19,7 @@ pub(super) const CLEAR: &str = "study_clear";
 /// What a study, or the look before it, needs there.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StudyTask {
-    /// The plan, as [`assay_plan::Plan::to_be_sent`] writes it.
+    /// The plan, as [`assay_plan::Experiment::to_be_sent`] writes it.
     pub(super) plan: String,
     /// Devices there that may be overwritten.
     pub(super) erase: Vec<PathBuf>,

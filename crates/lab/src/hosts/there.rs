@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result};
 use assay_hosts::{Talk, new_session_directory};
-use assay_plan::{Plan, PlannedTrial, trials};
+use assay_plan::{Experiment, PlannedTrial};
 use assay_ports::child::Identity;
 use assay_study::Outcome;
 use assay_system::ledger::Ledger;
@@ -14,7 +14,7 @@ use super::left;
 use super::relayed::Relayed;
 use super::task::{CHECK, CLEAR, FromServer, STUDY, Shown, StudyTask, ToServer};
 use super::teller::Teller;
-use crate::run::{Making, Setup, Site, check, location_of};
+use crate::run::{RunContext, Setup, Site, check, location_of};
 
 /// Does the works of a study: the runs, the look before them, and clearing up after a session that was lost. Nothing where the work is
 /// none of these.
@@ -34,30 +34,30 @@ fn understood<T: serde::de::DeserializeOwned>(task: &Value) -> Result<T> {
 
 /// Refuses what cannot be run on this machine.
 fn look(task: &StudyTask) -> Result<()> {
-    let plan = Plan::received(&task.plan)?;
-    check::check(&plan, &location(&plan)?, &task.erase).map(drop)
+    let experiment = Experiment::received(&task.plan)?;
+    check::check(&experiment, &location(&experiment)?, &task.erase).map(drop)
 }
 
 /// The study's own directory is not here, so nothing can lie in it.
-fn location(plan: &Plan) -> Result<std::path::PathBuf> {
-    plan.location.as_ref().context(
+fn location(experiment: &Experiment) -> Result<std::path::PathBuf> {
+    experiment.location.as_ref().context(
         "the plan does not say which of this machine's disks to measure; give a directory on it with --location, or location in the plan",
     )?;
-    location_of(plan, "/".as_ref())
+    location_of(experiment, "/".as_ref())
 }
 
 fn study(task: &StudyTask, talk: &Talk) -> Result<()> {
     if let Some(former) = task.former {
         left::clear(former, talk.stop())?;
     }
-    let plan = Plan::received(&task.plan)?;
-    location(&plan)?;
+    let experiment = Experiment::received(&task.plan)?;
+    location(&experiment)?;
     let directory = new_session_directory()?;
     let ledger = Ledger::of_run(&directory)?;
     let made = ledger.make_directory(&directory)?;
     let relayed = Relayed { talk, address: task.address.clone() };
-    let making = Making {
-        plan: &plan,
+    let context = RunContext {
+        experiment: &experiment,
         study: &directory,
         erase: &task.erase,
         interrupt: talk.stop(),
@@ -65,9 +65,9 @@ fn study(task: &StudyTask, talk: &Talk) -> Result<()> {
         loads: &relayed,
     };
     let say = |text: &str| talk.tell(&FromServer::Shown(Shown::Say(text.to_owned())));
-    let mut setup = Setup::make(making, &say)?;
-    talk.tell(&FromServer::Ready(Box::new(setup.described()?)));
-    make_runs(&mut setup, &trials(&plan), talk);
+    let mut setup = Setup::make(context, &say)?;
+    talk.tell(&FromServer::Ready(Box::new(setup.described())));
+    make_runs(&mut setup, &experiment.trials(), talk);
     setup.take_down()?;
     made.remove()
 }

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use assay_base::Size;
 use assay_load::{Endpoint, LoadSpec, Schedule, Schema, Workload};
 use assay_models::power::{Drawn, Survival, draw};
-use assay_plan::RigKind;
+use assay_plan::{Experiment, PlannedDisk};
 use assay_serve::CutOrder;
 use assay_study::Differing;
 use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut, Recovery, Replication};
@@ -97,15 +97,17 @@ impl<'a> Cuts<'a> {
         config: &'a ConfigSetup,
         directory: &Path,
     ) -> Result<Cuts<'a>> {
-        let spec = &cutting.spec;
-        let rows = Rows::new(cutting.plan.seed, spec.writers, spec.rows);
-        let cpus = &cutting.plan.placement.drive_cpus.0;
-        let rig = PoweredRig::new(&config.rig, cpus, directory, &cutting.ledger)?;
+        let Experiment { power_cut, seed, placement, .. } = cutting.experiment;
+        let rows = Rows::new(*seed, power_cut.writers, power_cut.rows);
+        let file = config.rig.disk().and_then(PlannedDisk::powered);
+        let file = file.context("the power can be cut of files alone")?;
+        let cpus = &placement.drive_cpus.0;
+        let rig = PoweredRig::new(file, cpus, directory, &cutting.ledger)?;
         Ok(Cuts {
             cutting,
             name,
             config,
-            fingerprint: fingerprint_of(cutting.plan, spec, name, config)?,
+            fingerprint: fingerprint_of(cutting.experiment, name, config)?,
             rows,
             running: None,
             replica: None,
@@ -132,13 +134,12 @@ impl<'a> Cuts<'a> {
         let binary = self.config.server()?;
         match self.workload() {
             Some(_) => {
-                let plan = self.cutting.plan;
                 let request = Request {
                     binary,
                     schema: &self.config.schema,
                     settings: &self.config.settings,
                     threads: 2,
-                    seed: plan.seed,
+                    seed: self.cutting.experiment.seed,
                 };
                 let mut snapshots = self.cutting.snapshots.lock();
                 let snapshot =
@@ -166,8 +167,8 @@ impl<'a> Cuts<'a> {
 
     /// The workload that runs beside the writers.
     fn workload(&self) -> Option<&'a Workload> {
-        let name = self.cutting.spec.workload.as_ref()?;
-        self.cutting.plan.workloads.get(name)?.server()
+        let name = self.cutting.experiment.power_cut.workload.as_ref()?;
+        self.cutting.experiment.workloads.get(name)?.spec.server()
     }
 
     fn workload_tables(&self) -> Option<&'a Schema> {
@@ -176,7 +177,7 @@ impl<'a> Cuts<'a> {
 
     /// How its replica follows, if it has one.
     fn replication(&self) -> Option<Replication> {
-        self.cutting.spec.replicas.get(self.name).copied()
+        self.cutting.experiment.power_cut.replicas.get(self.name).copied()
     }
 
     /// Cuts the power once, and checks what comes up again.
@@ -187,8 +188,8 @@ impl<'a> Cuts<'a> {
         if self.running.is_none() {
             self.begin_anew().map_err(|error| self.explain(error))?;
         }
-        let is_drive = self.config.rig.kind == RigKind::Drive;
-        let drawn = draw(seed, self.cutting.spec.load_ms, is_drive);
+        let load_ms = self.cutting.experiment.power_cut.load_ms;
+        let drawn = draw(seed, load_ms, self.rig.is_drive());
         let began = Instant::now();
         let Loaded { survival, sent, ended } = self.load_and_cut(&drawn)?;
         let loaded_ms = began.elapsed().as_secs_f64() * 1e3;
@@ -349,7 +350,7 @@ impl<'a> Cuts<'a> {
         let mut running = self.running.take().context("no server runs")?;
         let order = CutOrder {
             moment: drawn.moment,
-            within_ms: self.cutting.spec.load_ms / 2,
+            within_ms: self.cutting.experiment.power_cut.load_ms / 2,
             seed: drawn.seed,
         };
         let said: Vec<Said> = self.expected.kept().iter().copied().map(Said::from).collect();
@@ -511,10 +512,10 @@ fn load_beside(
     stop: &AtomicBool,
 ) {
     let schedule = Schedule {
-        threads: cutting.spec.workload_threads,
+        threads: cutting.experiment.power_cut.workload_threads,
         seconds: LOAD_S,
-        seed: cutting.plan.seed,
-        cpus: cutting.plan.placement.load_cpus.0.clone(),
+        seed: cutting.experiment.seed,
+        cpus: cutting.experiment.placement.load_cpus.0.clone(),
         ..Schedule::default()
     };
     let (endpoint, schema) = (place.clone(), config.schema.clone());

@@ -30,10 +30,10 @@ use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::rig::snapshot::{LoadProgress, Snapshots};
-use crate::run::{ConfigSetup, Held, config_setups, described_config, location_of};
+use crate::run::{ConfigSetup, StudyLock, config_setups, described_config, location_of};
 pub use aftermath::pages_left;
 use assay_models::power::seed_of;
-use assay_plan::{Plan, PowerCutSpec, VariantKey};
+use assay_plan::{Experiment, PowerCutSpec, VariantKey};
 use assay_ports::filesystem;
 use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut};
 use assay_study::{Differing, Store, StudyHead, fingerprint};
@@ -47,14 +47,11 @@ pub use kept::Kept;
 /// What cutting the power needs.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
-    /// The plan, and its text.
-    pub plan: &'a Plan,
+    pub experiment: &'a Experiment,
     /// The text that it was read from.
     pub text: &'a str,
     /// Of its configurations these.
     pub configs: &'a [String],
-    /// Cuts of each, if not as many as the plan says.
-    pub cuts: Option<u32>,
     /// The study's directory.
     pub study: &'a Path,
     /// Whether a configuration's first cut that loses something is its last.
@@ -79,8 +76,7 @@ pub trait CutProgress: LoadProgress {
 
 /// What all configurations share.
 struct Cutting<'a> {
-    plan: &'a Plan,
-    spec: PowerCutSpec,
+    experiment: &'a Experiment,
     interrupt: &'a Interrupt,
     loading: &'a dyn LoadProgress,
     ledger: Arc<Ledger>,
@@ -89,20 +85,19 @@ struct Cutting<'a> {
     directory: PathBuf,
     // Dropped in this order.
     _work: Made,
-    _held: Held,
+    _held: StudyLock,
 }
 
 impl<'a> Cutting<'a> {
     fn begin(wanted: &Wanted<'a>, loading: &'a dyn LoadProgress) -> Result<Cutting<'a>> {
-        let Wanted { plan, study, interrupt, keep, .. } = *wanted;
-        let location = location_of(plan, study)?;
-        let held = Held::take(study, Some(&location))?;
+        let Wanted { experiment, study, interrupt, keep, .. } = *wanted;
+        let location = location_of(experiment, study)?;
+        let held = StudyLock::take(study, Some(&location))?;
         let ledger = Ledger::of_run(&std::path::absolute(study)?)?;
         let directory = location.canonicalize()?.join(new_name("work"));
         let work = ledger.make_directory(&directory)?;
         Ok(Cutting {
-            plan,
-            spec: plan.power_cut.clone().unwrap_or_default(),
+            experiment,
             interrupt,
             loading,
             snapshots: Mutex::new(Snapshots::new(directory.clone(), Arc::clone(&ledger))),
@@ -123,7 +118,7 @@ impl<'a> Cutting<'a> {
 pub fn cut(wanted: &Wanted<'_>, progress: &dyn CutProgress) -> Result<usize> {
     let loading: &dyn LoadProgress = progress;
     let cutting = Cutting::begin(wanted, loading)?;
-    let all = setups(wanted.plan, loading)?;
+    let all = setups(wanted.experiment, loading)?;
     let setups = only(&all, wanted)?;
     check_programs(&setups)?;
     let is_new = Store::look(wanted.study)?.is_none();
@@ -152,7 +147,7 @@ fn cut_setups(
     for (name, (_, config)) in setups {
         lacking.push((name, config, missing(wanted, cutting, store, name, config)?));
     }
-    let cuts = wanted.cuts.unwrap_or(cutting.spec.cuts);
+    let cuts = cutting.experiment.power_cut.cuts;
     for (number, (name, config, missing)) in lacking.iter().enumerate() {
         progress.begin(name, cuts - missing.len() as u32, cuts);
         let directory = cutting.directory.join(format!("rig-{number}"));
@@ -184,7 +179,7 @@ fn cut_one(
     cuts.differing().iter().for_each(|one| progress.differs(name, one));
     for &number in missing {
         wanted.interrupt.check()?;
-        let cut = cuts.cut(number, seed_of(cutting.plan.seed, name, number))?;
+        let cut = cuts.cut(number, seed_of(cutting.experiment.seed, name, number))?;
         store.write_power_cut(&cut)?;
         progress.cut(&cut);
         if wanted.until_loss && !cut.is_survived() {
@@ -212,7 +207,7 @@ pub struct Repeated {
 pub fn repeat(wanted: &Wanted<'_>, kept: &Kept, progress: &dyn CutProgress) -> Result<Repeated> {
     let loading: &dyn LoadProgress = progress;
     let cutting = Cutting::begin(wanted, loading)?;
-    let setups = setups(wanted.plan, loading)?;
+    let setups = setups(wanted.experiment, loading)?;
     let (name, _) = kept.name()?;
     let (_, config) =
         setups.get(&name).with_context(|| format!("the plan has no configuration `{name}`"))?;
@@ -226,13 +221,13 @@ pub fn repeat(wanted: &Wanted<'_>, kept: &Kept, progress: &dyn CutProgress) -> R
 type Setups = IndexMap<String, (VariantKey, ConfigSetup)>;
 
 /// Server and settings of each configuration that is none other run again, on the first of its data profiles.
-fn setups(plan: &Plan, progress: &dyn LoadProgress) -> Result<Setups> {
-    let all = config_setups(plan, &|text| progress.say(text))?;
+fn setups(experiment: &Experiment, progress: &dyn LoadProgress) -> Result<Setups> {
+    let all = config_setups(experiment, &|text| progress.say(text))?;
     let of_config = |name: &String| {
         let its = all.iter().find(|(key, _)| key.config == *name)?;
         Some((name.clone(), (its.0.clone(), its.1.clone())))
     };
-    Ok(plan.power_cut_configs().filter_map(of_config).collect())
+    Ok(experiment.power_cut_configs().filter_map(of_config).collect())
 }
 
 /// Those of them that are wanted, in that order.
@@ -253,7 +248,7 @@ fn missing(
     name: &str,
     config: &ConfigSetup,
 ) -> Result<Vec<u32>> {
-    let conditions = fingerprint_of(cutting.plan, &cutting.spec, name, config)?;
+    let conditions = fingerprint_of(cutting.experiment, name, config)?;
     let there = there(store, name)?;
     ensure!(
         there.iter().all(|cut| cut.fingerprint == conditions),
@@ -261,8 +256,7 @@ fn missing(
     );
     let is_enough = wanted.until_loss && there.iter().any(|cut| !cut.is_survived());
     let has = |number: &u32| is_enough || there.iter().any(|cut| cut.number == *number);
-    let cuts = wanted.cuts.unwrap_or(cutting.spec.cuts);
-    Ok((1..=cuts).filter(|number| !has(number)).collect())
+    Ok((1..=cutting.experiment.power_cut.cuts).filter(|number| !has(number)).collect())
 }
 
 /// The cuts that the study has of a configuration.
@@ -272,21 +266,17 @@ fn there(store: &Store, name: &str) -> Result<Vec<PowerCut>> {
 }
 
 /// What decides what a cut can lose.
-fn fingerprint_of(
-    plan: &Plan,
-    spec: &PowerCutSpec,
-    name: &str,
-    config: &ConfigSetup,
-) -> Result<String> {
-    let workload = spec.workload.as_ref().and_then(|name| plan.workloads.get(name));
+fn fingerprint_of(experiment: &Experiment, name: &str, config: &ConfigSetup) -> Result<String> {
+    let spec = &experiment.power_cut;
+    let workload = spec.workload.as_ref().and_then(|name| experiment.workloads.get(name));
     let conditions = json!({
-        "seed": plan.seed,
+        "seed": experiment.seed,
         "power_cut": PowerCutSpec { cuts: 1, ..spec.of_config(name) },
-        "workload": workload,
+        "workload": workload.map(|workload| &workload.spec),
         "server": config.server()?.version_text,
         "settings": config.settings,
         "schema": config.schema,
-        "rig": config.rig,
+        "rig": config.rig_document,
     });
     Ok(fingerprint(&conditions.to_string()))
 }
@@ -294,8 +284,8 @@ fn fingerprint_of(
 /// Looks for what file systems are made with before anything takes time.
 fn check_programs(setups: &Setups) -> Result<()> {
     for (name, (_, config)) in setups {
-        let kind = config.rig.file_system.unwrap_or_default().name();
-        filesystem::check_maker(kind)
+        let Some(disk) = config.rig.disk() else { continue };
+        filesystem::check_maker(disk.file_system.kind.name())
             .with_context(|| format!("configuration `{name}` (--config runs others alone)"))?;
     }
     Ok(())
@@ -303,16 +293,15 @@ fn check_programs(setups: &Setups) -> Result<()> {
 
 /// What is known of the study before its first cut. One that has runs has its head already.
 fn write_head(store: &mut Store, wanted: &Wanted<'_>, setups: &Setups) -> Result<()> {
-    let plan = wanted.plan;
-    let location = location_of(plan, wanted.study)?;
+    let experiment = wanted.experiment;
+    let location = location_of(experiment, wanted.study)?;
     let described = setups
         .iter()
-        .map(|(name, (key, config))| described_config(plan, name, &[(key, config)], &location))
-        .collect::<Result<Vec<_>>>()?;
-    let configs: Vec<_> = described.into_iter().flatten().collect();
+        .filter_map(|(name, (key, config))| described_config(name, &[(key, config)], &location));
+    let configs: Vec<_> = described.collect();
     store.write_head(&StudyHead {
-        title: &plan.title,
-        question: plan.question.as_deref(),
+        title: &experiment.title,
+        question: experiment.question.as_deref(),
         plan_toml: wanted.text,
         configs: &configs,
         ..StudyHead::default()

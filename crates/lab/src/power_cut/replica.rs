@@ -133,7 +133,7 @@ impl<'a> Replica<'a> {
         settings.insert("performance_schema".into(), "ON".into());
         let place = Place { data_dir: &data_dir, run_dir: &run_dir, settings, port: None };
         let running = Running::start(self.cutting, self.config, place).context("the replica")?;
-        let link = Link::to(self.port.number, self.cutting.spec.replica_delay())?;
+        let link = Link::to(self.port.number, self.cutting.experiment.power_cut.replica_delay())?;
         let mut replica = session(&running.server)?;
         for statement in self.beginning(&link) {
             // The statement has a password in it.

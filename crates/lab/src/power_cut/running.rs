@@ -55,7 +55,7 @@ impl Running {
         if binary.flavour != Flavour::Mariadb {
             start.settings.entry("log_error_verbosity".into()).or_insert_with(|| "3".into());
         }
-        start.cpus = cutting.plan.placement.server_cpus.0.clone();
+        start.cpus = cutting.experiment.placement.server_cpus.0.clone();
         start.port = place.port;
         start.ready_within = RECOVERY_LIMIT;
         start.ready_after_error_within = ERROR_LIMIT;

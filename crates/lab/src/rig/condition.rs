@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use assay_plan::{RigKind, RigSpec};
+use assay_plan::{DiskBase, DriveMedia, PlannedDisk, PlannedDrive};
 
 /// With less left a file system counts as full: a copy fails with a part of a file left, a server on extending a table
 /// by four extents of 1 MiB (MySQL reference manual, "Tablespace AUTOEXTEND_SIZE Configuration").
@@ -31,8 +31,12 @@ struct FileSystemState {
 }
 
 impl Condition {
-    pub(super) fn of(trouble: Option<String>, spec: &RigSpec, directory: &Path) -> Condition {
-        Condition { trouble, file_system: FileSystemState::of(spec, directory) }
+    pub(super) fn of(
+        trouble: Option<String>,
+        disk: Option<&PlannedDisk>,
+        directory: &Path,
+    ) -> Condition {
+        Condition { trouble, file_system: FileSystemState::of(disk, directory) }
     }
 
     /// A better explanation of `error` than the error itself: the drive has stopped, or the file
@@ -46,33 +50,36 @@ impl Condition {
 
 impl FileSystemState {
     /// Of the file system that holds `directory`; `None` where the kernel does not report it.
-    fn of(spec: &RigSpec, directory: &Path) -> Option<FileSystemState> {
+    fn of(disk: Option<&PlannedDisk>, directory: &Path) -> Option<FileSystemState> {
         let status = rustix::fs::statvfs(directory).ok()?;
         let free_bytes = status.f_bavail.saturating_mul(status.f_frsize);
         let total_bytes = status.f_blocks.saturating_mul(status.f_frsize);
         Some(FileSystemState {
             is_full: free_bytes < LEFT_BYTES,
-            line: line(spec, directory, total_bytes),
+            line: line(disk, directory, total_bytes),
         })
     }
 }
 
-fn line(spec: &RigSpec, directory: &Path, total_bytes: u64) -> String {
-    let more = match spec.kind {
-        RigKind::Directory => {
-            return format!(
-                "the disk of {} is full; free some of it or name another --location",
-                directory.display()
-            );
+fn line(disk: Option<&PlannedDisk>, directory: &Path, total_bytes: u64) -> String {
+    let Some(disk) = disk else {
+        return format!(
+            "the disk of {} is full; free some of it or name another --location",
+            directory.display()
+        );
+    };
+    let more = match &disk.base {
+        DiskBase::Image { .. } => "a larger size",
+        DiskBase::Device(_) => "a larger device",
+        DiskBase::Pool(..)
+        | DiskBase::Drive(PlannedDrive { media: DriveMedia::Image(_), logical: None, .. }) => {
+            "a larger pool.size"
         }
-        RigKind::Endpoint => "a server with more room",
-        RigKind::Image => "a larger size",
-        RigKind::Device => "a larger device",
-        RigKind::Pool => "a larger pool.size",
-        RigKind::Drive if spec.pool.is_some() && spec.logical.is_none() => "a larger pool.size",
-        RigKind::Drive if spec.device.is_some() || spec.logical.is_some() => "a larger logical",
-        RigKind::Drive => "a larger capacity",
-        RigKind::Model => "a smaller model.capacity_scale or a larger model.fill",
+        DiskBase::Drive(PlannedDrive { media: DriveMedia::File { .. }, logical: None, .. }) => {
+            "a larger capacity"
+        }
+        DiskBase::Drive(_) => "a larger logical",
+        DiskBase::Model(_) => "a smaller model.capacity_scale or a larger model.fill",
     };
     let total_mb = total_bytes / 1_000_000;
     format!(
@@ -83,19 +90,19 @@ fn line(spec: &RigSpec, directory: &Path, total_bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_base::Size;
+    use crate::testing::planned_rig;
 
     #[test]
     fn each_kind_of_rig_names_the_key_that_gives_it_room() {
-        let of = |kind: RigKind, logical: Option<Size>| {
-            line(&RigSpec { kind, logical, ..RigSpec::default() }, Path::new("/data"), 523_000_000)
-        };
-        assert!(of(RigKind::Directory, None).contains("--location"));
+        let of = |rig: &str| line(planned_rig(rig).disk(), Path::new("/data"), 523_000_000);
+        let drive = "kind = \"drive\"\ncapacity = \"1G\"";
+        let model = "kind = \"model\"\nmodel = { preset = \"gp3\", capacity_scale = 100 }";
+        assert!(of("kind = \"directory\"").contains("--location"));
         for (line, key) in [
-            (of(RigKind::Image, None), "larger size"),
-            (of(RigKind::Drive, None), "larger capacity"),
-            (of(RigKind::Drive, Some(Size(1 << 30))), "larger logical"),
-            (of(RigKind::Model, None), "capacity_scale"),
+            (of("kind = \"image\"\nsize = \"1G\""), "larger size"),
+            (of(drive), "larger capacity"),
+            (of(&format!("{drive}\nlogical = \"1G\"")), "larger logical"),
+            (of(model), "capacity_scale"),
         ] {
             assert!(
                 line.contains(key)
@@ -109,7 +116,7 @@ mod tests {
     #[test]
     fn a_file_system_with_room_lacks_nothing() {
         let directory = tempfile::tempdir().unwrap();
-        let condition = Condition::of(None, &RigSpec::default(), directory.path());
+        let condition = Condition::of(None, None, directory.path());
         assert_eq!(condition.explanation("the server ended"), None);
         assert!(condition.explanation("`cp` failed: No space left on device").is_some());
         let stopped = Condition { trouble: Some("the drive ended".into()), ..condition };

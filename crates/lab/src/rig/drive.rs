@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use assay_drive::State;
 use assay_ports::media::Allocation;
 
-use assay_plan::RigSpec;
+use assay_base::Size;
+use assay_plan::PlannedDrive;
 use assay_serve::{AttachOptions, Attached, Export, Health, NewDrive, Sizes};
 use assay_system::ledger::Ledger;
 
@@ -20,57 +21,65 @@ pub struct Media {
     pub sizes: Sizes,
 }
 
-/// Makes an empty drive on the `image` of a pool, on the device that `spec` names, or else in a new file in `directory`.
-///
-/// # Errors
-/// One line: the device is in use, no room for the image, sizes that cannot be.
-pub fn make(spec: &RigSpec, directory: &Path, image: Option<&Path>) -> Result<Media> {
-    let drive = NewDrive {
-        logical: spec.logical,
-        codec: spec.drive_codec(),
-        unit: spec.unit.unwrap_or_default(),
-        dictionary: spec.dictionary,
+/// The drive as it is made.
+pub fn new(drive: &PlannedDrive) -> NewDrive {
+    NewDrive {
+        logical: drive.logical,
+        codec: drive.codec,
+        unit: drive.unit,
+        dictionary: drive.dictionary,
         segment_bytes: None,
-    };
-    if let Some(image) = image {
-        return Ok(Media { path: image.to_owned(), sizes: drive.on_image(image)? });
     }
-    let (named, sizes) = match &spec.device {
-        Some(device) => (device.clone(), drive.on_device(device)?),
-        None => {
-            let image = directory.join("drive.img");
-            let capacity = spec.capacity.context("a drive in an image needs a capacity")?;
-            // Its space is taken for good: a drive that runs out of disk would be read as a slow one that failed.
-            let sizes = drive.in_file(&image, capacity, Allocation::Full)?;
-            (image, sizes)
-        }
-    };
-    let path =
-        named.canonicalize().with_context(|| format!("cannot resolve {}", named.display()))?;
-    Ok(Media { path, sizes })
 }
 
-/// Has it served by a child on these CPUs (empty: all).
+/// Makes an empty drive in a new file in `directory`.
+///
+/// # Errors
+/// One line: no room for the file.
+pub fn in_file(drive: &NewDrive, directory: &Path, capacity: Size) -> Result<Media> {
+    let image = directory.join("drive.img");
+    // Its space is taken for good: a drive that runs out of disk would be read as a slow one that failed.
+    let sizes = drive.in_file(&image, capacity, Allocation::Full)?;
+    Ok(Media { path: resolved(&image)?, sizes })
+}
+
+/// Makes an empty drive on a block device.
+///
+/// # Errors
+/// One line: the device is in use, or the drive's sizes cannot be.
+pub fn on_device(drive: &NewDrive, device: &Path) -> Result<Media> {
+    let sizes = drive.on_device(device)?;
+    Ok(Media { path: resolved(device)?, sizes })
+}
+
+fn resolved(path: &Path) -> Result<PathBuf> {
+    path.canonicalize().with_context(|| format!("cannot resolve {}", path.display()))
+}
+
+/// Serves the drive by a child on these CPUs (empty: all).
 ///
 /// # Errors
 /// One line, the serving process's own.
 pub fn serve(
-    spec: &RigSpec,
+    drive: &PlannedDrive,
     media: &Media,
     ledger: &Arc<Ledger>,
     cpus: &[usize],
 ) -> Result<Attached> {
-    let default = AttachOptions::default();
-    let options = AttachOptions {
-        memory: spec.memory,
-        read_ahead: spec.read_ahead,
-        threads: spec.threads.unwrap_or(default.threads),
-        ..default
-    };
-    Attached::start(&media.path, &options, &Export::Drive, ledger, cpus)
+    Attached::start(&media.path, &options(drive), &Export::Drive, ledger, cpus)
 }
 
-/// What is wrong with a drive in a rig, in words: its process has ended, or it refuses work. Nothing where all is well.
+/// Options with which a drive is served.
+pub fn options(drive: &PlannedDrive) -> AttachOptions {
+    AttachOptions {
+        memory: drive.memory,
+        read_ahead: drive.read_ahead,
+        threads: drive.threads,
+        ..AttachOptions::default()
+    }
+}
+
+/// The trouble of a drive in a rig, in words: its process has ended, or it refuses work. `None` if all is well.
 pub fn trouble(drive: &mut Attached) -> Option<String> {
     match drive.ended() {
         Ok(None) => {}
@@ -93,12 +102,11 @@ pub fn trouble(drive: &mut Attached) -> Option<String> {
     }
 }
 
-/// What the drive does with what it is given, in words.
+/// Compression and read-ahead of a drive, in words.
 #[must_use]
-pub fn manner(spec: &RigSpec) -> String {
-    let dictionary = if spec.dictionary { " with dictionaries" } else { "" };
-    let unit = spec.unit.unwrap_or_default();
+pub fn manner(drive: &PlannedDrive) -> String {
+    let dictionary = if drive.dictionary { " with dictionaries" } else { "" };
     let ahead =
-        spec.read_ahead.map_or_else(String::new, |size| format!(", reading at least {size}"));
-    format!("{}{dictionary} in units of {unit}{ahead}", spec.drive_codec())
+        drive.read_ahead.map_or_else(String::new, |size| format!(", reading at least {size}"));
+    format!("{}{dictionary} in units of {}{ahead}", drive.codec, drive.unit)
 }

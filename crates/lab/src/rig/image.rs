@@ -8,23 +8,12 @@ use assay_serve::job::CacheMode;
 use assay_serve::{AttachOptions, Attached, Export};
 use assay_system::ledger::Ledger;
 
-use assay_plan::RigSpec;
-
-/// Has it served by a child on these CPUs (empty: all). A write is on all copies when it is answered.
+/// Serves an image by a child on these CPUs (empty: all). A write is on all copies when it is answered.
 ///
 /// # Errors
 /// One line, the serving process's own.
-pub fn serve(
-    spec: &RigSpec,
-    image: &Path,
-    ledger: &Arc<Ledger>,
-    cpus: &[usize],
-) -> Result<Attached> {
-    let default = AttachOptions::default();
-    let options = AttachOptions {
-        cache: CacheMode::Writethrough,
-        threads: spec.threads.unwrap_or(default.threads),
-        ..default
-    };
+pub fn serve(threads: u16, image: &Path, ledger: &Arc<Ledger>, cpus: &[usize]) -> Result<Attached> {
+    let options =
+        AttachOptions { cache: CacheMode::Writethrough, threads, ..AttachOptions::default() };
     Attached::start(image, &options, &Export::Image, ledger, cpus)
 }

@@ -20,12 +20,15 @@ mod top_up;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use assay_ports::file_id::FileId;
 use assay_ports::{blockdev, filesystem, loopdev, program};
 
 use assay_base::Size;
-use assay_plan::{PoolSpec, RigKind, RigSpec};
+use assay_plan::{
+    DiskBase, DriveMedia, PlannedDisk, PlannedDrive, PlannedFileSystem, PlannedModel, PlannedPool,
+    PlannedRig,
+};
 use assay_serve::{Attached, Health, Sizes};
 use assay_study::InEffect;
 use assay_system::ledger::{Ledger, Made};
@@ -79,33 +82,33 @@ pub struct Building<'a> {
 }
 
 impl Rig {
-    /// Builds what `spec` asks for; what it needs of files lies in `directory`, which is made and owned.
+    /// Builds a rig of our own; its files lie in `directory`, which is created and owned.
     ///
     /// # Errors
-    /// The first layer that could not be built, in its tool's own words; what was built before it is removed.
-    pub fn build(spec: &RigSpec, directory: &Path, building: &Building<'_>) -> Result<Rig> {
+    /// The first layer that could not be built, in its tool's own words; the layers below it are removed.
+    pub fn build(planned: &PlannedRig, directory: &Path, building: &Building<'_>) -> Result<Rig> {
         let ledger = building.ledger;
         let mut rig = Rig {
             parts: Vec::new(),
-            is_bare_image: spec.kind == RigKind::Pool,
+            is_bare_image: false,
             ground: Ground::default(),
             directory: directory.to_owned(),
             description: Vec::new(),
         };
         rig.parts.push(Part::Made(ledger.make_directory(directory)?));
-        let device = match spec.kind {
-            RigKind::Endpoint => bail!("nothing is built under a server that somebody else runs"),
-            RigKind::Directory => {
-                rig.describe_ground(directory)?;
-                return Ok(rig);
-            }
-            RigKind::Image => rig.add_image(spec, ledger)?,
-            RigKind::Device => rig.add_device(spec)?,
-            RigKind::Drive => rig.add_drive(spec, building)?,
-            RigKind::Model => rig.add_model(spec, building)?,
-            RigKind::Pool => rig.add_pool_image(spec, building)?,
+        let Some(PlannedDisk { base, file_system }) = planned.disk() else {
+            rig.describe_ground(directory)?;
+            return Ok(rig);
         };
-        rig.add_file_system(spec, &device, ledger)?;
+        let (device, size) = match base {
+            DiskBase::Image { size, .. } => (rig.add_image(*size, ledger)?, None),
+            DiskBase::Device(path) => (rig.add_device(path)?, None),
+            DiskBase::Drive(drive) => (rig.add_drive(drive, building)?, None),
+            // The file system takes what was filled when the media were preconditioned.
+            DiskBase::Model(model) => (rig.add_model(model, building)?, Some(model.filled_bytes())),
+            DiskBase::Pool(pool, threads) => (rig.add_pool_image(pool, *threads, building)?, None),
+        };
+        rig.add_file_system(file_system, &device, size, ledger)?;
         rig.ground.device = Some(device);
         Ok(rig)
     }
@@ -122,15 +125,15 @@ impl Rig {
         &self.description
     }
 
-    /// How pool, disk and file system came out, and what of them is not as `spec` asks.
+    /// The options of pool, disk and file system in effect, and which of them differ from those of the plan.
     #[must_use]
-    pub fn in_effect(&self, spec: &RigSpec, pool: Option<&RunPool>) -> InEffect {
+    pub fn in_effect(&self, planned: &PlannedRig, pool: Option<&RunPool>) -> InEffect {
         let told = pool.map(RunPool::options).transpose().unwrap_or_else(|error| {
             log::debug!("the options of the pool are not known: {error:#}");
             None
         });
         let ground = (&self.ground, told.unwrap_or_default());
-        given::in_effect(spec, ground, &self.directory, &self.data_dir())
+        given::in_effect(planned.disk(), ground, &self.directory, &self.data_dir())
     }
 
     /// The software drive in it, if there is one.
@@ -148,14 +151,14 @@ impl Rig {
         self.is_bare_image
     }
 
-    /// Puts data where the zeroes of what was copied onto a model have taken them, so that it is as full as `spec` says.
+    /// Writes data to a model where zeroes of the copied files have taken their place, so that it is as full as planned.
     ///
     /// # Errors
-    /// What the device said.
-    pub fn top_up(&mut self, spec: &RigSpec) -> Result<()> {
-        let (Some(model), Some(drive)) = (&spec.model, self.drive()) else { return Ok(()) };
+    /// The device's own.
+    pub fn top_up(&mut self, planned: &PlannedRig) -> Result<()> {
+        let (Some(model), Some(drive)) = (planned.model(), self.drive()) else { return Ok(()) };
         let held_bytes = Health::read(&drive.status_file)?.status.logical_bytes_used;
-        let Some(top_up) = TopUp::of(model, held_bytes)? else { return Ok(()) };
+        let Some(top_up) = TopUp::of(model, held_bytes) else { return Ok(()) };
         let device = drive.health.attachment.device.clone();
         top_up.write(
             &device.context("the model is served, but not as a block device")?,
@@ -177,20 +180,20 @@ impl Rig {
         })
     }
 
-    /// A rig that takes no more, built as `spec` says, explains a failure better than whoever met it can: its drive has
-    /// stopped, or its file system is full.
+    /// Adds to an error that the drive has stopped or the file system is full, if that is so: the program that failed
+    /// does not know it.
     #[must_use]
-    pub fn explain(&mut self, error: anyhow::Error, spec: &RigSpec) -> anyhow::Error {
-        let condition = self.condition(spec);
+    pub fn explain(&mut self, error: anyhow::Error, planned: &PlannedRig) -> anyhow::Error {
+        let condition = self.condition(planned);
         match condition.explanation(&format!("{error:#}")) {
             Some(trouble) => error.context(trouble.to_owned()),
             None => error,
         }
     }
 
-    /// State of this rig, which is built as `spec` says.
-    pub fn condition(&mut self, spec: &RigSpec) -> Condition {
-        Condition::of(self.drive_trouble(), spec, &self.directory)
+    /// State of this rig, built as planned.
+    pub fn condition(&mut self, planned: &PlannedRig) -> Condition {
+        Condition::of(self.drive_trouble(), planned.disk(), &self.directory)
     }
 
     /// What is wrong with its drive, in words; nothing where all is well, or where there is none.
@@ -244,8 +247,7 @@ impl Rig {
         Ok(())
     }
 
-    fn add_image(&mut self, spec: &RigSpec, ledger: &Arc<Ledger>) -> Result<PathBuf> {
-        let size = spec.size.context("an image needs a size")?;
+    fn add_image(&mut self, size: Size, ledger: &Arc<Ledger>) -> Result<PathBuf> {
         self.describe_ground(&self.directory.clone())?;
         let image = self.directory.join("disk.img");
         allocate(&image, size)?;
@@ -258,37 +260,43 @@ impl Rig {
         Ok(attached.device)
     }
 
-    fn add_device(&mut self, spec: &RigSpec) -> Result<PathBuf> {
-        let device = spec.device.clone().context("a device rig needs a device")?;
-        let size = blockdev::check_unused(&device)?;
+    fn add_device(&mut self, device: &Path) -> Result<PathBuf> {
+        let size = blockdev::check_unused(device)?;
         self.describe("disk", format!("{} of {}", device.display(), Size(size)));
-        Ok(device)
+        Ok(device.to_owned())
     }
 
-    fn add_drive(&mut self, spec: &RigSpec, building: &Building<'_>) -> Result<PathBuf> {
-        let image = spec.pool.as_ref().map(|pool| self.new_image(pool, building)).transpose()?;
-        if spec.device.is_none() && image.is_none() {
-            self.describe_ground(&self.directory.clone())?;
-        }
-        let media = drive::make(spec, &self.directory, image.as_deref())?;
-        let attached = drive::serve(spec, &media, building.ledger, building.drive_cpus)?;
+    fn add_drive(&mut self, drive: &PlannedDrive, building: &Building<'_>) -> Result<PathBuf> {
+        let new = drive::new(drive);
+        let (below, media) = match &drive.media {
+            DriveMedia::File { capacity, .. } => {
+                self.describe_ground(&self.directory.clone())?;
+                ("an image".into(), drive::in_file(&new, &self.directory, *capacity)?)
+            }
+            DriveMedia::Device(path) => (path.display().to_string(), drive::on_device(&new, path)?),
+            DriveMedia::Image(pool) => {
+                let image = self.new_image(pool, building)?;
+                ("an RBD image".into(), drive::Media { sizes: new.on_image(&image)?, path: image })
+            }
+        };
+        let attached = drive::serve(drive, &media, building.ledger, building.drive_cpus)?;
         let device = attached.health.attachment.device.clone();
         self.parts.push(Part::Drive(Box::new(attached)));
         let Sizes { capacity, logical } = media.sizes;
-        let below = match (&spec.device, &image) {
-            (Some(path), _) => path.display().to_string(),
-            (None, Some(_)) => "an RBD image".into(),
-            (None, None) => "an image".into(),
-        };
         self.describe("media", format!("{below} of {capacity}"));
-        self.describe("disk", format!("software drive of {logical}, {}", drive::manner(spec)));
+        self.describe("disk", format!("software drive of {logical}, {}", drive::manner(drive)));
         device.context("the drive is served, but not as a block device")
     }
 
-    fn add_pool_image(&mut self, spec: &RigSpec, building: &Building<'_>) -> Result<PathBuf> {
-        let pool = spec.pool.as_ref().context("a rig on a pool needs a pool")?;
+    fn add_pool_image(
+        &mut self,
+        pool: &PlannedPool,
+        threads: u16,
+        building: &Building<'_>,
+    ) -> Result<PathBuf> {
+        self.is_bare_image = true;
         let image = self.new_image(pool, building)?;
-        let attached = image::serve(spec, &image, building.ledger, building.drive_cpus)?;
+        let attached = image::serve(threads, &image, building.ledger, building.drive_cpus)?;
         let device = attached.health.attachment.device.clone();
         self.parts.push(Part::Drive(Box::new(attached)));
         self.describe(
@@ -299,7 +307,7 @@ impl Rig {
     }
 
     /// An image for this rig, called after its directory.
-    fn new_image(&mut self, pool: &PoolSpec, building: &Building<'_>) -> Result<PathBuf> {
+    fn new_image(&mut self, pool: &PlannedPool, building: &Building<'_>) -> Result<PathBuf> {
         let run_pool = building.pool.context("a rig on a pool that is not there")?;
         let name = self.directory.file_name().context("a rig without a name")?.to_string_lossy();
         let name = new_name(&name);
@@ -308,13 +316,12 @@ impl Rig {
         Ok(image)
     }
 
-    /// Its media are preconditioned first, and the file system takes what was filled then.
-    fn add_model(&mut self, spec: &RigSpec, building: &Building<'_>) -> Result<PathBuf> {
-        let model = spec.model.as_ref().context("a model needs a device")?;
+    /// Serves the model of a device over a copy of its preconditioned media.
+    fn add_model(&mut self, model: &PlannedModel, building: &Building<'_>) -> Result<PathBuf> {
         let media = self.directory.join("media.img");
         let preconditioned = PreconditionedMedia::provide(model, building.say)?;
         preconditioned.copy_to(&media)?;
-        let attached = model::serve(spec, &media, building)
+        let attached = model::serve(model, &media, building)
             .map_err(|error| preconditioned.explain(error, &media))?;
         let device = attached.health.attachment.device.clone();
         self.parts.push(Part::Drive(Box::new(attached)));
@@ -326,24 +333,24 @@ impl Rig {
 
     fn add_file_system(
         &mut self,
-        spec: &RigSpec,
+        planned: &PlannedFileSystem,
         device: &Path,
+        size: Option<u64>,
         ledger: &Arc<Ledger>,
     ) -> Result<()> {
-        let kind = spec.file_system.unwrap_or_default().name();
-        let size = spec.model.as_ref().map(model::file_system_bytes).transpose()?;
-        filesystem::make(kind, device, size, &spec.mkfs_options)?;
+        let kind = planned.kind.name();
+        filesystem::make(kind, device, size, &planned.mkfs_options)?;
         let target = self.directory.join("mount");
         std::fs::create_dir(&target)?;
         let mount = Resource::Mount(OwnMount::of_device(device, &target)?);
         self.add(ledger, mount, || {
-            Ok(filesystem::mount(kind, device, &target, &spec.mount_options)?)
+            Ok(filesystem::mount(kind, device, &target, &planned.mount_options)?)
         })?;
-        if let Some(extsize) = spec.extsize {
+        if let Some(extsize) = planned.extsize {
             hint_extents(&target, extsize)?;
         }
         let options = filesystem::mount_of(&target)?.map(|mount| mount.options).unwrap_or_default();
-        let made = [&["mkfs".to_owned()], spec.mkfs_options.as_slice()].concat().join(" ");
+        let made = [&["mkfs".to_owned()], planned.mkfs_options.as_slice()].concat().join(" ");
         self.describe("file system", format!("{kind}, {made}, mounted {options}"));
         self.directory = target;
         Ok(())

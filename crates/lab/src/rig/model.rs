@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use assay_base::Size;
-use assay_plan::{ModelSpec, RigSpec};
-use assay_presets::{Mark, Obtained, Preset, THREADS};
+use assay_plan::PlannedModel;
+use assay_presets::{Mark, Obtained, Preset};
 use assay_serve::{AttachOptions, Attached, Export, ModelJob};
 
 use super::Building;
@@ -16,36 +16,25 @@ use super::Building;
 ///
 /// # Errors
 /// One line, the serving process's own.
-pub fn serve(spec: &RigSpec, media: &Path, building: &Building<'_>) -> Result<Attached> {
-    let model = spec.model.as_ref().context("a model needs a device")?;
-    let (preset, _) = model.device()?;
-    let threads = spec.threads.unwrap_or(THREADS);
-    let options = AttachOptions { threads, ..AttachOptions::default() };
+pub fn serve(model: &PlannedModel, media: &Path, building: &Building<'_>) -> Result<Attached> {
+    let options = AttachOptions { threads: model.threads, ..AttachOptions::default() };
     let export = Export::Model {
-        device: ModelJob::new(&preset, model.scale_of_one()),
+        device: ModelJob::new(&model.preset, model.scale_of_one),
         keeps_time_when_told: building.trace.is_none(),
         trace: building.trace.map(Path::to_owned),
     };
     Attached::start(&media.canonicalize()?, &options, &export, building.ledger, building.drive_cpus)
 }
 
-/// How much of the device the file system takes: what holds data when a run begins.
+/// The model in words, label by label: a model, never the device.
 ///
 /// # Errors
-/// None of a plan that was checked.
-pub fn file_system_bytes(model: &ModelSpec) -> Result<u64> {
-    Ok(model.filled_bytes(&model.device()?.1))
-}
-
-/// What it is, in words, label by label: a model, never the device.
-///
-/// # Errors
-/// None of a plan that was checked.
-pub fn description(model: &ModelSpec) -> Result<Vec<(String, String)>> {
-    let (preset, device) = model.device()?;
-    let scale = device.obtained().iter().map(obtained).collect::<Vec<_>>().join(", ");
-    let filled = Size(model.filled_bytes(&device));
-    let logical = Size(model.logical_bytes(&device));
+/// The preset's text does not list its numbers.
+pub fn description(model: &PlannedModel) -> Result<Vec<(String, String)>> {
+    let preset = &model.preset;
+    let scale = model.device.obtained().iter().map(obtained).collect::<Vec<_>>().join(", ");
+    let filled = Size(model.filled_bytes());
+    let logical = Size(model.logical_bytes());
     let fault = preset.fault();
     let fault = (!fault.is_none()).then(|| ("fault", format!("injected fault: it {fault}")));
     let told = [
@@ -57,7 +46,7 @@ pub fn description(model: &ModelSpec) -> Result<Vec<(String, String)>> {
             ),
         ),
         ("scale", scale),
-        ("numbers", numbers(&preset)?),
+        ("numbers", numbers(preset)?),
     ];
     let told = told.into_iter().chain(fault);
     Ok(told.map(|(label, text)| (label.to_owned(), text)).collect())

@@ -17,7 +17,7 @@ use assay_pool::{Layout, OwnCluster, Spec, Watched, figures, locate, programs, w
 use assay_ports::rbd::{self, Cluster, ClusterAccess, ImageName, NewImage, PoolIo};
 use assay_ports::waiting::Waiting;
 
-use assay_plan::{Plan, PoolPlace, PoolSpec, PrivateCluster};
+use assay_plan::{Experiment, PlannedPool, PoolPlace, PrivateCluster, PrivatePool};
 use assay_system::ledger::{Ledger, Made};
 
 /// Store sizes and images are whole blocks.
@@ -40,14 +40,18 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    /// Starts every private cluster that the plan asks for, each in a new directory of `directory`. `say` is told of what takes
-    /// time.
+    /// Starts every private cluster of an experiment, each in a new directory of `directory`. `say` gets a line for each
+    /// step that takes time.
     ///
     /// # Errors
     /// One line; nothing is left then.
-    pub fn start(plan: &Plan, directory: &Path, say: &dyn Fn(&str)) -> Result<Clusters> {
+    pub fn start(
+        experiment: &Experiment,
+        directory: &Path,
+        say: &dyn Fn(&str),
+    ) -> Result<Clusters> {
         let mut clusters = Clusters::default();
-        for wanted in private_clusters(plan) {
+        for wanted in private_clusters(experiment) {
             programs::find_or_fetch(say)?;
             let spec = cluster_spec(wanted, clusters.own.len());
             say(&format!("starting a private Ceph cluster of {} stores", wanted.stores));
@@ -62,14 +66,14 @@ impl Clusters {
     ///
     /// # Errors
     /// One line; nothing is left then.
-    pub fn pool(&self, spec: &PoolSpec, name: &str) -> Result<RunPool> {
-        match spec.place() {
-            PoolPlace::Private(wanted) => {
-                let own = self.own.iter().find(|(one, _)| *one == wanted);
+    pub fn pool(&self, pool: &PlannedPool, name: &str) -> Result<RunPool> {
+        match &pool.place {
+            PoolPlace::Private(pool) => {
+                let own = self.own.iter().find(|(cluster, _)| *cluster == pool.cluster);
                 let (_, own) = own.context("a run on a cluster that was not started")?;
-                RunPool::make(own, spec, name)
+                RunPool::make(own, pool, name)
             }
-            PoolPlace::Existing { conf, user, pool } => RunPool::open(conf, user, pool),
+            PoolPlace::Existing { conf, user, pool } => RunPool::open(conf, user.as_deref(), pool),
         }
     }
 
@@ -90,15 +94,13 @@ fn cluster_spec(wanted: PrivateCluster, number: usize) -> Spec {
     }
 }
 
-/// Each private cluster that any configuration stands on, once.
-pub fn private_clusters(plan: &Plan) -> Vec<PrivateCluster> {
+/// Each private cluster of an experiment, once.
+pub fn private_clusters(experiment: &Experiment) -> Vec<PrivateCluster> {
     let mut all: Vec<PrivateCluster> = Vec::new();
-    for config in plan.configs.values() {
-        let place = plan.rig_of(config).pool.as_ref().map(PoolSpec::place);
-        if let Some(PoolPlace::Private(wanted)) = place
-            && !all.contains(&wanted)
-        {
-            all.push(wanted);
+    let pools = experiment.variants.iter().filter_map(|variant| variant.rig.pool());
+    for pool in pools.filter_map(PlannedPool::private) {
+        if !all.contains(&pool.cluster) {
+            all.push(pool.cluster);
         }
     }
     all
@@ -126,21 +128,27 @@ struct Own {
 }
 
 impl RunPool {
-    fn make(own: &OwnCluster, spec: &PoolSpec, name: &str) -> Result<RunPool> {
+    fn make(own: &OwnCluster, pool: &PrivatePool, name: &str) -> Result<RunPool> {
         let access = locate::access_to(own.layout.conf(), None)?;
         let cluster = Arc::new(Cluster::connect(&access)?);
         let new = NewPool {
             name: name.to_owned(),
-            protection: spec.protection(),
-            compression: spec.compressed(),
+            protection: pool.protection,
+            compression: pool.compression,
             quota_bytes: None,
         };
         let own = Own { layout: own.layout.clone(), pid: own.pid };
         restore(&cluster, &own.layout, name)?;
         pools::create(&cluster, &new).context("the pool cannot be created")?;
-        let (pool, data_pool) = (name.to_owned(), new.data_pool());
-        let made = RunPool { cluster, access, pool, data_pool, made: Some(new), own: Some(own) };
-        made.limit(spec)?;
+        let made = RunPool {
+            cluster,
+            access,
+            pool: name.to_owned(),
+            data_pool: new.data_pool(),
+            made: Some(new),
+            own: Some(own),
+        };
+        made.limit(pool)?;
         let clean = "the new pool to become clean";
         wait_until(&made.cluster, &made.data_pool, clean, |pool| pool.is_clean)?;
         Ok(made)
@@ -154,10 +162,10 @@ impl RunPool {
         Ok(RunPool { cluster, access, data_pool: pool.clone(), pool, made: None, own: None })
     }
 
-    fn limit(&self, spec: &PoolSpec) -> Result<()> {
+    fn limit(&self, pool: &PrivatePool) -> Result<()> {
         let limits = [
-            (IOPS_LIMIT, spec.image_iops),
-            (BYTES_LIMIT, spec.image_bytes_per_s.map(|size| size.0)),
+            (IOPS_LIMIT, pool.image_iops),
+            (BYTES_LIMIT, pool.image_bytes_per_s.map(|size| size.0)),
         ];
         for (key, limit) in limits.into_iter().filter_map(|(key, limit)| Some((key, limit?))) {
             pools::set_image_option(&self.cluster, &self.pool, key, &limit.to_string())?;
@@ -302,10 +310,12 @@ fn wait_until(
 ///
 /// # Errors
 /// One line: what is missing, or cannot be.
-pub fn check(spec: &PoolSpec) -> Result<()> {
-    match spec.place() {
-        PoolPlace::Private(wanted) => cluster_spec(wanted, 0).check(),
-        PoolPlace::Existing { conf, user, pool } => RunPool::open(conf, user, pool).map(drop),
+pub fn check(pool: &PlannedPool) -> Result<()> {
+    match &pool.place {
+        PoolPlace::Private(pool) => cluster_spec(pool.cluster, 0).check(),
+        PoolPlace::Existing { conf, user, pool } => {
+            RunPool::open(conf, user.as_deref(), pool).map(drop)
+        }
     }
 }
 

@@ -10,20 +10,21 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use assay_models::power::Survival;
-use assay_plan::{RigKind, RigSpec};
+use assay_plan::PoweredFile;
 use assay_ports::media::Allocation;
 use assay_ports::{copy, filesystem};
-use assay_serve::{AttachOptions, Attached, CutOrder, Export, NewDrive, PowerJob};
+use assay_serve::{AttachOptions, Attached, CutOrder, Export, PowerJob};
 use assay_study::InEffect;
 use assay_system::ledger::{Ledger, Made};
 use assay_system::resource::{OwnMount, Resource};
 
+use super::drive;
 use super::given::{self, Ground};
 
 /// Such a rig.
 #[derive(Debug)]
 pub struct PoweredRig<'a> {
-    spec: &'a RigSpec,
+    file: PoweredFile<'a>,
     cpus: &'a [usize],
     ledger: Arc<Ledger>,
     directory: PathBuf,
@@ -54,20 +55,26 @@ impl<'a> PoweredRig<'a> {
     /// # Errors
     /// The directory cannot be made.
     pub fn new(
-        spec: &'a RigSpec,
+        file: PoweredFile<'a>,
         cpus: &'a [usize],
         directory: &Path,
         ledger: &Arc<Ledger>,
     ) -> Result<PoweredRig<'a>> {
         let made = ledger.make_directory(directory)?;
         Ok(PoweredRig {
-            spec,
+            file,
             cpus,
             ledger: Arc::clone(ledger),
             directory: directory.to_owned(),
             standing: None,
             _made: made,
         })
+    }
+
+    /// Whether the file holds a drive.
+    #[must_use]
+    pub fn is_drive(&self) -> bool {
+        self.file.drive.is_some()
     }
 
     /// The file in the place of media.
@@ -87,23 +94,20 @@ impl<'a> PoweredRig<'a> {
     /// # Errors
     /// The first layer that could not be made, in its tool's own words.
     pub fn make(&mut self) -> Result<()> {
-        match self.spec.kind {
-            RigKind::Drive => {
-                let capacity = self.spec.capacity.context("the drive lies in no file")?;
-                self.new_drive().in_file(&self.media(), capacity, Allocation::Sparse)?;
+        let PoweredFile { size, drive, file_system, .. } = self.file;
+        match drive {
+            Some(planned) => {
+                drive::new(planned).in_file(&self.media(), size, Allocation::Sparse)?;
             }
-            _ => {
-                let size = self.spec.size.context("an image needs a size")?;
-                std::fs::File::create_new(self.media())?.set_len(size.0)?;
-            }
+            None => std::fs::File::create_new(self.media())?.set_len(size.0)?,
         }
         let disk = self.serve()?;
-        let kind = self.spec.file_system.unwrap_or_default().name();
-        filesystem::make(kind, device(&disk)?, None, &self.spec.mkfs_options)?;
+        let kind = file_system.kind.name();
+        filesystem::make(kind, device(&disk)?, None, &file_system.mkfs_options)?;
         std::fs::create_dir(self.target())?;
         let mount = self.mount(&disk)?;
         self.standing = Some(Standing { mount, disk });
-        if let Some(extsize) = self.spec.extsize {
+        if let Some(extsize) = file_system.extsize {
             super::hint_extents(&self.target(), extsize)?;
         }
         Ok(())
@@ -116,7 +120,7 @@ impl<'a> PoweredRig<'a> {
         let Some(device) = device else { return InEffect::default() };
         let ground = Ground { device: Some(device.to_owned()), is_direct: None };
         let no_pool = BTreeMap::new();
-        given::in_effect(self.spec, (&ground, no_pool), &self.target(), &self.data_dir())
+        given::in_effect(Some(self.file.disk), (&ground, no_pool), &self.target(), &self.data_dir())
     }
 
     /// Serves the media and mounts what is on them; tells how long that took.
@@ -182,37 +186,22 @@ impl<'a> PoweredRig<'a> {
         self.directory.join("mount")
     }
 
-    fn new_drive(&self) -> NewDrive {
-        NewDrive {
-            logical: self.spec.logical,
-            codec: self.spec.drive_codec(),
-            unit: self.spec.unit.unwrap_or_default(),
-            dictionary: self.spec.dictionary,
-            segment_bytes: None,
-        }
-    }
-
     fn serve(&self) -> Result<Attached> {
-        let is_drive = self.spec.kind == RigKind::Drive;
-        let media = self.spec.media.clone().unwrap_or_default();
-        let nature = media.nature(is_drive);
-        let power = if is_drive { PowerJob::under_drive(nature) } else { PowerJob::plain(nature) };
-        let default = AttachOptions::default();
-        let options = AttachOptions {
-            memory: self.spec.memory,
-            read_ahead: self.spec.read_ahead,
-            threads: self.spec.threads.unwrap_or(default.threads),
-            ..default
+        let PoweredFile { volatility, drive, .. } = self.file;
+        let (options, power) = match drive {
+            Some(drive) => (drive::options(drive), PowerJob::under_drive(volatility)),
+            None => (AttachOptions::default(), PowerJob::plain(volatility)),
         };
         let export = Export::Powered(power);
         Attached::start(&self.media().canonicalize()?, &options, &export, &self.ledger, self.cpus)
     }
 
     fn mount(&self, disk: &Attached) -> Result<Made> {
-        let (kind, target) = (self.spec.file_system.unwrap_or_default().name(), self.target());
+        let file_system = self.file.file_system;
+        let (kind, target) = (file_system.kind.name(), self.target());
         let device = device(disk)?;
         let resource = Resource::Mount(OwnMount::of_device(device, &target)?);
-        let mount = || Ok(filesystem::mount(kind, device, &target, &self.spec.mount_options)?);
+        let mount = || Ok(filesystem::mount(kind, device, &target, &file_system.mount_options)?);
         self.ledger.make(resource, mount).map(|(made, ())| made)
     }
 }

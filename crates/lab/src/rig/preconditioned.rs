@@ -12,7 +12,7 @@ use assay_ports::copy;
 use serde_json::json;
 
 use assay_base::text::size;
-use assay_plan::ModelSpec;
+use assay_plan::PlannedModel;
 use assay_presets::{Device, WEAR_SEED};
 use assay_serve::provide;
 use assay_study::fingerprint;
@@ -32,27 +32,27 @@ pub struct PreconditionedMedia {
 }
 
 impl PreconditionedMedia {
-    /// Those of `spec`, made now if they are not kept; `say` is told how that goes on.
+    /// Provides the media of a model, made now if the cache has none; `say` gets the progress.
     ///
     /// # Errors
     /// No room, or what the drive said; what is half made is removed.
-    pub fn provide(spec: &ModelSpec, say: &dyn Fn(&str)) -> Result<PreconditionedMedia> {
-        let (preset, device) = spec.device()?;
+    pub fn provide(model: &PlannedModel, say: &dyn Fn(&str)) -> Result<PreconditionedMedia> {
+        let (preset, device) = (&model.preset, &model.device);
         let made_from = json!({
-            "method": METHOD, "preset": preset.text, "scale": spec.scale_of_one(), "ratio": spec.ratio,
-            "logical": spec.logical_bytes(&device), "filled": spec.filled_bytes(&device), "seed": WEAR_SEED,
+            "method": METHOD, "preset": preset.text, "scale": model.scale_of_one, "ratio": model.ratio,
+            "logical": model.logical_bytes(), "filled": model.filled_bytes(), "seed": WEAR_SEED,
         });
         let shelf = CacheLock::open("preconditioned", || {
             say("waiting for another device to be preconditioned")
         })?;
         let name = format!("{}-{}", preset.name, fingerprint(&made_from.to_string()));
         let entry = shelf.entry(&name);
-        if !is_whole(&entry, &device) {
+        if !is_whole(&entry, device) {
             clear(&shelf, &entry, say)?;
             let staging = shelf.stage()?;
             let made = staging.path().join("made");
             std::fs::create_dir(&made).context("cannot use the cache")?;
-            make(spec, &device, &made.join(MEDIA_FILE), say)?;
+            make(model, &made.join(MEDIA_FILE), say)?;
             staging.publish("made", &entry)?;
             cache_entry::hold(&entry)?;
             drop_old(&shelf, say)?;
@@ -109,36 +109,36 @@ fn drop_old(shelf: &CacheLock, say: &dyn Fn(&str)) -> Result<()> {
     Ok(())
 }
 
-fn make(spec: &ModelSpec, device: &Device, path: &Path, say: &dyn Fn(&str)) -> Result<()> {
-    provide(device, path, spec.logical)?;
+fn make(model: &PlannedModel, path: &Path, say: &dyn Fn(&str)) -> Result<()> {
+    provide(&model.device, path, model.logical)?;
     let plan = Preconditioning {
-        bytes: spec.filled_bytes(device),
-        stored_share: 1.0 / spec.ratio,
+        bytes: model.filled_bytes(),
+        stored_share: 1.0 / model.ratio,
         seed: WEAR_SEED,
         stands_in: false,
     };
     let mut told = 0;
-    let preconditioned = assay_serve::precondition(device, path, &plan, &mut |share| {
+    let preconditioned = assay_serve::precondition(&model.device, path, &plan, &mut |share| {
         let percent = (share * 100.0) as u32;
         if percent >= told + 10 {
             told = percent - percent % 10;
             say(&format!(
                 "{}: preconditioning (overwritten until garbage collection is steady), {told} % of the longest that may take",
-                spec.preset
+                model.named
             ));
         }
     })?;
     if let Some(preconditioned) = preconditioned {
-        tell(spec, &preconditioned, say);
+        tell(model, &preconditioned, say);
     }
     Ok(())
 }
 
-fn tell(spec: &ModelSpec, preconditioned: &Preconditioned, say: &dyn Fn(&str)) {
+fn tell(model: &PlannedModel, preconditioned: &Preconditioned, say: &dyn Fn(&str)) {
     let settled = if preconditioned.is_steady { "settled" } else { "had not settled" };
     say(&format!(
         "{}: random overwrites have a write amplification of {:.2}, which {settled}; kept for next time",
-        spec.preset, preconditioned.write_amplification
+        model.named, preconditioned.write_amplification
     ));
 }
 

@@ -15,7 +15,7 @@ use assay_drive::BLOCK_BYTES;
 use assay_load::random::Rng;
 use assay_models::fill_block;
 
-use assay_plan::ModelSpec;
+use assay_plan::PlannedModel;
 
 /// Bytes of one write.
 const WRITE_BYTES: u64 = 128 << 10;
@@ -31,17 +31,13 @@ pub(super) struct TopUp {
 }
 
 impl TopUp {
-    /// What is missing on the device of `model` when it holds `held_bytes`; nothing of one that stores blocks where they are
-    /// addressed, or that has no room behind the file system.
-    ///
-    /// # Errors
-    /// None of a plan that was checked.
-    pub(super) fn of(model: &ModelSpec, held_bytes: u64) -> Result<Option<TopUp>> {
-        let (_, device) = model.device()?;
-        let start = model.filled_bytes(&device);
-        let room = model.logical_bytes(&device).saturating_sub(start);
+    /// The data missing on a model that holds `held_bytes`; `None` for one that stores blocks where they are addressed, or
+    /// that has no room behind the file system.
+    pub(super) fn of(model: &PlannedModel, held_bytes: u64) -> Option<TopUp> {
+        let start = model.filled_bytes();
+        let room = model.logical_bytes().saturating_sub(start);
         let bytes = start.saturating_sub(held_bytes).min(room) / BLOCK_BYTES * BLOCK_BYTES;
-        Ok((device.nand().is_some() && bytes > 0).then_some(TopUp { start, bytes }))
+        (model.device.nand().is_some() && bytes > 0).then_some(TopUp { start, bytes })
     }
 
     /// Writes them to the block device, which may be mounted: the file system ends before.
@@ -70,32 +66,28 @@ impl TopUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_plan::Plan;
+    use crate::testing::planned_rig;
 
-    fn model(preset: &str, more: &str) -> ModelSpec {
-        let text = format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"model\"\nmodel = {{ preset = \"{preset}\", \
-             capacity_scale = 3200, fill = 0.5{more} }}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[configs.a]\n"
+    fn model(preset: &str, more: &str) -> PlannedModel {
+        let rig = format!(
+            "kind = \"model\"\nmodel = {{ preset = \"{preset}\", capacity_scale = 3200, fill = 0.5{more} }}"
         );
-        Plan::parse(&text).unwrap().rig.model.unwrap()
+        planned_rig(&rig).model().unwrap().clone()
     }
 
     #[test]
     fn what_zeroes_took_is_put_behind_the_file_system() {
         let csd = model("csd2000-3.2", "");
-        let filled = csd.filled_bytes(&csd.device().unwrap().1);
+        let filled = csd.filled_bytes();
         let missing = 100 * BLOCK_BYTES;
-        let top_up = TopUp::of(&csd, filled - missing - 1).unwrap().unwrap();
+        let top_up = TopUp::of(&csd, filled - missing - 1).unwrap();
         assert_eq!(top_up, TopUp { start: filled, bytes: missing });
-        assert_eq!(TopUp::of(&csd, filled).unwrap(), None);
-        assert!(TopUp::of(&model("p4610-3.2", ""), 0).unwrap().is_some());
-        assert_eq!(TopUp::of(&model("sas15k-r10x6", ""), 0).unwrap(), None, "all of it is there");
+        assert_eq!(TopUp::of(&csd, filled), None);
+        assert!(TopUp::of(&model("p4610-3.2", ""), 0).is_some());
+        assert_eq!(TopUp::of(&model("sas15k-r10x6", ""), 0), None, "all of it is there");
         let full = model("csd2000-3.2", ", logical = \"488288K\"");
-        let room = full.logical_bytes(&full.device().unwrap().1) - filled;
-        assert_eq!(
-            TopUp::of(&full, 0).unwrap().map_or(0, |top_up| top_up.bytes),
-            room / 4096 * 4096
-        );
+        let room = full.logical_bytes() - filled;
+        assert_eq!(TopUp::of(&full, 0).map_or(0, |top_up| top_up.bytes), room / 4096 * 4096);
     }
 
     #[test]

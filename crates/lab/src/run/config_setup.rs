@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_load::Schema;
-use assay_plan::{PageCompression, Plan, RigKind, RigSpec, Variant, VariantKey};
+use assay_plan::{Experiment, Neighbour, PageCompression, PlannedRig, Variant, VariantKey};
 
 use crate::rig::existing::Existing;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
@@ -13,19 +13,41 @@ use crate::rig::server::{self, Binary, Flavour, Wanted};
 /// What a configuration's runs need.
 #[derive(Debug, Clone)]
 pub struct ConfigSetup {
-    /// The server; none where no workload needs one.
+    /// The server; `None` if no workload needs one, or if it is somebody else's.
     pub binary: Option<Binary>,
-    /// Its variables.
     pub settings: BTreeMap<String, String>,
     /// The tables, with the configuration's compression.
     pub schema: Schema,
-    /// What the data lies on.
-    pub rig: RigSpec,
+    pub rig: PlannedRig,
+    /// The rig as the document has it.
+    pub rig_document: serde_json::Value,
+    /// Servers that are loaded at once.
+    pub servers: u32,
+    /// The load of the last of several servers, where it is another one.
+    pub neighbour: Option<Neighbour>,
     /// The server, where it is somebody else's.
     pub existing: Option<Arc<Existing>>,
 }
 
 impl ConfigSetup {
+    fn of(variant: &Variant, binary: Option<Binary>) -> ConfigSetup {
+        let is_mariadb = binary.as_ref().is_some_and(|one| one.flavour == Flavour::Mariadb);
+        let mut setup = ConfigSetup {
+            binary,
+            settings: variant.settings.clone(),
+            schema: variant.schema.clone(),
+            rig: variant.rig.clone(),
+            rig_document: variant.rig_document.clone(),
+            servers: variant.servers,
+            neighbour: variant.neighbour.clone(),
+            existing: None,
+        };
+        if let Some(codec) = variant.compression.filter(|_| is_mariadb) {
+            setup.compress_as_mariadb(codec);
+        }
+        setup
+    }
+
     /// The server, for a workload that needs one.
     ///
     /// # Errors
@@ -35,7 +57,8 @@ impl ConfigSetup {
     }
 
     pub(crate) fn is_built_like(&self, other: &ConfigSetup) -> bool {
-        (&self.binary, &self.settings, &self.rig) == (&other.binary, &other.settings, &other.rig)
+        (&self.binary, &self.settings, &self.rig_document)
+            == (&other.binary, &other.settings, &other.rig_document)
     }
 
     /// MariaDB compresses pages too, but asks for it by other words: the codec is the server's, not the table's
@@ -48,34 +71,28 @@ impl ConfigSetup {
     }
 }
 
-/// Server and settings of each configuration, on each of its data profiles.
+/// The server and the settings of each configuration, on each of its data profiles.
 ///
 /// # Errors
 /// A server is not there and cannot be downloaded.
-pub fn config_setups(plan: &Plan, say: &dyn Fn(&str)) -> Result<BTreeMap<VariantKey, ConfigSetup>> {
+pub fn config_setups(
+    experiment: &Experiment,
+    say: &dyn Fn(&str),
+) -> Result<BTreeMap<VariantKey, ConfigSetup>> {
     let mut configs = BTreeMap::new();
     let mut told = BTreeSet::new();
-    for Variant { key, schema, rig } in plan.variants() {
-        let Some(config) = plan.configs.get(&key.config) else { continue };
-        let path = config.server.as_ref().or(plan.server.as_ref());
-        let wanted = Wanted::named(path);
+    for variant in &experiment.variants {
+        let wanted = Wanted::named(variant.server.as_ref());
         let find = || {
             server::find_or_fetch(&wanted, say)
-                .with_context(|| format!("configuration `{}`", key.config))
+                .with_context(|| format!("configuration `{}`", variant.key.config))
         };
-        let is_ours = rig.kind != RigKind::Endpoint;
-        let binary = (plan.needs_server() && is_ours).then(find).transpose()?;
+        let is_ours = variant.rig.endpoint().is_none();
+        let binary = (experiment.needs_server() && is_ours).then(find).transpose()?;
         if let Some(binary) = binary.as_ref().filter(|binary| told.insert(binary.to_string())) {
             say(&format!("server: {binary} ({})", binary.program.display()));
         }
-        let settings = plan.settings_of(config);
-        let mut setup = ConfigSetup { binary, settings, schema, rig, existing: None };
-        let is_mariadb =
-            setup.binary.as_ref().is_some_and(|binary| binary.flavour == Flavour::Mariadb);
-        if let Some(codec) = config.compression.filter(|_| is_mariadb) {
-            setup.compress_as_mariadb(codec);
-        }
-        configs.insert(key, setup);
+        configs.insert(variant.key.clone(), ConfigSetup::of(variant, binary));
     }
     Ok(configs)
 }

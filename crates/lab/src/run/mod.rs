@@ -21,20 +21,20 @@ use std::collections::VecDeque;
 
 use anyhow::Result;
 
-use assay_plan::{Plan, PlannedTrial};
+use assay_plan::{Experiment, PlannedTrial};
 use assay_study::{Calibration, Store};
 use assay_system::interrupt::Interrupt;
 use results::disturbed::ExtraRuns;
 
 pub use checking::missing::{Retry, missing};
-pub use checking::place::{Held, Lock, location_of};
-pub use checking::{check, room};
+pub use checking::place::{Lock, StudyLock, location_of};
+pub use checking::{check, space_check};
 pub use config_setup::{ConfigSetup, config_setups};
 pub(crate) use describing::configs::config as described_config;
 pub use describing::head::{open_store, retell};
 pub use progress::Progress;
 pub use setup::{Setup, leftovers};
-pub use site::{Described, Making, Site};
+pub use site::{Described, RunContext, Site};
 
 /// Makes these runs in their order, until there are none or a person has enough: then the interrupt is set, and what was in
 /// hand is as it was before. Runs of them that had ended are made again, with as many extra runs as a new study has. Returns how
@@ -44,7 +44,7 @@ pub use site::{Described, Making, Site};
 /// The store cannot be written, or no run be made any more. A run that fails is not an error here.
 pub fn trials(
     site: &mut dyn Site,
-    (plan, calibration): (&Plan, &Calibration),
+    (experiment, calibration): (&Experiment, &Calibration),
     store: &mut Store,
     missing: &[&PlannedTrial],
     interrupt: &Interrupt,
@@ -55,8 +55,7 @@ pub fn trials(
     let is_again = missing.iter().any(|trial| !pending.contains(&trial.key));
     let used = if is_again { 0 } else { store.discarded()?.len() };
     let cpus = assay_ports::cpu::available().map_or(1, |cpus| cpus.len());
-    let budget = plan.extra_runs(assay_plan::trials(plan).len());
-    let mut extra = ExtraRuns::new(budget, used, cpus, calibration);
+    let mut extra = ExtraRuns::new(experiment.extra_runs(), used, cpus, calibration);
     while let Some(trial) = queue.pop_front() {
         if progress.is_end_wanted() {
             interrupt.set();

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use super::checking::check;
-use super::checking::place::{Held, is_same_device, location_of};
+use super::checking::place::{StudyLock, is_same_device, location_of};
 use super::config_setup::{ConfigSetup, config_setups};
 use super::describing::placed::{self, Processes};
 use super::describing::{configs, effective, guarantee, machine};
 use super::loads::Loads;
-use super::site::{Described, Making};
+use super::site::{Described, RunContext};
 use crate::calibrate::calibrate;
 use crate::rig::existing::Existing;
 use crate::rig::pool::{Clusters, RunPool};
 use crate::rig::server::{self, Binary};
 use crate::rig::snapshot::Snapshots;
 use crate::rig::{Building, Rig};
-use assay_plan::{Plan, RigSpec, VariantKey};
+use assay_plan::{Experiment, PlannedRig, VariantKey};
 use assay_serve::Attached;
 use assay_study::{Calibration, InEffect, Warning};
 use assay_system::interrupt::Interrupt;
@@ -30,8 +30,7 @@ use assay_system::resource::{Asking, Resource};
 /// Everything that the runs of a study share.
 #[derive(Debug)]
 pub struct Setup<'a> {
-    /// The plan.
-    pub plan: &'a Plan,
+    pub experiment: &'a Experiment,
     /// Set by Ctrl-C.
     pub interrupt: &'a Interrupt,
     /// Who runs the load.
@@ -52,7 +51,7 @@ pub struct Setup<'a> {
     clusters: Clusters,
     work: Made,
     work_directory: PathBuf,
-    _held: Held,
+    _held: StudyLock,
 }
 
 /// How a configuration came out when it was tried.
@@ -69,24 +68,24 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     /// One line; whatever was made until then is gone again.
-    pub fn make(making: Making<'a>, say: &dyn Fn(&str)) -> Result<Setup<'a>> {
-        let Making { plan, study, erase, interrupt, ledger, loads } = making;
-        let location = location_of(plan, study)?;
-        check::check(plan, &location, erase)?;
-        let mut configs = config_setups(plan, say)?;
-        let held = Held::take(study, Some(&location))?;
+    pub fn make(context: RunContext<'a>, say: &dyn Fn(&str)) -> Result<Setup<'a>> {
+        let RunContext { experiment, study, erase, interrupt, ledger, loads } = context;
+        let location = location_of(experiment, study)?;
+        check::check(experiment, &location, erase)?;
+        let mut configs = config_setups(experiment, say)?;
+        let held = StudyLock::take(study, Some(&location))?;
         let location = location.canonicalize()?;
         let work_directory = location.join(new_name("work"));
         let work = ledger.make_directory(&work_directory)?;
         // Of two that begin at once the later one sees the other: its own ledger is written by now.
         warn_of_others()?;
         say("calibrating this machine (about 4 s)");
-        let calibration = calibrate(plan, &work_directory, &ledger)?;
+        let calibration = calibrate(experiment, &work_directory, &ledger)?;
         settle_on_existing(&mut configs, &ledger)?;
-        let clusters = Clusters::start(plan, &work_directory, say)?;
+        let clusters = Clusters::start(experiment, &work_directory, say)?;
         let snapshots = Snapshots::new(work_directory.clone(), Arc::clone(&ledger));
         let mut setup = Setup {
-            plan,
+            experiment,
             interrupt,
             loads,
             ledger,
@@ -127,41 +126,37 @@ impl<'a> Setup<'a> {
     ///
     /// # Errors
     /// It cannot be made, or the cluster does not answer.
-    pub fn pool(&self, rig: &RigSpec, position: u32) -> Result<Option<RunPool>> {
+    pub fn pool(&self, rig: &PlannedRig, position: u32) -> Result<Option<RunPool>> {
         let name = format!("run-{position}");
-        rig.pool.as_ref().map(|spec| self.clusters.pool(spec, &name)).transpose()
+        rig.pool().map(|pool| self.clusters.pool(pool, &name)).transpose()
     }
 
-    /// What is known of the machine and the configurations.
-    ///
-    /// # Errors
-    /// The preset of a model cannot be read.
-    pub fn described(&self) -> Result<Described> {
+    /// Facts about the machine and the configurations.
+    #[must_use]
+    pub fn described(&self) -> Described {
         let describe = |name: &String| {
             let its: Vec<_> = self.configs.iter().filter(|(key, _)| key.config == *name).collect();
-            let described = configs::config(self.plan, name, &its, &self.location)?;
-            Ok(described.map(|mut config| {
+            configs::config(name, &its, &self.location).map(|mut config| {
                 config.rig.in_effect = self.tried(name).map(|tried| tried.in_effect.clone());
                 let parts = (config.rig.disk.as_mut(), config.rig.in_effect.as_ref());
                 if let (Some(disk), Some(in_effect)) = parts {
                     guarantee::as_in_effect(disk, in_effect);
                 }
                 config
-            }))
+            })
         };
         let differing = |name: &String| {
             let found = self.tried(name)?.differing.clone();
             (!found.is_empty()).then(|| (name.clone(), found))
         };
-        let names = self.plan.configs.keys();
-        let configs = names.filter_map(|name| Result::transpose(describe(name)));
-        Ok(Described {
+        let names = || self.experiment.config_names();
+        Described {
             facts: machine::facts(&self.location, self.has_own_disk()),
             calibration: self.calibration.clone(),
-            configs: configs.collect::<Result<_>>()?,
-            differing: self.plan.configs.keys().filter_map(differing).collect(),
+            configs: names().filter_map(describe).collect(),
+            differing: names().filter_map(differing).collect(),
             is_on_studys_disk: self.has_own_disk() && is_same_device(&self.study, &self.location),
-        })
+        }
     }
 
     /// Removes base snapshots, directories, and databases on servers that somebody else runs.
@@ -197,7 +192,7 @@ impl<'a> Setup<'a> {
     fn try_config(&self, config: &ConfigSetup, say: &dyn Fn(&str)) -> Result<Tried> {
         let pool = self.pool(&config.rig, 0)?;
         let building = Building {
-            drive_cpus: &self.plan.placement.drive_cpus.0,
+            drive_cpus: &self.experiment.placement.drive_cpus.0,
             ledger: &self.ledger,
             pool: pool.as_ref(),
             trace: None,
@@ -228,7 +223,7 @@ impl<'a> Setup<'a> {
         let run_dir = self.work_directory.join("run");
         let mut start = server::Start::new(&rig.data_dir(), &run_dir, &self.ledger);
         start.settings = config.settings.clone();
-        start.cpus = self.plan.placement.server_cpus.0.clone();
+        start.cpus = self.experiment.placement.server_cpus.0.clone();
         let run_dir = self.ledger.make_directory(&run_dir)?;
         let server = server::start(binary, &start)?;
         let said = server.adjusted_settings();
@@ -242,7 +237,7 @@ impl<'a> Setup<'a> {
     /// What is not on the CPUs that the plan asks for, while it runs.
     fn placed(&self, server: Option<u32>, rig: &Rig) -> Vec<Warning> {
         let processes = Processes { server, drive: rig.drive().map(Attached::pid) };
-        let placed = placed::differing(self.plan, processes);
+        let placed = placed::differing(&self.experiment.placement, processes);
         effective::of_machine(&InEffect::default(), placed)
     }
 
@@ -297,11 +292,11 @@ fn settle_on_existing(
 ) -> Result<()> {
     let mut all: Vec<Arc<Existing>> = Vec::new();
     for (key, config) in configs {
-        let Some(spec) = &config.rig.endpoint else { continue };
-        let known = all.iter().find(|one| one.is_of(spec));
+        let Some(endpoint) = config.rig.endpoint() else { continue };
+        let known = all.iter().find(|one| one.is_of(endpoint));
         let existing = match known {
             Some(known) => Arc::clone(known),
-            None => Arc::new(Existing::make(spec, ledger).with_context(|| key.to_string())?),
+            None => Arc::new(Existing::make(endpoint, ledger).with_context(|| key.to_string())?),
         };
         all.push(Arc::clone(&existing));
         config.existing = Some(existing);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use assay_plan::{Plan, PlannedTrial};
+use assay_plan::{Experiment, PlannedTrial};
 use assay_study::{Calibration, Config, Outcome, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
@@ -14,20 +14,19 @@ use serde::{Deserialize, Serialize};
 use super::loads::Loads;
 use super::progress::Progress;
 
-/// What is needed to begin.
+/// Everything that setting up a site needs.
 #[derive(Debug, Clone)]
-pub struct Making<'a> {
-    /// The plan.
-    pub plan: &'a Plan,
+pub struct RunContext<'a> {
+    pub experiment: &'a Experiment,
     /// The directory of the study.
     pub study: &'a Path,
     /// Devices that may be overwritten.
     pub erase: &'a [PathBuf],
     /// Set by Ctrl-C.
     pub interrupt: &'a Interrupt,
-    /// What this process makes on the machine.
+    /// The resources that this process makes on the machine.
     pub ledger: Arc<Ledger>,
-    /// Who runs the load.
+    /// The machines that the load comes from.
     pub loads: &'a dyn Loads,
 }
 
@@ -49,11 +48,8 @@ pub struct Described {
 
 /// Rigs, servers and the monitor, wherever they are.
 pub trait Site {
-    /// What is known of it.
-    ///
-    /// # Errors
-    /// The preset of a model cannot be read.
-    fn described(&self) -> Result<Described>;
+    /// Facts about the site, known before its first run.
+    fn described(&self) -> Described;
 
     /// Makes a run, to its end. Whatever goes wrong with it is in the outcome, beside what was seen until then.
     ///

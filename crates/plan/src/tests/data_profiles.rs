@@ -55,7 +55,7 @@ fn names(plan: &Plan, config: &str) -> BTreeSet<(String, u32)> {
 fn data_profiles_multiply_the_workloads_of_their_configs() {
     let plan = Plan::parse(SETS).unwrap();
     assert_eq!(Plan::parse(&toml::to_string(&plan).unwrap()).unwrap(), plan);
-    let loads: Vec<String> = plan.loads().iter().map(Load::name).collect();
+    let loads: Vec<String> = plan.loads().iter().map(crate::document::LoadName::name).collect();
     assert_eq!(loads[..3], ["small: read", "small: write", "large: read"]);
     let of = |workload: &str, threads: &[u32]| {
         threads.iter().map(|&one| (workload.to_owned(), one)).collect::<Vec<_>>()

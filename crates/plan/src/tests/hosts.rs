@@ -66,9 +66,11 @@ fn a_plan_that_was_sent_is_the_same_plan() {
     texts.extend(shipped::PLANS.iter().map(|(_, text)| (*text).to_owned()));
     for text in texts {
         for plan in forms(&text) {
-            let received = Plan::received(&plan.to_be_sent().unwrap()).unwrap();
-            assert_eq!(received, plan);
-            assert_eq!(trials(&received), trials(&plan), "in the same order");
+            let experiment = Experiment::of(plan).unwrap();
+            let sent = experiment.to_be_sent().unwrap();
+            let received = Experiment::received(&sent).unwrap();
+            assert_eq!(received.to_be_sent().unwrap(), sent);
+            assert_eq!(received.trials(), experiment.trials(), "in the same order");
         }
     }
 }

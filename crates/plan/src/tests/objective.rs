@@ -10,13 +10,13 @@ fn with(objective: &str) -> String {
 #[test]
 fn an_objective_is_one_percentile_and_how_long_it_is_searched_for() {
     let plan = Plan::parse(&with("{ p99_ms = 10 }")).unwrap();
-    let spec = plan.objective.unwrap();
-    assert_eq!(spec.objective(), Some(Objective { percentile: 99.0, ms: 10.0 }));
-    assert_eq!((spec.resolution(), spec.runs_max()), (0.03, 60));
+    let search = Experiment::of(plan).unwrap().search.unwrap();
+    assert_eq!(search.objective, Objective { percentile: 99.0, ms: 10.0 });
+    assert_eq!((search.resolution, search.runs_max), (0.03, 60));
     let text = "{ p999_ms = 2.5, resolution_percent = 5, runs_max = 20, during = \"scan\" }";
-    let spec = Plan::parse(&with(text)).unwrap().objective.unwrap();
-    assert_eq!(spec.objective(), Some(Objective { percentile: 99.9, ms: 2.5 }));
-    assert_eq!((spec.resolution(), spec.runs_max()), (0.05, 20));
+    let search = Experiment::of(Plan::parse(&with(text)).unwrap()).unwrap().search.unwrap();
+    assert_eq!(search.objective, Objective { percentile: 99.9, ms: 2.5 });
+    assert_eq!((search.resolution, search.runs_max), (0.05, 20));
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn what_cannot_be_kept_is_refused_with_what_to_do() {
 fn runs_under_another_objective_are_other_runs() {
     let prints = |text: &str| {
         let plan = Plan::parse(text).unwrap();
-        crate::trials::trials(&plan).into_iter().map(|one| one.fingerprint).collect::<Vec<_>>()
+        trials(&plan).into_iter().map(|one| one.fingerprint).collect::<Vec<_>>()
     };
     let (ten, twenty) = (prints(&with("{ p99_ms = 10 }")), prints(&with("{ p99_ms = 20 }")));
     assert!(ten != twenty && ten != prints(PLAN));

@@ -23,7 +23,7 @@ fn an_overlay_has_the_last_word_in_every_form() {
     let merged = over(&text, overlay).unwrap();
     let (full, quick) = (Plan::parse(&merged).unwrap(), Plan::parse_quick(&merged).unwrap());
     for plan in [&full, &quick] {
-        assert_eq!((plan.seconds, plan.settings["sync_binlog"].0.as_str()), (3.0, "1"));
+        assert_eq!((plan.seconds.unwrap(), plan.settings["sync_binlog"].0.as_str()), (3.0, "1"));
     }
     let before = Plan::parse(PLAN).unwrap();
     assert_eq!(full.configs, before.configs, "in the same order, the rest as it was");
@@ -35,7 +35,7 @@ fn an_overlay_has_the_last_word_in_every_form() {
     assert!(told.changes.is_empty() && told.quick_changes.len() == 1, "{told:?}");
     assert_eq!((change.key.as_str(), change.before.as_deref()), ("seconds", Some("2")));
     assert_eq!(Plan::parse(&quick_alone).unwrap().seconds, before.seconds);
-    assert_eq!(Plan::parse_quick(&quick_alone).unwrap().seconds, 1.0);
+    assert_eq!(Plan::parse_quick(&quick_alone).unwrap().seconds, Some(1.0));
 }
 
 #[test]

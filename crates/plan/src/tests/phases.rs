@@ -1,7 +1,6 @@
 //! Phases: what of them is run, how long, and what no plan may say of them.
 
 use super::*;
-use crate::trials::trials;
 use assay_load::PhasePace;
 use assay_study::Happening;
 
@@ -43,7 +42,7 @@ fn paces(plan: &Plan) -> Vec<PhasePace> {
 #[test]
 fn the_window_is_as_long_as_all_phases_and_mixes_are_not_run_by_themselves() {
     let plan = Plan::parse(&with("", PHASES)).unwrap();
-    assert_eq!(plan.seconds, 14.0);
+    assert_eq!(plan.seconds, Some(14.0));
     let names: BTreeSet<String> = trials(&plan).into_iter().map(|one| one.key.workload).collect();
     assert_eq!(names.into_iter().collect::<Vec<_>>(), ["read_write"]);
     let ramp = PhasePace::Rate { from_per_s: 100.0, to_per_s: 500.0 };

@@ -1,7 +1,6 @@
 //! Pools, their stores, and several servers: what a plan may ask of them, and what no plan may.
 
 use super::*;
-use crate::trials::trials;
 use assay_base::protection::{CompressionAlgorithm, CompressionMode, Protection};
 
 /// The plan with this rig, these phases in the place of its seconds, and more of its configuration.
@@ -21,25 +20,21 @@ fn refused(text: &str) -> String {
 #[test]
 fn a_pool_is_private_unless_a_cluster_is_named() {
     let plan = |pool: &str| Plan::parse(&with(pool, "", "")).unwrap();
-    let of = |plan: &Plan| plan.rig.pool.clone().unwrap();
+    let of = |plan: &Plan| PlannedPool::of(plan.rig.pool.as_ref().unwrap()).unwrap();
     let pool = of(&plan(""));
-    assert_eq!(
-        (pool.protection(), pool.compressed()),
-        (Protection::Replicated { copies: 2 }, None)
-    );
-    let PoolPlace::Private(cluster) = pool.place() else { panic!("it is private") };
-    assert_eq!((cluster.stores, cluster.store_size), (3, Size(10 << 30)));
+    let pool = pool.private().unwrap();
+    assert_eq!((pool.protection, pool.compression), (Protection::Replicated { copies: 2 }, None));
+    assert_eq!((pool.cluster.stores, pool.cluster.store_size), (3, Size(10 << 30)));
     let wide =
         of(&plan(", protect = \"4+2\", compression = \"force\", compression_algorithm = \"lz4\""));
-    let PoolPlace::Private(cluster) = wide.place() else { panic!("it is private") };
-    assert_eq!(cluster.stores, 6, "as many as its parts take");
-    let compressed = wide.compressed().unwrap();
+    let wide = wide.private().unwrap();
+    assert_eq!(wide.cluster.stores, 6, "as many as its parts take");
+    let compressed = wide.compression.unwrap();
     assert_eq!(compressed.mode, CompressionMode::Force);
     assert_eq!(compressed.algorithm, CompressionAlgorithm::Lz4);
     let theirs = plan(", ceph_conf = \"/c\", ceph_user = \"me\", name = \"db\"");
-    let found = of(&theirs);
-    let PoolPlace::Existing { user, pool, .. } = found.place() else { panic!("it is there") };
-    assert_eq!((user, pool), (Some("me"), "db"));
+    let PoolPlace::Existing { user, pool, .. } = of(&theirs).place else { panic!("it is there") };
+    assert_eq!((user.as_deref(), pool.as_str()), (Some("me"), "db"));
     // Written out again it is the same plan.
     assert_eq!(Plan::parse(&toml::to_string(&theirs).unwrap()).unwrap(), theirs);
 }

@@ -15,7 +15,7 @@ fn plan(rig: &str, power_cut: &str) -> Result<Plan> {
 #[test]
 fn media_tear_and_lose_as_the_plan_says() {
     let nature = |media: &str, is_under_drive| {
-        plan(&image(media), "").unwrap().rig.media.unwrap().nature(is_under_drive)
+        plan(&image(media), "").unwrap().rig.media.unwrap().volatility(is_under_drive).unwrap()
     };
     let unsaid = nature("{ }", false);
     assert_eq!((unsaid.tears_at, unsaid.keeps), (TearsAt::Bytes(4096), Keeps::Any));
@@ -30,7 +30,7 @@ fn media_tear_and_lose_as_the_plan_says() {
     assert_eq!(nature("{ tears_at = \"never\" }", false).tears_at, TearsAt::Command);
     let written =
         toml::to_string(&plan(&image("{ tears_at = \"never\" }"), "cuts = 7").unwrap()).unwrap();
-    assert_eq!(Plan::received(&written).unwrap().power_cut.unwrap().cuts, 7);
+    assert_eq!(Experiment::received(&written).unwrap().power_cut.cuts, 7);
 }
 
 #[test]
@@ -68,7 +68,8 @@ fn what_cannot_be_cut_so_is_refused_with_what_to_do() {
 
 #[test]
 fn the_power_is_cut_of_images_and_of_drives_in_files() {
-    let allowed = |rig: &str| plan(rig, "").unwrap().check_power_cuts(&["one".into()]);
+    let experiment = |rig: &str| Experiment::of(plan(rig, "").unwrap()).unwrap();
+    let allowed = |rig: &str| experiment(rig).check_power_cuts(&["one".into()]);
     assert!(allowed(&image("{ }")).is_ok());
     assert!(allowed("kind = \"drive\"\ncapacity = \"1G\"").is_ok());
     for rig in [
@@ -79,7 +80,7 @@ fn the_power_is_cut_of_images_and_of_drives_in_files() {
         let error = allowed(rig).unwrap_err().to_string();
         assert!(error.starts_with("configuration `one`: power cuts need"), "{error}");
     }
-    let error = plan(&image("{ }"), "").unwrap().check_power_cuts(&["two".into()]).unwrap_err();
+    let error = experiment(&image("{ }")).check_power_cuts(&["two".into()]).unwrap_err();
     assert_eq!(error.to_string(), "no configuration is called `two`; the plan has `one`");
 }
 

@@ -16,7 +16,10 @@ fn quick_lies_over_tables_and_replaces_the_rest() {
     let text = with_quick(QUICK);
     let (full, quick) = (Plan::parse(&text).unwrap(), Plan::parse_quick(&text).unwrap());
     assert_eq!(full, Plan::parse(PLAN).unwrap(), "the full form is as if there were no other");
-    assert_eq!((quick.seconds, quick.threads.as_slice(), quick.repeats), (2.0, &[8][..], 1));
+    assert_eq!(
+        (quick.seconds.unwrap(), quick.threads.as_slice(), quick.repeats),
+        (2.0, &[8][..], 1)
+    );
     let rig = quick.rig_of(&quick.configs["on"]);
     assert_eq!((rig.size, rig.mount_options.len()), (Some(Size(1 << 30)), 2), "joined by key");
     assert_eq!(quick.workloads["read_write"].recipe(), full.workloads["read_write"].recipe());

@@ -1,7 +1,6 @@
 //! Lists of rates.
 
 use super::*;
-use crate::trials::trials;
 use assay_load::Pace;
 
 fn with(rates: &str) -> String {

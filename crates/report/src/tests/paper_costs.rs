@@ -3,7 +3,7 @@
 
 use super::truth::{Load, load, page_of, store};
 use super::*;
-use assay_plan::{Form, Plan, RigKind};
+use assay_plan::{DiskBase, Experiment, Form, Plan};
 use assay_study::{Disk, Media, Model, Pool, PoolCluster, Servers};
 
 struct Costs {
@@ -13,18 +13,18 @@ struct Costs {
 
 /// The study that the quick profile of a plan makes, with these throughputs of its workload, against its baseline.
 fn of_plan(name: &str, loads: &[Load<'_>], baseline: &str, rate: Option<f64>) -> Costs {
-    let plan = Plan::read(name.as_ref(), Form::Quick).unwrap().plan;
+    let experiment = experiment(name);
     let directory = tempfile::tempdir().unwrap();
     let mut store = store(directory.path(), loads);
     let mut study = store.study().unwrap();
     study.judging.baseline = Some(baseline.into());
-    study.prices = plan.prices.clone();
+    study.prices = experiment.prices.clone();
     if let Some(rate) = rate {
         study.workloads[0].options.insert("rate".into(), rate.to_string());
     }
     for config in &mut study.configs {
-        config.rig.disk = Some(disk(&plan, &config.name));
-        let count = plan.servers_of(&config.name);
+        config.rig.disk = Some(disk(&experiment, &config.name));
+        let count = experiment.variant_of(&config.name).unwrap().servers;
         config.rig.servers = (count > 1).then_some(Servers { count, neighbour: None });
     }
     store.write_head(&StudyHead::from(&study)).unwrap();
@@ -33,17 +33,21 @@ fn of_plan(name: &str, loads: &[Load<'_>], baseline: &str, rate: Option<f64>) ->
     Costs { page, json: serde_json::from_slice(&json).unwrap() }
 }
 
+fn experiment(plan: &str) -> Experiment {
+    Experiment::of(Plan::read(plan.as_ref(), Form::Quick).unwrap().plan).unwrap()
+}
+
 /// The disk under a configuration of the plan, as far as its scale is told.
-fn disk(plan: &Plan, config: &str) -> Disk {
-    let rig = plan.rig_of(&plan.configs[config]);
-    let media = match (rig.kind, &rig.model) {
-        (RigKind::Model, Some(spec)) => Media::Model(Model {
-            devices: spec.devices,
-            capacity_scale: spec.capacity_scale,
-            parallel_scale: spec.parallel_scale,
+fn disk(experiment: &Experiment, config: &str) -> Disk {
+    let rig = &experiment.variant_of(config).unwrap().rig;
+    let media = match &rig.disk().unwrap().base {
+        DiskBase::Model(model) => Media::Model(Model {
+            devices: model.devices,
+            capacity_scale: model.capacity_scale,
+            parallel_scale: model.parallel_scale,
             ..Model::default()
         }),
-        (RigKind::Pool, _) => {
+        DiskBase::Pool(..) => {
             let cluster = PoolCluster::Existing { conf: "ceph.conf".into(), pool: "a".into() };
             Media::Pool(Pool { cluster, bytes: 2 << 30 })
         }
@@ -80,9 +84,9 @@ fn eight_dimms_are_not_dearer_than_one_card_because_of_their_divisors() {
     costs.assert_servers("8 DIMMs", 4016.0, 2.5, 125.5 / 43.03);
     assert_eq!(costs.json.get("uncosted"), None);
     // Their endurance, their price and their power are of as many as there are.
-    let plan = Plan::read("exflash-2015".as_ref(), Form::Quick).unwrap().plan;
+    let experiment = experiment("exflash-2015");
     assert_eq!(
-        ["PCIe card", "4 DIMMs", "8 DIMMs"].map(|one| disk(&plan, one).devices()),
+        ["PCIe card", "4 DIMMs", "8 DIMMs"].map(|one| disk(&experiment, one).devices()),
         [1.0, 4.0, 8.0]
     );
 }

@@ -1,6 +1,6 @@
 //! Which phase of a run goes on, by the plan's names.
 
-use assay_plan::Plan;
+use assay_plan::Experiment;
 
 /// The phases of each run of a plan, in order; none where it has no phases.
 #[derive(Debug, Clone, Default)]
@@ -11,8 +11,8 @@ pub struct PhaseNames {
 
 impl PhaseNames {
     /// Of a plan's runs.
-    pub fn of(plan: &Plan) -> PhaseNames {
-        let phases = plan.phases.iter().scan(0.0, |end_s, phase| {
+    pub fn of(experiment: &Experiment) -> PhaseNames {
+        let phases = experiment.phases.iter().scan(0.0, |end_s, phase| {
             *end_s += phase.seconds;
             Some((phase.name.clone(), *end_s))
         });

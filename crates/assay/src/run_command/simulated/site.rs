@@ -8,10 +8,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Result;
-use assay_lab::hosts::Ways;
-use assay_lab::run::{Described, Held, Making, Progress, Site};
+use assay_lab::hosts::HostContext;
+use assay_lab::run::{Described, Progress, RunContext, Site, StudyLock};
 use assay_load::{Latency, PrepareProgress, PrepareStage, Queries, Second, SecondPhase};
-use assay_plan::{Plan, PlannedTrial};
+use assay_plan::{Experiment, PlannedTrial};
 use assay_study::metrics::Window;
 use assay_study::{Calibration, Config, Outcome, Rig, TrialKey};
 use assay_system::interrupt::Interrupt;
@@ -36,21 +36,21 @@ impl<F: Fn(&Stage<'_>) -> Outcome> Simulated<F> {
 }
 
 impl<F: Fn(&Stage<'_>) -> Outcome> Machines for Simulated<F> {
-    fn check(&self, _: &Making<'_>, _: &Ways<'_>) -> Result<()> {
+    fn check(&self, _: &RunContext<'_>, _: &HostContext<'_>) -> Result<()> {
         Ok(())
     }
 
     fn on_site<T>(
         &self,
-        making: Making<'_>,
-        _: Ways<'_>,
+        context: RunContext<'_>,
+        _: HostContext<'_>,
         work: impl FnOnce(&mut dyn Site) -> Result<T>,
     ) -> Result<T> {
-        let _held = Held::take(making.study, None)?;
+        let _held = StudyLock::take(context.study, None)?;
         // A killed command leaves this directory, as a real one leaves its rig.
-        let made = making.ledger.make_directory(&making.study.join(new_name("work")))?;
-        let (plan, interrupt) = (making.plan, making.interrupt);
-        let mut site = SimulatedSite { plan, interrupt, script: &self.script };
+        let made = context.ledger.make_directory(&context.study.join(new_name("work")))?;
+        let (experiment, interrupt) = (context.experiment, context.interrupt);
+        let mut site = SimulatedSite { experiment, interrupt, script: &self.script };
         let done = work(&mut site)?;
         made.remove()?;
         Ok(done)
@@ -58,13 +58,13 @@ impl<F: Fn(&Stage<'_>) -> Outcome> Machines for Simulated<F> {
 }
 
 struct SimulatedSite<'a, F> {
-    plan: &'a Plan,
+    experiment: &'a Experiment,
     interrupt: &'a Interrupt,
     script: &'a F,
 }
 
 impl<F: Fn(&Stage<'_>) -> Outcome> Site for SimulatedSite<'_, F> {
-    fn described(&self) -> Result<Described> {
+    fn described(&self) -> Described {
         let config = |name: &String| Config {
             name: name.clone(),
             rig: Rig { server: "MySQL 8.4".into(), ..Rig::default() },
@@ -72,13 +72,13 @@ impl<F: Fn(&Stage<'_>) -> Outcome> Site for SimulatedSite<'_, F> {
         };
         let calibration =
             Calibration { cpus: 2, cpu_granted_percent: 100.0, ..Calibration::default() };
-        Ok(Described {
+        Described {
             facts: [("host".to_owned(), "simulated".to_owned())].into(),
             calibration,
-            configs: self.plan.configs.keys().map(config).collect(),
+            configs: self.experiment.config_names().map(config).collect(),
             differing: BTreeMap::new(),
             is_on_studys_disk: false,
-        })
+        }
     }
 
     fn make_run(&mut self, trial: &PlannedTrial, progress: &dyn Progress) -> Result<Outcome> {

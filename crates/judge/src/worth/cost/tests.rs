@@ -27,7 +27,7 @@ fn the_documentations_examples_are_of_the_configs_of_their_plans() {
             let plan = Plan::read(plan.as_ref(), form).unwrap().plan;
             let prices = example(place);
             prices.check_configs(plan.configs.keys().map(String::as_str)).unwrap();
-            let aa_run = |(name, config): (&String, &assay_plan::Config)| {
+            let aa_run = |(name, config): (&String, &assay_plan::ConfigSpec)| {
                 Some((name.clone(), config.aa_of.clone()?))
             };
             let prices = prices.with_aa_runs(&plan.configs.iter().filter_map(aa_run).collect());

@@ -9,43 +9,44 @@ use assay_mysql::account::{Account, Login, read};
 use assay_mysql::option_file::ClientOptions;
 use assay_ports::child::withhold;
 
-use assay_plan::{EndpointSpec, Plan};
+use assay_plan::{EndpointLogin, Experiment, PlannedEndpoint};
 
 /// The account of an endpoint. A variable that holds its password is withheld from children from now on.
 ///
 /// # Errors
 /// One line: the option file cannot be read, or says of no server.
-pub fn account(spec: &EndpointSpec) -> Result<Account> {
-    let path = spec.option_file.as_deref().map(absolute).transpose()?;
-    let options = path.as_deref().map(read).transpose()?.unwrap_or_default();
-    let login = match (path, spec.user.clone(), spec.ask) {
-        (Some(path), ..) => Login::OptionFile { path },
-        (None, Some(user), true) => Login::Asked { user },
-        (None, Some(user), false) => {
-            withhold(spec.variable());
-            Login::Variable { user, variable: spec.variable().to_owned() }
+pub fn account(endpoint: &PlannedEndpoint) -> Result<Account> {
+    let (login, options) = match &endpoint.login {
+        EndpointLogin::OptionFile(path) => {
+            let path = absolute(path)?;
+            let options = read(&path)?;
+            (Login::OptionFile { path }, options)
         }
-        (None, None, _) => bail!("the endpoint has neither user nor option_file"),
+        EndpointLogin::Asked { user } => {
+            (Login::Asked { user: user.clone() }, ClientOptions::default())
+        }
+        EndpointLogin::Variable { user, variable } => {
+            withhold(variable);
+            let (user, variable) = (user.clone(), variable.clone());
+            (Login::Variable { user, variable }, ClientOptions::default())
+        }
     };
-    let address = match &spec.address {
-        Some(address) => Address::parse(address),
-        None => address_of(&options),
-    };
+    let address = endpoint.address.clone().or_else(|| address_of(&options));
     let address = address.context(
         "the option file names no server in its group [client]; give it host or socket there, or the endpoint an address",
     )?;
-    Ok(Account { address, login, tls: tls(spec, &options)?, key: key(&options)? })
+    Ok(Account { address, login, tls: tls(endpoint, &options)?, key: key(&options)? })
 }
 
-/// The accounts of all endpoints of a plan, each once.
+/// The accounts of all endpoints of an experiment, each once.
 ///
 /// # Errors
 /// As of [`account`].
-pub fn accounts(plan: &Plan) -> Result<Vec<Account>> {
+pub fn accounts(experiment: &Experiment) -> Result<Vec<Account>> {
     let mut all: Vec<Account> = Vec::new();
-    for variant in plan.variants() {
-        let Some(spec) = &variant.rig.endpoint else { continue };
-        let one = account(spec).with_context(|| variant.key.to_string())?;
+    for variant in &experiment.variants {
+        let Some(endpoint) = variant.rig.endpoint() else { continue };
+        let one = account(endpoint).with_context(|| variant.key.to_string())?;
         if !all.contains(&one) {
             all.push(one);
         }
@@ -69,20 +70,20 @@ fn address_of(options: &ClientOptions) -> Option<Address> {
 /// The stricter of what the plan and the option file say. Neither says anything: `PREFERRED`, as of MySQL's own programs.
 ///
 /// A CA that is named is held to, unless nothing is encrypted; with two different ones nobody can say which is the stricter.
-fn tls(spec: &EndpointSpec, options: &ClientOptions) -> Result<Tls> {
+fn tls(endpoint: &PlannedEndpoint, options: &ClientOptions) -> Result<Tls> {
     if let Some(unbuilt) = options.unbuilt {
         bail!(
             "the option file has {unbuilt}, which is not built: the server would be checked less than it asks for; remove it there"
         );
     }
-    let of_plan = spec.ssl_ca.as_deref().map(absolute).transpose()?;
+    let of_plan = endpoint.ssl_ca.as_deref().map(absolute).transpose()?;
     let of_file = options.ssl_ca.as_deref().map(Path::new).map(absolute).transpose()?;
     ensure!(
         of_plan.is_none() || of_file.is_none() || of_plan == of_file,
         "the plan's ssl_ca is another file than the option file's ssl-ca; remove one"
     );
     let asked = [
-        spec.ssl.then_some(SslMode::Required),
+        endpoint.ssl.then_some(SslMode::Required),
         of_plan.is_some().then_some(SslMode::VerifyCa),
         mode(options)?,
     ];
@@ -131,13 +132,11 @@ fn absolute(path: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::planned_rig;
 
-    fn spec(endpoint: &str) -> EndpointSpec {
-        let plan = Plan::parse(&format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n\
-             [rig]\nkind = \"endpoint\"\nendpoint = {{ {endpoint} }}\n"
-        ));
-        plan.unwrap().rig.endpoint.unwrap()
+    fn planned(endpoint: &str) -> PlannedEndpoint {
+        let rig = planned_rig(&format!("kind = \"endpoint\"\nendpoint = {{ {endpoint} }}"));
+        rig.endpoint().unwrap().clone()
     }
 
     #[test]
@@ -146,7 +145,7 @@ mod tests {
         let path = directory.path().join("my.cnf");
         let of = |file: &str, more: &str| {
             std::fs::write(&path, format!("[client]\nuser=u\npassword=p\n{file}")).unwrap();
-            account(&spec(&format!("option_file = \"{}\"{more}", path.display())))
+            account(&planned(&format!("option_file = \"{}\"{more}", path.display())))
         };
         let tcp = |host: &str, port| Address::Tcp { host: host.into(), port };
         let one = of("host=db1\nport=3307\nssl-mode=REQUIRED\n", "").unwrap();
@@ -172,7 +171,7 @@ mod tests {
             let file = file.replace("; ", "\n");
             std::fs::write(&path, format!("[client]\nuser=u\npassword=p\nhost=db1\n{file}\n"))
                 .unwrap();
-            account(&spec(&format!("option_file = \"{}\"{more}", path.display())))
+            account(&planned(&format!("option_file = \"{}\"{more}", path.display())))
         };
         let (nothing, ssl, ca) = ("", ", ssl = true", ", ssl_ca = \"/ca\"");
         let verified = || Tls::Verified { ca: "/ca".into() };
@@ -229,7 +228,7 @@ mod tests {
         let of = |file: &str| {
             std::fs::write(&path, format!("[client]\nuser=u\npassword=p\nhost=db1\n{file}\n"))
                 .unwrap();
-            account(&spec(&format!("option_file = \"{}\"", path.display())))
+            account(&planned(&format!("option_file = \"{}\"", path.display())))
         };
         assert_eq!(of("").unwrap().key, ServerKey::None);
         assert_eq!(of("get-server-public-key").unwrap().key, ServerKey::Fetched);

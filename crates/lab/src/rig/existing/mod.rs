@@ -5,7 +5,7 @@
 //! however a study ends; no password is kept, printed or handed to a child.
 
 mod account;
-mod looked_at;
+mod preflight;
 mod process;
 
 use std::path::Path;
@@ -27,11 +27,11 @@ use assay_system::resource::Resource;
 use parking_lot::Mutex;
 
 use super::snapshot::LoadProgress;
-use assay_plan::{EndpointSpec, Restore};
+use assay_plan::{PlannedEndpoint, RestoreCommand, RestoreWay};
 use assay_study::fingerprint;
 
 pub use account::{account, accounts};
-pub use looked_at::check;
+pub use preflight::check;
 
 /// How often a program that restores is looked after.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -39,7 +39,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// A server that somebody else runs, with a database of our own on it.
 #[derive(Debug)]
 pub struct Existing {
-    spec: EndpointSpec,
+    planned: PlannedEndpoint,
     account: Account,
     mark: String,
     version: String,
@@ -70,24 +70,24 @@ impl Existing {
     ///
     /// # Errors
     /// One line: there is one already, or the user may not do what runs need; nothing is left then.
-    pub fn make(spec: &EndpointSpec, ledger: &Arc<Ledger>) -> Result<Existing> {
-        let account = account(spec)?;
-        let mut session = looked_at::open(&account)?;
-        let version = looked_at::version(&mut session)?;
+    pub fn make(planned: &PlannedEndpoint, ledger: &Arc<Ledger>) -> Result<Existing> {
+        let account = account(planned)?;
+        let mut session = preflight::open(&account)?;
+        let version = preflight::version(&mut session)?;
         let process = process::of(&account, &mut session);
-        let (name, mark) = (spec.database.clone(), new_mark()?);
+        let (name, mark) = (planned.database.clone(), new_mark()?);
         let (account_too, mark_too) = (account.clone(), mark.clone());
         let resource =
             Resource::Database { account: account_too, name: name.clone(), mark: mark_too };
         let make = || {
-            looked_at::refuse_taken(&mut session, spec, &account)?;
+            preflight::refuse_taken(&mut session, planned, &account)?;
             database::make(&mut session, &name, &mark)
-                .map_err(|error| looked_at::right(error, &name))?;
-            looked_at::try_rights(&mut session, &name)
+                .map_err(|error| preflight::right(error, &name))?;
+            preflight::try_rights(&mut session, &name)
         };
         let (made, ()) = ledger.make(resource, make)?;
         Ok(Existing {
-            spec: spec.clone(),
+            planned: planned.clone(),
             account,
             mark,
             version,
@@ -97,10 +97,16 @@ impl Existing {
         })
     }
 
-    /// Whether it is the one of `spec`.
+    /// Whether it is the planned server.
     #[must_use]
-    pub fn is_of(&self, spec: &EndpointSpec) -> bool {
-        self.spec == *spec
+    pub fn is_of(&self, planned: &PlannedEndpoint) -> bool {
+        self.planned == *planned
+    }
+
+    /// The way in which each run comes back to the same start.
+    #[must_use]
+    pub fn restore_way(&self) -> &RestoreWay {
+        &self.planned.restore
     }
 
     /// Where it listens.
@@ -126,7 +132,7 @@ impl Existing {
     /// # Errors
     /// There is no password where it should be any more.
     pub fn endpoint(&self) -> Result<Endpoint> {
-        Ok(self.account.endpoint(&self.spec.database)?)
+        Ok(self.account.endpoint(&self.planned.database)?)
     }
 
     /// A connection for questions and small statements.
@@ -134,7 +140,7 @@ impl Existing {
     /// # Errors
     /// One line: it cannot be reached, or refuses us.
     pub fn open(&self) -> Result<ClientSession> {
-        looked_at::open(&self.account)
+        preflight::open(&self.account)
     }
 
     /// Brings it back to the start of a run: loads the tables, or has the user's program do what it does.
@@ -145,10 +151,10 @@ impl Existing {
         let wanted = fingerprint(&serde_json::to_string(&(loading.schema, loading.seed))?);
         let mut loaded = self.loaded.lock();
         let is_loaded = loaded.as_ref() == Some(&wanted);
-        match &self.spec.restore {
-            Restore::Command(words) if is_loaded => return self.command(words, loading),
-            Restore::None if is_loaded => return Ok(()),
-            Restore::Command(_) | Restore::None | Restore::Reload => {}
+        match &self.planned.restore {
+            RestoreWay::Command(command) if is_loaded => return self.command(command, loading),
+            RestoreWay::Nothing if is_loaded => return Ok(()),
+            RestoreWay::Command(_) | RestoreWay::Nothing | RestoreWay::Reload => {}
         }
         *loaded = None;
         self.load(loading, progress)?;
@@ -163,7 +169,7 @@ impl Existing {
             cutting.watch(&session);
             // Dropping large tables takes long.
             session.set_patience(None);
-            database::empty(&mut session, &self.spec.database, &self.mark)
+            database::empty(&mut session, &self.planned.database, &self.mark)
         });
         interrupt.check()?;
         emptied??;
@@ -175,14 +181,14 @@ impl Existing {
     }
 
     /// What it says goes into the study's directory, and into the error if it fails.
-    fn command(&self, words: &[String], loading: &Loading<'_>) -> Result<()> {
-        let (program, arguments) = words.split_first().context("restore.command is empty")?;
+    fn command(&self, restore: &RestoreCommand, loading: &Loading<'_>) -> Result<()> {
+        let RestoreCommand { program, arguments } = restore;
         let said = loading.directory.join("restore.log");
         let log = std::fs::File::create(&said)
             .with_context(|| format!("cannot write {}", said.display()))?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
-        command.env("ASSAY_ADDRESS", self.address()).env("ASSAY_DATABASE", &self.spec.database);
+        command.env("ASSAY_ADDRESS", self.address()).env("ASSAY_DATABASE", &self.planned.database);
         let mut child = spawn(command, &[])
             .with_context(|| format!("restore.command: cannot start {program}"))?;
         let status = loop {

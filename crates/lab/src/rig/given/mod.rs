@@ -11,7 +11,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use assay_base::Size;
-use assay_plan::RigSpec;
+use assay_plan::{PlannedDisk, PlannedFileSystem};
 use assay_ports::{blockdev, extents, filesystem, made};
 use assay_study::{Asked, Differing, InEffect};
 
@@ -26,13 +26,16 @@ pub(super) struct Ground {
 
 /// How a rig came out whose data go into `data_dir`, on a file system that is mounted on or above `directory`.
 pub(super) fn in_effect(
-    spec: &RigSpec,
+    disk: Option<&PlannedDisk>,
     (ground, pool): (&Ground, BTreeMap<String, String>),
     directory: &Path,
     data_dir: &Path,
 ) -> InEffect {
-    let Some(device) = &ground.device else { return of_directory(directory) };
-    let kind = spec.file_system.unwrap_or_default();
+    let (Some(device), Some(disk)) = (&ground.device, disk) else {
+        return of_directory(directory);
+    };
+    let asked = &disk.file_system;
+    let kind = asked.kind;
     let (mount_options, has_defaults) = mount_options(device, directory);
     let made = made::facts(kind.name(), device, directory).unwrap_or_else(|error| {
         log::debug!("how {} was made is not known: {error}", kind.name());
@@ -41,16 +44,16 @@ pub(super) fn in_effect(
     let mut differing = Vec::new();
     if !mount_options.is_empty() {
         let told = mount::Told { kind, options: &mount_options, has_defaults };
-        differing.extend(mount::differing(&spec.mount_options, &told));
+        differing.extend(mount::differing(&asked.mount_options, &told));
     }
-    differing.extend(discards(spec, device));
+    differing.extend(discards(asked, device));
     let mount_options = as_if_unasked(mount_options, &differing, has_defaults);
-    differing.extend(mkfs::differing(kind, &spec.mkfs_options, &made));
+    differing.extend(mkfs::differing(kind, &asked.mkfs_options, &made));
     let is_direct = ground.is_direct != Some(false);
     differing.extend((!is_direct).then(|| Differing::new(Asked::DirectIo, "direct", None)));
     let extsize_bytes = extsize(data_dir).or_else(|| extsize(directory));
-    differing.extend(spec.extsize.and_then(|asked| hint(asked, extsize_bytes)));
-    differing.extend(spec.pool.iter().flat_map(|spec| pool::differing(spec, &pool)));
+    differing.extend(asked.extsize.and_then(|asked| hint(asked, extsize_bytes)));
+    differing.extend(disk.pool().into_iter().flat_map(|asked| pool::differing(asked, &pool)));
     InEffect { mount_options, made, extsize_bytes, pool, differing }
 }
 
@@ -83,8 +86,8 @@ fn sorted(text: &str, between: char) -> Vec<String> {
 
 /// File systems take `discard` for any device, and send none to one that takes none (`queue/discard_max_bytes`,
 /// `Documentation/ABI/stable/sysfs-block`).
-fn discards(spec: &RigSpec, device: &Path) -> Option<Differing> {
-    let words = || spec.mount_options.iter().flat_map(|option| option.split(','));
+fn discards(asked: &PlannedFileSystem, device: &Path) -> Option<Differing> {
+    let words = || asked.mount_options.iter().flat_map(|option| option.split(','));
     let asked = words().find(|option| *option == "discard" || option.starts_with("discard="))?;
     let takes_none = blockdev::discard_max_bytes(device) == Some(0);
     takes_none.then(|| Differing::new(Asked::Discards, asked, None))
@@ -145,7 +148,7 @@ mod tests {
     #[test]
     fn of_a_directory_is_told_what_the_kernel_tells() {
         let found = in_effect(
-            &RigSpec::default(),
+            None,
             (&Ground::default(), BTreeMap::new()),
             Path::new("/"),
             Path::new("/nonexistent"),

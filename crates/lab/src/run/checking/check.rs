@@ -10,10 +10,10 @@ use assay_load::{Recipe, Schema, statements_per_event};
 use assay_ports::lacks::{Lacks, Needs};
 use assay_ports::{blockdev, cpu};
 
-use super::room::{self, Room, ensure_all_fits};
+use super::space_check::{self, Room, ensure_all_fits};
 use crate::rig::{existing, pool, server};
 use assay_base::Size;
-use assay_plan::{Config, EndpointSpec, Plan, RigKind, Variant};
+use assay_plan::{DiskBase, Experiment, PlannedDisk, PlannedEndpoint, PlannedRig, Variant};
 
 /// The servers that a plan would run, each once.
 pub type Servers = Vec<PlannedServer>;
@@ -33,43 +33,44 @@ pub enum PlannedServer {
 ///
 /// # Errors
 /// One line: what is missing and what to change.
-pub fn check(plan: &Plan, location: &Path, erase: &[PathBuf]) -> Result<Servers> {
+pub fn check(experiment: &Experiment, location: &Path, erase: &[PathBuf]) -> Result<Servers> {
     server::check_places(location)?;
-    check_rights(plan)?;
-    check_cpus(plan)?;
-    check_load(plan)?;
-    let servers = if plan.needs_server() { check_servers(plan)? } else { Servers::new() };
-    for variant in plan.variants() {
-        check_variant(plan, &variant, erase).with_context(|| variant.key.to_string())?;
+    check_rights(experiment)?;
+    check_cpus(experiment)?;
+    check_load(experiment)?;
+    let has_server = experiment.needs_server();
+    let servers = if has_server { check_servers(experiment)? } else { Servers::new() };
+    for variant in &experiment.variants {
+        check_variant(experiment, variant, erase).with_context(|| variant.key.to_string())?;
     }
-    check_existing(plan)?;
-    room::fits(plan, &Room::found(&existing(location)?)?, location)?;
+    check_existing(experiment)?;
+    space_check::fits(experiment, &Room::found(&existing(location)?)?, location)?;
     Ok(servers)
 }
 
 /// Servers that somebody else runs, each once with the settings that are asked of it.
-fn check_existing(plan: &Plan) -> Result<()> {
-    let mut asked: Vec<(EndpointSpec, server::Settings)> = Vec::new();
-    for variant in plan.variants() {
-        let config = plan.configs.get(&variant.key.config);
-        let Some((spec, config)) = variant.rig.endpoint.clone().zip(config) else { continue };
-        let question = (spec, plan.settings_of(config));
-        if !asked.contains(&question) {
-            existing::check(&question.0, &question.1).with_context(|| variant.key.to_string())?;
-            asked.push(question);
+fn check_existing(experiment: &Experiment) -> Result<()> {
+    let mut checked: Vec<(&PlannedEndpoint, &server::Settings)> = Vec::new();
+    for variant in &experiment.variants {
+        let Some(endpoint) = variant.rig.endpoint() else { continue };
+        let asked = (endpoint, &variant.settings);
+        if !checked.contains(&asked) {
+            existing::check(endpoint, &variant.settings)
+                .with_context(|| variant.key.to_string())?;
+            checked.push(asked);
         }
     }
     Ok(())
 }
 
-fn check_variant(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
-    check_device(plan, variant, erase)?;
-    variant.rig.pool.as_ref().map_or(Ok(()), pool::check)
+fn check_variant(experiment: &Experiment, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
+    check_device(experiment, variant, erase)?;
+    variant.rig.pool().map_or(Ok(()), pool::check)
 }
 
-fn check_cpus(plan: &Plan) -> Result<()> {
+fn check_cpus(experiment: &Experiment) -> Result<()> {
     let there = cpu::available().context("cannot determine the CPUs")?;
-    let placement = &plan.placement;
+    let placement = &experiment.placement;
     for (key, list) in [
         ("server_cpus", &placement.server_cpus),
         ("load_cpus", &placement.load_cpus),
@@ -82,24 +83,23 @@ fn check_cpus(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-fn check_load(plan: &Plan) -> Result<()> {
-    if plan.data_profiles.is_empty() {
-        return check_tables(plan, &plan.data).context("data");
-    }
-    for (name, set) in &plan.data_profiles {
-        check_tables(plan, &set.schema(&plan.data))
-            .with_context(|| format!("data profile `{name}`"))?;
+fn check_load(experiment: &Experiment) -> Result<()> {
+    for (data_profile, schema) in &experiment.tables {
+        check_tables(experiment, schema).with_context(|| match data_profile {
+            Some(name) => format!("data profile `{name}`"),
+            None => "data".into(),
+        })?;
     }
     Ok(())
 }
 
-fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
+fn check_tables(experiment: &Experiment, schema: &Schema) -> Result<()> {
     schema.check()?;
     if let Some(book) = &schema.text {
         TextSource::from_file(book).context("text")?;
     }
-    let workloads = plan.workloads.iter();
-    for (name, workload) in workloads.filter_map(|(name, one)| Some((name, one.server()?))) {
+    let workloads = experiment.workloads.iter();
+    for (name, workload) in workloads.filter_map(|(name, one)| Some((name, one.spec.server()?))) {
         let what = || format!("workload `{name}`");
         workload.check().with_context(what)?;
         workload.check_tables(schema).with_context(what)?;
@@ -117,24 +117,24 @@ fn check_tables(plan: &Plan, schema: &Schema) -> Result<()> {
 
 /// Checks that servers that are named are there, and take their settings; of one that would have to
 /// be downloaded or unpacked, only a run finds out.
-fn check_servers(plan: &Plan) -> Result<Servers> {
+fn check_servers(experiment: &Experiment) -> Result<Servers> {
     let mut found: BTreeMap<Option<&PathBuf>, Option<server::Binary>> = BTreeMap::new();
-    let mut asked: Vec<(Option<&PathBuf>, server::Settings)> = Vec::new();
-    let is_ours = |config: &Config| plan.rig_of(config).kind != RigKind::Endpoint;
-    for (name, config) in plan.configs.iter().filter(|(_, config)| is_ours(config)) {
-        let of_config = || format!("configuration `{name}`");
-        let path = config.server.as_ref().or(plan.server.as_ref());
+    let mut asked: Vec<(Option<&PathBuf>, &server::Settings)> = Vec::new();
+    let ours = experiment.variants.iter().filter(|variant| variant.rig.endpoint().is_none());
+    for variant in ours {
+        let of_config = || format!("configuration `{}`", variant.key.config);
+        let path = variant.server.as_ref();
         let binary = match found.entry(path) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 place.insert(server::find(&server::Wanted::named(path)).with_context(of_config)?)
             }
         };
-        let question = (path, plan.settings_of(config));
+        let question = (path, &variant.settings);
         if let Some(binary) = binary
             && !asked.contains(&question)
         {
-            server::check_settings(binary, &question.1).with_context(of_config)?;
+            server::check_settings(binary, question.1).with_context(of_config)?;
             asked.push(question);
         }
     }
@@ -149,44 +149,39 @@ fn planned(path: Option<&PathBuf>, binary: Option<server::Binary>) -> PlannedSer
     }
 }
 
-/// Rights and devices that this process lacks for the rigs of a plan; `None` if it lacks nothing.
+/// Rights and devices that this process lacks for the rigs of an experiment; `None` if it lacks nothing.
 #[must_use]
-pub fn lacks(plan: &Plan) -> Option<Lacks> {
-    let variants = plan.variants();
-    let needs = variants.iter().map(|variant| needs_of(variant.rig.kind));
+pub fn lacks(experiment: &Experiment) -> Option<Lacks> {
+    let needs = experiment.variants.iter().map(|variant| needs_of(&variant.rig));
     assay_ports::lacks::lacks(needs.fold(Needs::default(), Needs::and))
 }
 
-fn needs_of(kind: RigKind) -> Needs {
-    let (mount, fuse, loop_device) = match kind {
-        RigKind::Directory | RigKind::Endpoint => (false, false, false),
-        RigKind::Device => (true, false, false),
-        RigKind::Image => (true, false, true),
-        RigKind::Drive | RigKind::Model | RigKind::Pool => (true, true, true),
-    };
-    Needs { mount, fuse, loop_device }
+fn needs_of(rig: &PlannedRig) -> Needs {
+    let Some(disk) = rig.disk() else { return Needs::default() };
+    let is_image = matches!(disk.base, DiskBase::Image { .. });
+    Needs { mount: true, fuse: disk.is_served(), loop_device: is_image || disk.is_served() }
 }
 
-fn check_rights(plan: &Plan) -> Result<()> {
-    let Some(missing) = lacks(plan) else { return Ok(()) };
+fn check_rights(experiment: &Experiment) -> Result<()> {
+    let Some(missing) = lacks(experiment) else { return Ok(()) };
     bail!(
         "its disks cannot be attached and mounted; {missing}; rig.kind = \"directory\" needs none of it, as in `assay run doublewrite`"
     )
 }
 
 /// A device is overwritten only when plan and command line agree on it: plans are copied, command lines are typed.
-fn check_device(plan: &Plan, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
-    let Some(device) = &variant.rig.device else { return Ok(()) };
+fn check_device(experiment: &Experiment, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
+    let Some(device) = variant.rig.device() else { return Ok(()) };
     let size = blockdev::check_unused(device)?;
     ensure!(
-        erase.contains(device),
+        erase.iter().any(|path| path == device),
         "it would overwrite {} ({}); allow it with --erase {0}",
         device.display(),
         Size(size)
     );
-    // How large a drive on it is to be, the plan may say.
-    let disk = variant.rig.logical.unwrap_or(Size(size));
-    ensure_all_fits(disk, plan, variant)
+    // The plan may give a drive on the device another size.
+    let disk = variant.rig.disk().and_then(PlannedDisk::size);
+    ensure_all_fits(disk.unwrap_or(Size(size)), experiment, variant)
 }
 
 /// The directory that exists and that `location` will lie in, which may be relative to where we are.

@@ -4,4 +4,4 @@
 pub mod check;
 pub(crate) mod missing;
 pub(crate) mod place;
-pub mod room;
+pub mod space_check;

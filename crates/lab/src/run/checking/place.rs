@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 use assay_base::plain_file;
-use assay_plan::Plan;
+use assay_plan::Experiment;
 use assay_ports::file_id::FileId;
 use assay_system::changeable;
 
@@ -16,8 +16,8 @@ use assay_system::changeable;
 ///
 /// # Errors
 /// The plan's is no directory.
-pub fn location_of(plan: &Plan, study: &Path) -> Result<PathBuf> {
-    let Some(location) = &plan.location else { return Ok(study.join("work")) };
+pub fn location_of(experiment: &Experiment, study: &Path) -> Result<PathBuf> {
+    let Some(location) = &experiment.location else { return Ok(study.join("work")) };
     if !location.is_dir() {
         bail!("the location {} is not a directory; create it or give another", location.display());
     }
@@ -70,25 +70,25 @@ impl Drop for NewDirectories {
 
 /// A study's directory, held for as long as this lives.
 #[derive(Debug)]
-pub struct Held {
+pub struct StudyLock {
     // Dropped in this order: the lock's file must be gone before its directory can go.
     _lock: Lock,
     _directories: NewDirectories,
 }
 
-impl Held {
+impl StudyLock {
     /// Makes the directory, and that on the measured disk where it is here, and takes the study's lock.
     ///
     /// # Errors
     /// Another run has it, or a directory cannot be made.
-    pub fn take(study: &Path, location: Option<&Path>) -> Result<Held> {
+    pub fn take(study: &Path, location: Option<&Path>) -> Result<StudyLock> {
         let mut directories = NewDirectories::default();
         if let Some(who) = location.and_then(changeable::anywhere) {
             log::warn!("{who}: what a run makes at its location could be led elsewhere");
         }
         directories.make(study)?;
         location.map_or(Ok(()), |location| directories.make(location))?;
-        Ok(Held { _lock: Lock::take(study)?, _directories: directories })
+        Ok(StudyLock { _lock: Lock::take(study)?, _directories: directories })
     }
 }
 

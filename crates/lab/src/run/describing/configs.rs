@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Result;
-use assay_load::{Schema, SchemaKind};
+use assay_load::{Pace, Schema, SchemaKind};
 
 use super::guarantee;
 use crate::rig::existing::Existing;
 use crate::run::config_setup::ConfigSetup;
 use assay_plan::{
-    Load, ModelSpec, Plan, PoolPlace, PoolSpec, Restore, RigKind, RigSpec, VariantKey, WorkloadSpec,
+    DiskBase, DriveMedia, Experiment, PlannedDrive, PlannedLoad, PlannedModel, PlannedPool,
+    PlannedRig, PlannedWorkload, PoolPlace, RestoreWay, VariantKey,
 };
 use assay_presets::Unit;
 use assay_presets::{Mark, Preset};
@@ -21,56 +21,45 @@ use assay_study::{
 
 /// A configuration's rig and its server's settings; of what its data profiles change each. Nothing of a configuration
 /// that is not run.
-///
-/// # Errors
-/// The preset of its model cannot be read.
-pub fn config(
-    plan: &Plan,
-    name: &str,
-    on: &[(&VariantKey, &ConfigSetup)],
-    location: &Path,
-) -> Result<Option<Config>> {
-    let Some((_, config)) = on.first() else { return Ok(None) };
+pub fn config(name: &str, on: &[(&VariantKey, &ConfigSetup)], location: &Path) -> Option<Config> {
+    let (_, config) = on.first()?;
     let data = on.iter().map(|(key, config)| data(key, config)).collect();
     let rig = match &config.existing {
         Some(one) => Rig {
-            existing: Some(existing(one, &config.rig)),
+            existing: Some(existing(one)),
             server: one.version().to_owned(),
             data,
             ..Rig::default()
         },
         None => Rig {
-            disk: Some(guarantee::disk(&config.rig, media(&config.rig, location)?, location)),
+            disk: Some(guarantee::disk(&config.rig, media(&config.rig, location), location)),
             file_system: file_system(&config.rig),
-            servers: servers(plan, name),
+            servers: servers(config),
             server: config.binary.as_ref().map(|one| one.version_text.clone()).unwrap_or_default(),
             data,
             ..Rig::default()
         },
     };
-    Ok(Some(Config { name: name.into(), rig, settings: config.settings.clone() }))
+    Some(Config { name: name.into(), rig, settings: config.settings.clone() })
 }
 
-/// How many run at once, where that is more than one.
-fn servers(plan: &Plan, name: &str) -> Option<Servers> {
-    let count = plan.servers_of(name);
-    let neighbour = plan.configs.get(name).and_then(|config| config.neighbour.as_ref());
-    let neighbour = neighbour.map(|spec| spec.workload.clone());
-    (count > 1).then_some(Servers { count, neighbour })
+/// The servers that run at once, if there are several.
+fn servers(config: &ConfigSetup) -> Option<Servers> {
+    let neighbour = config.neighbour.as_ref().map(|neighbour| neighbour.workload.clone());
+    (config.servers > 1).then_some(Servers { count: config.servers, neighbour })
 }
 
-fn existing(one: &Existing, rig: &RigSpec) -> ExistingServer {
-    let restore = rig.endpoint.as_ref().map(|endpoint| &endpoint.restore);
-    let restored = match restore {
-        None | Some(Restore::Reload) => Restored::Loaded,
-        Some(Restore::Command(_)) => Restored::ByCommand,
-        Some(Restore::None) => Restored::Never,
+fn existing(one: &Existing) -> ExistingServer {
+    let restored = match one.restore_way() {
+        RestoreWay::Reload => Restored::Loaded,
+        RestoreWay::Command(_) => Restored::ByCommand,
+        RestoreWay::Nothing => Restored::Never,
     };
     ExistingServer { address: one.address(), restored }
 }
 
 fn data(key: &VariantKey, config: &ConfigSetup) -> Data {
-    let fill = config.rig.model.as_ref().and_then(fill);
+    let fill = config.rig.model().map(fill);
     // Without a server there are no tables.
     let has_server = config.binary.is_some() || config.existing.is_some();
     let tables = if has_server { tables(&config.schema) } else { Tables::default() };
@@ -88,43 +77,43 @@ fn tables(schema: &Schema) -> Tables {
     }
 }
 
-fn fill(model: &ModelSpec) -> Option<Fill> {
-    let (_, device) = model.device().ok()?;
-    Some(Fill {
+fn fill(model: &PlannedModel) -> Fill {
+    Fill {
         percent: model.fill * 100.0,
-        user_bytes: device.user_bytes(),
-        logical_bytes: model.logical_bytes(&device),
+        user_bytes: model.device.user_bytes(),
+        logical_bytes: model.logical_bytes(),
         ratio: model.ratio,
-    })
+    }
 }
 
 /// Every workload with its recipe and options, on every data profile.
-pub fn workloads(plan: &Plan) -> Vec<Workload> {
-    let described = |load: Load<'_>| {
-        let workload = plan.workloads.get(load.workload)?;
+pub fn workloads(experiment: &Experiment) -> Vec<Workload> {
+    let described = |load: &PlannedLoad| {
+        let workload = experiment.workloads.get(&load.workload)?;
         Some(Workload {
-            name: load.name(),
-            data_profile: load.data_profile.map(str::to_owned),
-            workload: load.workload.to_owned(),
-            recipe: workload.recipe().to_owned(),
-            options: options(plan, workload, load.workload),
+            name: load.name.clone(),
+            data_profile: load.data_profile.clone(),
+            workload: load.workload.clone(),
+            recipe: workload.spec.recipe().to_owned(),
+            options: options(experiment, workload),
         })
     };
-    plan.loads().into_iter().filter_map(described).collect()
+    experiment.loads.iter().filter_map(described).collect()
 }
 
-/// Its options, and how its events are paced: `rate` and `arrivals` where a rate is asked for, and the phases of its runs.
-fn options(plan: &Plan, workload: &WorkloadSpec, name: &str) -> BTreeMap<String, String> {
-    let (rate, arrivals) = (plan.rate_of(name), plan.arrivals);
-    let Ok(serde_json::Value::Object(mut options)) = serde_json::to_value(workload) else {
+/// The options of a workload, `rate` and `arrivals` where it has a rate, and the phases of its runs.
+fn options(experiment: &Experiment, workload: &PlannedWorkload) -> BTreeMap<String, String> {
+    let Ok(serde_json::Value::Object(mut options)) = serde_json::to_value(&workload.spec) else {
         return BTreeMap::new();
     };
-    if let (Some(rate), Ok(arrivals)) = (rate, serde_json::to_value(arrivals)) {
-        options.insert("rate".into(), rate.to_string().into());
+    if let Pace::Rate { per_second, arrivals } = workload.pace
+        && let Ok(arrivals) = serde_json::to_value(arrivals)
+    {
+        options.insert("rate".into(), per_second.to_string().into());
         options.insert("arrivals".into(), arrivals);
     }
-    if !plan.phases.is_empty() {
-        options.insert("phases".into(), serde_json::json!(plan.phases));
+    if !experiment.phases.is_empty() {
+        options.insert("phases".into(), serde_json::json!(experiment.phases));
     }
     options
         .into_iter()
@@ -135,71 +124,74 @@ fn options(plan: &Plan, workload: &WorkloadSpec, name: &str) -> BTreeMap<String,
         .collect()
 }
 
-fn media(rig: &RigSpec, location: &Path) -> Result<Media> {
-    let path = location.to_owned();
-    if let (RigKind::Pool, Some(spec)) = (rig.kind, &rig.pool) {
-        return Ok(Media::Pool(pool(spec)));
+fn media(rig: &PlannedRig, location: &Path) -> Media {
+    let directory = location.to_owned();
+    match rig.disk().map(|disk| &disk.base) {
+        None => Media::Directory { path: directory },
+        Some(DiskBase::Image { size, .. }) => Media::Image { bytes: size.0, directory },
+        Some(DiskBase::Device(path)) => Media::Device { path: path.clone() },
+        Some(DiskBase::Drive(planned)) => Media::Drive(drive(planned, location)),
+        Some(DiskBase::Model(planned)) => Media::Model(model(planned)),
+        Some(DiskBase::Pool(planned, _)) => Media::Pool(pool(planned)),
     }
-    Ok(match (rig.kind, rig.size, &rig.device, &rig.model) {
-        (RigKind::Image, Some(size), ..) => Media::Image { bytes: size.0, directory: path },
-        (RigKind::Device, _, Some(device), _) => Media::Device { path: device.clone() },
-        (RigKind::Drive, ..) => Media::Drive(drive(rig, location)),
-        (RigKind::Model, _, _, Some(spec)) => Media::Model(model(spec)?),
-        _ => Media::Directory { path },
-    })
 }
 
-fn model(spec: &ModelSpec) -> Result<Model> {
-    let (preset, device) = spec.device()?;
+fn model(model: &PlannedModel) -> Model {
+    let PlannedModel { preset, device, .. } = model;
     let obtained = device.obtained();
     let resources = obtained.iter().map(|one| Resource {
         name: one.resource.clone(),
         real: one.real,
         factor: one.factor,
     });
-    Ok(Model {
+    Model {
         preset: preset.name.clone(),
         title: preset.document.title.clone(),
-        devices: spec.devices,
-        capacity_scale: spec.capacity_scale,
-        parallel_scale: spec.parallel_scale,
+        devices: model.devices,
+        capacity_scale: model.capacity_scale,
+        parallel_scale: model.parallel_scale,
         resources: resources.collect(),
-        numbers: numbers(&preset),
-        fault: fault(&preset),
-    })
-}
-
-fn drive(rig: &RigSpec, location: &Path) -> Drive {
-    Drive {
-        bytes: rig.disk_size().map(|size| size.0),
-        device: rig.device.clone(),
-        pool: rig.pool.as_ref().map(pool),
-        directory: location.to_owned(),
-        capacity_bytes: rig.capacity.map(|size| size.0),
-        codec: rig.drive_codec().to_string(),
-        has_dictionaries: rig.dictionary,
-        unit_bytes: match rig.unit.unwrap_or_default() {
-            Unit::Block => 4 << 10,
-            Unit::Page => 16 << 10,
-        },
-        read_ahead_bytes: rig.read_ahead.map(|size| size.0),
+        numbers: numbers(preset),
+        fault: fault(preset),
     }
 }
 
-fn pool(spec: &PoolSpec) -> Pool {
-    let cluster = match spec.place() {
+fn drive(drive: &PlannedDrive, location: &Path) -> Drive {
+    let (capacity_bytes, device, image) = match &drive.media {
+        DriveMedia::File { capacity, .. } => (Some(capacity.0), None, None),
+        DriveMedia::Device(path) => (None, Some(path.clone()), None),
+        DriveMedia::Image(planned) => (None, None, Some(pool(planned))),
+    };
+    Drive {
+        bytes: drive.size().map(|size| size.0),
+        device,
+        pool: image,
+        directory: location.to_owned(),
+        capacity_bytes,
+        codec: drive.codec.to_string(),
+        has_dictionaries: drive.dictionary,
+        unit_bytes: match drive.unit {
+            Unit::Block => 4 << 10,
+            Unit::Page => 16 << 10,
+        },
+        read_ahead_bytes: drive.read_ahead.map(|size| size.0),
+    }
+}
+
+fn pool(pool: &PlannedPool) -> Pool {
+    let cluster = match &pool.place {
         PoolPlace::Existing { conf, pool, .. } => {
-            PoolCluster::Existing { conf: conf.clone(), pool: pool.to_owned() }
+            PoolCluster::Existing { conf: conf.clone(), pool: pool.clone() }
         }
-        PoolPlace::Private(cluster) => PoolCluster::Private {
-            stores: cluster.stores,
-            protection: spec.protection(),
-            compression: spec.compressed(),
-            image_iops: spec.image_iops,
-            image_bytes_per_s: spec.image_bytes_per_s.map(|size| size.0),
+        PoolPlace::Private(private) => PoolCluster::Private {
+            stores: private.cluster.stores,
+            protection: private.protection,
+            compression: private.compression,
+            image_iops: private.image_iops,
+            image_bytes_per_s: private.image_bytes_per_s.map(|size| size.0),
         },
     };
-    Pool { cluster, bytes: spec.size.0 }
+    Pool { cluster, bytes: pool.size.0 }
 }
 
 /// How many of a preset's numbers come from where.
@@ -221,26 +213,26 @@ fn fault(preset: &Preset) -> Option<Fault> {
     (fault != Fault::default()).then_some(fault)
 }
 
-fn file_system(rig: &RigSpec) -> Option<FileSystem> {
-    (rig.kind != RigKind::Directory).then(|| FileSystem {
-        name: rig.file_system.unwrap_or_default().name().to_owned(),
-        mkfs_options: rig.mkfs_options.clone(),
-        mount_options: rig.mount_options.clone(),
-        extsize_bytes: rig.extsize.map(|size| size.0),
+fn file_system(rig: &PlannedRig) -> Option<FileSystem> {
+    let planned = &rig.disk()?.file_system;
+    Some(FileSystem {
+        name: planned.kind.name().to_owned(),
+        mkfs_options: planned.mkfs_options.clone(),
+        mount_options: planned.mount_options.clone(),
+        extsize_bytes: planned.extsize.map(|size| size.0),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{experiment, planned_rig};
 
     #[test]
     fn a_drive_is_kept_with_both_its_sizes() {
-        let plan = Plan::parse(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"drive\"\ncapacity = \"1G\"\nlogical = \"2G\"\n\
-             unit = \"16k\"\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[configs.a]\n",
-        );
-        let Media::Drive(drive) = media(&plan.unwrap().rig, Path::new("/data")).unwrap() else {
+        let rig =
+            planned_rig("kind = \"drive\"\ncapacity = \"1G\"\nlogical = \"2G\"\nunit = \"16k\"");
+        let Media::Drive(drive) = media(&rig, Path::new("/data")) else {
             panic!("it is a drive");
         };
         assert_eq!((drive.bytes, drive.capacity_bytes), (Some(2 << 30), Some(1 << 30)));
@@ -249,12 +241,7 @@ mod tests {
 
     #[test]
     fn how_events_are_paced_is_told_where_a_rate_is_asked_for() {
-        let options = |pace: &str| {
-            let plan = Plan::parse(&format!(
-                "title = \"t\"\nthreads = [1]\nseconds = 1\n{pace}\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n",
-            ));
-            workloads(&plan.unwrap()).remove(0).options
-        };
+        let options = |pace: &str| workloads(&experiment(pace)).remove(0).options;
         let paced = options("rate = 250\narrivals = \"even\"");
         assert_eq!((paced["rate"].as_str(), paced["arrivals"].as_str()), ("250", "even"));
         assert_eq!(options("rate = 0.5")["arrivals"], "poisson");

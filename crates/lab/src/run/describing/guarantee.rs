@@ -9,7 +9,7 @@ use super::machine;
 use assay_models::PAGE_BYTES;
 
 use assay_base::Size;
-use assay_plan::{FileSystem, ModelSpec, RigKind, RigSpec};
+use assay_plan::{DiskBase, FileSystem, PlannedFileSystem, PlannedModel, PlannedRig};
 use assay_presets::{CacheName, Preset};
 use assay_study::{Atomic, Cache, Disk, InEffect, Media, Worth};
 
@@ -18,12 +18,14 @@ const DRIVE_ATOMIC_BYTES: u64 = 256 << 10;
 
 /// The disk of a rig on these `media` in `location`.
 #[must_use]
-pub fn disk(rig: &RigSpec, media: Media, location: &Path) -> Disk {
-    let of_model = rig.model.as_ref().map(of_model).unwrap_or_default();
+pub fn disk(rig: &PlannedRig, media: Media, location: &Path) -> Disk {
+    let of_model = rig.model().map(of_model).unwrap_or_default();
     Disk {
         media,
         atomic_write_bytes: atomic(rig),
-        keeps_pages_together: keeps_pages_together(rig),
+        keeps_pages_together: rig
+            .disk()
+            .is_some_and(|disk| keeps_pages_together(&disk.file_system)),
         kernel_cache: kernel_cache(rig, location),
         mount_options: mount_options(rig, location),
         ..of_model
@@ -42,28 +44,24 @@ pub(crate) fn as_in_effect(disk: &mut Disk, in_effect: &InEffect) {
     }
 }
 
-/// What it writes whole or not at all, and who says so; nothing where nobody does, or where it tears on purpose.
-fn atomic(rig: &RigSpec) -> Option<Atomic> {
-    match rig.kind {
-        RigKind::Drive => Some(Atomic { bytes: DRIVE_ATOMIC_BYTES, by_format: true }),
-        RigKind::Model => {
-            let (preset, _) = rig.model.as_ref()?.device().ok()?;
-            let said = preset.document.guarantees.atomic_write_bytes.as_ref()?.value;
-            let tears = preset.document.fault.tears.as_ref().is_some_and(|tears| tears.value);
-            (!tears).then_some(Atomic { bytes: said, by_format: false })
+/// The largest write that the disk makes whole or not at all, and who guarantees it; `None` if nobody does, or if it tears on
+/// purpose.
+fn atomic(rig: &PlannedRig) -> Option<Atomic> {
+    match &rig.disk()?.base {
+        DiskBase::Drive(_) => Some(Atomic { bytes: DRIVE_ATOMIC_BYTES, by_format: true }),
+        DiskBase::Model(model) => {
+            let document = &model.preset.document;
+            let bytes = document.guarantees.atomic_write_bytes.as_ref()?.value;
+            let tears = document.fault.tears.as_ref().is_some_and(|tears| tears.value);
+            (!tears).then_some(Atomic { bytes, by_format: false })
         }
-        RigKind::Directory
-        | RigKind::Image
-        | RigKind::Device
-        | RigKind::Pool
-        | RigKind::Endpoint => None,
+        DiskBase::Image { .. } | DiskBase::Device(_) | DiskBase::Pool(..) => None,
     }
 }
 
 /// What a preset says, of whole devices.
-fn of_model(model: &ModelSpec) -> Disk {
-    let Ok((preset, _)) = model.device() else { return Disk::default() };
-    let behind = behind(&preset);
+fn of_model(model: &PlannedModel) -> Disk {
+    let behind = behind(&model.preset);
     let document = &behind.document;
     let capacity = document.capacity.as_ref();
     let worth = document.worth.iter().map(|(name, figure)| {
@@ -109,18 +107,16 @@ fn cache(preset: &Preset) -> Option<Cache> {
 /// Whether the file system keeps every page in one piece, also those that are added later, so that a page comes down as
 /// one write: ext4 with clusters of a page or more (`mkfs.ext4(8)`, `-O bigalloc -C`). An extent size hint of XFS keeps
 /// nothing, see `assay_audit::verdict`.
-fn keeps_pages_together(rig: &RigSpec) -> bool {
-    if rig.kind == RigKind::Directory {
-        return false;
-    }
-    match rig.file_system.unwrap_or_default() {
+fn keeps_pages_together(file_system: &PlannedFileSystem) -> bool {
+    let options = &file_system.mkfs_options;
+    match file_system.kind {
         FileSystem::Ext4 => {
-            let features = rig.mkfs_options.iter().flat_map(|option| option.split([',', ' ']));
+            let features = options.iter().flat_map(|option| option.split([',', ' ']));
             let has_clusters = features
                 .map(|feature| feature.trim_start_matches("-O"))
                 .any(|feature| feature == "bigalloc");
             // 16 blocks, 64 KiB of the usual ones, where nothing is said.
-            has_clusters && cluster_bytes(&rig.mkfs_options).is_none_or(|bytes| bytes >= PAGE_BYTES)
+            has_clusters && cluster_bytes(options).is_none_or(|bytes| bytes >= PAGE_BYTES)
         }
         FileSystem::Btrfs | FileSystem::Xfs => false,
     }
@@ -134,20 +130,19 @@ fn cluster_bytes(options: &[String]) -> Option<u64> {
     Size::parse(value).ok().map(|size| size.0)
 }
 
-/// What the kernel believes of the cache of the device at the bottom; of a model that is ours, and says nothing.
-fn kernel_cache(rig: &RigSpec, location: &Path) -> Option<String> {
-    match (rig.kind, &rig.device) {
-        (RigKind::Model, _) => None,
-        // The stores' devices are their cluster's, but of one on this machine.
-        _ if rig.pool.as_ref().is_some_and(|pool| !pool.is_private()) => None,
-        (_, Some(device)) => machine::write_cache(device),
-        (_, None) => machine::write_cache(location),
+/// The write cache of the device at the bottom, as the kernel knows it; `None` for a model and for somebody's pool.
+fn kernel_cache(rig: &PlannedRig, location: &Path) -> Option<String> {
+    // The stores of a private cluster lie on a device of this machine.
+    let is_elsewhere = rig.pool().is_some_and(|pool| pool.private().is_none());
+    if is_elsewhere || rig.model().is_some() {
+        return None;
     }
+    machine::write_cache(rig.device().unwrap_or(location))
 }
 
-fn mount_options(rig: &RigSpec, location: &Path) -> Vec<String> {
-    if rig.kind != RigKind::Directory {
-        return rig.mount_options.clone();
+fn mount_options(rig: &PlannedRig, location: &Path) -> Vec<String> {
+    if let Some(disk) = rig.disk() {
+        return disk.file_system.mount_options.clone();
     }
     let mount = filesystem::mount_of(location).ok().flatten();
     mount.map_or_else(Vec::new, |mount| mount.options.split(',').map(str::to_owned).collect())
@@ -156,14 +151,7 @@ fn mount_options(rig: &RigSpec, location: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_plan::Plan;
-
-    fn rig(text: &str) -> RigSpec {
-        let text = format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\n{text}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[configs.a]\n"
-        );
-        Plan::parse(&text).unwrap().rig
-    }
+    use crate::testing::planned_rig as rig;
 
     #[test]
     fn a_model_is_kept_with_what_its_preset_says_of_the_whole_device() {
@@ -230,12 +218,11 @@ mod tests {
     #[test]
     fn pages_stay_together_where_the_file_system_gives_them_room_in_one_piece() {
         let keeps = |file_system: FileSystem, mkfs: &str, extsize: Option<u64>| {
-            keeps_pages_together(&RigSpec {
-                kind: RigKind::Drive,
-                file_system: Some(file_system),
+            keeps_pages_together(&PlannedFileSystem {
+                kind: file_system,
                 mkfs_options: mkfs.split_whitespace().map(str::to_owned).collect(),
+                mount_options: Vec::new(),
                 extsize: extsize.map(Size),
-                ..RigSpec::default()
             })
         };
         for (mkfs, does) in [

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
-use assay_plan::{Plan, PlannedTrial, ReadPlan};
-use assay_study::{Judging, Note, Store, StudyHead};
+use assay_plan::{Experiment, PlannedTrial, ReadPlan};
+use assay_study::{Note, Store, StudyHead};
 
 use super::configs;
 use crate::run::site::Described;
@@ -16,7 +16,7 @@ use crate::run::site::Described;
 /// A store that cannot be written, or that was made by another plan.
 pub fn open_store(
     study: &Path,
-    read: &ReadPlan,
+    (experiment, read): (&Experiment, &ReadPlan),
     planned: &[PlannedTrial],
     described: &Described,
 ) -> Result<Store> {
@@ -24,7 +24,7 @@ pub fn open_store(
     for trial in planned {
         store.plan_trial(&trial.key, trial.position, &trial.fingerprint)?;
     }
-    write(&mut store, read, Some(described))?;
+    write(&mut store, experiment, read, Some(described))?;
     store.reset_interrupted()?;
     store.forget_unplanned(|key| planned.iter().any(|trial| trial.key == *key))?;
     if described.is_on_studys_disk {
@@ -34,9 +34,10 @@ pub fn open_store(
 }
 
 /// Which machines have a part in it, where that is not one alone.
-fn hosts(plan: &Plan) -> BTreeMap<String, String> {
-    let loads: Vec<&str> = plan.load_hosts().iter().map(|host| host.ssh.as_str()).collect();
-    let server = plan.server_host().map(|host| ("server_host".to_owned(), host.ssh.clone()));
+fn hosts(experiment: &Experiment) -> BTreeMap<String, String> {
+    let loads: Vec<&str> = experiment.load_hosts.iter().map(|host| host.ssh.as_str()).collect();
+    let server =
+        experiment.server_host.as_ref().map(|host| ("server_host".to_owned(), host.ssh.clone()));
     let loads = (!loads.is_empty()).then(|| ("load_hosts".to_owned(), loads.join(", ")));
     server.into_iter().chain(loads).collect()
 }
@@ -46,44 +47,35 @@ fn hosts(plan: &Plan) -> BTreeMap<String, String> {
 ///
 /// # Errors
 /// A store that cannot be written.
-pub fn retell(store: &mut Store, read: &ReadPlan) -> Result<()> {
-    write(store, read, None)
+pub fn retell(store: &mut Store, experiment: &Experiment, read: &ReadPlan) -> Result<()> {
+    write(store, experiment, read, None)
 }
 
 /// Writes it; of a site that nobody looked at, what was known of it stays.
-fn write(store: &mut Store, read: &ReadPlan, described: Option<&Described>) -> Result<()> {
-    let plan = &read.plan;
+fn write(
+    store: &mut Store,
+    experiment: &Experiment,
+    read: &ReadPlan,
+    described: Option<&Described>,
+) -> Result<()> {
     let mut facts = BTreeMap::new();
     if let Some(described) = described {
         facts.extend(described.facts.clone());
-        facts.extend(hosts(plan));
-        let server = plan.server.iter().map(|path| path.display().to_string());
+        facts.extend(hosts(experiment));
+        let server = experiment.server.iter().map(|path| path.display().to_string());
         facts.extend(server.map(|path| ("server_asked".to_owned(), path)));
     }
     store.write_head(&StudyHead {
-        title: &plan.title,
-        question: plan.question.as_deref(),
+        title: &experiment.title,
+        question: experiment.question.as_deref(),
         plan_toml: &read.text,
         form: read.form.as_deref(),
-        paper: plan.paper.as_ref(),
+        paper: experiment.paper.as_ref(),
         facts: &facts,
         calibration: described.map(|one| &one.calibration),
         configs: described.map_or(&[], |one| &one.configs),
-        workloads: &configs::workloads(plan),
-        judging: &judging(plan),
-        prices: plan.prices.as_ref(),
+        workloads: &configs::workloads(experiment),
+        judging: &experiment.judging,
+        prices: experiment.prices.as_ref(),
     })
-}
-
-fn judging(plan: &Plan) -> Judging {
-    let aa_run = |(name, config): (&String, &assay_plan::Config)| {
-        Some((name.clone(), config.aa_of.clone()?))
-    };
-    Judging {
-        baseline: plan.baseline().map(str::to_owned),
-        margin_percent: Some(plan.margin_percent),
-        aa_runs: plan.configs.iter().filter_map(aa_run).collect(),
-        compare: plan.compare.clone(),
-        percentiles_by_statement: plan.percentiles_by_statement.clone(),
-    }
 }

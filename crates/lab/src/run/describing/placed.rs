@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_plan::{CpuList, Plan};
+use assay_plan::{CpuList, Placement};
 use assay_ports::cpu;
 use assay_study::{Asked, Differing};
 
@@ -18,8 +18,7 @@ pub(crate) struct Processes {
 }
 
 /// What is not as the plan places it. Processes that have ended are not looked at.
-pub(crate) fn differing(plan: &Plan, processes: Processes) -> Vec<Differing> {
-    let placement = &plan.placement;
+pub(crate) fn differing(placement: &Placement, processes: Processes) -> Vec<Differing> {
     let of = |pid: Option<u32>| pid.and_then(|pid| cpu::allowed_of(pid).ok());
     let load = || cpu::bound(&placement.load_cpus.0).ok();
     let placed = [
@@ -28,7 +27,7 @@ pub(crate) fn differing(plan: &Plan, processes: Processes) -> Vec<Differing> {
         (Asked::DriveCpus, &placement.drive_cpus, of(processes.drive)),
     ];
     let cpus = placed.into_iter().filter_map(|(what, asked, told)| of_cpus(what, asked, told?));
-    cpus.chain(of_quota(plan, quota_cpus())).collect()
+    cpus.chain(of_quota(placement, quota_cpus())).collect()
 }
 
 /// Facts of a run on those CPUs: what was asked for stands beside what was given where that differs.
@@ -56,8 +55,7 @@ fn of_cpus(what: Asked, asked: &CpuList, told: Vec<usize>) -> Option<Differing> 
 }
 
 /// A quota holds server, load and drive together.
-fn of_quota(plan: &Plan, quota_cpus: Option<f64>) -> Option<Differing> {
-    let placement = &plan.placement;
+fn of_quota(placement: &Placement, quota_cpus: Option<f64>) -> Option<Differing> {
     let lists = [&placement.server_cpus, &placement.load_cpus, &placement.drive_cpus];
     let mut cpus: Vec<usize> = lists.iter().flat_map(|list| list.0.iter().copied()).collect();
     cpus.sort_unstable();
@@ -69,12 +67,10 @@ fn of_quota(plan: &Plan, quota_cpus: Option<f64>) -> Option<Differing> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::experiment;
 
-    fn plan(placement: &str) -> Plan {
-        Plan::parse(&format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n[placement]\n{placement}\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n"
-        ))
-        .unwrap()
+    fn placement(keys: &str) -> Placement {
+        experiment(&format!("placement = {{ {keys} }}")).placement
     }
 
     #[test]
@@ -85,12 +81,12 @@ mod tests {
         let cpus = |all: Vec<Differing>| -> Vec<Differing> {
             all.into_iter().filter(|one| one.what != Asked::CpuTime).collect()
         };
-        let as_asked = plan(&format!("server_cpus = \"{list}\"\nload_cpus = \"{list}\""));
+        let as_asked = placement(&format!("server_cpus = \"{list}\", load_cpus = \"{list}\""));
         assert_eq!(cpus(differing(&as_asked, own)), []);
-        assert_eq!(differing(&plan(""), own), [], "nothing is asked for");
+        assert_eq!(differing(&placement(""), own), [], "nothing is asked for");
         // No machine has it: the kernel takes it away and says nothing.
         let wanted = format!("{list},1023");
-        let more = plan(&format!("server_cpus = \"{wanted}\"\nload_cpus = \"{wanted}\""));
+        let more = placement(&format!("server_cpus = \"{wanted}\", load_cpus = \"{wanted}\""));
         let found = cpus(differing(&more, own));
         let told = |what| Differing::new(what, wanted.clone(), Some(list.clone()));
         assert_eq!(found, [told(Asked::ServerCpus), told(Asked::LoadCpus)]);
@@ -100,10 +96,10 @@ mod tests {
 
     #[test]
     fn a_quota_below_the_cpus_asked_for_is_told() {
-        let plan = plan("server_cpus = \"0-1\"\nload_cpus = \"1-2\"");
-        let told = of_quota(&plan, Some(1.5)).unwrap();
+        let placement = placement("server_cpus = \"0-1\", load_cpus = \"1-2\"");
+        let told = of_quota(&placement, Some(1.5)).unwrap();
         assert_eq!((told.asked.as_str(), told.effective.as_deref()), ("3", Some("1.50")));
-        assert_eq!(of_quota(&plan, Some(3.0)), None);
-        assert_eq!(of_quota(&plan, None), None);
+        assert_eq!(of_quota(&placement, Some(3.0)), None);
+        assert_eq!(of_quota(&placement, None), None);
     }
 }

@@ -10,11 +10,11 @@ use crate::run::config_setup::ConfigSetup;
 use crate::run::describing::effective;
 use crate::run::describing::placed::{self, Processes};
 use crate::run::results::Circumstances;
-use assay_plan::Plan;
+use assay_plan::Experiment;
 
 /// The circumstances of a run on a rig, where `server` is the server's process.
 pub(super) fn of_rig(
-    plan: &Plan,
+    experiment: &Experiment,
     config: &ConfigSetup,
     rig: &Rig,
     pool: Option<&RunPool>,
@@ -22,7 +22,7 @@ pub(super) fn of_rig(
 ) -> Circumstances {
     let processes = Processes { server, drive: rig.drive().map(Attached::pid) };
     let in_effect = rig.in_effect(&config.rig, pool);
-    let mut circumstances = of_processes(plan, processes, server.is_some(), &in_effect);
+    let mut circumstances = of_processes(experiment, processes, server.is_some(), &in_effect);
     let description = rig.description().iter();
     circumstances
         .facts
@@ -32,13 +32,13 @@ pub(super) fn of_rig(
 
 /// The circumstances of processes on the CPUs of this machine.
 pub(super) fn of_processes(
-    plan: &Plan,
+    experiment: &Experiment,
     processes: Processes,
     has_own_server: bool,
     in_effect: &InEffect,
 ) -> Circumstances {
-    let placed = placed::differing(plan, processes);
-    let placement = placement(plan, processes.drive.is_some()).into_iter();
+    let placed = placed::differing(&experiment.placement, processes);
+    let placement = placement(experiment, processes.drive.is_some()).into_iter();
     let shown = placement.filter(|(name, _)| has_own_server || name != "server_cpus");
     Circumstances {
         facts: shown.chain(placed::facts(&placed)).collect(),

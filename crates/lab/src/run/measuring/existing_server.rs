@@ -56,13 +56,14 @@ fn restore(
     known.facts.insert("server".into(), existing.version().to_owned());
     known.facts.insert("ssl_cipher".into(), cipher(existing)?);
     let load_alone = Processes::default();
-    let of_load = circumstances::of_processes(setup.plan, load_alone, false, &InEffect::default());
+    let of_load =
+        circumstances::of_processes(setup.experiment, load_alone, false, &InEffect::default());
     known.facts.extend(of_load.facts);
     progress.step(&trial.key, "bringing the tables back to the start");
     let loading = Loading {
         schema: &config.schema,
         threads: setup.loading_threads(),
-        seed: setup.plan.seed,
+        seed: setup.experiment.seed,
         directory: setup.work_directory(),
         interrupt: setup.interrupt,
     };

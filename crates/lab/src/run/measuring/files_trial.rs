@@ -31,7 +31,7 @@ pub(super) fn observe(
     progress.step(&trial.key, "building the rig");
     let pool = setup.pool(&config.rig, trial.position)?;
     let building = Building {
-        drive_cpus: &setup.plan.placement.drive_cpus.0,
+        drive_cpus: &setup.experiment.placement.drive_cpus.0,
         ledger: &setup.ledger,
         pool: pool.as_ref(),
         trace: trace.as_deref(),
@@ -44,7 +44,7 @@ pub(super) fn observe(
     let ready = made.and_then(|()| rig.top_up(&config.rig)).and_then(|()| rig.keep_time());
     ready.map_err(|error| rig.explain(error, &config.rig))?;
     let run = Run { setup, trial, config, progress };
-    let known = circumstances::of_rig(setup.plan, config, &rig, pool.as_ref(), None);
+    let known = circumstances::of_rig(setup.experiment, config, &rig, pool.as_ref(), None);
     let mut target = FilesTarget { rig: &rig, pool: pool.as_ref() };
     let mut observations = run.observe(std::slice::from_mut(&mut target));
     let after = ServerState { rig: rig.condition(&config.rig), ..ServerState::default() };

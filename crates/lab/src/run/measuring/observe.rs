@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use assay_load::capacity::Capacity;
-use assay_load::{Fileio, LoadSpec, Observer, Pace, Schedule, fileio};
+use assay_load::{Fileio, LoadSpec, Observer, Schedule, fileio};
 
 use super::aggregate::{Aggregate, Participant};
 use super::phase_events::{self, EventContext, PlannedEvents};
@@ -69,7 +69,7 @@ impl Run<'_> {
         if before.iter().any(|server| server.failure.is_some()) {
             return Observations { servers: before, ..Observations::default() };
         }
-        let monitored = monitored(targets, &self.setup.plan.placement.load_cpus.0);
+        let monitored = monitored(targets, &self.setup.experiment.placement.load_cpus.0);
         let clock = RunClock { origin: Instant::now(), began: now_precisely() };
         let shown = Seconds::new(&self.trial.key, self.progress);
         let (seconds, aggregate) = match loads.as_slice() {
@@ -100,42 +100,36 @@ impl Run<'_> {
 
     /// The load of each target: the run's own, or a neighbour's on the last.
     fn loads(&self, targets: &[impl Target]) -> Result<Vec<TargetLoad>> {
-        let plan = self.setup.plan;
-        let schedule = schedule::schedule(plan, self.trial);
-        let spec = plan.configs.get(&self.trial.variant.config);
-        let neighbour = spec.and_then(|spec| spec.neighbour.as_ref());
+        let schedule = schedule::schedule(self.setup.experiment, self.trial);
         let load = |(index, target): (usize, &_)| {
             let place = Target::place(target)?;
             let seed = schedule.seed.wrapping_add(SEED_STEP.wrapping_mul(index as u64));
             let schedule = Schedule { seed, ..schedule.clone() };
             let is_last = index + 1 == targets.len();
-            let Some(spec) = neighbour.filter(|_| is_last) else {
+            let Some(neighbour) = self.config.neighbour.as_ref().filter(|_| is_last) else {
                 let kind = self.load(place, &self.trial.workload, schedule)?;
                 return Ok(TargetLoad { kind, neighbour: None });
             };
-            let rate = |per_second| Pace::Rate { per_second, arrivals: plan.arrivals };
             let schedule = Schedule {
-                threads: spec.threads.unwrap_or(schedule.threads),
-                pace: spec.rate.map_or(Pace::Closed, rate),
+                threads: neighbour.threads.unwrap_or(schedule.threads),
+                pace: neighbour.pace,
                 phases: None,
                 ..schedule
             };
-            let kind = self.load(place, &spec.workload, schedule)?;
-            Ok(TargetLoad { kind, neighbour: Some(spec.workload.clone()) })
+            let kind = self.load(place, &neighbour.workload, schedule)?;
+            Ok(TargetLoad { kind, neighbour: Some(neighbour.workload.clone()) })
         };
         targets.iter().enumerate().map(load).collect()
     }
 
     fn load(&self, place: LoadPlace, workload: &str, schedule: Schedule) -> Result<LoadKind> {
-        let spec = self.setup.plan.workloads.get(workload);
-        let of_server = spec.and_then(WorkloadSpec::server);
-        match (place, of_server, spec.and_then(WorkloadSpec::files)) {
-            (LoadPlace::Server(endpoint), Some(workload), _) => {
+        match (place, &self.setup.experiment.workloads[workload].spec) {
+            (LoadPlace::Server(endpoint), WorkloadSpec::Server(workload)) => {
                 let (schema, workload) = (self.config.schema.clone(), workload.clone());
                 let spec = LoadSpec { endpoint, schema, workload, schedule };
                 Ok(LoadKind::Server(Box::new(spec)))
             }
-            (LoadPlace::Directory(directory), _, Some(fileio)) => {
+            (LoadPlace::Directory(directory), WorkloadSpec::Files(fileio)) => {
                 let load = FilesLoad { directory, fileio: fileio.clone(), schedule };
                 Ok(LoadKind::Files(Box::new(load)))
             }
@@ -273,13 +267,13 @@ impl Watch<'_> {
                     own: target.own_server(),
                     schema: &spec.schema,
                     endpoint: spec.endpoint.clone(),
-                    cpus: setup.plan.placement.load_cpus.0.clone(),
+                    cpus: setup.experiment.placement.load_cpus.0.clone(),
                     origin: self.origin,
                 };
-                let objective = setup.plan.objective.as_ref();
+                let search = setup.experiment.search.as_ref();
                 let planned = PlannedEvents {
-                    phases: if is_first { &setup.plan.phases } else { &[] },
-                    repeated: objective.and_then(|objective| objective.during.as_ref()),
+                    phases: if is_first { &setup.experiment.phases } else { &[] },
+                    repeated: search.and_then(|search| search.during.as_ref()),
                 };
                 phase_events::alongside(&context, planned, |clock| {
                     run_load(&Clocked { clock, observer: &self.participant })
@@ -295,8 +289,8 @@ impl Watch<'_> {
             LoadKind::Server(spec) => {
                 let shown = (&trial.key, progress);
                 let on_clock = (self.origin, setup.interrupt);
-                let objective = setup.plan.objective.as_ref();
-                Ok(search_or_load(setup.loads, spec, objective, shown, observer, on_clock)?)
+                let search = setup.experiment.search.as_ref();
+                Ok(search_or_load(setup.loads, spec, search, shown, observer, on_clock)?)
             }
             LoadKind::Files(load) => {
                 let FilesLoad { directory, fileio, schedule } = &**load;

@@ -36,7 +36,7 @@ pub(super) fn observe(
     let trace = trace::place(setup.study(), &config.rig, trial)?;
     // Dropped last: rigs lie in it.
     let pool = setup.pool(&config.rig, trial.position)?;
-    let of = setup.plan.servers_of(&trial.variant.config);
+    let of = config.servers;
     let mut running: Vec<RunningServer> = Vec::new();
     for number in 1..=of {
         // Only the first of several servers is recorded.
@@ -150,7 +150,7 @@ fn circumstances(
     let Run { setup, config, .. } = run;
     let of_server = |server: &RunningServer| {
         let pid = Some(server.server.pid());
-        circumstances::of_rig(setup.plan, config, &server.rig, pool, pid)
+        circumstances::of_rig(setup.experiment, config, &server.rig, pool, pid)
     };
     let mut all: Vec<Circumstances> = running.iter().map(of_server).collect();
     if let (Some(known), Some(RunningServer { server, .. })) = (all.first_mut(), running.first()) {
@@ -213,19 +213,19 @@ fn restored_rig(
     place: &Place<'_>,
     progress: &dyn Progress,
 ) -> Result<Rig> {
-    let plan = setup.plan;
+    let experiment = setup.experiment;
     let request = Request {
         binary: config.server()?,
         schema: &config.schema,
         settings: &config.settings,
         threads: setup.loading_threads(),
-        seed: plan.seed,
+        seed: experiment.seed,
     };
     let directory = setup.work_directory().join(place.name(&format!("rig-{}", trial.position)));
     let snapshot = setup.snapshots.get(&request, setup.interrupt, progress)?;
     progress.step(&trial.key, "building the rig");
     let building = Building {
-        drive_cpus: &plan.placement.drive_cpus.0,
+        drive_cpus: &experiment.placement.drive_cpus.0,
         ledger: &setup.ledger,
         pool: place.pool,
         trace: place.trace,
@@ -258,7 +258,7 @@ fn starting(
 ) -> server::Start {
     let mut start = server::Start::new(&rig.data_dir(), run_dir, &setup.ledger);
     start.settings = config.settings.clone();
-    start.cpus = setup.plan.placement.server_cpus.0.clone();
+    start.cpus = setup.experiment.placement.server_cpus.0.clone();
     start.port = port.cloned();
     start
 }

@@ -2,38 +2,35 @@
 
 use std::collections::BTreeMap;
 
-use assay_load::{Schedule, Warmup};
-use assay_plan::{CpuList, Placement, Plan, PlannedTrial};
+use assay_load::Schedule;
+use assay_plan::{CpuList, Experiment, Placement, PlannedTrial};
 
 /// How long transactions in hand may take to end when the window has, while things happen, in seconds.
 const GRACE_S: f64 = 60.0;
 
-/// How long, how fast and with what draws a run is loaded.
-pub(super) fn schedule(plan: &Plan, trial: &PlannedTrial) -> Schedule {
-    let warmup = match plan.warmup_until_steady {
-        true => Warmup::Steady { cap_seconds: plan.warmup_seconds },
-        false => Warmup::Seconds(plan.warmup_seconds),
-    };
+/// Length, pace and seed of the load of a run.
+pub(super) fn schedule(experiment: &Experiment, trial: &PlannedTrial) -> Schedule {
+    let workload = &experiment.workloads[&trial.workload];
     Schedule {
         threads: trial.key.threads,
-        warmup,
-        seconds: plan.seconds,
-        events: plan.events.unwrap_or(0),
-        pace: plan.pace_of(&trial.workload),
+        warmup: experiment.warmup,
+        seconds: experiment.seconds,
+        events: experiment.events.unwrap_or(0),
+        pace: workload.pace,
         // The same draws in every configuration; other ones in every repeat.
-        seed: plan.seed.wrapping_add(u64::from(trial.key.repeat)),
-        cpus: plan.placement.load_cpus.0.clone(),
-        phases: plan.phases_of(&trial.workload),
-        rides_out: plan.rides_out(),
+        seed: experiment.seed.wrapping_add(u64::from(trial.key.repeat)),
+        cpus: experiment.placement.load_cpus.0.clone(),
+        phases: workload.phases.clone(),
+        rides_out: experiment.tolerates,
         // A statement that waits for transactions, which wait for it, would let no run end.
-        forced_shutdown: plan.has_happenings().then_some(GRACE_S),
+        forced_shutdown: experiment.has_happenings().then_some(GRACE_S),
         ..Schedule::default()
     }
 }
 
-/// Which CPUs server, load and drive may use, in words.
-pub(super) fn placement(plan: &Plan, has_drive: bool) -> BTreeMap<String, String> {
-    let Placement { server_cpus, load_cpus, drive_cpus } = &plan.placement;
+/// The CPUs that server, load and drive may use, in words.
+pub(super) fn placement(experiment: &Experiment, has_drive: bool) -> BTreeMap<String, String> {
+    let Placement { server_cpus, load_cpus, drive_cpus } = &experiment.placement;
     let text = |cpus: &CpuList| if cpus.is_empty() { "all".into() } else { cpus.to_string() };
     let both = [("server_cpus", server_cpus), ("load_cpus", load_cpus)];
     let drive = has_drive.then_some(("drive_cpus", drive_cpus));

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::run::loads::{AboutHosts, LoadResult, Loads};
 use crate::run::progress::Progress;
-use assay_plan::ObjectiveSpec;
+use assay_plan::PlannedSearch;
 use assay_study::TrialKey;
 use assay_system::interrupt::Interrupt;
 
@@ -16,14 +16,13 @@ use assay_system::interrupt::Interrupt;
 pub(super) fn search_or_load(
     loads: &dyn Loads,
     load: &LoadSpec,
-    objective: Option<&ObjectiveSpec>,
+    planned: Option<&PlannedSearch>,
     (key, progress): (&TrialKey, &dyn Progress),
     observer: &dyn Observer,
     (origin, interrupt): (Instant, &Interrupt),
 ) -> Result<(LoadResult, Option<Capacity>)> {
     let stop = interrupt.flag();
-    let wanted = objective.and_then(|spec| Some((spec, spec.objective()?)));
-    let Some((spec, objective)) = wanted else {
+    let Some(PlannedSearch { objective, resolution, runs_max, .. }) = planned else {
         return Ok((loads.run(load, origin, observer, stop)?, None));
     };
     let last: Mutex<AboutHosts> = Mutex::default();
@@ -34,8 +33,7 @@ pub(super) fn search_or_load(
         Ok(outcome)
     };
     let on = CapacityRun { run: &run, schedule: &load.schedule, stop };
-    let shown = |step: &_| progress.tried(key, objective, step);
-    let Searched { capacity, outcome } =
-        find(&on, objective, spec.resolution(), spec.runs_max(), &shown)?;
+    let shown = |step: &_| progress.tried(key, *objective, step);
+    let Searched { capacity, outcome } = find(&on, *objective, *resolution, *runs_max, &shown)?;
     Ok((LoadResult { outcome, about: last.into_inner() }, Some(capacity)))
 }

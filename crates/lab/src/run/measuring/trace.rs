@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use assay_models::{Trace, window_record};
 
-use assay_plan::{PlannedTrial, RigSpec};
+use assay_plan::{PlannedRig, PlannedTrial};
 use assay_serve::{TraceHead, monotonic_s};
 use assay_study::metrics::Window;
 
@@ -19,8 +19,8 @@ const DIRECTORY: &str = "traces";
 ///
 /// # Errors
 /// The directory cannot be made, or the former trace not removed.
-pub fn place(study: &Path, spec: &RigSpec, trial: &PlannedTrial) -> Result<Option<PathBuf>> {
-    if !spec.model.as_ref().is_some_and(|model| model.trace) {
+pub fn place(study: &Path, rig: &PlannedRig, trial: &PlannedTrial) -> Result<Option<PathBuf>> {
+    if !rig.model().is_some_and(|model| model.trace) {
         return Ok(None);
     }
     let directory = study.join(DIRECTORY);

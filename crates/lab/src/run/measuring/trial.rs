@@ -7,11 +7,11 @@ use crate::run::progress::Progress;
 use crate::run::results::{Conditions, Device, Disks, Observations, conclude};
 use crate::run::setup::Setup;
 use crate::run::site::{Described, Site};
-use assay_plan::{PlannedTrial, RigKind, WorkloadSpec};
+use assay_plan::{PlannedRig, PlannedTrial};
 use assay_study::Outcome;
 
 impl Site for Setup<'_> {
-    fn described(&self) -> Result<Described> {
+    fn described(&self) -> Described {
         Setup::described(self)
     }
 
@@ -38,22 +38,21 @@ fn observe(
 ) -> Result<Observations> {
     let config = setup.configs.get(&trial.variant).context("a run of an unknown configuration")?;
     let config = config.clone();
-    let workload = setup.plan.workloads.get(&trial.workload);
-    if let Some(fileio) = workload.and_then(WorkloadSpec::files) {
+    if let Some(fileio) = setup.experiment.workloads[&trial.workload].spec.files() {
         return files_trial::observe(setup, trial, &config, fileio, progress);
     }
-    match config.rig.kind {
-        RigKind::Endpoint => existing_server::observe(setup, trial, &config, progress),
-        _ => own_server::observe(setup, trial, &config, progress),
+    match config.existing {
+        Some(_) => existing_server::observe(setup, trial, &config, progress),
+        None => own_server::observe(setup, trial, &config, progress),
     }
 }
 
 fn conditions<'a>(setup: &Setup<'a>, trial: &PlannedTrial) -> Conditions<'a> {
     let rig = setup.configs.get(&trial.variant).map(|config| &config.rig);
-    let is_directory = rig.is_some_and(|rig| rig.kind == RigKind::Directory);
+    let is_directory = matches!(rig, Some(PlannedRig::Directory));
     Conditions {
-        phases: &setup.plan.phases,
-        paces: setup.plan.phases_of(&trial.workload),
+        phases: &setup.experiment.phases,
+        paces: setup.experiment.workloads[&trial.workload].phases.clone(),
         device: rig.and_then(Device::of),
         // Every other rig gives each server a disk of its own.
         disks: if is_directory { Disks::Shared } else { Disks::Own },

@@ -7,7 +7,7 @@
 //! A server writes where nothing lay, so a device gets fuller while it is measured: what must agree with the plan is
 //! how full it was when measuring began and how full it was on average.
 
-use assay_plan::RigSpec;
+use assay_plan::PlannedRig;
 use assay_study::metrics::{Metric, Window, has_ended, metric};
 use assay_study::{Series, Warning};
 
@@ -43,12 +43,12 @@ fn warning(planned_percent: f64, begin: Option<f64>, end: Option<f64>) -> Option
 
 impl Device {
     /// Of a rig on a model.
-    pub(crate) fn of(rig: &RigSpec) -> Option<Device> {
-        let model = rig.model.as_ref()?;
-        let (_, device) = model.device().ok()?;
+    pub(crate) fn of(rig: &PlannedRig) -> Option<Device> {
+        let model = rig.model()?;
+        let device = &model.device;
         Some(Device {
             user_bytes: device.user_bytes() as f64,
-            file_system_bytes: model.filled_bytes(&device) as f64,
+            file_system_bytes: model.filled_bytes() as f64,
             has_drive: device.nand().is_some(),
             planned_percent: model.fill * 100.0,
         })
@@ -85,7 +85,7 @@ impl Device {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_plan::Plan;
+    use crate::testing::planned_rig;
     use assay_study::metrics::find;
 
     fn series(name: &str, points: &[(u32, f64)]) -> Series {
@@ -93,12 +93,11 @@ mod tests {
     }
 
     /// A rig on a model of this preset, half full.
-    fn rig(preset: &str) -> RigSpec {
-        let text = format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n[rig]\nkind = \"model\"\nmodel = {{ preset = \"{preset}\", \
-             capacity_scale = 1000, parallel_scale = 1, fill = 0.5 }}\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[configs.a]\n"
-        );
-        Plan::parse(&text).unwrap().rig
+    fn rig(preset: &str) -> PlannedRig {
+        planned_rig(&format!(
+            "kind = \"model\"\nmodel = {{ preset = \"{preset}\", capacity_scale = 1000, \
+             parallel_scale = 1, fill = 0.5 }}"
+        ))
     }
 
     const WINDOW: Window = Window { from_s: 2.0, to_s: 6.0 };
@@ -145,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_is_no_model_or_was_not_seen_has_no_fill() {
-        assert_eq!(Device::of(&RigSpec::default()), None);
+        assert_eq!(Device::of(&PlannedRig::Directory), None);
         let device = Device::of(&rig("p4610-3.2")).unwrap();
         assert_eq!(device.fill(&[], WINDOW), Fill::default());
     }

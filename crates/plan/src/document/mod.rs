@@ -1,0 +1,375 @@
+//! The plan document: what the TOML says, key for key.
+//!
+//! Overlays, quick profiles, rates, papers and command lines change the document; nothing behind
+//! [`Experiment`](super::Experiment) reads it. Every default is a field's default here, so that a document written out
+//! again shows them all.
+
+mod cpu_list;
+mod data_profile;
+mod endpoint;
+mod least;
+mod media;
+mod model;
+mod neighbour;
+mod noise;
+mod objective;
+mod phases;
+mod pool;
+mod power_cut;
+mod rig;
+mod thread_list;
+mod workload_spec;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use assay_base::{HostSpec, Value};
+use assay_load::{Arrivals, Pace, Schema};
+use assay_study::prices::Prices;
+use assay_study::{AskedPair, MARGIN_PERCENT, Overlay, Paper};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+pub use cpu_list::CpuList;
+pub use data_profile::{DataProfile, LoadName, VariantKey, VariantSpec};
+pub use endpoint::{EndpointSpec, Restore};
+pub use least::LeastMachine;
+pub use media::{MediaSpec, Tears};
+pub use model::ModelSpec;
+pub use neighbour::NeighbourSpec;
+pub use noise::NoiseFloor;
+pub use objective::ObjectiveSpec;
+pub use phases::PhaseSpec;
+pub use pool::PoolSpec;
+pub use power_cut::PowerCutSpec;
+pub(crate) use power_cut::REPLICA_DELAY_MS;
+pub use rig::{FileSystem, RigKind, RigSpec};
+pub use workload_spec::WorkloadSpec;
+
+/// A whole plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What the report is called.
+    pub title: String,
+    /// The question that the run is to answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// Seed of the runs' order and of everything that the load draws.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// How often each run is repeated.
+    #[serde(default = "one_repeat")]
+    pub repeats: u32,
+    /// How many runs more may be made in place of runs that the machine spoilt. Default: a quarter of all runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extra_runs: Option<u32>,
+    /// The configuration that others are measured by. Default: the one that the first comparison of `paper` measures
+    /// by, else the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
+    /// Differences of so many percent or less do not matter.
+    #[serde(default = "margin_percent", skip_serializing_if = "is_default_margin")]
+    pub margin_percent: f64,
+    /// Which configuration is run twice, under two names, to see what nothing but chance makes of it: the baseline
+    /// (`true`), none (`false`), or the one named.
+    #[serde(default, skip_serializing_if = "is_default_floor")]
+    pub noise_floor: NoiseFloor,
+    /// The thread counts that it is run twice with; empty: the lowest and the highest.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "thread_list::deserialize"
+    )]
+    pub noise_floor_threads: Vec<u32>,
+    /// Connections to sweep over; of fileio, threads.
+    #[serde(deserialize_with = "thread_list::deserialize")]
+    pub threads: Vec<u32>,
+    /// Length of the measuring window, at most if `events` is given too; may be left out where phases say it.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "phases::deserialize_seconds"
+    )]
+    pub seconds: Option<f64>,
+    /// What the measuring window is made of, in order, where that is more than one thing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseSpec>,
+    /// Events after which a run ends before its time, counted from the start of the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<u64>,
+    /// Load before the measuring window; the cap of it with `warmup_until_steady`.
+    #[serde(default)]
+    pub warmup_seconds: f64,
+    /// End the warm-up as soon as throughput has settled.
+    #[serde(default)]
+    pub warmup_until_steady: bool,
+    /// Events per second over all threads, whether or not the server keeps up; absent: as fast as it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Rates that each workload is run at, in the place of one `rate`; gone when workloads for each were made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<f64>,
+    /// Events per second of single workloads, by name, in the place of `rate`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub workload_rates: BTreeMap<String, f64>,
+    /// The latency to keep: each run is then a search for the highest rate that keeps it, whose runs take `seconds` each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<ObjectiveSpec>,
+    /// How events of a fixed rate are spaced.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// The directory on the disk to be measured: rigs and data live in it. Not used by configurations on a device, but for
+    /// the data that is copied onto them. Default: `work` in the study's directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub location: Option<PathBuf>,
+    /// The server program, or a directory that holds one. Default: the one found, else the one downloaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<PathBuf>,
+    /// Other machines that have a part in the study, by name.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub hosts: IndexMap<String, HostSpec>,
+    /// The host that has rigs, server and monitor. Default: this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<String>,
+    /// The hosts that the load comes from, all at once. Default: this machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub load_hosts: Vec<String>,
+    /// Which CPUs the server and the load may use, equal for all configurations.
+    #[serde(default)]
+    pub placement: Placement,
+    /// The tables.
+    #[serde(default)]
+    pub data: Schema,
+    /// What the workloads are run over, by name, where that is more than one thing.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub data_profiles: IndexMap<String, DataProfile>,
+    /// Server variables for all configurations.
+    #[serde(default)]
+    pub settings: BTreeMap<String, Value>,
+    /// The rig of configurations that name none.
+    #[serde(default)]
+    pub rig: RigSpec,
+    /// What is run, by name.
+    pub workloads: IndexMap<String, WorkloadSpec>,
+    /// What is compared, by name.
+    pub configs: IndexMap<String, ConfigSpec>,
+    /// The pairs of configurations that the plan asks about, which lead the report. Default: every configuration
+    /// against the baseline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compare: Vec<AskedPair>,
+    /// How often the runs of those pairs are repeated, if more often than others: they are what the plan asks about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compare_repeats: Option<u32>,
+    /// Kinds of statement, such as `index_update`, whose percentiles are judged beside those of transactions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub percentiles_by_statement: Vec<String>,
+    /// What a paper printed, to stand beside what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paper: Option<Paper>,
+    /// What servers, drives and power cost, for the report; they change no run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prices: Option<Prices>,
+    /// The least machine that it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least_machine: Option<LeastMachine>,
+    /// How `assay powercut` goes about it; runs take no notice of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_cut: Option<PowerCutSpec>,
+    /// What `--overlay` merged into its text; runs take no notice of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overlays: Vec<Overlay>,
+    /// What is merged into it for its quick profile; gone when a form has been read.
+    #[serde(default, skip_serializing)]
+    pub(crate) quick: Option<toml::Table>,
+}
+
+/// Which CPUs may be used; empty means all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placement {
+    /// CPUs of the server, e.g. `"0-3"`.
+    #[serde(default)]
+    pub server_cpus: CpuList,
+    /// CPUs of the load generator and the monitor.
+    #[serde(default)]
+    pub load_cpus: CpuList,
+    /// CPUs of the process that serves a drive.
+    #[serde(default, skip_serializing_if = "CpuList::is_empty")]
+    pub drive_cpus: CpuList,
+}
+
+/// One configuration: a rig and the server's settings on it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigSpec {
+    /// The rig, if not the plan's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rig: Option<RigSpec>,
+    /// The server, if not the plan's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<PathBuf>,
+    /// Server variables of this configuration, over those of the plan.
+    #[serde(default)]
+    pub settings: BTreeMap<String, Value>,
+    /// Servers that are loaded at once, each on a disk of its own, or on an image of its own in one pool. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub servers: Option<u32>,
+    /// What the last of several servers is loaded with in place of the run's workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<NeighbourSpec>,
+    /// InnoDB page compression of the tables: `zlib` or `lz4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<PageCompression>,
+    /// InnoDB compressed row format with this key block size in KiB (1, 2, 4, 8 or 16).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_block_size: Option<u32>,
+    /// Of the plan's thread counts those that it is run with; empty: all.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "thread_list::deserialize"
+    )]
+    pub threads: Vec<u32>,
+    /// The configuration that this one is once more, under another name; of its own keys it has `threads` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aa_of: Option<String>,
+}
+
+impl ConfigSpec {
+    /// Tables with the configuration's compression.
+    #[must_use]
+    pub fn compressed(&self, mut schema: Schema) -> Schema {
+        let mut options = vec![schema.create_table_options.clone()];
+        options.extend(self.compression.map(|codec| codec.table_option().to_owned()));
+        options.extend(
+            self.key_block_size.map(|kib| format!("ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={kib}")),
+        );
+        options.retain(|option| !option.is_empty());
+        schema.create_table_options = options.join(" ");
+        schema
+    }
+}
+
+/// Codec of InnoDB's page compression (MySQL 9 manual, "InnoDB Page Compression").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PageCompression {
+    /// `COMPRESSION='zlib'`.
+    Zlib,
+    /// `COMPRESSION='lz4'`.
+    Lz4,
+}
+
+impl PageCompression {
+    /// The codec's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            PageCompression::Zlib => "zlib",
+            PageCompression::Lz4 => "lz4",
+        }
+    }
+
+    /// What `CREATE TABLE` says for it, in MySQL's words.
+    #[must_use]
+    pub fn table_option(self) -> &'static str {
+        match self {
+            PageCompression::Zlib => "COMPRESSION='zlib'",
+            PageCompression::Lz4 => "COMPRESSION='lz4'",
+        }
+    }
+}
+
+impl Plan {
+    /// Events per second that `workload` is run with; nothing in closed loop.
+    #[must_use]
+    pub fn rate_of(&self, workload: &str) -> Option<f64> {
+        self.workload_rates.get(workload).copied().or(self.rate)
+    }
+
+    /// How events of `workload` are started.
+    #[must_use]
+    pub fn pace_of(&self, workload: &str) -> Pace {
+        match self.rate_of(workload) {
+            Some(per_second) => Pace::Rate { per_second, arrivals: self.arrivals },
+            None => Pace::Closed,
+        }
+    }
+
+    /// How many servers of a configuration are loaded at once.
+    #[must_use]
+    pub fn servers_of(&self, config: &str) -> u32 {
+        self.configs.get(config).and_then(|config| config.servers).unwrap_or(1)
+    }
+
+    /// The configuration's rig, its own or the plan's.
+    #[must_use]
+    pub fn rig_of<'a>(&'a self, config: &'a ConfigSpec) -> &'a RigSpec {
+        config.rig.as_ref().unwrap_or(&self.rig)
+    }
+
+    /// Whether any workload runs on a server.
+    #[must_use]
+    pub fn needs_server(&self) -> bool {
+        self.workloads.values().any(|workload| workload.server().is_some())
+    }
+
+    /// Whether a server of our own is needed: a workload runs on one, and a configuration is none that somebody else runs.
+    #[must_use]
+    pub fn needs_own_server(&self) -> bool {
+        self.needs_server()
+            && self.configs.values().any(|config| self.rig_of(config).kind != RigKind::Endpoint)
+    }
+
+    /// Every server variable of a configuration, the plan's under its own.
+    #[must_use]
+    pub fn settings_of(&self, config: &ConfigSpec) -> BTreeMap<String, String> {
+        let both = self.settings.iter().chain(&config.settings);
+        both.map(|(name, value)| (name.replace('-', "_"), value.0.clone())).collect()
+    }
+
+    /// The host that has rigs, server and monitor, where it is not this machine.
+    #[must_use]
+    pub fn server_host(&self) -> Option<&HostSpec> {
+        self.hosts.get(self.server_host.as_ref()?)
+    }
+
+    /// The hosts that the load comes from, all at once; none where it comes from this machine.
+    #[must_use]
+    pub fn load_hosts(&self) -> Vec<&HostSpec> {
+        self.load_hosts.iter().filter_map(|name| self.hosts.get(name)).collect()
+    }
+
+    /// Whether server and load are on different machines.
+    #[must_use]
+    pub fn is_load_apart(&self) -> bool {
+        self.server_host.is_some() || !self.load_hosts.is_empty()
+    }
+
+    /// Names of the hosts that have a part in the study.
+    pub(crate) fn used_hosts(&self) -> impl Iterator<Item = &String> {
+        self.server_host.iter().chain(&self.load_hosts)
+    }
+}
+
+fn margin_percent() -> f64 {
+    MARGIN_PERCENT
+}
+
+#[allow(clippy::float_cmp, reason = "the default is what it is")]
+fn is_default_margin(margin: &f64) -> bool {
+    *margin == MARGIN_PERCENT
+}
+
+fn is_default_floor(floor: &NoiseFloor) -> bool {
+    *floor == NoiseFloor::default()
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn one_repeat() -> u32 {
+    1
+}

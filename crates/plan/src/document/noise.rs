@@ -1,0 +1,36 @@
+//! The baseline, and the configuration that runs twice.
+
+use serde::{Deserialize, Serialize};
+
+use super::Plan;
+
+/// Which configuration runs twice.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum NoiseFloor {
+    /// The baseline, or none.
+    Whether(bool),
+    /// The configuration of this name.
+    Config(String),
+}
+
+impl Default for NoiseFloor {
+    fn default() -> NoiseFloor {
+        NoiseFloor::Whether(true)
+    }
+}
+
+impl Plan {
+    /// The configuration that others are measured by: the plan's `baseline`; else the configuration that the first
+    /// comparison of its paper, or the first pair that it asks about, measures by; else its first.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&str> {
+        let named = self.baseline.as_deref();
+        let of_paper = || self.paper.as_ref()?.comparisons.first().map(|one| one.against.as_str());
+        let of_pair = || self.compare.first().map(|pair| pair.against.as_str());
+        named
+            .or_else(of_paper)
+            .or_else(of_pair)
+            .or_else(|| self.configs.keys().next().map(String::as_str))
+    }
+}

@@ -1,0 +1,141 @@
+//! The rig as a plan asks for it: what a server's data lies on, from the bottom up, and which keys fit together.
+
+use std::path::PathBuf;
+
+use assay_drive::Codec;
+use serde::{Deserialize, Serialize};
+
+use super::endpoint::EndpointSpec;
+use super::media::MediaSpec;
+use super::model::ModelSpec;
+use super::pool::PoolSpec;
+use assay_base::Size;
+use assay_presets::{Unit, codec_name};
+
+/// What a server's data lies on, from the bottom up. Which keys a kind needs and allows is checked with the plan.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RigSpec {
+    /// What is at the bottom.
+    #[serde(default)]
+    pub kind: RigKind,
+    /// The device whose model it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelSpec>,
+    /// The pool, and the image in it; a drive may lie on one too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolSpec>,
+    /// The server that somebody else runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<EndpointSpec>,
+    /// Size of an image, e.g. `"4G"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Size>,
+    /// The block device to overwrite, e.g. `/dev/nvme1n1`; a drive may lie on one too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<PathBuf>,
+    /// What a drive in an image may take of the disk, e.g. `"2G"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Size>,
+    /// Size of the drive that the host sees. Default: what it lies on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logical: Option<Size>,
+    /// What the drive compresses with. Default: zstd.
+    #[serde(default, with = "codec_name", skip_serializing_if = "Option::is_none")]
+    pub codec: Option<Codec>,
+    /// What the drive compresses together. Default: 4 KiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
+    /// Whether the drive trains dictionaries from what is written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dictionary: bool,
+    /// Memory for the drive's map; parts beyond it are read again when needed. Default: all of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Size>,
+    /// What the drive reads at least at once, e.g. `"40K"`, for volumes that are paid by the operation. Default: what is
+    /// needed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<Size>,
+    /// Threads of the drive that answer, 1 to 1024. Default: as `assay drive attach` has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u16>,
+    /// The file system to make on an image, a device or a drive. Default: ext4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<FileSystem>,
+    /// Options of `mkfs`, as on its command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mkfs_options: Vec<String>,
+    /// Options of `mount`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mount_options: Vec<String>,
+    /// XFS only: extent size hint of the data directory, e.g. `"16K"`: with aligned free space pages are not split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extsize: Option<Size>,
+    /// What its media are when they lose power, for `assay powercut`; runs take no notice of it. Default: they tear at 4 KiB, under
+    /// a drive at 512 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSpec>,
+}
+
+/// What a rig begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RigKind {
+    /// A directory in the plan's location, on the file system that is there.
+    #[default]
+    Directory,
+    /// A file in the plan's location on a loop device, with a file system of its own.
+    Image,
+    /// A block device, which is overwritten.
+    Device,
+    /// Our software drive, over a file in the plan's location, over a block device or over an image of a pool, with a file
+    /// system of its own.
+    Drive,
+    /// A device's model, with a file system of its own.
+    Model,
+    /// An image of a Ceph pool, with a file system of its own.
+    Pool,
+    /// A server that somebody else runs, on whatever it stands.
+    Endpoint,
+}
+
+/// File systems that a rig can be made with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileSystem {
+    /// ext4.
+    #[default]
+    Ext4,
+    /// XFS.
+    Xfs,
+    /// Btrfs, which can compress too. What is written past the page cache it stores as it is.
+    Btrfs,
+}
+
+impl FileSystem {
+    /// The name that `mkfs` and `mount` know.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            FileSystem::Ext4 => "ext4",
+            FileSystem::Xfs => "xfs",
+            FileSystem::Btrfs => "btrfs",
+        }
+    }
+}
+
+impl RigKind {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            RigKind::Directory => "directory",
+            RigKind::Image => "image",
+            RigKind::Device => "device",
+            RigKind::Drive => "drive",
+            RigKind::Model => "model",
+            RigKind::Pool => "pool",
+            RigKind::Endpoint => "endpoint",
+        }
+    }
+}

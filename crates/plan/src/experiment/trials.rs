@@ -1,0 +1,150 @@
+//! From a plan to its runs, in the order in which they are run.
+//!
+//! Each repeat is a block that holds every run once, shuffled by the plan's seed: what drifts over an hour (heat,
+//! neighbours, the disk's own state) then meets all configurations alike instead of the last one.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_load::random::Rng;
+use serde_json::json;
+
+use super::Experiment;
+use crate::document::{Plan, VariantKey, VariantSpec};
+use assay_study::{TrialKey, fingerprint};
+
+/// A run and what it will be run with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedTrial {
+    /// Its coordinates.
+    pub key: TrialKey,
+    /// The workload's name in the plan.
+    pub workload: String,
+    /// The configuration and the data profile that it is run on.
+    pub variant: VariantKey,
+    /// Place in the order, from 1.
+    pub position: u32,
+    /// Changes when anything changes that could change the run's result.
+    pub fingerprint: String,
+}
+
+impl Experiment {
+    /// Every run in running order.
+    #[must_use]
+    pub fn trials(&self) -> Vec<PlannedTrial> {
+        trials(&self.document)
+    }
+}
+
+/// Every run of a document in running order.
+pub(crate) fn trials(plan: &Plan) -> Vec<PlannedTrial> {
+    let mut trials = Vec::new();
+    for repeat in 1..=plan.repeats.max(plan.compare_repeats.unwrap_or(0)) {
+        let mut block = block(plan, repeat);
+        block.retain(|trial| repeat <= plan.repeats || is_asked_about(plan, trial));
+        shuffle(&mut block, &mut Rng::new(plan.seed, u64::from(repeat)));
+        trials.extend(block);
+    }
+    let mut variants: BTreeMap<VariantKey, VariantSpec> = BTreeMap::new();
+    variants.extend(plan.variants().into_iter().map(|variant| (variant.key.clone(), variant)));
+    let numbered = (1..).zip(trials);
+    numbered
+        .map(|(position, trial)| {
+            let Coordinates { key, variant, workload } = trial;
+            let fingerprint = conditions(plan, variants.get(&variant), &workload);
+            PlannedTrial { key, workload, variant, position, fingerprint }
+        })
+        .collect()
+}
+
+/// A run before it has its place.
+struct Coordinates {
+    key: TrialKey,
+    variant: VariantKey,
+    workload: String,
+}
+
+fn block(plan: &Plan, repeat: u32) -> Vec<Coordinates> {
+    let mut block = Vec::new();
+    for (name, config) in &plan.configs {
+        for load in plan.loads() {
+            let set = load.data_profile.and_then(|set| plan.data_profiles.get(set));
+            if set.is_some_and(|set| !set.has_config(name)) {
+                continue;
+            }
+            let variant = VariantKey {
+                config: name.clone(),
+                data_profile: load.data_profile.map(str::to_owned),
+            };
+            block.extend(plan.threads_of(config, set).into_iter().map(|threads| Coordinates {
+                key: TrialKey { config: name.clone(), workload: load.name(), threads, repeat },
+                variant: variant.clone(),
+                workload: load.workload.to_owned(),
+            }));
+        }
+    }
+    block
+}
+
+/// Whether a pair that the plan asks about needs the run.
+fn is_asked_about(plan: &Plan, trial: &Coordinates) -> bool {
+    let is = |wanted: &Option<String>, found: Option<&String>| {
+        wanted.is_none() || wanted.as_ref() == found
+    };
+    let VariantKey { config, data_profile } = &trial.variant;
+    plan.compare.iter().any(|pair| {
+        let against_profile = pair.against_data_profile.as_ref().or(pair.data_profile.as_ref());
+        let is_config = *config == pair.config && is(&pair.data_profile, data_profile.as_ref());
+        let is_against =
+            *config == pair.against && is(&against_profile.cloned(), data_profile.as_ref());
+        is(&pair.workload, Some(&trial.workload)) && (is_config || is_against)
+    })
+}
+
+/// Fisher and Yates, as in Knuth, TAOCP vol. 2, 3.4.2, algorithm P.
+fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
+    for last in (1..items.len()).rev() {
+        let other = rng.below(last as u64 + 1) as usize;
+        items.swap(last, other);
+    }
+}
+
+/// Of the plan, all but what only names, orders or multiplies runs.
+fn conditions(plan: &Plan, variant: Option<&VariantSpec>, workload: &str) -> String {
+    let config = variant.and_then(|variant| plan.configs.get(&variant.key.config));
+    let server = config.and_then(|config| config.server.as_ref()).or(plan.server.as_ref());
+    // Paths that are not UTF-8 are refused later, with their reason.
+    let mut conditions = json!({
+        "seed": plan.seed,
+        "seconds": plan.seconds,
+        "warmup": [json!(plan.warmup_seconds), json!(plan.warmup_until_steady)],
+        "pace": plan.pace_of(workload),
+        "location": plan.location.as_deref().map(Path::to_string_lossy),
+        "server": server.map(|path| path.to_string_lossy()),
+        "placement": plan.placement,
+        "schema": variant.map(|variant| &variant.schema),
+        "settings": config.map(|config| plan.settings_of(config)),
+        "rig": variant.map(|variant| &variant.rig),
+        "workload": plan.workloads.get(workload),
+    });
+    // Left out where there is none, so that studies older than the key can go on.
+    if let Some(events) = plan.events {
+        conditions["events"] = json!(events);
+    }
+    if let Some(config) = config.filter(|config| config.servers.unwrap_or(1) > 1) {
+        let neighbour = config.neighbour.as_ref();
+        let workload = neighbour.map(|one| plan.workloads.get(&one.workload));
+        conditions["servers"] = json!([json!(config.servers), json!(neighbour), json!(workload)]);
+    }
+    if plan.is_load_apart() {
+        conditions["hosts"] = json!([plan.server_host(), plan.load_hosts()]);
+    }
+    if let Some(objective) = &plan.objective {
+        conditions["objective"] = json!(objective);
+    }
+    if let Some(phases) = plan.phases_of(workload) {
+        let happenings = plan.phases.iter().map(|phase| json!(phase.happening));
+        conditions["phases"] = json!([json!(phases), happenings.collect::<serde_json::Value>()]);
+    }
+    fingerprint(&conditions.to_string())
+}
