@@ -1,15 +1,15 @@
-//! What differs between two texts of a plan, key by key: for whoever meets a study that another plan made.
+//! Differences between two texts of a plan, key by key.
 
 use toml::{Table, Value};
 
-/// A key that two plans do not say the same of.
+/// A key with different values in two plans.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// Its path, as `configs.off.settings.innodb_doublewrite`.
     pub key: String,
-    /// What the first says, as it is written there; nothing where it does not say.
+    /// Value in the first plan as it is written there; `None` if the key is absent.
     pub before: Option<String>,
-    /// What the second says.
+    /// Value in the second plan.
     pub after: Option<String>,
 }
 

@@ -1,8 +1,9 @@
 //! Plans: documents that say what is compared, and the experiments that follow from them.
 //!
-//! [`document`] has the keys of a plan. [`Plan::read_with`] reads, merges and completes them, a command may override
-//! some, and [`Experiment::of`] checks and resolves them once; everything behind takes the [`Experiment`]. Only this
-//! crate and the checks of a run may refuse a plan; what comes after may fail but not refuse.
+//! [`document`] has the keys of a plan. [`Plan::read_with`] reads, merges and completes them, a
+//! command may override some, and [`Experiment::of`] checks and resolves them once; everything
+//! behind takes the [`Experiment`]. Only this crate and the checks of a run may refuse a plan; what
+//! comes after may fail but not refuse.
 
 mod changes;
 mod check;

@@ -1,7 +1,9 @@
-//! Overlays: TOML files with keys of a plan, merged over the plan and its quick profile before either is read.
+//! Overlays: TOML files with keys of a plan, merged over the plan and its quick profile before
+//! either is read.
 //!
-//! An overlay has the last word: over the plan's keys, and over those of `[quick]`. The merged text names each overlay with the keys that it
-//! changed, so that a study made with one cannot be taken for one of the plan alone.
+//! An overlay has the last word: over the plan's keys, and over those of `[quick]`. The merged text
+//! names each overlay with the keys that it changed, so that a study made with one cannot be taken
+//! for one of the plan alone.
 
 use std::path::{Path, PathBuf};
 
@@ -47,7 +49,7 @@ pub(super) fn merged(text: String, overlays: &[PathBuf]) -> Result<String> {
     toml::to_string(&plan).context("cannot write the plan with its overlays as TOML")
 }
 
-/// The overlays that come with Assay: name and purpose.
+/// Names and purposes of the overlays that come with Assay.
 ///
 /// # Errors
 /// None; the tests read them all.
@@ -94,11 +96,11 @@ fn merge_one(plan: &mut Table, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Tables of a plan whose keys are names, and what is called so.
+/// Tables of a plan whose keys are names, and the word for an entry.
 const NAMED: [(&str, &str); 3] =
     [("configs", "configuration"), ("workloads", "workload"), ("data_profiles", "data profile")];
 
-/// That no name in it is nearly one of the plan's: a slip, which would add another.
+/// Refuses a name that is nearly one of the plan's: a slip, which would add another.
 fn check_names(plan: &Table, overlay: &Table) -> Result<()> {
     for (key, what) in NAMED {
         let names = |table: &Table| -> Vec<String> {
@@ -115,7 +117,7 @@ fn check_names(plan: &Table, overlay: &Table) -> Result<()> {
     Ok(())
 }
 
-/// That a plan which can be read can be read with it too.
+/// Refuses keys with which a readable plan cannot be read.
 fn check_keys(before: &Table, after: &Table) -> Result<()> {
     let read = |table: &Table| -> Result<(), toml::de::Error> {
         toml::from_str::<Plan>(&toml::to_string(&full(table)).unwrap_or_default()).map(drop)
@@ -144,7 +146,7 @@ fn quick(plan: &Table) -> Table {
         return Table::new();
     };
     let mut quick = full(plan);
-    // What it excludes without there being any is refused when the plan is read.
+    // A name that the plan does not have is refused when the plan is read.
     let excluded = exclude(&mut quick, over.remove("exclude"));
     merge(&mut quick, over);
     excluded.map_or_else(|_| Table::new(), |()| quick)

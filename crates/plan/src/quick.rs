@@ -1,8 +1,8 @@
-//! The quick profile of a plan: what its `[quick]` says, merged into the rest before it is read.
+//! The quick profile of a plan: its `[quick]`, merged over the other keys before they are read.
 //!
-//! Tables are joined key by key, all else is replaced, so a list in `[quick]` stands in place of the plan's. What comes
-//! of it is a plan like any other: unknown keys are refused in it too. What it leaves out it names, as nothing can be
-//! merged into a table to take it away.
+//! Tables are joined key by key, all else is replaced, so a list in `[quick]` stands in place of
+//! the plan's. What comes of it is a plan like any other: unknown keys are refused in it too. What
+//! it leaves out it names, as nothing can be merged into a table to take it away.
 
 use anyhow::{Result, ensure};
 use toml::{Table, Value};
@@ -11,12 +11,10 @@ use super::document::Plan;
 use super::experiment::trials;
 use assay_base::one_line;
 
-/// Which form of a plan is meant.
+/// A form of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As it stands there.
     Full,
-    /// With its `[quick]` merged.
     Quick,
 }
 
@@ -35,7 +33,7 @@ pub(super) fn merged(text: &str, mut quick: Table) -> Result<Plan> {
     Ok(merged)
 }
 
-/// Takes out what a list of `TABLE.NAME` names.
+/// Removes the entries in a list of `TABLE.NAME`.
 pub(super) fn exclude(plan: &mut Table, names: Option<Value>) -> Result<()> {
     for name in names_of(names)? {
         let found = name.split_once('.').and_then(|(table, entry)| {
@@ -57,7 +55,7 @@ fn names_of(names: Option<Value>) -> Result<Vec<String>> {
         .map_err(|_| anyhow::anyhow!("exclude is a list of names such as \"workloads.reads\""))
 }
 
-/// Takes out of a `[quick]` what the plan under it no longer has.
+/// Removes from a `[quick]` the entries that the plan under it no longer has.
 pub(super) fn forget_excluded(quick: &mut Table, names: Option<Value>) {
     for name in names_of(names).unwrap_or_default() {
         if let Some((table, entry)) = name.split_once('.')
@@ -72,7 +70,7 @@ pub(super) fn forget_excluded(quick: &mut Table, names: Option<Value>) {
     }
 }
 
-/// What somebody else printed of a workload that is not run has nothing to stand beside.
+/// Removes printed figures of a workload that is not run.
 fn exclude_what_is_printed_of(plan: &mut Table, workload: &str) {
     let comparisons = plan.get_mut("paper").and_then(|paper| paper.get_mut("comparisons"));
     for one in comparisons.and_then(Value::as_array_mut).into_iter().flatten() {
@@ -82,7 +80,7 @@ fn exclude_what_is_printed_of(plan: &mut Table, workload: &str) {
     }
 }
 
-/// Pairs of what is not run are not asked about.
+/// Removes pairs of a configuration, workload or data profile that is not run.
 fn exclude_pairs_of(plan: &mut Table, excluded: &str) {
     let Some((table, entry)) = excluded.split_once('.') else { return };
     let keys: &[&str] = match table {
@@ -110,7 +108,7 @@ pub(super) fn merge(under: &mut Table, over: Table) {
     }
 }
 
-/// What a quick profile does in place of the full one, and what that cannot show, in a sentence or two.
+/// Differences of the quick profile from the full one, and its limits, in a sentence or two.
 #[must_use]
 pub(super) fn told(full: &Plan, quick: &Plan) -> String {
     let list = |threads: &[u32]| threads.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
@@ -132,7 +130,9 @@ pub(super) fn told(full: &Plan, quick: &Plan) -> String {
         })
         .collect();
     format!(
-        "Quick profile: {}. It shows directions and large differences. Small data and short runs do not reach a steady state: throughput levels, the far tail of latency and the long-term cost of garbage collection need the full plan.",
+        "Quick profile: {}. It shows directions and large differences. Small data and short runs \
+        do not reach a steady state: throughput levels, the far tail of latency and the \
+        long-term cost of garbage collection need the full plan.",
         said.join("; ")
     )
 }

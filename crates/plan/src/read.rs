@@ -1,4 +1,5 @@
-//! Reading a plan: a file or a built-in text, its overlays, and one of its forms; all forms are checked.
+//! Reading a plan: a file or a built-in text, its overlays, and one of its forms; all forms are
+//! checked.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +14,14 @@ use super::overlay;
 use super::quick::{self, Form};
 use super::shipped::{PLANS, no_such_plan, text as shipped_text};
 
-/// A plan that was read, and what is kept of it for those who read its results.
+/// A plan that was read, with what a study stores of it.
 #[derive(Debug)]
 pub struct ReadPlan {
     /// The form that was asked for.
     pub plan: Plan,
     /// The text of all forms.
     pub text: String,
-    /// What the quick profile does in place of the full one, if it is that.
+    /// Differences of the quick profile from the full one, in words; `None` for the full one.
     pub form: Option<String>,
 }
 
@@ -70,8 +71,8 @@ impl Plan {
         Ok(Forms::parse(text)?.full)
     }
 
-    /// Reads and checks all forms of a plan, of the file `path`, or of one that comes with Assay and has that name;
-    /// gives the one that is asked for.
+    /// Reads and checks all forms of a plan: of the file `path`, or of the built-in plan of that
+    /// name. Returns the form that is asked for.
     ///
     /// # Errors
     /// One line: the file, the line in it, what is wrong and the nearest thing that would be right.
@@ -79,7 +80,8 @@ impl Plan {
         Plan::read_with(path, form, &[])
     }
 
-    /// As [`Plan::read`], with overlays merged over all forms: files, or those that come with Assay, by their names.
+    /// As [`Plan::read`], with overlays merged over all forms: files, or those that come with
+    /// Assay, by their names.
     ///
     /// # Errors
     /// As [`Plan::read`]; or one line about an overlay.
@@ -89,7 +91,7 @@ impl Plan {
         read.with_context(|| path.display().to_string())
     }
 
-    /// The plan of `assay demo`, the quick profile of the one of that name whatever lies around here.
+    /// The quick profile of the built-in plan `demo`, even if there is a file of that name.
     ///
     /// # Errors
     /// None; it comes with Assay.

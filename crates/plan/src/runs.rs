@@ -1,10 +1,12 @@
-//! What a plan has run or reached beyond this program: a plan is code, and who did not write it should see what it does.
+//! Programs, machines and files that a plan makes this program run or reach: a plan is code, and
+//! its user should see what it does.
 
 use std::fmt;
 
 use super::document::{Plan, Restore};
 
-/// Settings whose values the server runs or loads when it starts (MySQL reference manual, "Server Command Options").
+/// Settings whose values the server runs or loads when it starts (MySQL reference manual, "Server
+/// Command Options").
 const RUN_BY_THE_SERVER: [&str; 6] = [
     "init_file",
     "init_connect",
@@ -17,7 +19,7 @@ const RUN_BY_THE_SERVER: [&str; 6] = [
 /// The most characters of a value that are shown.
 const CHARS_MAX: usize = 200;
 
-/// One thing that a plan has run, loaded or reached.
+/// A program, machine or file that a plan makes this program run, load or reach.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Runs {
     /// A program as the server.
@@ -36,7 +38,7 @@ pub enum Runs {
     Password(String, String),
 }
 
-/// As a person reads it, in one line: what is not printable is escaped.
+/// The words for a person, in one line; characters that are not printable are escaped.
 impl fmt::Display for Runs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -60,7 +62,7 @@ fn shown(text: &str) -> String {
 }
 
 impl Plan {
-    /// Everything that it has run or reached, each once.
+    /// Everything that the plan makes this program run or reach, each once.
     #[must_use]
     pub fn runs(&self) -> Vec<Runs> {
         let path = |path: &std::path::PathBuf| path.to_string_lossy().into_owned();

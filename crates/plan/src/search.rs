@@ -55,11 +55,13 @@ impl PlannedSearch {
         let during = spec.during.clone();
         ensure!(
             during != Some(Happening::Restart),
-            "objective.during is a restart, during which no rate can be sustained; use phases to see what a restart does"
+            "objective.during is a restart, during which no rate can be sustained; use phases to \
+            see what a restart does"
         );
         ensure!(
             !matches!(during, Some(Happening::KillStore(_) | Happening::ReturnStore(_))),
-            "objective.during is something that happens once; use phases to see what the loss of a store does"
+            "objective.during is something that happens once; use phases to see what the loss of \
+            a store does"
         );
         Ok(PlannedSearch { objective, resolution, runs_max, during })
     }

@@ -1,4 +1,5 @@
-//! Server settings as a plan or a command line gives them: names checked, then turned into arguments.
+//! Server settings as a plan or a command line gives them: names checked, then turned into
+//! arguments.
 //!
 //! Names are written with underscores or hyphens and in any case, as the server takes them.
 
@@ -11,7 +12,8 @@ pub use assay_study::switches::canonical;
 /// Server variables by name, e.g. `innodb_buffer_pool_size` = `2G`.
 pub type Settings = BTreeMap<String, String>;
 
-/// What the rig decides itself, because two servers must not meet and nothing may be left behind.
+/// Variables that the rig sets itself, because two servers must not meet and nothing may be left
+/// behind.
 const BY_THE_RIG: [&str; 17] = [
     "basedir",
     "bind_address",
@@ -53,7 +55,7 @@ const PLACES: [&str; 13] = [
 const FIXED_PLACES: [&str; 3] =
     ["innodb_data_home_dir", "innodb_log_group_home_dir", "innodb_undo_directory"];
 
-/// Places that are only read, or where nothing is put but what a statement names.
+/// Places that are only read, or written only by a statement that names them.
 const READ_ONLY_PLACES: [&str; 3] = ["init_file", "innodb_directories", "ssl_"];
 
 /// Prefixes that a server takes before a name (MySQL reference manual, "Program Option Modifiers").
@@ -97,7 +99,7 @@ fn is_by_the_rig(name: &str) -> bool {
     })
 }
 
-/// What lies outside the data directory is on another disk than the one measured, and stays behind.
+/// A file outside the data directory lies on another disk than the one measured, and stays behind.
 fn is_place_elsewhere(name: &str, value: &str) -> bool {
     let is_place = PLACES.iter().any(|ending| name.ends_with(ending));
     let is_read = READ_ONLY_PLACES.iter().any(|start| name.starts_with(start));
@@ -105,14 +107,14 @@ fn is_place_elsewhere(name: &str, value: &str) -> bool {
     FIXED_PLACES.contains(&name) || (leads_out && !is_read)
 }
 
-/// An absolute path, also behind a label or in a list, or one that climbs out: names can be shortened, and other versions have
-/// settings of their own.
+/// An absolute path, also behind a label or in a list, or one that climbs out: names can be
+/// shortened, and other versions have settings of their own.
 fn is_path_out(value: &str) -> bool {
     value.split([':', ';', '=', ',']).any(|part| part.trim_start().starts_with('/'))
         || value.split(['/', ':', ';', '=', ',']).any(|part| part.trim() == "..")
 }
 
-/// `--name=value` for each, but for what asks for nothing.
+/// `--name=value` for each setting but switches that ask for nothing.
 pub fn arguments(settings: &Settings) -> impl Iterator<Item = String> {
     let all = settings.iter().filter(|(name, value)| !asks_for_nothing(name, value));
     all.map(|(name, value)| format!("--{name}={value}"))

@@ -30,7 +30,7 @@ pub(super) fn text(named: &str) -> Option<&'static str> {
     PLANS.iter().find(|(one, _)| *one == name).map(|(_, text)| *text)
 }
 
-/// That a name is no plan, with the nearest; nothing of what looks like a path.
+/// The error for a name that is no plan, with the nearest name; `None` for a path.
 pub(super) fn no_such_plan(named: &str) -> Option<String> {
     if named.contains('/') || named.contains('.') {
         return None;

@@ -1,4 +1,5 @@
-//! Plans that are right are read whole; plans that are wrong are refused in one line that says what to do.
+//! Plans that are right are read whole; plans that are wrong are refused in one line that says what
+//! to do.
 
 use std::collections::BTreeSet;
 

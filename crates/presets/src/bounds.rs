@@ -1,4 +1,5 @@
-//! Bounds of a preset's numbers, by the unit that a name ends with: what is beyond them no device is, and no clock could keep.
+//! Bounds of a preset's numbers, by the unit that a name ends with: what is beyond them no device
+//! is, and no clock could keep.
 
 use anyhow::{Result, ensure};
 
@@ -8,11 +9,13 @@ const TIME_US_MAX: f64 = 3.6e9;
 /// The least rate: one a second.
 const PER_S_MIN: f64 = 1.0;
 
-/// The largest number of any kind, and the smallest that is not zero: so that a message can tell them.
+/// The largest number of any kind, and the smallest that is not zero: so that a message can tell
+/// them.
 const NUMBER_MAX: f64 = 1e18;
 const NUMBER_MIN: f64 = 1e-9;
 
-/// Checks the number of this name. What is none, or below zero, is left to those who know what it is for.
+/// Checks the number of this name. What is none, or below zero, is left to those who know what it
+/// is for.
 ///
 /// # Errors
 /// One line: the name, the number and the bound.

@@ -1,4 +1,4 @@
-//! What no device can be, said with the number that is wrong.
+//! Checks of a preset's numbers: the error names the number that is wrong.
 
 use anyhow::{Result, bail, ensure};
 use assay_base::suggest;
@@ -7,7 +7,7 @@ use assay_drive::{BLOCK_BYTES, Codec};
 use super::document::{Capacity, Document, Engine, Flash, Host, Kind, Mirror};
 use super::fault;
 
-/// What a preset may say of worth.
+/// Names of figures of worth.
 pub const WORTH: &[&str] = &[
     "price_usd",
     "power_active_w",
@@ -18,7 +18,7 @@ pub const WORTH: &[&str] = &[
     "erase_cycles",
 ];
 
-/// What a preset may quote.
+/// Names of published figures.
 pub const PUBLISHED: &[&str] = &[
     "read_latency_us",
     "write_latency_us",
@@ -28,8 +28,9 @@ pub const PUBLISHED: &[&str] = &[
     "write_bytes_per_s",
 ];
 
-/// What one lane of each generation carries one way, in bytes a second, less its line code (PCI Express base
-/// specifications 1.0 to 5.0: 2.5 and 5 GT/s by 8b/10b, 8, 16 and 32 GT/s by 128b/130b).
+/// Bytes per second of one lane of each generation in one direction, without its line code (PCI
+/// Express base specifications 1.0 to 5.0: 2.5 and 5 GT/s by 8b/10b, 8, 16 and 32 GT/s by
+/// 128b/130b).
 const LANE_BYTES_PER_S: [f64; 5] = [250e6, 500e6, 984.6e6, 1969.2e6, 3938.5e6];
 
 /// The largest write that the drive, which stands in for a device's translation layer, keeps whole.
@@ -110,7 +111,8 @@ fn capacity(document: &Document) -> Result<()> {
     if let Some(bytes) = atomic {
         ensure!(
             bytes > 0 && bytes.is_multiple_of(BLOCK_BYTES) && bytes <= ATOMIC_BYTES_MAX,
-            "guarantees.atomic_write_bytes is {bytes}; it must be a multiple of {BLOCK_BYTES}, up to {ATOMIC_BYTES_MAX}"
+            "guarantees.atomic_write_bytes is {bytes}; it must be a multiple of {BLOCK_BYTES}, \
+            up to {ATOMIC_BYTES_MAX}"
         );
     }
     Ok(())
@@ -170,7 +172,8 @@ fn geometry(flash: &Flash) -> Result<()> {
     let (buffer, planes) = (flash.buffer_bytes.value, u64::from(flash.planes.value));
     ensure!(
         planes * u64::from(page) <= buffer,
-        "flash.buffer_bytes is {buffer}; what one die programs at once, {planes} planes of {page} bytes, must fit"
+        "flash.buffer_bytes is {buffer}; what one die programs at once, {planes} planes of \
+        {page} bytes, must fit"
     );
     Ok(())
 }
@@ -195,7 +198,8 @@ fn link(host: &Host) -> Result<()> {
     let most = lane * f64::from(lanes);
     ensure!(
         speed <= most,
-        "host.link_bytes_per_s is {speed:.0}; {lanes} lanes of PCIe {generation} carry {most:.0} at most"
+        "host.link_bytes_per_s is {speed:.0}; {lanes} lanes of PCIe {generation} carry {most:.0} \
+        at most"
     );
     Ok(())
 }
@@ -277,7 +281,8 @@ fn volume(document: &Document) -> Result<()> {
     let bytes = volume.bytes_per_operation.value;
     ensure!(
         bytes >= BLOCK_BYTES,
-        "volume.bytes_per_operation is {bytes}; an operation carries at least a block of {BLOCK_BYTES}"
+        "volume.bytes_per_operation is {bytes}; an operation carries at least a block of \
+        {BLOCK_BYTES}"
     );
     Ok(())
 }
@@ -299,7 +304,8 @@ fn network(document: &Document) -> Result<()> {
             let all = data.saturating_add(parity);
             ensure!(
                 data > 0 && all <= 64,
-                "network.data_pieces is {data} and parity_pieces {parity}; there is at least one, and 64 in all"
+                "network.data_pieces is {data} and parity_pieces {parity}; there is at least \
+                one, and 64 in all"
             );
         }
         _ => bail!("a network needs either network.copies or network.data_pieces"),

@@ -1,4 +1,4 @@
-//! What follows from a device's numbers in closed form, before anything is measured.
+//! Figures that follow from a device's numbers in closed form, before a measurement.
 
 use anyhow::Result;
 use assay_drive::{BLOCK_BYTES, RECORD_OVERHEAD_BYTES};
@@ -21,7 +21,7 @@ pub const DEPTH: u32 = 64;
 /// The same of random writes.
 pub const DEPTH_OF_WRITES: u32 = 32;
 
-/// Under which conditions.
+/// The conditions of a figure.
 #[derive(Debug, Clone, Copy)]
 pub struct Conditions {
     /// Share of what the host may store that holds data.
@@ -38,19 +38,18 @@ impl Default for Conditions {
     }
 }
 
-/// One figure.
+/// A figure in closed form.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Closed {
     /// Its name, unit last.
     pub name: &'static str,
-    /// Its value.
     pub value: f64,
     /// The weakest mark of what it rests on; never better than computed.
     pub mark: Mark,
 }
 
 impl Closed {
-    /// What it is of a device whose commands take so many times as long, for that is wrong with it on purpose.
+    /// The figure of a device whose commands take `times` as long because of an injected fault.
     #[must_use]
     pub fn slowed(self, times: f64) -> Closed {
         let is_rate = self.name.ends_with("per_s");
@@ -59,7 +58,7 @@ impl Closed {
     }
 }
 
-/// What a figure of flash rests on, by section and name in the preset.
+/// Numbers that a figure of flash rests on, by section and name in the preset.
 const LATENCY: &[&str] = &[
     "host.read_firmware_us",
     "flash.read_us",
@@ -150,7 +149,8 @@ pub fn nand(preset: &Preset, nand: &Nand, conditions: Conditions) -> Result<Vec<
     ])
 }
 
-/// Every figure of rotating disks. Reads of mirrored pairs at depth 1 are faster: the nearer arm goes.
+/// Every figure of rotating disks. Reads of mirrored pairs at depth 1 are faster: the nearer arm
+/// goes.
 ///
 /// # Errors
 /// None of disks that could be made.
@@ -206,7 +206,7 @@ pub fn volume(preset: &Preset, limits: &VolumeLimits, conditions: Conditions) ->
     ]
 }
 
-/// What a network makes of the figures of what lies behind it.
+/// The figures of a device behind a network.
 #[must_use]
 pub fn network(
     preset: &Preset,
@@ -228,7 +228,8 @@ pub fn network(
     behind.into_iter().map(through).collect()
 }
 
-/// The figures of a mirror from those of one side: reads times the sides, writes and latencies as they are.
+/// The figures of a mirror from those of one side: reads times the sides, writes and latencies as
+/// they are.
 #[must_use]
 pub fn mirror(sides: u32, side: Vec<Closed>) -> Vec<Closed> {
     let times = |closed: &Closed| match closed.name {
@@ -240,7 +241,7 @@ pub fn mirror(sides: u32, side: Vec<Closed>) -> Vec<Closed> {
         .collect()
 }
 
-/// What a block takes on media, with its header and its table.
+/// Bytes of a block on media, with its header and its share of the table.
 fn stored_bytes(ratio: Option<f64>) -> f64 {
     ratio.map_or((BLOCK_BYTES + RECORD_OVERHEAD_BYTES) as f64, |ratio| BLOCK_BYTES as f64 / ratio)
 }

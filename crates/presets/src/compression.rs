@@ -1,4 +1,5 @@
-//! How the software drive compresses and reads, as people write it: a codec's name, `"16k"`, what it reads ahead.
+//! Compression and reading of the software drive, as people write it: a codec's name, `"16k"`, a
+//! read-ahead.
 
 use std::fmt;
 
@@ -23,7 +24,7 @@ pub fn read_ahead(size: Size) -> Result<Size, String> {
     }
 }
 
-/// What a drive compresses together.
+/// Bytes that a drive compresses together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 pub enum Unit {
     /// Each block of 4 KiB.

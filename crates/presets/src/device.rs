@@ -1,4 +1,5 @@
-//! A device at a scale, of whatever kind: how large it is, what it is built from, what follows from its numbers.
+//! A device at a scale, of whatever kind: how large it is, what it is built from, what follows from
+//! its numbers.
 
 use anyhow::{Context, Result};
 use assay_models::WriteCache;
@@ -31,13 +32,10 @@ pub enum Device {
 /// A device behind a network.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    /// What lies behind it.
     pub over: Device,
-    /// Its preset.
     pub preset: Preset,
-    /// What lies between.
     pub network: Network,
-    /// What the scale made of each resource.
+    /// Resources as the scale leaves them.
     pub obtained: Vec<Obtained>,
 }
 
@@ -103,7 +101,7 @@ impl Device {
         self.nand().map_or(self.user_bytes(), |nand| nand.raw_bytes)
     }
 
-    /// What a completed write survives by its preset. Of a volume nothing else is sold.
+    /// Durability of a completed write by the preset. A volume is sold with nothing else.
     #[must_use]
     pub fn cache(&self) -> WriteCache {
         match self {
@@ -115,13 +113,13 @@ impl Device {
         }
     }
 
-    /// Whether what the host writes is made smaller.
+    /// Returns true if the device compresses.
     #[must_use]
     pub fn compresses(&self) -> bool {
         self.nand().is_some_and(Nand::compresses)
     }
 
-    /// What the scale made of each resource.
+    /// Resources as the scale leaves them.
     #[must_use]
     pub fn obtained(&self) -> &[Obtained] {
         match self {
@@ -133,7 +131,7 @@ impl Device {
         }
     }
 
-    /// What follows from its numbers.
+    /// The figures in closed form.
     ///
     /// # Errors
     /// None of a device that could be made.

@@ -1,4 +1,4 @@
-//! What the text of a preset may say: sections and names, as they stand there.
+//! The text of a preset: its sections and names.
 
 use assay_drive::Codec;
 use assay_models::WriteCache;
@@ -11,45 +11,44 @@ use super::figure::{Figure, Published};
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// Which timing it has.
     pub kind: Kind,
     /// The device, in one line.
     pub title: String,
-    /// What is worth knowing.
+    /// Notes for the reader.
     pub about: String,
-    /// How large it is; of kinds `network` and `mirror` as what lies behind.
+    /// Its capacity; for the kinds `network` and `mirror` that of the device behind.
     pub capacity: Option<Capacity>,
     /// Flash, of kind `nand`.
     pub flash: Option<Flash>,
-    /// What flash meets the host through.
+    /// The controller before the flash.
     pub host: Option<Host>,
-    /// What compresses, if something does.
+    /// The compression engine, if there is one.
     pub engine: Option<Engine>,
     /// Each disk, of kind `rotating`.
     pub spindle: Option<Spindle>,
     /// The disks together, of kind `rotating`.
     pub array: Option<Array>,
-    /// What was paid for, of kind `volume`.
+    /// The volume's limits, of kind `volume`.
     pub volume: Option<Volume>,
-    /// What lies between, of kind `network`.
+    /// The network, of kind `network`.
     pub network: Option<Network>,
     /// The sides of a mirror, of kind `mirror`.
     pub mirror: Option<Mirror>,
-    /// What completed writes survive.
+    /// Guarantees of completed writes.
     #[serde(default)]
     pub guarantees: Guarantees,
-    /// What is wrong with it, on purpose.
+    /// Injected faults.
     #[serde(default)]
     pub fault: Fault,
-    /// What it costs and how long it lasts, by name.
+    /// Price and endurance, by name.
     #[serde(default)]
     pub worth: IndexMap<String, Figure<f64>>,
-    /// What it is said to do, by name.
+    /// Published figures, by name.
     #[serde(default)]
     pub published: IndexMap<String, Published>,
 }
 
-/// Which timing a device has.
+/// The timing of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -66,7 +65,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -79,11 +77,9 @@ impl Kind {
     }
 }
 
-/// How large a device is.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capacity {
-    /// What the host may store.
     pub user_bytes: Figure<u64>,
     /// Media for each byte of that, hidden spare media included.
     pub raw_per_user: Option<Figure<f64>>,
@@ -120,7 +116,7 @@ pub struct Host {
     pub cache: Figure<CacheName>,
 }
 
-/// What a completed write survives, by name.
+/// Durability of a completed write, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheName {
@@ -133,7 +129,7 @@ pub enum CacheName {
 }
 
 impl CacheName {
-    /// What the drive makes of it.
+    /// The same for the drive.
     #[must_use]
     pub fn cache(self) -> WriteCache {
         match self {
@@ -209,7 +205,7 @@ pub struct Network {
     pub round_trip_us: Figure<f64>,
     /// One in a hundred takes longer.
     pub round_trip_p99_us: Figure<f64>,
-    /// What it carries each way.
+    /// In each direction.
     pub bytes_per_s: Figure<f64>,
     /// Whole copies of what is written.
     pub copies: Option<Figure<u32>>,
@@ -225,7 +221,6 @@ pub struct Network {
 pub struct Mirror {
     /// The preset of each side, one of ours.
     pub over: Figure<String>,
-    /// How many there are.
     pub sides: Figure<u32>,
 }
 
@@ -239,7 +234,7 @@ impl<'de> Deserialize<'de> for CodecName {
     }
 }
 
-/// What is said of writes and power cuts.
+/// Guarantees of writes at a power cut.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guarantees {
@@ -247,16 +242,16 @@ pub struct Guarantees {
     pub atomic_write_bytes: Option<Figure<u64>>,
 }
 
-/// A flaw that no maker would sell: put there to show that what measures notices it. See [`super::fault`].
+/// A flaw that no maker would sell: put there to show that what measures notices it. See
+/// [`super::fault`].
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// How long it answers nothing.
     pub stall_ms: Option<Figure<f64>>,
     /// From the beginning of one stall to that of the next.
     pub every_s: Option<Figure<f64>>,
-    /// What every latency is multiplied by, and every rate divided.
+    /// Factor of every latency, and divisor of every rate.
     pub slower: Option<Figure<f64>>,
-    /// Whether a write that was not flushed may be half there after a crash.
+    /// Whether a crash can tear a write that was not flushed.
     pub tears: Option<Figure<bool>>,
 }

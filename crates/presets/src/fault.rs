@@ -1,5 +1,6 @@
-//! Flaws that a preset's `[fault]` puts into a device, whatever its kind: it stalls, is slower, tears writes. To show that what
-//! measures would notice; a command that a stall held up longest is counted as having waited for `fault`.
+//! Flaws that a preset's `[fault]` puts into a device, whatever its kind: it stalls, is slower,
+//! tears writes. To show that what measures would notice; a command that a stall held up longest is
+//! counted as having waited for `fault`.
 
 use std::fmt;
 
@@ -15,12 +16,12 @@ const PARTS: f64 = 1000.0;
 /// Slower than this is no longer that device.
 const SLOWER_MAX: f64 = 100.0;
 
-/// What is wrong with a device.
+/// Injected faults of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Fault {
     stall: Option<Stall>,
     slower_per_mille: u32,
-    /// Whether its drive gives up writing all or nothing.
+    /// Whether its drive tears writes.
     pub tears: bool,
 }
 
@@ -31,7 +32,7 @@ struct Stall {
 }
 
 impl Fault {
-    /// That of a document that was checked.
+    /// The faults of a checked document.
     #[must_use]
     pub fn new(said: &document::Fault) -> Fault {
         let stall = said.stall_ms.as_ref().zip(said.every_s.as_ref());
@@ -46,14 +47,13 @@ impl Fault {
         }
     }
 
-    /// Whether nothing is wrong.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Fault::default()
     }
 
-    /// One part of a device with it. Each part is slower by itself, so that together they are: what lies between them, such as the
-    /// drive's log, takes no time.
+    /// One part of a device with it. Each part is slower by itself, so that together they are: what
+    /// lies between them, such as the drive's log, takes no time.
     #[must_use]
     pub fn part(&self, timing: Box<dyn Timing>) -> Box<dyn Timing> {
         match self.slower_per_mille {
@@ -71,8 +71,8 @@ impl Fault {
         }
     }
 
-    /// How many times as long as without it a command takes on the mean; nothing where none takes longer. One command at a time
-    /// meets a stall once in a period, so it takes longer on the mean by what the rate falls.
+    /// Factor by which commands take longer on average; `None` if none takes longer. One command at
+    /// a time meets a stall once in a period, so the factor equals the loss of rate.
     #[must_use]
     pub fn times_as_long(&self) -> Option<f64> {
         if *self == (Fault { tears: self.tears, ..Fault::default() }) {
@@ -85,7 +85,7 @@ impl Fault {
 }
 
 impl fmt::Display for Fault {
-    /// What is wrong, in words; `nothing` where all is well.
+    /// The faults in words; `nothing` without any.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stalls = self.stall.map(|Stall { period, length }| {
             format!("stalls for {} ms every {} s", length.as_us() / 1e3, period.as_s())
@@ -114,7 +114,8 @@ pub fn check(document: &Document) -> Result<()> {
         let times = slower.value;
         ensure!(
             (1.0..=SLOWER_MAX).contains(&times),
-            "fault.slower is {times}; give what latencies are multiplied by, from 1 to {SLOWER_MAX}, such as 1.05"
+            "fault.slower is {times}; give what latencies are multiplied by, from 1 to \
+            {SLOWER_MAX}, such as 1.05"
         );
     }
     let has_drive = document.kind == Kind::Nand;

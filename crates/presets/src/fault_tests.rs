@@ -1,4 +1,4 @@
-//! That a fault does what it says, in virtual time, and nothing where there is none; and that what cannot be is refused.
+//! A fault has its effect, in virtual time, and only then; impossible faults are refused.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn built(preset: &Preset, blocks: u64) -> Stack {
     stack
 }
 
-/// How long each of so many reads takes that come one `apart_us` after the other, in milliseconds.
+/// Duration of each of `count` reads that come one `apart_us` after the other, in milliseconds.
 fn reads_ms(stack: &Stack, count: u64, apart_us: u64, blocks: u64) -> Vec<f64> {
     let mut data = vec![0; BLOCK_BYTES as usize];
     let mut read = |index: u64| {

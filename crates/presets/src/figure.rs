@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a number came to be.
+/// The origin of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
@@ -20,7 +20,6 @@ impl Mark {
     /// Every mark, the strongest first.
     pub const ALL: [Mark; 4] = [Mark::Published, Mark::Computed, Mark::Unsourced, Mark::Fitted];
 
-    /// The word for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -38,22 +37,19 @@ impl Mark {
 pub struct Figure<T> {
     /// The value, in the unit that its name ends with.
     pub value: T,
-    /// How it came to be.
     pub mark: Mark,
-    /// Where it is from, or why it is what it is.
+    /// Its source, or the reason for its value.
     #[allow(dead_code, reason = "shown from the preset's text, where every number stands alike")]
     pub source: String,
 }
 
-/// What a device is said to do, to be held against what follows from its preset.
+/// A published figure of a device, to be compared with the one that follows from its preset.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {
     /// The value, in the unit that its name ends with.
     pub value: f64,
-    /// How it came to be.
     pub mark: Mark,
-    /// Where it is from.
     pub source: String,
     /// Bytes of one command, where it is not as usual.
     pub bytes: Option<u64>,

@@ -1,7 +1,8 @@
 //! Devices as data.
 //!
-//! A preset is a device in numbers, each with its source and mark. At a scale it becomes a device, from whose numbers
-//! figures follow in closed form; served, it is a block device that answers when the real one would have.
+//! A preset is a device in numbers, each with its source and mark. At a scale it becomes a device,
+//! from whose numbers figures follow in closed form; served, it is a block device that answers when
+//! the real one would have.
 
 mod bounds;
 mod check;
@@ -39,9 +40,10 @@ pub use preset::Preset;
 pub use scale::{Obtained, Scale, parse_ratio};
 pub use stack::{Builder, Top, drive_options, inside};
 
-/// What places and contents are drawn from while a device is preconditioned: any number, but the same for media that
-/// are kept and for a replay, which must find each block where it lay.
+/// Seed of places and contents while a device is preconditioned: the same for cached media and for
+/// a replay, which must find each block where it lay.
 pub const WEAR_SEED: u64 = 20_200_901;
 
-/// Threads of a model's server: each waits as long as its command takes, so these are the commands in flight.
+/// Threads of a model's server: each waits as long as its command takes, so these are the commands
+/// in flight.
 pub const THREADS: u16 = 64;

@@ -1,8 +1,8 @@
-//! Which model a file is the media of, noted beside its bytes: flash under a model is a drive like any other, and would be
-//! served as one, as fast as this machine can.
+//! The mark of a file that holds the media of a model: flash under a model is a drive like any
+//! other, and would be served as one, as fast as this machine can.
 //!
-//! In the extended attribute `user.assay.model` (`xattr(7)`), which stays with the file when it is renamed and goes when it is
-//! copied; where a file system keeps none, nothing is noted.
+//! In the extended attribute `user.assay.model` (`xattr(7)`), which stays with the file when it is
+//! renamed and goes when it is copied; where a file system keeps none, nothing is noted.
 
 use std::path::Path;
 

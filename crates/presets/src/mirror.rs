@@ -10,11 +10,8 @@ use super::scale::Scale;
 /// Several flash devices that hold the same data.
 #[derive(Debug, Clone)]
 pub struct Mirrored {
-    /// One of them.
     pub side: Nand,
-    /// Its preset.
     pub preset: Preset,
-    /// How many there are.
     pub sides: u32,
 }
 
@@ -39,7 +36,8 @@ fn side(said: &document::Mirror) -> Result<Preset> {
     let name = &said.over.value;
     ensure!(
         PRESETS.iter().any(|(known, _)| known == name) || !name.contains(['/', '.']),
-        "mirror.over is `{name}`, which is a file; it must be one of the devices that `assay models` lists"
+        "mirror.over is `{name}`, which is a file; it must be one of the devices that `assay \
+        models` lists"
     );
     let side = Preset::find(name).context("mirror.over")?;
     ensure!(

@@ -1,4 +1,4 @@
-//! That a mirrored pair, in virtual time, reads as much as two cards and writes as much as one.
+//! A mirrored pair, in virtual time, reads as much as two cards and writes as much as one.
 
 use std::sync::Arc;
 
@@ -34,7 +34,8 @@ fn built(name: &str) -> Stack {
     stack
 }
 
-/// Seconds until the last of 4000 commands is answered that come at once, long after everything before, each to another block.
+/// Seconds until the last of 4000 commands is answered that come at once, long after everything
+/// before, each to another block.
 fn burst_s(stack: &Stack, kind: Kind) -> f64 {
     let arrival = Time::from_s(1000.0);
     let mut data = vec![2; BLOCK_BYTES as usize];

@@ -16,19 +16,16 @@ const DATA_BYTES_MAX: f64 = 1e15;
 /// A flash device's model in numbers.
 #[derive(Debug, Clone)]
 pub struct Nand {
-    /// The flash.
     pub geometry: FlashGeometry,
-    /// What lies before it.
     pub limits: HostLimits,
-    /// What it compresses with.
     pub codec: Codec,
-    /// What a completed write survives.
+    /// Durability of a completed write.
     pub cache: WriteCache,
     /// Bytes of flash, spare ones included.
     pub raw_bytes: u64,
     /// Bytes that the host may store as they are.
     pub user_bytes: u64,
-    /// What the scale made of each resource.
+    /// Resources as the scale leaves them.
     pub obtained: Vec<Obtained>,
 }
 
@@ -61,7 +58,8 @@ impl Nand {
             program_suspend_time: us(flash.program_suspend_us.value),
             erase_suspend_time: us(flash.erase_suspend_us.value),
             bus_bytes_per_s: Rate(flash.bus_bytes_per_s.value),
-            // What a die programs at once must fit, and what the next one does must come meanwhile.
+            // The data that a die programs at once must fit, and those of the next program must
+            // arrive meanwhile.
             buffer_bytes: buffer_bytes
                 .max(2 * stripe_bytes * u64::from(channels * dies_per_channel)),
             is_buffer_protected: host.cache.value == CacheName::Protected,
@@ -94,7 +92,7 @@ impl Nand {
         Ok(nand.with_obtained(preset))
     }
 
-    /// Whether what the host writes is made smaller.
+    /// Returns true if the device compresses.
     #[must_use]
     pub fn compresses(&self) -> bool {
         self.codec != Codec::None
@@ -130,11 +128,13 @@ impl Nand {
                 .take_while(|divisor| user / divisor < DATA_BYTES_MAX);
         let Some(divisor) = divisors.find(works) else {
             bail!(
-                "capacity.raw_per_user is {raw_per_user}; garbage collection needs more room, at least 1.06"
+                "capacity.raw_per_user is {raw_per_user}; garbage collection needs more room, at \
+                least 1.06"
             )
         };
         bail!(
-            "a capacity scale of {} leaves {} of flash for {} of data, too little to work with; give at most {}",
+            "a capacity scale of {} leaves {} of flash for {} of data, too little to work with; \
+            give at most {}",
             scale.capacity,
             size(self.raw_bytes as f64),
             size(self.user_bytes as f64),

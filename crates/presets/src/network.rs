@@ -1,4 +1,4 @@
-//! What lies between a host and a device behind a network, at a scale; and which device that is.
+//! The network between a host and a device, at a scale, and the device behind it.
 
 use anyhow::{Context, Result, ensure};
 use assay_models::network::{FanOut, LatencyModel, NetworkLink, Redundancy};
@@ -13,14 +13,14 @@ use super::scale::{Obtained, Scale};
 pub struct Network {
     /// The link to each node.
     pub link: NetworkLink,
-    /// How what is written is kept more than once.
+    /// Redundancy of writes.
     pub redundancy: Redundancy,
-    /// What the scale made of what it carries.
+    /// Bandwidth as the scale leaves it.
     pub obtained: Obtained,
 }
 
 impl Network {
-    /// What a preset's section says of it, at `scale`.
+    /// The network of a preset's section, at `scale`.
     #[must_use]
     pub fn new(said: &document::Network, scale: Scale) -> Network {
         let real = said.bytes_per_s.value;
@@ -52,7 +52,8 @@ pub fn behind(said: &document::Network) -> Result<Preset> {
     let name = &said.over.value;
     ensure!(
         PRESETS.iter().any(|(known, _)| known == name) || !name.contains(['/', '.']),
-        "network.over is `{name}`, which is a file; it must be one of the devices that `assay models` lists"
+        "network.over is `{name}`, which is a file; it must be one of the devices that `assay \
+        models` lists"
     );
     let behind = Preset::find(name).context("network.over")?;
     ensure!(behind.document.kind != Kind::Network, "network.over is a network itself");

@@ -1,6 +1,7 @@
 //! Presets: devices as TOML, ours and those that a user names.
 //!
-//! Each number stands with its mark and source. What is typed wrong is said in one line, with the nearest name.
+//! Each number stands with its mark and source. What is typed wrong is said in one line, with the
+//! nearest name.
 
 use std::path::Path;
 
@@ -37,14 +38,12 @@ presets! {
     "nvme-tcp-rf2",
 }
 
-/// What a device is, in numbers.
+/// A device in numbers.
 #[derive(Debug, Clone)]
 pub struct Preset {
-    /// What it is called by.
     pub name: String,
     /// Its text, from which [`Preset::parse`] makes it again.
     pub text: String,
-    /// What the text says.
     pub document: Document,
 }
 
@@ -53,11 +52,8 @@ pub struct Preset {
 pub struct Row {
     /// Section and name.
     pub key: String,
-    /// As it stands there.
     pub value: toml::Value,
-    /// How it came to be.
     pub mark: Mark,
-    /// Where it is from.
     pub source: String,
     /// Why the model does something else, of what is published.
     pub differs: Option<String>,
@@ -94,7 +90,7 @@ impl Preset {
         Preset::parse(&name, &text).map_err(|error| anyhow!("{named}: {error:#}"))
     }
 
-    /// What `text` says, by the name given.
+    /// Parses a text under the given name.
     ///
     /// # Errors
     /// One line: what is not understood, or cannot be.
@@ -108,7 +104,7 @@ impl Preset {
         Ok(preset)
     }
 
-    /// What is printed of it goes to terminals as it is.
+    /// Texts are printed to terminals unchanged, so they hold no control characters.
     fn check_texts(&self) -> Result<()> {
         let table: toml::Table = toml::from_str(&self.text)?;
         match first_control("", &toml::Value::Table(table)) {
@@ -117,14 +113,15 @@ impl Preset {
         }
     }
 
-    /// Bytes that it writes all or nothing; of one that does not say, what any drive with sectors of a block keeps.
+    /// Bytes that it writes all or nothing; of one that does not say, what any drive with sectors
+    /// of a block keeps.
     #[must_use]
     pub fn atomic_write_bytes(&self) -> u64 {
         let said = self.document.guarantees.atomic_write_bytes.as_ref();
         said.map_or(BLOCK_BYTES, |figure| figure.value)
     }
 
-    /// What is wrong with it, on purpose.
+    /// The injected faults.
     #[must_use]
     pub fn fault(&self) -> Fault {
         Fault::new(&self.document.fault)
@@ -146,7 +143,8 @@ impl Preset {
         Ok(rows)
     }
 
-    /// The weakest mark of these numbers, by section and name; those that are not there do not count.
+    /// The weakest mark of these numbers, by section and name; those that are not there do not
+    /// count.
     #[must_use]
     pub fn weakest(&self, keys: &[&str]) -> Mark {
         let rows = self.rows().unwrap_or_default();

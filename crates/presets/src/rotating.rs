@@ -12,9 +12,8 @@ use super::scale::{Obtained, Scale};
 /// An array of disks in numbers.
 #[derive(Debug, Clone)]
 pub struct Disks {
-    /// The disks.
     pub geometry: ArrayGeometry,
-    /// What the scale made of each resource.
+    /// Resources as the scale leaves them.
     pub obtained: Vec<Obtained>,
 }
 
@@ -40,7 +39,8 @@ impl Disks {
         let disk_bytes = disk_bytes / chunk_bytes * chunk_bytes;
         ensure!(
             disk_bytes >= CHUNKS_MIN * chunk_bytes,
-            "a capacity scale of {} leaves {disk_bytes} bytes of each disk, too little to seek over; give at most {}",
+            "a capacity scale of {} leaves {disk_bytes} bytes of each disk, too little to seek \
+            over; give at most {}",
             scale.capacity,
             (user / f64::from(sides) / ((CHUNKS_MIN + 1) * chunk_bytes) as f64).floor()
         );
@@ -57,7 +57,7 @@ impl Disks {
             order: Order::Elevator,
             patience: Time::from_us(array.patience_us.value),
         };
-        // What the model itself finds impossible is said in its words.
+        // The model refuses impossible geometries in its own words.
         Rotating::new(geometry, 0)?;
         let obtained = vec![
             Obtained::new("user_bytes", user, geometry.capacity_bytes() as f64),

@@ -1,6 +1,8 @@
-//! A device made smaller: one divisor for what it stores, one for what it does at once. Latencies stay.
+//! A device made smaller: one divisor for what it stores, one for what it does at once. Latencies
+//! stay.
 //!
-//! Dies and channels come whole, so what a scale asks for is not always what can be had; what was had is told.
+//! Dies and channels come whole, so what a scale asks for is not always what can be had; what was
+//! had is told.
 
 use std::cmp::Ordering;
 
@@ -12,9 +14,9 @@ use super::bounds::plain;
 /// By how much a device is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Scale {
-    /// What it stores.
+    /// Divisor of the capacity.
     pub capacity: f64,
-    /// What it does at once: channels, dies, spindles, operations and bytes a second, buffers.
+    /// Divisor of parallelism: channels, dies, spindles, operations and bytes a second, buffers.
     pub parallel: f64,
 }
 
@@ -24,7 +26,8 @@ impl Default for Scale {
     }
 }
 
-/// The least and the greatest divisor: from a thousand times the device to so little of it that no device is left.
+/// The least and the greatest divisor: from a thousand times the device to so little of it that no
+/// device is left.
 const DIVISOR_MIN: f64 = 0.001;
 const DIVISOR_MAX: f64 = 1e6;
 
@@ -32,14 +35,14 @@ fn is_divisor(number: f64) -> bool {
     (DIVISOR_MIN..=DIVISOR_MAX).contains(&number)
 }
 
-/// What a scale made of one resource.
+/// A resource as a scale leaves it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Obtained {
     /// Its name, unit last.
     pub resource: String,
-    /// How much of it the device has.
+    /// Amount of the device.
     pub real: f64,
-    /// How much of it the model has.
+    /// Amount of the model.
     pub modelled: f64,
     /// The divisor that this is.
     pub factor: f64,
@@ -54,7 +57,8 @@ impl Scale {
         let number: Option<f64> = text.parse().ok().filter(|number| is_divisor(*number));
         number.ok_or_else(|| {
             format!(
-                "`{text}` is not a divisor; give a number from {DIVISOR_MIN} to {DIVISOR_MAX}, such as 100"
+                "`{text}` is not a divisor; give a number from {DIVISOR_MIN} to {DIVISOR_MAX}, \
+                such as 100"
             )
         })
     }
@@ -67,7 +71,8 @@ impl Scale {
         for (name, divisor) in [("capacity", self.capacity), ("parallel", self.parallel)] {
             ensure!(
                 is_divisor(divisor),
-                "the {name} scale is {}; give a number from {DIVISOR_MIN} to {DIVISOR_MAX}, such as 100",
+                "the {name} scale is {}; give a number from {DIVISOR_MIN} to {DIVISOR_MAX}, such \
+                as 100",
                 plain(divisor)
             );
         }
@@ -76,15 +81,15 @@ impl Scale {
 }
 
 impl Obtained {
-    /// Of one resource.
+    /// Scales one resource.
     #[must_use]
     pub fn new(resource: &str, real: f64, modelled: f64) -> Obtained {
         Obtained { resource: resource.into(), real, modelled, factor: real / modelled }
     }
 }
 
-/// Channels and dies of each, whole and at least one, so that all dies together come nearest to `1 / divisor` of what
-/// there is; of several such pairs the one whose channels do.
+/// Channels and dies of each, whole and at least one, so that all dies together come nearest to `1
+/// / divisor` of what there is; of several such pairs the one whose channels do.
 #[must_use]
 pub fn whole_dies(channels: u32, dies_per_channel: u32, divisor: f64) -> (u32, u32) {
     let wanted_channels = f64::from(channels) / divisor;

@@ -1,5 +1,6 @@
-//! A device's model as a stack of disks: timing over timing, with the drive inside where the device has flash. The layers are
-//! the same whatever the clock and the media are: a device that is served, and one in virtual time.
+//! A device's model as a stack of disks: timing over timing, with the drive inside where the device
+//! has flash. The layers are the same whatever the clock and the media are: a device that is
+//! served, and one in virtual time.
 
 use std::sync::Arc;
 
@@ -15,32 +16,32 @@ use super::fault::Fault;
 use super::nand::Nand;
 use super::preset::Preset;
 
-/// Bytes of a chunk at which a model's drive writes it: a device takes data more evenly than our disks like them.
+/// Bytes of a chunk at which a model's drive writes it: a device takes data more evenly than our
+/// disks like them.
 const CHUNK_BYTES: u32 = 256 << 10;
 
-/// What chance in a model is drawn from: the same each time, so that two runs differ in nothing but the host.
+/// Seed of a model's random numbers: the same each time, so that two runs differ only in the host.
 const SEED: u64 = 1;
 
-/// What the host sees of a device: a disk that keeps its time.
+/// The device as the host sees it: a disk that keeps its time.
 pub type Top = Modelled<Box<dyn Timing>>;
 
 /// A device's model, built.
 pub struct Stack {
-    /// What the host sees.
+    /// The disk that the host sees.
     pub top: Arc<Top>,
     /// The drive inside, where there is one.
     pub drive: Option<Arc<Drive>>,
 }
 
-/// What all parts of a stack have in common.
+/// Everything that the parts of a stack share.
 pub struct Builder<'a> {
-    /// Their time.
     pub clock: Arc<dyn Clock>,
-    /// What the device guarantees, and what is wrong with it.
+    /// Guarantees and faults of the device.
     pub preset: &'a Preset,
-    /// How the drive inside is opened, beside what the device itself says.
+    /// Options of the drive inside, in addition to the device's own.
     pub options: DriveOptions,
-    /// Whether it gives up writing all or nothing, whatever the preset says of its faults.
+    /// Whether writes tear, whatever the preset's faults are.
     pub tears: bool,
     /// Says why there is no drive on the media.
     pub in_words: &'a dyn Fn(DriveError) -> anyhow::Error,
@@ -55,8 +56,8 @@ struct Layer {
 }
 
 impl Builder<'_> {
-    /// The model of `device` over `media`, which hold a drive of it already where the device has flash. `observer` is told of
-    /// what the host asks for.
+    /// The model of `device` over `media`, which hold a drive of it already where the device has
+    /// flash. `observer` is told of what the host asks for.
     ///
     /// # Errors
     /// One line: there is no drive on the media.
@@ -104,7 +105,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Flash of so many sides: their translation layers do the same at the same times, so one drive stands in for all of them.
+    /// Flash of so many sides: their translation layers do the same at the same times, so one drive
+    /// stands in for all of them.
     fn flash(&self, media: Arc<dyn Disk>, nand: &Nand, sides: u32) -> Result<Layer> {
         let below = media.guarantees();
         // Not by the stripe, which decides the die: each side would then read half of its dies.
@@ -113,7 +115,7 @@ impl Builder<'_> {
         let timing = self.fault().part(Box::new(MirrorTiming::new(sides, turn_bytes, flash)));
         let flash = Modelled::new(media, self.time(), timing, below);
         let tears = self.tears || self.fault().tears;
-        // What tears must lose what it did not force, whatever the device has for its memory.
+        // A disk that tears loses every write that was not forced, whatever its cache is.
         let inside = Inside { flushes_protected: tears, ..inside(nand) };
         let options = drive_options(self.options.clone());
         let drive = Arc::new(inside.open(Arc::new(flash), options).map_err(self.in_words)?);
@@ -143,7 +145,7 @@ impl Builder<'_> {
     }
 }
 
-/// How the drive works that stands in for a device's translation layer.
+/// Options of the drive that stands in for a device's translation layer.
 #[must_use]
 pub fn inside(nand: &Nand) -> Inside {
     Inside {

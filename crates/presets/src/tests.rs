@@ -1,4 +1,5 @@
-//! That every preset is a device, does what is published of it or says why not, and that what cannot be is refused.
+//! Every preset is a device, and does what is published of it or gives the reason; impossible
+//! devices are refused.
 
 use super::closed::Conditions;
 use super::device::Device;
@@ -6,7 +7,7 @@ use super::figure::Mark;
 use super::preset::{PRESETS, Preset};
 use super::scale::Scale;
 
-/// How far a closed form may lie from a published figure that it does not say it differs from.
+/// Largest distance of a closed form from a published figure, unless the preset gives a reason.
 const MARGIN: f64 = 0.15;
 
 fn presets() -> Vec<Preset> {
@@ -68,7 +69,7 @@ fn what_rests_on_a_fitted_number_says_so() {
         let device = Device::new(&preset, Scale::default()).unwrap();
         for closed in device.closed(&preset, Conditions::default()).unwrap() {
             assert!(closed.mark >= Mark::Computed, "{} {}", preset.name, closed.name);
-            // What was paid for is published, and nothing else of a volume stands between.
+            // The limits of a volume are published, and nothing else.
             let is_paid = preset.name == "gp3" && closed.name.ends_with("per_s");
             let expected = if is_paid { Mark::Computed } else { Mark::Fitted };
             assert_eq!(closed.mark, expected, "{} {}", preset.name, closed.name);
@@ -130,7 +131,8 @@ fn what_no_device_can_be_is_said_with_its_number() {
         (
             "p4610-3.2",
             "[guarantees]",
-            "[fault]\nslower = { value = 2, mark = \"fitted\", source = \"put \\u001b[2J there\" }\n[guarantees]",
+            "[fault]\nslower = { value = 2, mark = \"fitted\", source = \"put \\u001b[2J there\" \
+            }\n[guarantees]",
             "fault.slower.source has a control character",
         ),
         (

@@ -12,11 +12,10 @@ use super::scale::{Obtained, Scale};
 /// A volume in numbers.
 #[derive(Debug, Clone)]
 pub struct Paid {
-    /// What was paid for.
     pub limits: VolumeLimits,
     /// Bytes that the host sees.
     pub user_bytes: u64,
-    /// What the scale made of each resource.
+    /// Resources as the scale leaves them.
     pub obtained: Vec<Obtained>,
 }
 

@@ -1,4 +1,5 @@
-//! `assay powercut`: the power goes under load, everything comes up again, and every page and every committed row is checked.
+//! `assay powercut`: the power goes under load, everything comes up again, and every page and every
+//! committed row is checked.
 
 mod pages;
 mod put_back;
@@ -163,7 +164,8 @@ fn repeat(wanted: &Wanted<'_>, kept: &Path, progress: &Progress) -> Result<ExitC
     }
     if let (true, Some(commits)) = (found.losses.is_empty(), found.commits) {
         print::line(format_args!(
-            "no loss beyond what the settings allow: {} of {} acknowledged commits lost, all pages and rows intact",
+            "no loss beyond what the settings allow: {} of {} acknowledged commits lost, all \
+            pages and rows intact",
             commits.lost, commits.acknowledged
         ));
     }

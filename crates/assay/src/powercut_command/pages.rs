@@ -1,4 +1,5 @@
-//! `assay powercut pages`: the torn pages of a data directory, their copies, and the commands that put the newest ones back.
+//! `assay powercut pages`: the torn pages of a data directory, their copies, and the commands that
+//! put the newest ones back.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -22,7 +23,8 @@ use serde_json::json;
 use super::{put_back, tear};
 use crate::print;
 
-/// Find the torn pages of a data directory that does not start, and the newest whole copies of them.
+/// Find the torn pages of a data directory that does not start, and the newest whole copies of
+/// them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +42,8 @@ pub struct PagesArgs {
     /// Directory of the doublewrite files (innodb_doublewrite_dir) [default: the data directory]
     #[arg(long, value_name = "DIRECTORY")]
     doublewrite_dir: Option<PathBuf>,
-    /// Copy the data directory to this new directory, put the newest copies back there, start a server on it, and check every table
+    /// Copy the data directory to this new directory, put the newest copies back there, start a
+    /// server on it, and check every table
     #[arg(long = "try", value_name = "DIRECTORY")]
     try_in: Option<PathBuf>,
     /// Server for --try: the program, a directory with one, or its maker's .tar.xz or .tar.gz

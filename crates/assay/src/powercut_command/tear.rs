@@ -14,7 +14,8 @@ use clap::{Args, ValueEnum};
 
 use crate::print;
 
-/// Tear pages by hand, with older and newest copies in the doublewrite buffer: does the server start?
+/// Tear pages by hand, with older and newest copies in the doublewrite buffer: does the server
+/// start?
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -138,7 +139,8 @@ fn lines(found: &Experiment) -> Vec<String> {
 fn page(kind: Kind, target: &Target) -> String {
     let [older, old, newest] = target.lsns;
     format!(
-        "{}: page {} of tablespace {} ({}), LSN {old} at its head, {newest} at its end; newest copy {newest}, older copy {older}",
+        "{}: page {} of tablespace {} ({}), LSN {old} at its head, {newest} at its end; newest \
+        copy {newest}, older copy {older}",
         kind_word(kind),
         target.name.page,
         target.name.space,

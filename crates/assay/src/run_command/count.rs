@@ -6,12 +6,14 @@ use assay_load::Warmup;
 use assay_load::capacity::{Step, runs_expected};
 use assay_plan::Experiment;
 
-/// The longest time that `runs` runs of a plan can take, in seconds, loading excluded; the estimate before any run was timed.
+/// The longest time that `runs` runs of a plan can take, in seconds, loading excluded; the estimate
+/// before any run was timed.
 pub fn planned_seconds(experiment: &Experiment, runs: usize) -> f64 {
     runs as f64 * Lengths::of(experiment).trial_seconds()
 }
 
-/// What bringing a rig up and down takes on a small machine, in seconds, until runs have been timed.
+/// What bringing a rig up and down takes on a small machine, in seconds, until runs have been
+/// timed.
 const RIG_SECONDS_GUESS: f64 = 6.0;
 
 /// The closed loop in which a search begins.
@@ -28,8 +30,8 @@ pub struct Lengths {
     pub is_warmup_a_cap: bool,
     /// Whether measuring may end sooner.
     pub is_measuring_a_cap: bool,
-    /// Where each is a search for the highest rate within the plan's objective, which warms up and measures many times: how often,
-    /// as far as can be told before.
+    /// Where each is a search for the highest rate within the plan's objective, which warms up and
+    /// measures many times: how often, as far as can be told before.
     pub search_runs: Option<u32>,
 }
 
@@ -85,7 +87,8 @@ impl Lengths {
         one * f64::from(self.search_runs.unwrap_or(1))
     }
 
-    /// What is being done at a second of a run's clock whose measuring window began at `window_s`, if it has.
+    /// What is being done at a second of a run's clock whose measuring window began at `window_s`,
+    /// if it has.
     fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
         let at_most = |is_cap: bool| if is_cap { "at most " } else { "" };
         match window_s {
@@ -113,7 +116,8 @@ impl Count {
         Count { done: 0, trials, lengths, began, last_ended, searching: None }
     }
 
-    /// What is being done at a second of the clock of the run in hand, whose measuring window began at `window_s`, if it has.
+    /// What is being done at a second of the clock of the run in hand, whose measuring window began
+    /// at `window_s`, if it has.
     pub fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
         let Some(expected) = self.lengths.search_runs else {
             return self.lengths.phase(end_s, window_s);
@@ -173,13 +177,15 @@ impl Count {
         }
     }
 
-    /// Seconds that a search took still when its last run ended, if each run takes as long as those did.
+    /// Seconds that a search took still when its last run ended, if each run takes as long as those
+    /// did.
     fn search_seconds_left(&self, searching: &Searching) -> f64 {
         let took_s = searching.told.saturating_sub(self.last_ended).as_secs_f64();
         took_s * f64::from(searching.left) / f64::from(searching.runs.max(1))
     }
 
-    /// What part of all runs is done, of 1, when the one in hand has been under load for so many seconds.
+    /// What part of all runs is done, of 1, when the one in hand has been under load for so many
+    /// seconds.
     pub fn share(&self, trial_s: f64) -> f64 {
         let of_trial = match self.searching {
             Some(Searching { runs, left, .. }) => f64::from(runs) / f64::from((runs + left).max(1)),

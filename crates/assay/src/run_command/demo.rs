@@ -1,6 +1,8 @@
-//! `assay demo`: its plan, or, where emulated drives cannot be attached, one that needs nothing of the kernel.
+//! `assay demo`: its plan, or, where emulated drives cannot be attached, one that needs nothing of
+//! the kernel.
 //!
-//! Guarantee: what is missing is said in one line before anything is made, and a report is written all the same.
+//! Guarantee: what is missing is said in one line before anything is made, and a report is written
+//! all the same.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

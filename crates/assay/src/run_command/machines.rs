@@ -11,7 +11,8 @@ use assay_lab::run::{self, RunContext, Setup, Site};
 
 /// Machines on which the runs of a plan are made.
 pub trait Machines {
-    /// Checks that the plan can be run, and prints where its files will lie and which servers it takes. Changes nothing.
+    /// Checks that the plan can be run, and prints where its files will lie and which servers it
+    /// takes. Changes nothing.
     ///
     /// # Errors
     /// The reason why the plan cannot be run.

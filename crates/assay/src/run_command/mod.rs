@@ -1,8 +1,9 @@
 //! `assay run` and `assay demo`: what is missing of a plan, run after run, then the report.
 //!
-//! The order of things: the plan is read, checked, checked against the machine and tried out before the first thing is
-//! made that is measured; then each run gets a rig of its own and the store gets each run when it ends. Ctrl-C ends the
-//! run in hand, which is run again next time; everything before it stays. `q` in the live view lets that run end.
+//! The order of things: the plan is read, checked, checked against the machine and tried out before
+//! the first thing is made that is measured; then each run gets a rig of its own and the store gets
+//! each run when it ends. Ctrl-C ends the run in hand, which is run again next time; everything
+//! before it stays. `q` in the live view lets that run end.
 
 mod count;
 mod demo;
@@ -66,7 +67,7 @@ pub struct RunArgs {
     common: CommonArgs,
 }
 
-/// What both commands take.
+/// Arguments of `assay run` and `assay demo`.
 #[derive(Debug, Args)]
 struct CommonArgs {
     #[command(flatten)]
@@ -94,7 +95,8 @@ struct CommonArgs {
 /// Runs a plan from a file.
 ///
 /// # Errors
-/// Whatever keeps the run from beginning, or from storing its results. A run that fails is not an error here.
+/// Whatever keeps the run from beginning, or from storing its results. A run that fails is not an
+/// error here.
 pub fn run(args: &RunArgs) -> Result<ExitCode> {
     run_on(&OfPlan, args)
 }
@@ -175,22 +177,23 @@ fn warn_of_replicas(experiment: &Experiment) {
     }
 }
 
-/// A killed run's device or mount takes space and memory until somebody removes it. Ledgers that cannot be read are for those to
-/// report who need one.
+/// A killed run's device or mount takes space and memory until somebody removes it. Ledgers that
+/// cannot be read are for those to report who need one.
 fn warn_of_leftovers() {
     let left = run::leftovers().unwrap_or_default();
     if let Some(first) = left.first() {
         log::warn!(
-            "a run that was killed left {} behind on this machine, e.g. {first}; `assay clean` removes that",
+            "a run that was killed left {} behind on this machine, e.g. {first}; `assay clean` \
+            removes that",
             counted(left.len() as u64, "resource")
         );
     }
 }
 
-/// Where runs get less of the CPUs than this, in percent, most of them come out flagged.
+/// Share of the CPUs below which most runs come out flagged, in percent.
 const CPU_GRANTED_LEAST: f64 = 80.0;
 
-/// What the machine can show, before anybody waits for it.
+/// Prints the calibration before the first run.
 fn tell_calibration(experiment: &Experiment, found: &Calibration) {
     print::note(calibration::line(found));
     if found.cpu_granted_percent < CPU_GRANTED_LEAST {
@@ -228,7 +231,8 @@ fn dry_run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it now.
+/// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it
+/// now.
 fn finished(
     (experiment, read): (&Experiment, &ReadPlan),
     study: &Path,
@@ -258,7 +262,8 @@ fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<E
     let flagged = trials.iter().filter(|trial| trial.warnings.iter().any(is_spoilt)).count();
     if flagged > 0 {
         print::note(format_args!(
-            "{flagged} of {} runs are not comparable because the machine disturbed them; once it is quieter, run the same command with --retry-flagged to repeat them",
+            "{flagged} of {} runs are not comparable because the machine disturbed them; once it \
+            is quieter, run the same command with --retry-flagged to repeat them",
             trials.len()
         ));
     }

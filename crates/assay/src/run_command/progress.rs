@@ -1,4 +1,5 @@
-//! What a person monitoring a study sees: a line for each run, and on a terminal the live view, or one living line.
+//! Progress of a study for a person: a line for each run, and on a terminal the live view, or one
+//! line that is rewritten.
 //!
 //! All of it goes to standard error; standard output carries only what a program would want.
 
@@ -36,7 +37,7 @@ fn not_comparable(warnings: &[Warning]) -> String {
     }
 }
 
-/// What a search found.
+/// Result of a search, in words.
 fn searched(results: &BTreeMap<String, f64>) -> String {
     let figure = |metric: &Metric| results.get(metric.name).copied();
     let low = figure(metric!("capacity_low_per_s"));
@@ -49,7 +50,7 @@ fn searched(results: &BTreeMap<String, f64>) -> String {
     }
 }
 
-/// What its events are, per second.
+/// Unit of its events per second.
 fn events_per_s(outcome: &Outcome) -> &'static str {
     let is_of_files = outcome.results.contains_key(metric!("file_reads_per_s").name);
     if is_of_files { "operations/s" } else { "tps" }
@@ -62,7 +63,6 @@ pub struct ProgressView {
     count: Mutex<Count>,
 }
 
-/// Where it is shown.
 #[derive(Debug)]
 enum Shown {
     Lines(Living),
@@ -70,7 +70,8 @@ enum Shown {
 }
 
 impl ProgressView {
-    /// Of a study with so many runs to go; with a live view, if one is wanted and there is a terminal for it.
+    /// Progress of a study with `trials` runs to go; with a live view, if it is wanted and there is
+    /// a terminal for it.
     #[must_use]
     pub fn new(
         experiment: &Experiment,
@@ -287,7 +288,8 @@ pub fn warn_of_memory(experiment: &Experiment, study: &Path) {
     let mount = existing.and_then(|path| filesystem::mount_of(path).ok().flatten());
     if let Some(mount) = mount.filter(|mount| OF_MEMORY.contains(&mount.file_system.as_str())) {
         log::warn!(
-            "{} is memory ({}): what is measured is no disk; give a directory on one with --location",
+            "{} is memory ({}): what is measured is no disk; give a directory on one with \
+            --location",
             whole.display(),
             mount.file_system
         );

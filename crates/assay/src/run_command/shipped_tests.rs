@@ -1,5 +1,5 @@
-//! Every plan that comes with Assay, in each form, fits the least machine that it names, and cites the claims of the paper
-//! that it repeats.
+//! Every plan that comes with Assay, in each form, fits the least machine that it names, and cites
+//! the claims of the paper that it repeats.
 
 use std::path::Path;
 

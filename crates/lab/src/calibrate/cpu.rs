@@ -1,7 +1,7 @@
-//! How much of the CPUs a program gets that wants all of them, and who has the rest.
+//! Share of the CPUs that a program gets if it wants all of them, and the owners of the rest.
 //!
-//! Stolen time shows only while somebody wants to run, so a thread spins on each CPU; what is not the spinning of these is
-//! somebody else's.
+//! Stolen time shows only while somebody wants to run, so a thread spins on each CPU; what is not
+//! the spinning of these is somebody else's.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ use crate::monitor::{CpuSeconds, cpu_seconds, quota_cpus, throttled_s};
 /// Long enough for the ticks of `/proc/stat`, of 10 ms, to tell half a percent.
 const SPIN: Duration = Duration::from_millis(1500);
 
-/// What was known at one moment.
+/// Counters at one moment.
 struct Moment {
     at: Instant,
     machine: CpuSeconds,
@@ -60,7 +60,7 @@ fn spin(cpus: &[usize]) {
     thread::scope(|scope| {
         for &cpu in cpus {
             scope.spawn(move || {
-                // Where it may not be bound, the kernel spreads the threads.
+                // Without permission to bind threads, the kernel spreads them.
                 let _ = bind_thread(&[cpu]);
                 while Instant::now() < until {
                     std::hint::spin_loop();
@@ -106,7 +106,8 @@ mod tests {
     fn what_was_not_our_own_is_shared_out_among_those_who_had_it() {
         let began = Instant::now();
         let before = moment(began, 100.0, 5.0, 400.0, 1.0, 0.0);
-        // Two CPUs for a second: 1.7 s of work, of which 1.5 are ours, 0.2 stolen, 0.1 idle, 0.08 throttled.
+        // Two CPUs for a second: 1.7 s of work, of which 1.5 are ours, 0.2 stolen, 0.1 idle, 0.08
+        // throttled.
         let after = moment(began + Duration::from_secs(1), 101.7, 5.2, 402.0, 2.5, 0.08);
         let found = cpu_use(&before, &after, 2);
         let rounded = |percent: f64| (percent * 10.0).round() / 10.0;

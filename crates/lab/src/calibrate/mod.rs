@@ -1,7 +1,9 @@
-//! What this machine can show, tried in a few seconds before anything long begins: how much of its CPUs a run will get and
-//! who has the rest, how late it wakes threads, and how fast an emulated device may be before it cannot keep its time.
+//! Calibration of this machine, a few seconds long, before anything long begins: the share of its
+//! CPUs that a run will get, the lateness of wake-ups, and the speed up to which an emulated device
+//! keeps its time.
 //!
-//! Nothing is decided here: the figures are stored with the study, warn beforehand, and tell later which loss of CPU time is usual.
+//! Nothing is decided here: the figures are stored with the study, warn beforehand, and tell later
+//! which loss of CPU time is usual.
 
 mod cpu;
 mod port;
@@ -22,7 +24,8 @@ const SLEEPS: usize = 400;
 /// InnoDB's page, which is what a server asks a device for.
 const PAGE_BYTES: u64 = 16 << 10;
 
-/// Tries the machine for a plan; what the port's device lies on is made in `work`, and removed again.
+/// Tries the machine for a plan; what the port's device lies on is made in `work`, and removed
+/// again.
 ///
 /// # Errors
 /// The CPUs cannot be counted, or the port cannot be opened: then no run could.
@@ -52,7 +55,8 @@ fn has_port(experiment: &Experiment) -> bool {
     experiment.variants.iter().any(|one| one.rig.disk().is_some_and(PlannedDisk::is_served))
 }
 
-/// The configurations whose device does more than the port can carry beside a server, each with the scale that it could have.
+/// The configurations whose device does more than the port can carry beside a server, each with the
+/// scale that it could have.
 fn too_fast(experiment: &Experiment, port: &Port) -> Result<Vec<TooFast>> {
     let mut found: Vec<TooFast> = Vec::new();
     for variant in &experiment.variants {

@@ -1,4 +1,5 @@
-//! What the port carries: a device that answers at once, served as emulated devices are, and read past the page cache.
+//! Throughput of the port: a device that answers at once, served as emulated devices are, and read
+//! past the page cache.
 
 use std::fs::File;
 use std::path::Path;

@@ -6,8 +6,8 @@ use anyhow::Result;
 use assay_innodb::{PageComparison, PageCopy, PageScan, put_back, scan};
 use assay_study::power_cut::{Aftermath, CopyLeft, FilePlace, Loss, PageLeft};
 
-/// Looks at a data directory before a server starts on it; `again` starts one and checks everything after the newest copies have been
-/// put over the torn pages.
+/// Looks at a data directory before a server starts on it; `again` starts one and checks everything
+/// after the newest copies have been put over the torn pages.
 ///
 /// # Errors
 /// The reason why it cannot be read.

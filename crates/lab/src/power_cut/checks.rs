@@ -1,4 +1,5 @@
-//! What is checked of a server that has come up again: every table, every row of the writers, and, once it is down, every page.
+//! Checks of a server that has come up again: every table, every row of the writers, and, once it
+//! is down, every page.
 
 use std::fs::File;
 use std::path::Path;
@@ -21,12 +22,11 @@ use crate::rig::snapshot;
 /// A file of some gigabytes takes seconds, not more.
 const CHECKSUM_LIMIT: Duration = Duration::from_secs(600);
 
-/// What a server that came up says of its tables.
+/// Result of checking the tables of a server that came up.
 #[derive(Debug)]
 pub(super) struct Checked {
-    /// What became of the transactions.
+    /// Commits of the writers that were kept and lost.
     pub(super) commits: Commits,
-    /// What is wrong.
     pub(super) losses: Vec<Loss>,
 }
 
@@ -126,8 +126,8 @@ fn table_names(workload_tables: Option<&Schema>) -> Vec<String> {
     ours.chain([format!("{}.commits", writers::DATABASE)]).chain(theirs).collect()
 }
 
-/// What `CHECK TABLE` finds beside `OK`: rows of table, operation, kind of message, message (MySQL reference manual, "CHECK
-/// TABLE Statement").
+/// Messages of `CHECK TABLE` other than `OK`: rows of table, operation, kind of message, message
+/// (MySQL reference manual, "CHECK TABLE Statement").
 fn check_table(session: &mut ClientSession, table: &str) -> Result<Option<Loss>> {
     let said = match session.rows(&format!("CHECK TABLE {table}")) {
         Ok(said) => said,
@@ -141,7 +141,8 @@ fn check_table(session: &mut ClientSession, table: &str) -> Result<Option<Loss>>
     Ok(wrong.map(|(_, reason)| Loss::Table { table: table.to_owned(), reason }))
 }
 
-/// Has `innochecksum` of the server's own make read every tablespace, whose pages have `page_bytes`; the server must be down.
+/// Runs the `innochecksum` of the server's own make on every tablespace, whose pages have
+/// `page_bytes`; the server must be down.
 ///
 /// # Errors
 /// It is not there, or cannot be run.
@@ -177,8 +178,8 @@ impl Pages {
     }
 }
 
-/// What must be whole of a file: all of it, but for a doublewrite buffer in the system tablespace. A copy there may be torn like any
-/// page; what it is a copy of is whole then.
+/// Pages of a file that must be whole: all but a doublewrite buffer in the system tablespace, where
+/// a copy may be torn while its page is whole.
 fn checked_pages(file: &Path, page_bytes: u64) -> Result<Vec<Pages>> {
     let is_system = file.file_name().is_some_and(|name| name == "ibdata1");
     let buffers =

@@ -48,7 +48,7 @@ pub(super) struct Cuts<'a> {
     rig: PoweredRig<'a>,
     expected: Expected,
     directory: PathBuf,
-    /// What the rig is otherwise than the plan asks for.
+    /// Differences of the rig from the plan.
     differing: Vec<Differing>,
 }
 
@@ -60,7 +60,7 @@ struct Loaded {
     ended: Option<Loss>,
 }
 
-/// What came up again after a cut.
+/// State after recovery from a cut.
 #[derive(Default)]
 struct Came {
     commits: Option<Commits>,
@@ -118,7 +118,7 @@ impl<'a> Cuts<'a> {
         })
     }
 
-    /// What the rig is otherwise than the plan asks for, once it is made.
+    /// Differences of the rig from the plan, known once it is made.
     pub(super) fn differing(&self) -> &[Differing] {
         &self.differing
     }
@@ -175,7 +175,7 @@ impl<'a> Cuts<'a> {
         self.workload().map(|_| &self.config.schema)
     }
 
-    /// How its replica follows, if it has one.
+    /// Replication mode of its replica, if it has one.
     fn replication(&self) -> Option<Replication> {
         self.cutting.experiment.power_cut.replicas.get(self.name).copied()
     }
@@ -217,7 +217,8 @@ impl<'a> Cuts<'a> {
         Ok(cut)
     }
 
-    /// Brings up again what lost its power; if that lost something, keeps it as the power cut left it.
+    /// Brings up again what lost its power; if that lost something, keeps it as the power cut left
+    /// it.
     fn come_up_or_keep(
         &mut self,
         sent: Vec<Sent>,
@@ -243,8 +244,9 @@ impl<'a> Cuts<'a> {
         })
     }
 
-    /// Brings up the disk once more as the power cut left it, and finds out which pages are torn and whether their newest copies
-    /// bring back what was lost; nothing if there is no data directory that could be read.
+    /// Brings up the disk once more as the power cut left it, and finds out which pages are torn
+    /// and whether their newest copies bring back what was lost; nothing if there is no data
+    /// directory that could be read.
     fn aftermath(
         &mut self,
         image: &Path,
@@ -266,7 +268,8 @@ impl<'a> Cuts<'a> {
         })
     }
 
-    /// Lets the replica take over from the server that is gone, and checks all that it has. Whatever it has, the next cut begins anew.
+    /// Lets the replica take over from the server that is gone, and checks all that it has.
+    /// Whatever it has, the next cut begins anew.
     fn take_over(&mut self, sent: &[Sent]) -> Result<Came> {
         let tables = self.workload_tables();
         // A primary that waits for no replica may lose what it acknowledged last.
@@ -345,7 +348,8 @@ impl<'a> Cuts<'a> {
         self.rig.clear()
     }
 
-    /// Loads the server, cuts the power and kills the server; what survived, and what the writers had said by then.
+    /// Loads the server, cuts the power and kills the server; what survived, and what the writers
+    /// had said by then.
     fn load_and_cut(&mut self, drawn: &Drawn) -> Result<Loaded> {
         let mut running = self.running.take().context("no server runs")?;
         let order = CutOrder {
@@ -383,7 +387,8 @@ impl<'a> Cuts<'a> {
         Ok(Loaded { survival, sent: said.iter().map(Said::sent).collect(), ended })
     }
 
-    /// Brings up rig and server, checks all that they have, and leaves the server running if nothing is wrong.
+    /// Brings up rig and server, checks all that they have, and leaves the server running if
+    /// nothing is wrong.
     fn come_up(&mut self, sent: &[Sent]) -> Result<Came> {
         let stood = match self.rig.stand_up() {
             Ok(stood) => stood,
@@ -420,8 +425,8 @@ impl<'a> Cuts<'a> {
         Ok(came)
     }
 
-    /// Stops the server, has every page looked at, and starts it again if it `goes_on`. A start that fails then is a loss of this cut:
-    /// recovery may leave damage that no check finds.
+    /// Stops the server, has every page looked at, and starts it again if it `goes_on`. A start
+    /// that fails then is a loss of this cut: recovery may leave damage that no check finds.
     fn check_pages(&mut self, goes_on: bool) -> Result<Vec<Loss>> {
         if let Err(error) = self.stop_in_order() {
             return Ok(vec![Loss::ServerEnded { reason: one_line(&error) }]);
@@ -525,7 +530,7 @@ fn load_beside(
     }
 }
 
-/// Has every page below a data directory looked at, on which no server is.
+/// Checks every page below a data directory that no server uses.
 fn check_files(config: &ConfigSetup, data_dir: &Path) -> Result<Vec<Loss>> {
     let page = config.settings.get("innodb_page_size");
     let page_bytes = page.and_then(|text| Size::parse(text).ok()).map_or(PAGE_BYTES, |size| size.0);

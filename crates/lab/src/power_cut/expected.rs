@@ -1,4 +1,5 @@
-//! What the tables must hold, by what the writers sent and what the server acknowledged.
+//! The rows that the tables must hold, by the statements that the writers sent and the server
+//! acknowledged.
 //!
 //! It is in this process's memory, off the rig.
 
@@ -7,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::rows::{Row, Rows};
 use assay_study::power_cut::{Commits, Loss};
 
-/// So many wrong rows are told one by one; more are counted.
+/// The most wrong rows that are reported one by one; more are counted.
 const TOLD_MAX: usize = 8;
 
-/// What is known of one writer.
+/// Transactions of one writer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sent {
     /// Number of the last transaction whose commit was acknowledged.
@@ -19,18 +20,18 @@ pub(super) struct Sent {
     pub(super) begun: u64,
 }
 
-/// What the tables held after the last check, by the numbers of transactions.
+/// Content of the tables at the last check, by the numbers of transactions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Expected {
     rows: Rows,
-    /// Of each writer the last transaction that the server kept.
+    /// For each writer, the last transaction that the server kept.
     kept: Vec<u64>,
-    /// Of each row the transaction that wrote it.
+    /// For each row, the transaction that wrote it.
     written: Vec<u64>,
 }
 
 impl Expected {
-    /// Of fresh tables, which transaction 0 made.
+    /// Content of fresh tables, which transaction 0 made.
     pub(super) fn new(rows: Rows) -> Expected {
         let (writers, all) = (rows.writers as usize, rows.count() as usize);
         Expected { rows, kept: vec![0; writers], written: vec![0; all] }
@@ -40,13 +41,14 @@ impl Expected {
         &self.rows
     }
 
-    /// Of each writer the last transaction that the server kept.
+    /// For each writer, the last transaction that the server kept.
     pub(super) fn kept(&self) -> &[u64] {
         &self.kept
     }
 
-    /// Compares the numbers that the server kept with what was sent. What is lost though it was acknowledged is counted, and is a
-    /// loss unless the server may lose it; a number that was never sent, or had been kept before, is one in any case.
+    /// Compares the numbers that the server kept with what was sent. What is lost though it was
+    /// acknowledged is counted, and is a loss unless the server may lose it; a number that was
+    /// never sent, or had been kept before, is one in any case.
     pub(super) fn commits(
         &self,
         found: &[Option<u64>],
@@ -116,7 +118,7 @@ impl Comparing<'_> {
         }
     }
 
-    /// What was wrong with them; rows that did not come are missing.
+    /// The losses found, rows that did not come included.
     pub(super) fn end(mut self) -> Vec<Loss> {
         let missing: Vec<u32> =
             (0..).zip(&self.seen).filter(|(_, seen)| !**seen).map(|(id, _)| id).collect();

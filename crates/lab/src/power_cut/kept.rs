@@ -1,4 +1,5 @@
-//! What is kept of a power cut that lost something: the media as the cut left them, and beside them what was expected.
+//! Media of power cuts that lost something, as the cut left them, with the content that was
+//! expected.
 
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
@@ -17,10 +18,10 @@ const DIRECTORY: &str = "power-cuts";
 /// Media of one cut, as it left them.
 const MEDIA: &str = "media.img";
 
-/// What was sent and known then.
+/// Statements sent and content expected at the cut.
 const EXPECTED: &str = "expected.json";
 
-/// What is known of a cut beside its media.
+/// Facts of a cut, stored next to its media.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KeptCut {
     pub(super) config: String,
@@ -29,7 +30,7 @@ pub(super) struct KeptCut {
     pub(super) sent: Vec<Sent>,
 }
 
-/// Where cuts are kept in a study, and how many of each configuration.
+/// The directory of a study for kept cuts, and their most for each configuration.
 #[derive(Debug)]
 pub(super) struct Keeping {
     study: PathBuf,
@@ -76,7 +77,7 @@ impl Keeping {
 pub struct Kept(PathBuf);
 
 impl Kept {
-    /// In that directory.
+    /// The cut kept in this directory.
     #[must_use]
     pub fn new(directory: &Path) -> Kept {
         Kept(directory.to_owned())

@@ -1,7 +1,8 @@
-//! The line between a primary and its replica: it delays what it carries, as a network does, and what is on its way when it is cut is
-//! lost.
+//! The line between a primary and its replica: it delays what it carries, as a network does, and
+//! what is on its way when it is cut is lost.
 //!
-//! Without it a replica on the same machine would get what the primary sent as it lost its power, which no network carries.
+//! Without it a replica on the same machine would get what the primary sent as it lost its power,
+//! which no network carries.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpListener, TcpStream};
@@ -53,7 +54,6 @@ impl Link {
         Ok(Link { port: own, state, accepting: Some(accepting) })
     }
 
-    /// Where to connect to.
     pub(super) fn port(&self) -> u16 {
         self.port
     }
@@ -174,7 +174,7 @@ mod tests {
         near.write_all(b"too late").unwrap();
         link.cut();
         let mut rest = Vec::new();
-        // Whether the end is closed in order or reset, nothing came.
+        // Closed in order or reset, the end has received nothing.
         let _ = far.read_to_end(&mut rest);
         assert_eq!(rest, b"");
         assert_eq!(near.read(&mut [0; 1]).unwrap_or(0), 0);

@@ -1,13 +1,15 @@
 //! Power cuts under load: what is lost of a configuration, again and again.
 //!
-//! For each cut the power of a rig's media goes at a moment that a seed draws, the server dies with it, and everything comes up again:
-//! drive, file system, server. Then every table, every row of the writers and every page is checked. What the writers were told is kept
-//! off the rig.
+//! For each cut the power of a rig's media goes at a moment that a seed draws, the server dies with
+//! it, and everything comes up again: drive, file system, server. Then every table, every row of
+//! the writers and every page is checked. What the writers were told is kept off the rig.
 //!
-//! - [`cuts`] brings one configuration through its cuts, one after another; [`running`] is a server of it, and [`replica`] one that
-//!   keeps its power and takes over, at the end of a [`link`]
-//! - [`rows`] says what the writers write, [`writers`] writes it, [`expected`] knows what must be there, [`checks`] looks
-//! - [`aftermath`] reads the torn pages of a disk that lost something, and puts their newest copies back
+//! - [`cuts`] brings one configuration through its cuts, one after another; [`running`] is a server
+//!   of it, and [`replica`] one that keeps its power and takes over, at the end of a [`link`]
+//! - [`rows`] says what the writers write, [`writers`] writes it, [`expected`] knows what must be
+//!   there, [`checks`] looks
+//! - [`aftermath`] reads the torn pages of a disk that lost something, and puts their newest copies
+//!   back
 //! - [`kept`] keeps what lost something, to be looked at again
 
 mod aftermath;
@@ -44,25 +46,23 @@ use cuts::Cuts;
 use kept::Keeping;
 pub use kept::Kept;
 
-/// What cutting the power needs.
+/// Everything that cutting the power needs.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     pub experiment: &'a Experiment,
     /// The text that it was read from.
     pub text: &'a str,
-    /// Of its configurations these.
+    /// The configurations whose power is cut.
     pub configs: &'a [String],
-    /// The study's directory.
     pub study: &'a Path,
-    /// Whether a configuration's first cut that loses something is its last.
+    /// Whether a configuration ends with its first cut that loses something.
     pub until_loss: bool,
-    /// Of how many cuts that lost something the media are kept, for each configuration.
+    /// The most media kept for each configuration, of cuts that lost something.
     pub keep: u32,
-    /// Set by Ctrl-C.
     pub interrupt: &'a Interrupt,
 }
 
-/// Who is told how it goes on.
+/// Receiver of the progress of power cuts.
 pub trait CutProgress: LoadProgress {
     /// A configuration's cuts begin, of which so many are there already.
     fn begin(&self, config: &str, done: u32, cuts: u32);
@@ -74,7 +74,7 @@ pub trait CutProgress: LoadProgress {
     fn cut(&self, cut: &PowerCut);
 }
 
-/// What all configurations share.
+/// State shared by all configurations.
 struct Cutting<'a> {
     experiment: &'a Experiment,
     interrupt: &'a Interrupt,
@@ -110,8 +110,9 @@ impl<'a> Cutting<'a> {
     }
 }
 
-/// Cuts the power of each configuration as often as wanted, but for the cuts that the study has already. Each goes into the study when
-/// it has been checked. Returns how many were not made because somebody had enough: then the interrupt is set.
+/// Cuts the power of each configuration as often as wanted, but for the cuts that the study has
+/// already. Each goes into the study when it has been checked. Returns how many were not made
+/// because somebody had enough: then the interrupt is set.
 ///
 /// # Errors
 /// What kept a cut from being made. A loss is none.
@@ -128,7 +129,8 @@ pub fn cut(wanted: &Wanted<'_>, progress: &dyn CutProgress) -> Result<usize> {
     }
     let made = cut_setups(wanted, progress, &cutting, &setups, &store);
     if is_new && made.is_err() && store.power_cuts().is_ok_and(|cuts| cuts.is_empty()) {
-        // The first cut could not be made: a study of nothing is of no use, and its directory goes with it.
+        // The first cut could not be made: a study of nothing is of no use, and its directory goes
+        // with it.
         drop(store);
         let _ = std::fs::remove_file(wanted.study.join(assay_study::FILE_NAME));
     }
@@ -192,9 +194,8 @@ fn cut_one(
 /// The result of recovering a kept disk once more.
 #[derive(Debug)]
 pub struct Repeated {
-    /// What became of the transactions; nothing where the server did not come up.
+    /// Commits kept and lost; `None` if the server did not come up.
     pub commits: Option<Commits>,
-    /// The losses.
     pub losses: Vec<Loss>,
     /// The torn pages, where they could be read.
     pub aftermath: Option<Aftermath>,
@@ -220,7 +221,8 @@ pub fn repeat(wanted: &Wanted<'_>, kept: &Kept, progress: &dyn CutProgress) -> R
 /// Server and settings of each configuration, by its name.
 type Setups = IndexMap<String, (VariantKey, ConfigSetup)>;
 
-/// Server and settings of each configuration that is none other run again, on the first of its data profiles.
+/// Server and settings of each configuration that is none other run again, on the first of its data
+/// profiles.
 fn setups(experiment: &Experiment, progress: &dyn LoadProgress) -> Result<Setups> {
     let all = config_setups(experiment, &|text| progress.say(text))?;
     let of_config = |name: &String| {
@@ -252,7 +254,8 @@ fn missing(
     let there = there(store, name)?;
     ensure!(
         there.iter().all(|cut| cut.fingerprint == conditions),
-        "configuration `{name}` has power cuts in this study that were made under other conditions; give another --out"
+        "configuration `{name}` has power cuts in this study that were made under other \
+        conditions; give another --out"
     );
     let is_enough = wanted.until_loss && there.iter().any(|cut| !cut.is_survived());
     let has = |number: &u32| is_enough || there.iter().any(|cut| cut.number == *number);
@@ -265,7 +268,7 @@ fn there(store: &Store, name: &str) -> Result<Vec<PowerCut>> {
     Ok(all.filter(|cut| cut.config == name).collect())
 }
 
-/// What decides what a cut can lose.
+/// Fingerprint of everything that decides what a cut can lose.
 fn fingerprint_of(experiment: &Experiment, name: &str, config: &ConfigSetup) -> Result<String> {
     let spec = &experiment.power_cut;
     let workload = spec.workload.as_ref().and_then(|name| experiment.workloads.get(name));
@@ -291,7 +294,7 @@ fn check_programs(setups: &Setups) -> Result<()> {
     Ok(())
 }
 
-/// What is known of the study before its first cut. One that has runs has its head already.
+/// Writes the head of a study before its first cut; a study of runs has one already.
 fn write_head(store: &mut Store, wanted: &Wanted<'_>, setups: &Setups) -> Result<()> {
     let experiment = wanted.experiment;
     let location = location_of(experiment, wanted.study)?;

@@ -1,7 +1,9 @@
-//! A replica of the server whose power goes: on a directory of its own, whose power stays. After a cut it takes over.
+//! A replica of the server whose power goes: on a directory of its own, whose power stays. After a
+//! cut it takes over.
 //!
-//! Replication is by global transaction identifiers. A semi-synchronous primary answers a commit when the replica has it in its relay log
-//! (MySQL reference manual, "Semisynchronous Replication": `AFTER_SYNC`, which is the default), and waits for it as long as it takes.
+//! Replication is by global transaction identifiers. A semi-synchronous primary answers a commit
+//! when the replica has it in its relay log (MySQL reference manual, "Semisynchronous Replication":
+//! `AFTER_SYNC`, which is the default), and waits for it as long as it takes.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,22 +19,24 @@ use super::running::{Place, RECOVERY_LIMIT, Running};
 use crate::rig::server::{Flavour, Server, Settings, TcpPort};
 use crate::run::ConfigSetup;
 
-/// How long a replica may take to follow its primary.
+/// Time that a replica may take to follow its primary.
 const FOLLOW_LIMIT: Duration = Duration::from_secs(60);
 
-/// How often is looked whether it does.
+/// Interval between looks at a replica.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// For how long a primary waits for its replica, in milliseconds: longer than anything here takes, so that it never goes on alone.
+/// For how long a primary waits for its replica, in milliseconds: longer than anything here takes,
+/// so that it never goes on alone.
 const WAITS_MS: u32 = 3_600_000;
 
-/// Plugins of both sides (MySQL reference manual, "Semisynchronous Replication Installation and Configuration"; names since 8.0.26).
+/// Plugins of both sides (MySQL reference manual, "Semisynchronous Replication Installation and
+/// Configuration"; names since 8.0.26).
 const PLUGINS: [(&str, &str); 2] = [
     ("rpl_semi_sync_source", "semisync_source.so"),
     ("rpl_semi_sync_replica", "semisync_replica.so"),
 ];
 
-/// Who of a pair a server is: its `server_id`.
+/// Role of a server in a pair: its `server_id`.
 #[derive(Debug, Clone, Copy)]
 enum Role {
     Primary = 1,
@@ -46,14 +50,13 @@ pub(super) struct Replica<'a> {
     how: Replication,
     port: TcpPort,
     link: Option<Link>,
-    /// When the line was cut.
     alone_since: Option<Instant>,
     running: Option<Running>,
     directory: PathBuf,
 }
 
 impl<'a> Replica<'a> {
-    /// Of this configuration, below that directory, which is there.
+    /// Makes the replica of a configuration below an existing directory.
     ///
     /// # Errors
     /// There is no free port, or its server cannot have a replica.
@@ -91,7 +94,7 @@ impl<'a> Replica<'a> {
         Ok(())
     }
 
-    /// What the primary is started with beside its settings.
+    /// Settings and port of the primary, in addition to its own.
     pub(super) fn of_primary(&self) -> (Settings, TcpPort) {
         (settings(Role::Primary), self.port.clone())
     }
@@ -176,7 +179,8 @@ impl<'a> Replica<'a> {
         statements
     }
 
-    /// Whether the primary would wait for the replica, or, if it does not wait, whether the replica is connected.
+    /// Returns true if the primary waits for the replica, or, if it never waits, if the replica is
+    /// connected.
     fn follows(&self, [primary, replica]: &mut [ClientSession; 2]) -> Result<bool> {
         let (session, question, yes) = match self.how {
             Replication::SemiSync => {
@@ -199,8 +203,8 @@ impl<'a> Replica<'a> {
         self.alone_since = Some(Instant::now());
     }
 
-    /// Lets it take over from a primary that is gone: it carries out all that it has received. Tells how long that took since the line
-    /// was cut, or why the replica cannot.
+    /// Lets it take over from a primary that is gone: it carries out all that it has received.
+    /// Tells how long that took since the line was cut, or why the replica cannot.
     ///
     /// # Errors
     /// The replica cannot be reached.
@@ -213,7 +217,8 @@ impl<'a> Replica<'a> {
             &mut session,
             "SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status",
         )?;
-        // 0: all were carried out; 1: not within the second (MySQL reference manual, "Functions Used with GTIDs").
+        // 0: all were carried out; 1: not within the second (MySQL reference manual, "Functions
+        // Used with GTIDs").
         let carry_out = format!("SELECT WAIT_FOR_EXECUTED_GTID_SET('{received}', 1)");
         while ask(&mut session, &carry_out)? != "0" {
             self.cutting.interrupt.check()?;
@@ -269,12 +274,13 @@ impl<'a> Replica<'a> {
     }
 }
 
-/// What keeps a replica from its primary, in its words.
+/// Error of a replica's connection to its primary, in MySQL's words.
 const CONNECTION_TROUBLE: &str =
     "SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_connection_status";
 
-/// What keeps it from carrying out what it has received, in its words; nothing while nothing does.
-const APPLIER_TROUBLE: &str = "SELECT LAST_ERROR_MESSAGE FROM performance_schema.replication_applier_status_by_worker WHERE LAST_ERROR_NUMBER <> 0";
+/// Error of a replica's applier, in MySQL's words; empty without one.
+const APPLIER_TROUBLE: &str = "SELECT LAST_ERROR_MESSAGE FROM \
+    performance_schema.replication_applier_status_by_worker WHERE LAST_ERROR_NUMBER <> 0";
 
 /// The first field of an answer; nothing of none.
 fn ask(session: &mut ClientSession, sql: &str) -> Result<String> {

@@ -1,7 +1,9 @@
-//! What the writers write: every transaction, and every row, follows from the seed, the writer and the transaction's number.
+//! The writers' rows: every transaction, and every row, follows from the seed, the writer and the
+//! transaction's number.
 //!
-//! A writer has rows of its own, and its transactions come one after another. So what its rows must hold follows from the number of the
-//! last transaction that the server kept, and that number lies in a row which each transaction changes too.
+//! A writer has rows of its own, and its transactions come one after another. So what its rows must
+//! hold follows from the number of the last transaction that the server kept, and that number lies
+//! in a row which each transaction changes too.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -17,14 +19,14 @@ const ROWS: u32 = 4;
 /// Characters of a row's text: some 250 bytes a row, as sysbench's tables have.
 const TEXT_CHARACTERS: usize = 180;
 
-/// What all writers share.
+/// Layout of the rows, shared by all writers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Rows {
     /// Decides which rows a transaction changes, and what it writes.
     pub(super) seed: u64,
     /// Writers.
     pub(super) writers: u32,
-    /// Rows of each.
+    /// Rows of each writer.
     pub(super) of_each: u32,
 }
 
@@ -40,7 +42,7 @@ pub(super) struct Row {
 }
 
 impl Rows {
-    /// Of so many rows in all, as many as can be shared out.
+    /// Layout of at most `rows` rows, as many as the writers can share equally.
     pub(super) fn new(seed: u64, writers: u32, rows: u32) -> Rows {
         Rows { seed, writers, of_each: rows / writers }
     }
@@ -50,7 +52,7 @@ impl Rows {
         writer * self.of_each..(writer + 1) * self.of_each
     }
 
-    /// All of them.
+    /// All rows.
     pub(super) fn count(&self) -> u32 {
         self.writers * self.of_each
     }
@@ -60,7 +62,7 @@ impl Rows {
         id % TABLES
     }
 
-    /// Which rows a transaction changes; the same one may come twice.
+    /// Rows that a transaction changes; the same one may come twice.
     pub(super) fn changed(&self, writer: u32, commit: u64) -> [u32; ROWS as usize] {
         std::array::from_fn(|number| {
             let drawn = mixed(&[self.seed, writer.into(), commit, number as u64]);
@@ -68,7 +70,7 @@ impl Rows {
         })
     }
 
-    /// What a transaction writes to a row.
+    /// The row as a transaction writes it.
     pub(super) fn row(&self, id: u32, commit: u64) -> Row {
         let mut pad = String::with_capacity(TEXT_CHARACTERS + 16);
         let mut word = mixed(&[self.seed, id.into(), commit]);
@@ -89,10 +91,11 @@ impl Rows {
             let (table, Row { k, pad, .. }) = (Rows::table(id), self.row(id, commit));
             if number + 1 < ids.len() {
                 statements.push(format!(
-                    "UPDATE rows_{table} SET commit_number = {commit}, k = {k}, pad = '{pad}' WHERE id = {id}"
+                    "UPDATE rows_{table} SET commit_number = {commit}, k = {k}, pad = '{pad}' \
+                    WHERE id = {id}"
                 ));
             } else {
-                // As sysbench does: deleted and inserted again.
+                // Deleted and inserted again, as sysbench does.
                 statements.push(format!("DELETE FROM rows_{table} WHERE id = {id}"));
                 statements.push(format!(
                     "INSERT INTO rows_{table} VALUES ({id}, {commit}, {k}, '{pad}')"
@@ -105,7 +108,8 @@ impl Rows {
     }
 }
 
-/// SplitMix64's finisher over each word in turn (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+/// SplitMix64's finisher over each word in turn (Steele, Lea, Flood: "Fast splittable pseudorandom
+/// number generators", 2014).
 fn mixed(words: &[u64]) -> u64 {
     words.iter().fold(0, |state: u64, word| {
         let word = (state ^ word).wrapping_add(0x9E37_79B9_7F4A_7C15);

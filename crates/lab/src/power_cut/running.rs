@@ -1,4 +1,5 @@
-//! A server under power cuts: started on a data directory, listed so that nothing of it is left behind.
+//! A server under power cuts: started on a data directory, listed so that nothing of it is left
+//! behind.
 
 use std::path::Path;
 use std::time::Duration;
@@ -51,7 +52,7 @@ impl Running {
         let mut start = Start::new(place.data_dir, place.run_dir, ledger);
         start.settings = config.settings.clone();
         start.settings.extend(place.settings);
-        // What recovery does it tells in notes.
+        // Recovery is logged in notes.
         if binary.flavour != Flavour::Mariadb {
             start.settings.entry("log_error_verbosity".into()).or_insert_with(|| "3".into());
         }
@@ -68,7 +69,7 @@ impl Running {
         self.server.endpoint()
     }
 
-    /// Whether its settings permit it to lose commits at a power cut.
+    /// Returns true if the settings permit the loss of commits at a power cut.
     ///
     /// # Errors
     /// It does not answer.
@@ -78,8 +79,8 @@ impl Running {
         Ok(kept.commits != durability::Commits::AtCommit)
     }
 
-    /// How the server ended by itself, in one line; `None` while it runs. If it `must_have`, because it refuses connections, it is
-    /// given time to end.
+    /// End of the server by itself, in one line; `None` while it runs. With `must_have`, because it
+    /// refuses connections, it is given time to end.
     ///
     /// # Errors
     /// The result of `waitpid`.

@@ -1,4 +1,5 @@
-//! The writers: connections that run transactions of known rows, one after another, until the server is gone.
+//! The writers: connections that run transactions of known rows, one after another, until the
+//! server is gone.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::Scope;
@@ -27,7 +28,8 @@ pub(super) fn prepare(endpoint: &Endpoint, rows: &Rows, options: &str) -> Result
     };
     run(format!("CREATE DATABASE {DATABASE}"))?;
     run(format!("USE {DATABASE}"))?;
-    let commits = "CREATE TABLE commits (writer INT UNSIGNED PRIMARY KEY, commit_number BIGINT UNSIGNED NOT NULL)";
+    let commits = "CREATE TABLE commits (writer INT UNSIGNED PRIMARY KEY, commit_number BIGINT \
+        UNSIGNED NOT NULL)";
     run(format!("{commits} ENGINE=InnoDB {options}"))?;
     let writers: Vec<String> = (0..rows.writers).map(|writer| format!("({writer}, 0)")).collect();
     run(format!("INSERT INTO commits VALUES {}", writers.join(", ")))?;
@@ -50,10 +52,11 @@ fn values(rows: &Rows, id: u32) -> String {
     format!("({id}, 0, {}, '{}')", row.k, row.pad)
 }
 
-/// A deadlock, or a lock that was waited for too long: the transaction is run again (MySQL reference manual, errors 1213 and 1205).
+/// A deadlock, or a lock that was waited for too long: the transaction is run again (MySQL
+/// reference manual, errors 1213 and 1205).
 const ROLLED_BACK: [u16; 2] = [1213, 1205];
 
-/// What one writer has said so far, for others to read.
+/// Progress of one writer, for others to read.
 #[derive(Debug, Default)]
 pub(super) struct Said {
     acknowledged: AtomicU64,
@@ -61,19 +64,20 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Of a writer that goes on from there.
+    /// Progress of a writer that continues after transaction `kept`.
     pub(super) fn from(kept: u64) -> Said {
         Said { acknowledged: AtomicU64::new(kept), begun: AtomicU64::new(kept) }
     }
 
-    /// What it is now. What is begun is read first: it was noted first.
+    /// Reads the progress, the begun transaction first: it was stored first.
     pub(super) fn sent(&self) -> Sent {
         let acknowledged = self.acknowledged.load(Ordering::Acquire);
         Sent { acknowledged, begun: self.begun.load(Ordering::Acquire) }
     }
 }
 
-/// Begins the writers on the rows that are expected; each goes on until its connection is lost, or `stop` is set.
+/// Begins the writers on the rows that are expected; each goes on until its connection is lost, or
+/// `stop` is set.
 ///
 /// # Errors
 /// The server lets one of them not in.

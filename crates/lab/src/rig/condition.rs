@@ -8,11 +8,13 @@ use std::path::Path;
 
 use assay_plan::{DiskBase, DriveMedia, PlannedDisk, PlannedDrive};
 
-/// With less left a file system counts as full: a copy fails with a part of a file left, a server on extending a table
-/// by four extents of 1 MiB (MySQL reference manual, "Tablespace AUTOEXTEND_SIZE Configuration").
+/// With less left a file system counts as full: a copy fails with a part of a file left, a server
+/// on extending a table by four extents of 1 MiB (MySQL reference manual, "Tablespace
+/// AUTOEXTEND_SIZE Configuration").
 const LEFT_BYTES: u64 = 8 << 20;
 
-/// What programs say of a full disk, asked to say it in English; by then they may have removed what they had begun.
+/// Message of programs about a full disk, in English; by then they may have removed their partial
+/// files.
 const SAID: &str = "No space left on device";
 
 /// State of a rig after something has failed on it, or before that is known.
@@ -49,7 +51,7 @@ impl Condition {
 }
 
 impl FileSystemState {
-    /// Of the file system that holds `directory`; `None` where the kernel does not report it.
+    /// State of the file system that holds `directory`; `None` if the kernel does not report it.
     fn of(disk: Option<&PlannedDisk>, directory: &Path) -> Option<FileSystemState> {
         let status = rustix::fs::statvfs(directory).ok()?;
         let free_bytes = status.f_bavail.saturating_mul(status.f_frsize);
@@ -83,7 +85,8 @@ fn line(disk: Option<&PlannedDisk>, directory: &Path, total_bytes: u64) -> Strin
     };
     let total_mb = total_bytes / 1_000_000;
     format!(
-        "the rig's file system of {total_mb} MB is full; give the rig {more}, or the data a smaller table_size or fewer tables"
+        "the rig's file system of {total_mb} MB is full; give the rig {more}, or the data a \
+        smaller table_size or fewer tables"
     )
 }
 

@@ -1,4 +1,5 @@
-//! The software drive in a rig: made empty over its media, then served for as long as the rig stands.
+//! The software drive in a rig: made empty over its media, then served for as long as the rig
+//! stands.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use assay_plan::PlannedDrive;
 use assay_serve::{AttachOptions, Attached, Export, Health, NewDrive, Sizes};
 use assay_system::ledger::Ledger;
 
-/// What a drive lies on, and how large both are.
+/// The media of a drive, with the sizes of both.
 #[derive(Debug)]
 pub struct Media {
     /// Absolute path, without links, of the file or device, or the name of the image.
@@ -38,7 +39,8 @@ pub fn new(drive: &PlannedDrive) -> NewDrive {
 /// One line: no room for the file.
 pub fn in_file(drive: &NewDrive, directory: &Path, capacity: Size) -> Result<Media> {
     let image = directory.join("drive.img");
-    // Its space is taken for good: a drive that runs out of disk would be read as a slow one that failed.
+    // Its space is taken for good: a drive that runs out of disk would be read as a slow one that
+    // failed.
     let sizes = drive.in_file(&image, capacity, Allocation::Full)?;
     Ok(Media { path: resolved(&image)?, sizes })
 }
@@ -79,7 +81,8 @@ pub fn options(drive: &PlannedDrive) -> AttachOptions {
     }
 }
 
-/// The trouble of a drive in a rig, in words: its process has ended, or it refuses work. `None` if all is well.
+/// The trouble of a drive in a rig, in words: its process has ended, or it refuses work. `None` if
+/// all is well.
 pub fn trouble(drive: &mut Attached) -> Option<String> {
     match drive.ended() {
         Ok(None) => {}
@@ -89,7 +92,7 @@ pub fn trouble(drive: &mut Attached) -> Option<String> {
         Err(error) => return Some(format!("{error:#}")),
     }
     let status = Health::read(&drive.status_file).ok()?.status;
-    // What came back by collection since does not undo an error that the host has met.
+    // Space that collection regained does not undo an error that the host has met.
     if status.counts.refused_writes > 0 {
         return Some("the drive was full; give it more capacity, or fewer rows".into());
     }

@@ -8,7 +8,8 @@ use assay_serve::job::CacheMode;
 use assay_serve::{AttachOptions, Attached, Export};
 use assay_system::ledger::Ledger;
 
-/// Serves an image by a child on these CPUs (empty: all). A write is on all copies when it is answered.
+/// Serves an image by a child on these CPUs (empty: all). A write is on all copies when it is
+/// answered.
 ///
 /// # Errors
 /// One line, the serving process's own.

@@ -1,7 +1,8 @@
 //! The rig: everything between the disk and the server, built bottom up and torn down in reverse.
 //!
-//! Each part is in the ledger before it exists. Whichever way a rig ends (done, failed, interrupted, panicked), its
-//! parts are dropped from the top; after a `kill -9` the ledger tells `assay clean` the same.
+//! Each part is in the ledger before it exists. Whichever way a rig ends (done, failed,
+//! interrupted, panicked), its parts are dropped from the top; after a `kill -9` the ledger tells
+//! `assay clean` the same.
 
 mod condition;
 mod drive;
@@ -66,12 +67,12 @@ impl Part {
     }
 }
 
-/// What building a rig needs beside its specification.
+/// Everything that building a rig needs in addition to its plan.
 #[derive(Clone, Copy)]
 pub struct Building<'a> {
     /// CPUs of the process that serves a drive; empty: all.
     pub drive_cpus: &'a [usize],
-    /// Where all that is made is written down.
+    /// The list of everything that is made.
     pub ledger: &'a Arc<Ledger>,
     /// The pool that images come from, where the rig stands on one.
     pub pool: Option<&'a RunPool>,
@@ -85,7 +86,8 @@ impl Rig {
     /// Builds a rig of our own; its files lie in `directory`, which is created and owned.
     ///
     /// # Errors
-    /// The first layer that could not be built, in its tool's own words; the layers below it are removed.
+    /// The first layer that could not be built, in its tool's own words; the layers below it are
+    /// removed.
     pub fn build(planned: &PlannedRig, directory: &Path, building: &Building<'_>) -> Result<Rig> {
         let ledger = building.ledger;
         let mut rig = Rig {
@@ -119,13 +121,14 @@ impl Rig {
         self.directory.join("data")
     }
 
-    /// What it is made of, from the bottom up: label and description.
+    /// Its layers from the bottom up: label and description.
     #[must_use]
     pub fn description(&self) -> &[(String, String)] {
         &self.description
     }
 
-    /// The options of pool, disk and file system in effect, and which of them differ from those of the plan.
+    /// The options of pool, disk and file system in effect, and which of them differ from those of
+    /// the plan.
     #[must_use]
     pub fn in_effect(&self, planned: &PlannedRig, pool: Option<&RunPool>) -> InEffect {
         let told = pool.map(RunPool::options).transpose().unwrap_or_else(|error| {
@@ -145,13 +148,14 @@ impl Rig {
         })
     }
 
-    /// Whether what is served is the image of a pool as it is, and no drive.
+    /// Returns true if a pool's image is served, and no drive.
     #[must_use]
     pub fn is_bare_image(&self) -> bool {
         self.is_bare_image
     }
 
-    /// Writes data to a model where zeroes of the copied files have taken their place, so that it is as full as planned.
+    /// Writes data to a model where zeroes of the copied files have taken their place, so that it
+    /// is as full as planned.
     ///
     /// # Errors
     /// The device's own.
@@ -169,7 +173,8 @@ impl Rig {
         Ok(())
     }
 
-    /// Until now a model took no longer than it had to; from now on it answers when the device would.
+    /// Until now a model took no longer than it had to; from now on it answers when the device
+    /// would.
     ///
     /// # Errors
     /// Its server has ended.
@@ -180,8 +185,8 @@ impl Rig {
         })
     }
 
-    /// Adds to an error that the drive has stopped or the file system is full, if that is so: the program that failed
-    /// does not know it.
+    /// Adds to an error that the drive has stopped or the file system is full, if that is so: the
+    /// program that failed does not know it.
     #[must_use]
     pub fn explain(&mut self, error: anyhow::Error, planned: &PlannedRig) -> anyhow::Error {
         let condition = self.condition(planned);
@@ -196,7 +201,7 @@ impl Rig {
         Condition::of(self.drive_trouble(), planned.disk(), &self.directory)
     }
 
-    /// What is wrong with its drive, in words; nothing where all is well, or where there is none.
+    /// Trouble of its drive, in words; `None` if there is none.
     pub fn drive_trouble(&mut self) -> Option<String> {
         self.parts.iter_mut().find_map(|part| match part {
             Part::Drive(drive) => drive::trouble(drive),
@@ -204,7 +209,7 @@ impl Rig {
         })
     }
 
-    /// What its drive says is wrong with it, though it goes on.
+    /// Problems that its drive reports while it continues to work.
     #[must_use]
     pub fn drive_problems(&self) -> Vec<String> {
         let health = self.drive().and_then(|drive| Health::read(&drive.status_file).ok());
@@ -214,7 +219,8 @@ impl Rig {
     /// Removes all layers, the last built first.
     ///
     /// # Errors
-    /// The first layer that could not be removed; those above it are gone, it and those below stay in the ledger.
+    /// The first layer that could not be removed; those above it are gone, it and those below stay
+    /// in the ledger.
     pub fn take_down(mut self) -> Result<()> {
         while let Some(part) = self.parts.pop() {
             part.remove()?;
@@ -371,7 +377,8 @@ fn hint_extents(target: &Path, extsize: Size) -> Result<()> {
     Ok(())
 }
 
-/// Space is taken for good: an image that runs out of disk under a running server would be read as a broken disk.
+/// Space is taken for good: an image that runs out of disk under a running server would be read as
+/// a broken disk.
 fn allocate(path: &Path, size: Size) -> Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
     let file = std::fs::File::create_new(path)?;

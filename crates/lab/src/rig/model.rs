@@ -1,4 +1,5 @@
-//! A device's model in a rig: served over a copy of its preconditioned media for as long as the rig stands.
+//! A device's model in a rig: served over a copy of its preconditioned media for as long as the rig
+//! stands.
 
 use std::path::Path;
 
@@ -11,8 +12,9 @@ use assay_serve::{AttachOptions, Attached, Export, ModelJob};
 
 use super::Building;
 
-/// Has it served by a child; what it is asked is recorded if that is wanted. Unless it is, the model keeps time only when it
-/// is told to: on a clock that jumps, what is asked before cannot be found again.
+/// Serves the model by a child and records its commands if that is wanted. Unless it records, the
+/// model begins to keep time only on command: on a clock that jumps, earlier commands cannot be
+/// found again.
 ///
 /// # Errors
 /// One line, the serving process's own.
@@ -56,7 +58,7 @@ fn obtained(one: &Obtained) -> String {
     format!("{} {} ÷ {:.4}", one.resource.replace('_', " "), one.real, one.factor)
 }
 
-/// How many of a preset's numbers come from where.
+/// Counts of a preset's numbers by their origin.
 fn numbers(preset: &Preset) -> Result<String> {
     let rows = preset.rows()?;
     let of = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();

@@ -1,12 +1,12 @@
-//! What the kernel's page cache holds of files, and how it forgets them.
+//! Files in the kernel's page cache, and dropping them from it.
 
 use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Result;
 
-/// Has the kernel forget its clean pages of all files below `directory`, for reading those again to be what it is on a cold
-/// machine. Says how many files there were; those that vanish meanwhile are none.
+/// Drops the clean pages of all files below `directory` from the page cache, so that reading them
+/// is as on a cold machine. Returns the number of files; those that vanish meanwhile do not count.
 ///
 /// # Errors
 /// A file that cannot be opened.

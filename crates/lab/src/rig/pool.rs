@@ -1,8 +1,10 @@
-//! Pools below rigs: private clusters of a study, each started once and shared by its runs; in them a new pool for each run, so
-//! that every run begins with stores that hold nothing of it; in existing clusters images alone.
+//! Pools below rigs: private clusters of a study, each started once and shared by its runs; in them
+//! a new pool for each run, so that every run begins with stores that hold nothing of it; in
+//! existing clusters images alone.
 //!
-//! Guarantees: a private cluster and all that it holds are gone with the study, however that ends; an image in somebody's
-//! pool is in the ledger before it exists. A run begins with every store up and nothing degraded.
+//! Guarantees: a private cluster and all that it holds are gone with the study, however that ends;
+//! an image in somebody's pool is in the ledger before it exists. A run begins with every store up
+//! and nothing degraded.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,10 +29,10 @@ const BLOCK_BYTES: u64 = 4096;
 pub(super) const IOPS_LIMIT: &str = "rbd_qos_iops_limit";
 pub(super) const BYTES_LIMIT: &str = "rbd_qos_bps_limit";
 
-/// How long stores that were down may take to return and to be restored before a run.
+/// Time that returning stores may take to be restored before a run.
 const SETTLE_PATIENCE: Duration = Duration::from_secs(180);
 
-/// How often a cluster is asked whether it is whole again.
+/// Interval between looks at a cluster.
 const ASKED_EVERY: Duration = Duration::from_millis(250);
 
 /// The private clusters of a study.
@@ -40,8 +42,8 @@ pub struct Clusters {
 }
 
 impl Clusters {
-    /// Starts every private cluster of an experiment, each in a new directory of `directory`. `say` gets a line for each
-    /// step that takes time.
+    /// Starts every private cluster of an experiment, each in a new directory of `directory`. `say`
+    /// gets a line for each step that takes time.
     ///
     /// # Errors
     /// One line; nothing is left then.
@@ -112,9 +114,9 @@ pub struct RunPool {
     cluster: Arc<Cluster>,
     access: ClusterAccess,
     pool: String,
-    /// Where images' data go.
+    /// The pool of the images' data.
     data_pool: String,
-    /// What was made for the run, and by whom it is deleted.
+    /// The pool created for the run, which is deleted with this value.
     made: Option<NewPool>,
     /// The private cluster.
     own: Option<Own>,
@@ -173,7 +175,7 @@ impl RunPool {
         Ok(())
     }
 
-    /// How it keeps data, by Ceph's names and as the cluster tells it; nothing of a pool that was there, of which nothing is asked.
+    /// Options by Ceph's names as the cluster reports them; none for an existing pool.
     ///
     /// # Errors
     /// The cluster does not answer.
@@ -187,7 +189,8 @@ impl RunPool {
         Ok(options)
     }
 
-    /// Creates the image called `name` of so many bytes; the second part removes it, where deleting the pool does not.
+    /// Creates the image called `name` of so many bytes; the second part removes it, where deleting
+    /// the pool does not.
     ///
     /// # Errors
     /// One line, and there is no such image.
@@ -213,7 +216,7 @@ impl RunPool {
         Ok((image.path(), Some(made)))
     }
 
-    /// How it is now.
+    /// State of the pool.
     ///
     /// # Errors
     /// The cluster does not answer.
@@ -221,7 +224,7 @@ impl RunPool {
         watch(&self.cluster, &self.data_pool)
     }
 
-    /// What the monitor asks, over a connection of its own.
+    /// The pool as the monitor reaches it, over a connection of its own.
     #[must_use]
     pub fn target(&self) -> PoolTarget {
         PoolTarget {
@@ -306,7 +309,8 @@ fn wait_until(
     Ok(())
 }
 
-/// Checks that an existing cluster answers and has the pool, and that there can be such a private one.
+/// Checks that an existing cluster answers and has the pool, and that there can be such a private
+/// one.
 ///
 /// # Errors
 /// One line: what is missing, or cannot be.
@@ -322,12 +326,12 @@ pub fn check(pool: &PlannedPool) -> Result<()> {
 /// A pool to monitor.
 #[derive(Debug, Clone)]
 pub struct PoolTarget {
-    /// How its cluster is come by.
+    /// Access to its cluster.
     pub access: ClusterAccess,
     /// The pool that keeps the data.
     pub data_pool: String,
     /// The process of a private cluster, whose children are its stores.
     pub own_pid: Option<u32>,
-    /// Where the stores of a private cluster lie.
+    /// Directory of the stores of a private cluster.
     pub directory: Option<PathBuf>,
 }

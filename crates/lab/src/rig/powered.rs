@@ -1,7 +1,8 @@
-//! A rig whose power can be cut: a file in the place of media, served with a volatile cache before it, and a file system on that, or
-//! on a drive over it.
+//! A rig whose power can be cut: a file in the place of media, served with a volatile cache before
+//! it, and a file system on that, or on a drive over it.
 //!
-//! What is durable is in the file, which can be copied while nothing stands on it. After a power cut the same file is served anew.
+//! What is durable is in the file, which can be copied while nothing stands on it. After a power
+//! cut the same file is served anew.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use assay_system::resource::{OwnMount, Resource};
 use super::drive;
 use super::given::{self, Ground};
 
-/// Such a rig.
+/// A rig whose power can be cut.
 #[derive(Debug)]
 pub struct PoweredRig<'a> {
     file: PoweredFile<'a>,
@@ -33,7 +34,7 @@ pub struct PoweredRig<'a> {
     _made: Made,
 }
 
-/// What is there while it stands. Dropped from the top.
+/// The layers of a rig that is up. Dropped from the top.
 #[derive(Debug)]
 struct Standing {
     mount: Made,
@@ -50,7 +51,7 @@ pub enum Fallen {
 }
 
 impl<'a> PoweredRig<'a> {
-    /// Of that specification, in a new directory; nothing stands yet.
+    /// Makes the rig's directory; nothing is up yet.
     ///
     /// # Errors
     /// The directory cannot be made.
@@ -71,7 +72,7 @@ impl<'a> PoweredRig<'a> {
         })
     }
 
-    /// Whether the file holds a drive.
+    /// Returns true if the file holds a drive.
     #[must_use]
     pub fn is_drive(&self) -> bool {
         self.file.drive.is_some()
@@ -113,7 +114,8 @@ impl<'a> PoweredRig<'a> {
         Ok(())
     }
 
-    /// How disk and file system came out that stand here, and what of them is not as the plan asks; nothing where none stands.
+    /// Effective options of disk and file system, and their differences from the plan; empty if the
+    /// rig is down.
     #[must_use]
     pub fn in_effect(&self) -> InEffect {
         let device = self.standing.as_ref().and_then(|standing| device(&standing.disk).ok());
@@ -135,7 +137,8 @@ impl<'a> PoweredRig<'a> {
         Ok(began.elapsed())
     }
 
-    /// Lets the power go as ordered; who uses the file system finds nothing but errors from then on.
+    /// Lets the power go as ordered; who uses the file system finds nothing but errors from then
+    /// on.
     ///
     /// # Errors
     /// Nothing stands, or its server has ended.

@@ -1,8 +1,9 @@
-//! Preconditioned devices: the media of a model that has been filled and overwritten until that costs what it will go
-//! on to cost.
+//! Preconditioned devices: the media of a model that has been filled and overwritten until that
+//! costs what it will go on to cost.
 //!
-//! Made once and kept in the cache, under a name that tells everything it was made from; each rig gets a copy. A new device
-//! is faster than it will ever be again, so results on one would flatter it.
+//! Made once and kept in the cache, under a name that tells everything it was made from; each rig
+//! gets a copy. A new device is faster than it will ever be again, so results on one would flatter
+//! it.
 
 use std::path::{Path, PathBuf};
 
@@ -61,8 +62,8 @@ impl PreconditionedMedia {
         Ok(PreconditionedMedia { path: entry.join(MEDIA_FILE) })
     }
 
-    /// Says what to do where `error` is of `copy`, a copy of them: they are of the right size, and nothing else was
-    /// looked at.
+    /// Says what to do where `error` is of `copy`, a copy of them: they are of the right size, and
+    /// nothing else was looked at.
     #[must_use]
     pub fn explain(&self, error: anyhow::Error, copy: &Path) -> anyhow::Error {
         let entry = self.path.parent().unwrap_or(&self.path).display();
@@ -82,7 +83,7 @@ impl PreconditionedMedia {
     }
 }
 
-/// Whether the media are there, a file of the device's size.
+/// Returns true if the media are a file of the device's size.
 fn is_whole(entry: &Path, device: &Device) -> bool {
     let file = entry.join(MEDIA_FILE).symlink_metadata();
     file.is_ok_and(|file| file.is_file() && file.len() == device.media_bytes())
@@ -123,7 +124,8 @@ fn make(model: &PlannedModel, path: &Path, say: &dyn Fn(&str)) -> Result<()> {
         if percent >= told + 10 {
             told = percent - percent % 10;
             say(&format!(
-                "{}: preconditioning (overwritten until garbage collection is steady), {told} % of the longest that may take",
+                "{}: preconditioning (overwritten until garbage collection is steady), {told} % \
+                of the longest that may take",
                 model.named
             ));
         }
@@ -137,7 +139,8 @@ fn make(model: &PlannedModel, path: &Path, say: &dyn Fn(&str)) -> Result<()> {
 fn tell(model: &PlannedModel, preconditioned: &Preconditioned, say: &dyn Fn(&str)) {
     let settled = if preconditioned.is_steady { "settled" } else { "had not settled" };
     say(&format!(
-        "{}: random overwrites have a write amplification of {:.2}, which {settled}; kept for next time",
+        "{}: random overwrites have a write amplification of {:.2}, which {settled}; kept for \
+        next time",
         model.named, preconditioned.write_amplification
     ));
 }
@@ -179,7 +182,8 @@ mod tests {
         let explain = |said: &'static str| {
             preconditioned.explain(anyhow!(said), Path::new("/rig/media.img")).to_string()
         };
-        let wanted = "/rig/media.img: damaged; it is a copy of /cache/preconditioned/gp3-1; delete that to have it made again";
+        let wanted = "/rig/media.img: damaged; it is a copy of /cache/preconditioned/gp3-1; \
+            delete that to have it made again";
         assert_eq!(explain("/rig/media.img: damaged"), wanted);
         assert_eq!(explain("no room"), "no room");
     }

@@ -1,8 +1,9 @@
 //! Base snapshots: the loaded tables that every run of a configuration starts from.
 //!
-//! Loading is done once for each server, layout and compression, on a plain directory of the measured disk with
-//! settings made for loading; the server is then shut down slowly, so that nothing is left to purge or to merge.
-//! Runs get a copy, holes kept as holes, with no page of it in the cache.
+//! Loading is done once for each server, layout and compression, on a plain directory of the
+//! measured disk with settings made for loading; the server is then shut down slowly, so that
+//! nothing is left to purge or to merge. Runs get a copy, holes kept as holes, with no page of it
+//! in the cache.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,30 +22,31 @@ use assay_study::fingerprint;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, Made};
 
-/// Who is told how loading goes on.
+/// Receiver of the progress of loading.
 pub trait LoadProgress: Sync {
-    /// A step that takes time.
+    /// Reports a step that takes time.
     fn say(&self, text: &str);
 
-    /// How far rows and indexes have come.
+    /// Reports the progress of rows and indexes.
     fn loading(&self, loading: &assay_load::PrepareProgress);
 }
 
-/// A slow shutdown writes every dirty page and purges all history; on a slow disk that is minutes, not more.
+/// A slow shutdown writes every dirty page and purges all history; on a slow disk that is minutes,
+/// not more.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(1800);
 
-/// Bytes of redo log, on MySQL since 8.0.30 (reference manual, "InnoDB Startup Options and System Variables").
+/// Bytes of redo log, on MySQL since 8.0.30 (reference manual, "InnoDB Startup Options and System
+/// Variables").
 const REDO_CAPACITY: &str = "innodb_redo_log_capacity";
 
 /// Database that holds the tables.
 pub const DATABASE: &str = "sbtest";
 
-/// What a base snapshot is made from; equal requests are one base snapshot.
+/// Everything that a base snapshot is made from; equal requests are one base snapshot.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
     /// The server that loads it.
     pub binary: &'a Binary,
-    /// The tables.
     pub schema: &'a Schema,
     /// The configuration's server variables; those that shape files on disk hold for loading too.
     pub settings: &'a BTreeMap<String, String>,
@@ -76,7 +78,8 @@ impl Snapshots {
         Snapshots { directory, ledger, made: BTreeMap::new() }
     }
 
-    /// The base snapshot for a request, loaded now if it is not there yet. `progress` is told how loading goes.
+    /// The base snapshot for a request, loaded now if it is not there yet. `progress` is told how
+    /// loading goes.
     ///
     /// # Errors
     /// What the server or the load said; a half-loaded base snapshot is removed.
@@ -110,9 +113,9 @@ impl Request<'_> {
         )
     }
 
-    /// Settings that shape the files a run begins with. The redo log is as large as the configuration has it: else each
-    /// run would copy files that its server removes at once, which on a drive that compresses leave zeroes where data
-    /// were.
+    /// Settings that shape the files a run begins with. The redo log is as large as the
+    /// configuration has it: else each run would copy files that its server removes at once, which
+    /// on a drive that compresses leave zeroes where data were.
     fn shaping_settings(&self) -> BTreeMap<String, String> {
         let mut settings = server::layout_settings(self.settings);
         let redo = self.settings.get_key_value(REDO_CAPACITY);
@@ -120,7 +123,8 @@ impl Request<'_> {
         settings
     }
 
-    /// Durability is bought with the shutdown at the end, so loading need not pay for it with every row.
+    /// Durability is bought with the shutdown at the end, so loading need not pay for it with every
+    /// row.
     fn loading_settings(&self) -> BTreeMap<String, String> {
         let mut settings = self.shaping_settings();
         let quick = [

@@ -1,9 +1,10 @@
 //! Fills a modelled device up to what the plan says, once file system and server files lie on it.
 //!
-//! Of the 140 MB that a server's own files take, most are zeroes, and a drive that compresses stores zeroes as nothing:
-//! where they are put, what wore the device in is gone. Where a file system zeroes its own tables and journal, the
-//! kernel asks any drive to do so, and no data is left there either. On the device that is modelled they are next to
-//! nothing, on a model of a few hundred megabytes a tenth. As much data as is missing is put behind the file system, as
+//! Of the 140 MB that a server's own files take, most are zeroes, and a drive that compresses
+//! stores zeroes as nothing: where they are put, what wore the device in is gone. Where a file
+//! system zeroes its own tables and journal, the kernel asks any drive to do so, and no data is
+//! left there either. On the device that is modelled they are next to nothing, on a model of a few
+//! hundred megabytes a tenth. As much data as is missing is put behind the file system, as
 //! compressible as what wore it in.
 
 use std::fs::OpenOptions;
@@ -20,10 +21,10 @@ use assay_plan::PlannedModel;
 /// Bytes of one write.
 const WRITE_BYTES: u64 = 128 << 10;
 
-/// What the contents are drawn from: any number, the same for all.
+/// Seed of the contents, the same for all.
 const SEED: u64 = 20_200_806;
 
-/// Where data are to be put, and how many, in bytes.
+/// Place and amount of the missing data, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TopUp {
     start: u64,
@@ -31,8 +32,8 @@ pub(super) struct TopUp {
 }
 
 impl TopUp {
-    /// The data missing on a model that holds `held_bytes`; `None` for one that stores blocks where they are addressed, or
-    /// that has no room behind the file system.
+    /// The data missing on a model that holds `held_bytes`; `None` for one that stores blocks where
+    /// they are addressed, or that has no room behind the file system.
     pub(super) fn of(model: &PlannedModel, held_bytes: u64) -> Option<TopUp> {
         let start = model.filled_bytes();
         let room = model.logical_bytes().saturating_sub(start);
@@ -70,7 +71,8 @@ mod tests {
 
     fn model(preset: &str, more: &str) -> PlannedModel {
         let rig = format!(
-            "kind = \"model\"\nmodel = {{ preset = \"{preset}\", capacity_scale = 3200, fill = 0.5{more} }}"
+            "kind = \"model\"\nmodel = {{ preset = \"{preset}\", capacity_scale = 3200, fill = \
+            0.5{more} }}"
         );
         planned_rig(&rig).model().unwrap().clone()
     }

@@ -10,7 +10,7 @@ use assay_plan::{Experiment, Neighbour, PageCompression, PlannedRig, Variant, Va
 use crate::rig::existing::Existing;
 use crate::rig::server::{self, Binary, Flavour, Wanted};
 
-/// What a configuration's runs need.
+/// Everything that the runs of a configuration need.
 #[derive(Debug, Clone)]
 pub struct ConfigSetup {
     /// The server; `None` if no workload needs one, or if it is somebody else's.
@@ -61,8 +61,8 @@ impl ConfigSetup {
             == (&other.binary, &other.settings, &other.rig_document)
     }
 
-    /// MariaDB compresses pages too, but asks for it by other words: the codec is the server's, not the table's
-    /// (MariaDB documentation, "InnoDB Page Compression").
+    /// MariaDB compresses pages too, but asks for it by other words: the codec is the server's, not
+    /// the table's (MariaDB documentation, "InnoDB Page Compression").
     fn compress_as_mariadb(&mut self, codec: PageCompression) {
         self.schema.create_table_options =
             self.schema.create_table_options.replace(codec.table_option(), "PAGE_COMPRESSED=1");

@@ -1,4 +1,5 @@
-//! What a run stands on: the study's directory and lock, a work directory on the measured disk, servers and base snapshots.
+//! The base of all runs: the study's directory and lock, a work directory on the measured disk,
+//! servers and base snapshots.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,19 +32,17 @@ use assay_system::resource::{Asking, Resource};
 #[derive(Debug)]
 pub struct Setup<'a> {
     pub experiment: &'a Experiment,
-    /// Set by Ctrl-C.
     pub interrupt: &'a Interrupt,
-    /// Who runs the load.
+    /// The machines that the load comes from.
     pub loads: &'a dyn Loads,
-    /// What this process makes on the machine.
+    /// The resources that this process makes on the machine.
     pub ledger: Arc<Ledger>,
     /// Server and settings of each configuration, on each of its data profiles.
     pub configs: BTreeMap<VariantKey, ConfigSetup>,
-    /// The loaded tables.
     pub snapshots: Snapshots,
-    /// What the machine could show when this was made.
+    /// Calibration of the machine at the beginning.
     pub calibration: Calibration,
-    /// How each configuration came out that was tried.
+    /// The configurations that were tried.
     tried: Vec<(VariantKey, Tried)>,
     study: PathBuf,
     location: PathBuf,
@@ -54,17 +53,17 @@ pub struct Setup<'a> {
     _held: StudyLock,
 }
 
-/// How a configuration came out when it was tried.
+/// Result of trying a configuration.
 #[derive(Debug, Clone, Default)]
 struct Tried {
     in_effect: InEffect,
-    /// What was not as the plan asks.
+    /// Differences from the plan.
     differing: Vec<Warning>,
 }
 
 impl<'a> Setup<'a> {
-    /// Checks the plan against the machine, then makes directories and tries every configuration's server once. `say` is
-    /// told of what takes time.
+    /// Checks the plan against the machine, then makes directories and tries every configuration's
+    /// server once. `say` is told of what takes time.
     ///
     /// # Errors
     /// One line; whatever was made until then is gone again.
@@ -77,7 +76,8 @@ impl<'a> Setup<'a> {
         let location = location.canonicalize()?;
         let work_directory = location.join(new_name("work"));
         let work = ledger.make_directory(&work_directory)?;
-        // Of two that begin at once the later one sees the other: its own ledger is written by now.
+        // If two runs begin at once, the later one sees the other: its own ledger is written by
+        // now.
         warn_of_others()?;
         say("calibrating this machine (about 4 s)");
         let calibration = calibrate(experiment, &work_directory, &ledger)?;
@@ -172,12 +172,12 @@ impl<'a> Setup<'a> {
         gone.into_iter().chain([stopped]).collect()
     }
 
-    /// Whether anything is measured on a disk of this machine.
+    /// Returns true if a disk of this machine is measured.
     fn has_own_disk(&self) -> bool {
         self.configs.values().any(|config| config.existing.is_none())
     }
 
-    /// How a configuration came out that was tried, or one that is built like it.
+    /// Result of the configuration, or of one that is built alike.
     fn tried(&self, name: &str) -> Option<&Tried> {
         let mut its = self.configs.iter().filter(|(key, _)| key.config == name);
         its.find_map(|(key, config)| {
@@ -234,15 +234,15 @@ impl<'a> Setup<'a> {
         Ok(differing)
     }
 
-    /// What is not on the CPUs that the plan asks for, while it runs.
+    /// Processes that are not on the CPUs that the plan asks for.
     fn placed(&self, server: Option<u32>, rig: &Rig) -> Vec<Warning> {
         let processes = Processes { server, drive: rig.drive().map(Attached::pid) };
         let placed = placed::differing(&self.experiment.placement, processes);
         effective::of_machine(&InEffect::default(), placed)
     }
 
-    /// A mount option or a setting that is refused must not be found out an hour into the run. Data profiles change neither,
-    /// so each configuration is tried on one.
+    /// A mount option or a setting that is refused must not be found out an hour into the run. Data
+    /// profiles change neither, so each configuration is tried on one.
     fn try_servers(&self, say: &dyn Fn(&str)) -> Result<Vec<(VariantKey, Tried)>> {
         let mut tried: Vec<(&VariantKey, &ConfigSetup)> = Vec::new();
         let mut found = Vec::new();
@@ -273,7 +273,8 @@ fn warn_of_others() -> Result<()> {
     Ok(())
 }
 
-/// What a run that was killed has left on this machine: mounts, devices, directories that `assay clean` removes.
+/// Resources that killed runs left on this machine: mounts, devices, directories that `assay clean`
+/// removes.
 ///
 /// # Errors
 /// The ledgers cannot be read.

@@ -1,4 +1,5 @@
-//! The experiment: one page after another is torn by hand, with copies of known age in the doublewrite buffer, and a server is started.
+//! The experiment: one page after another is torn by hand, with copies of known age in the
+//! doublewrite buffer, and a server is started.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -23,7 +24,7 @@ use crate::rig::server::{Binary, Settings};
 /// Bytes of a torn page that are old: one block of the disk.
 const OLD_BYTES: usize = 4096;
 
-/// Which page of which tablespace.
+/// The kind of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -60,7 +61,7 @@ const KINDS: [Kind; 8] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Case {
-    /// The newest alone.
+    /// The newest copy alone.
     Newest,
     /// The newest, then an older one.
     NewestThenOlder,
@@ -73,7 +74,6 @@ const CASES: [Case; 3] = [Case::Newest, Case::NewestThenOlder, Case::OlderThenNe
 /// A page that is torn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Target {
-    /// Its name.
     pub name: PageName,
     /// Its file, relative to the data directory.
     pub file: String,
@@ -84,12 +84,12 @@ pub struct Target {
 /// A page torn, a server started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// Which copies there were.
+    /// The copies in the doublewrite buffer.
     pub case: Case,
     /// The result of the server's start.
     #[serde(flatten)]
     pub trial: Trial,
-    /// Where the data directory is kept, as it was before the server started; if it is.
+    /// The data directory as it was before the server started, if it is kept.
     pub kept: Option<PathBuf>,
 }
 
@@ -107,7 +107,6 @@ pub struct Experiment {
 /// The trials of one kind of page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OfKind {
-    /// The kind.
     pub kind: Kind,
     /// The page; nothing where the server wrote no such page in each round.
     pub target: Option<Target>,
@@ -118,7 +117,6 @@ pub struct OfKind {
 /// Inputs of the experiment.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
-    /// The server.
     pub binary: &'a Binary,
     /// An empty directory for it.
     pub directory: &'a Path,
@@ -128,7 +126,6 @@ pub struct Wanted<'a> {
     pub keep: Option<&'a Path>,
     /// Lists everything that is made on the machine.
     pub ledger: &'a Arc<Ledger>,
-    /// Set by Ctrl-C.
     pub interrupt: &'a Interrupt,
     /// Gets a plain line for each step.
     pub say: &'a dyn Fn(&str),
@@ -203,8 +200,8 @@ impl Bench<'_> {
         Ok(OfKind { kind, target: Some(target), rows })
     }
 
-    /// The first page of that kind that is whole in all three rounds, newer each time, and whose second version lies behind the
-    /// checkpoint while the third does not.
+    /// The first page of that kind that is whole in all three rounds, newer each time, and whose
+    /// second version lies behind the checkpoint while the third does not.
     fn choose(&self, kind: Kind, checkpoint: u64) -> Result<Option<Versions>> {
         let [one, two] = &self.state.earlier;
         let found = [one, two, &self.state.killed].map(|directory| Tablespaces::find(directory));
@@ -281,7 +278,8 @@ const INDEX: u32 = 17855;
 /// `FIL_PAGE_UNDO_LOG`.
 const UNDO_LOG: u32 = 2;
 
-/// Level of an index page, 2 bytes: 0 is a leaf (`PAGE_HEADER` 38 + `PAGE_LEVEL` 26, `page0types.h`).
+/// Level of an index page, 2 bytes: 0 is a leaf (`PAGE_HEADER` 38 + `PAGE_LEVEL` 26,
+/// `page0types.h`).
 const LEVEL: usize = 64;
 
 impl Kind {
@@ -303,7 +301,7 @@ impl Kind {
         }
     }
 
-    /// Whether such a page has the contents that are meant.
+    /// Returns true if a page has contents of this kind.
     fn has(self, page: &[u8]) -> bool {
         let kind = word(page, 24) >> 16;
         match self {
@@ -341,8 +339,8 @@ fn versions(spaces: &[Tablespaces; 3], name: PageName) -> Result<Option<Versions
     Ok(is_whole.then_some(Versions { name, seen, bytes }))
 }
 
-/// Takes away every copy of the page, and puts those of the case in the first place of the first file and of the last: a copy of
-/// another page there is not needed, since all others are whole.
+/// Takes away every copy of the page, and puts those of the case in the first place of the first
+/// file and of the last: a copy of another page there is not needed, since all others are whole.
 fn place_copies(spaces: &Tablespaces, versions: &Versions, case: Case) -> Result<()> {
     let slots = slots(spaces, None)?;
     for copy in copies(spaces, &slots)? {
@@ -368,7 +366,8 @@ fn write(path: &Path, offset: u64, bytes: &[u8]) -> Result<()> {
     written.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Every row must be as the last round left it: the transaction that was not finished is rolled back.
+/// Every row must be as the last round left it: the transaction that was not finished is rolled
+/// back.
 fn rows_are_right(session: &mut ClientSession) -> Result<Option<End>, SessionError> {
     // The shutdown that follows shall purge everything, which reads all undo records that are left.
     session.query(b"SET GLOBAL innodb_fast_shutdown = 0")?;
@@ -382,7 +381,8 @@ fn rows_are_right(session: &mut ClientSession) -> Result<Option<End>, SessionErr
         ("g", grown.end - grown.start, sum(grown), 0),
     ] {
         let found = session.rows(&format!(
-            "SELECT COUNT(*), SUM(n), SUM(round_1 + round_2 + round_3) FROM {DATABASE}.{table} FORCE INDEX (PRIMARY)"
+            "SELECT COUNT(*), SUM(n), SUM(round_1 + round_2 + round_3) FROM {DATABASE}.{table} \
+            FORCE INDEX (PRIMARY)"
         ));
         let table = format!("{DATABASE}.{table}");
         let found = match found {
@@ -396,7 +396,8 @@ fn rows_are_right(session: &mut ClientSession) -> Result<Option<End>, SessionErr
         if found != expected {
             let (found, expected) = (found.join(", "), expected.join(", "));
             let reason = format!(
-                "acknowledged commits are missing: number of rows, sum of n and sum of rounds are {found}, not {expected}"
+                "acknowledged commits are missing: number of rows, sum of n and sum of rounds \
+                are {found}, not {expected}"
             );
             return Ok(Some(End::Table { table, reason }));
         }

@@ -1,15 +1,18 @@
-//! What a power cut leaves, made without one: a data directory of a server that was killed, in which three versions of each page are
-//! known, and of which nothing is left to chance.
+//! The state that a power cut leaves, made without one: a data directory of a killed server, in
+//! which three versions of each page are known, and nothing is left to chance.
 //!
-//! In each of three rounds the server changes rows, grows a table, makes a table and writes every page out. Then:
+//! In each of three rounds the server changes rows, grows a table, makes a table and writes every
+//! page out. Then:
 //!
 //! - version 1 of a page is what round 1 wrote, and *older than the checkpoint*;
 //! - version 2 is on the disk when round 3 begins, and the checkpoint is behind it;
-//! - version 3 is what round 3 wrote. The checkpoint that would follow is not on the disk: the redo log is as it was before the pages
-//!   were written, with all of round 3 in it. No page is newer than that log, which is checked.
+//! - version 3 is what round 3 wrote. The checkpoint that would follow is not on the disk: the redo
+//!   log is as it was before the pages were written, with all of round 3 in it. No page is newer
+//!   than that log, which is checked.
 //!
-//! So version 3 torn over version 2 is what a power cut leaves while a page is written, and a copy of version 1 may be in the
-//! doublewrite buffer, because a buffer keeps the copies of earlier batches until others take their places.
+//! So version 3 torn over version 2 is what a power cut leaves while a page is written, and a copy
+//! of version 1 may be in the doublewrite buffer, because a buffer keeps the copies of earlier
+//! batches until others take their places.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -33,8 +36,8 @@ pub(super) const ROUNDS: u32 = 3;
 /// Rows of `t`, which every round changes.
 pub(super) const ROWS: u32 = 1600;
 
-/// Transactions of a round that change rows: the server notes transaction numbers on page (0, 5) at every 256th
-/// (`TRX_SYS_TRX_ID_WRITE_MARGIN`, `trx0sys.h`).
+/// Transactions of a round that change rows: the server notes transaction numbers on page (0, 5) at
+/// every 256th (`TRX_SYS_TRX_ID_WRITE_MARGIN`, `trx0sys.h`).
 const TRANSACTIONS: u32 = 800;
 
 /// Rows that a round adds to `g`, which so grows by some pages.
@@ -47,13 +50,13 @@ const CHECKPOINT_BYTES: u64 = 64;
 const MADE: u32 = 10;
 const COLUMNS: u32 = 40;
 
-/// How long the server may take to write its pages, or to come to rest.
+/// Time that the server may take to write its pages, or to come to rest.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often it is asked.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
-/// Times that it must answer the same until it counts as at rest: purge and statistics wait for some hundred ms in between.
+/// Times that it must answer the same until it counts as at rest: purge and statistics wait for
+/// some hundred ms in between.
 const AT_REST: u32 = 10;
 
 /// The state: directories with the versions of all pages.
@@ -129,7 +132,8 @@ pub(super) fn make(
         copy::tree(&killed, kept)?;
     }
     say(&format!("round {ROUNDS} of {ROUNDS}"));
-    // Keeps the undo records of this round from being purged, so that the next start has to read them.
+    // Keeps the undo records of this round from being purged, so that the next start has to read
+    // them.
     let mut reader = open(&server)?;
     run(&mut reader, "START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
     // Is rolled back at the next start.
@@ -158,7 +162,8 @@ fn run(session: &mut ClientSession, statement: &str) -> Result<()> {
 
 struct Rounds<'a> {
     session: ClientSession,
-    /// Whether the server writes pages when nothing else is to do, unless `innodb_idle_flush_pct` forbids it (MySQL since 8.0.18).
+    /// Whether the server writes pages when idle, unless `innodb_idle_flush_pct` forbids it (MySQL
+    /// since 8.0.18).
     can_rest: bool,
     killed: &'a Path,
 }
@@ -168,7 +173,9 @@ impl Rounds<'_> {
         self.run(&format!("CREATE DATABASE {DATABASE}"))?;
         for table in ["t", "g", "u", "v"] {
             self.run(&format!(
-                "CREATE TABLE {DATABASE}.{table} (id INT PRIMARY KEY, round_1 INT NOT NULL, round_2 INT NOT NULL, round_3 INT NOT NULL, n INT NOT NULL, pad CHAR(200) NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=latin1"
+                "CREATE TABLE {DATABASE}.{table} (id INT PRIMARY KEY, round_1 INT NOT NULL, \
+                round_2 INT NOT NULL, round_3 INT NOT NULL, n INT NOT NULL, pad CHAR(200) NOT \
+                NULL) ENGINE=InnoDB DEFAULT CHARSET=latin1"
             ))?;
         }
         for table in ["t", "u", "v"] {
@@ -183,12 +190,14 @@ impl Rounds<'_> {
         self.run(&format!("INSERT INTO {DATABASE}.{table} VALUES {}", rows.join(", ")))
     }
 
-    /// Each round has a column of its own: what a page lacks that was restored from an older copy, no later round writes again.
+    /// Each round has a column of its own: what a page lacks that was restored from an older copy,
+    /// no later round writes again.
     fn change(&mut self, round: u32) -> Result<()> {
         let at_once = ROWS / TRANSACTIONS;
         for first in (0..ROWS).step_by(at_once as usize) {
             self.run(&format!(
-                "UPDATE {DATABASE}.t SET round_{round} = {round}, n = n + 7 WHERE id >= {first} AND id < {}",
+                "UPDATE {DATABASE}.t SET round_{round} = {round}, n = n + 7 WHERE id >= {first} \
+                AND id < {}",
                 first + at_once
             ))?;
         }
@@ -207,7 +216,8 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// Has every page written; with `checkpoint`, until the checkpoint is behind all of them.
+    /// Makes the server write every page; with `checkpoint`, until the checkpoint is behind all of
+    /// them.
     fn write_pages(&mut self, checkpoint: bool) -> Result<()> {
         self.write_when_idle(true)?;
         let began = Instant::now();

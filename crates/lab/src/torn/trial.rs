@@ -1,4 +1,5 @@
-//! A server started on a data directory whose pages may be torn: does it start, are its tables whole, does it start again?
+//! A server started on a data directory whose pages may be torn: does it start, are its tables
+//! whole, does it start again?
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,13 +25,15 @@ const READY_LIMIT: Duration = Duration::from_secs(1800);
 /// A shutdown writes every dirty page.
 const STOP_LIMIT: Duration = Duration::from_secs(300);
 
-/// How often the page under watch is read while a server starts; redo that changes the page is written much later.
+/// Interval between reads of the watched page while a server starts; redo that changes the page is
+/// written much later.
 const WATCH_EVERY: Duration = Duration::from_micros(50);
 
 /// Tables of `InnoDB`, those of the server's own among them.
-const TABLES: &str = "SELECT table_schema, table_name FROM information_schema.tables WHERE engine = 'InnoDB' AND table_type = 'BASE TABLE' ORDER BY 1, 2";
+const TABLES: &str = "SELECT table_schema, table_name FROM information_schema.tables WHERE \
+    engine = 'InnoDB' AND table_type = 'BASE TABLE' ORDER BY 1, 2";
 
-/// How it ended.
+/// The end of a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
@@ -80,7 +83,7 @@ pub enum Restored {
 /// The findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Trial {
-    /// How it ended.
+    /// The end of a trial.
     pub end: End,
     /// The fate of the page under watch; `None` without one.
     pub restored: Option<Restored>,
@@ -95,16 +98,15 @@ pub struct Trial {
 pub(super) struct Watched {
     pub(super) file: PathBuf,
     pub(super) offset: u64,
-    /// As it is before.
+    /// The page before the start.
     pub(super) torn: Vec<u8>,
     pub(super) older: Option<Vec<u8>>,
     pub(super) newest: Vec<u8>,
 }
 
-/// Which server is tried on which directory.
+/// The server, and the directory that it is tried on.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialPlace<'a> {
-    /// The server.
     pub binary: &'a Binary,
     /// The data directory, which the server changes.
     pub data_dir: &'a Path,
@@ -127,7 +129,7 @@ pub fn trial(place: &TrialPlace<'_>) -> Result<Trial> {
 /// Statements beside `CHECK TABLE`: the first thing that they find wrong.
 pub(super) type More<'a> = &'a dyn Fn(&mut ClientSession) -> Result<Option<End>, SessionError>;
 
-/// As [`trial`], with a page that is watched and `more` checks.
+/// Like [`trial`], with a watched page and `more` checks.
 pub(super) fn trial_of(
     place: &TrialPlace<'_>,
     watched: Option<&Watched>,
@@ -209,8 +211,8 @@ fn check(server: &Server, more: More<'_>) -> Result<Checked, SessionError> {
     Ok(more(&mut session)?.map_or(Checked::Whole(count), Checked::Wrong))
 }
 
-/// The first message of `CHECK TABLE` that is neither a note nor OK: rows of table, operation, kind, message (MySQL reference manual,
-/// "CHECK TABLE Statement").
+/// The first message of `CHECK TABLE` that is neither a note nor OK: rows of table, operation,
+/// kind, message (MySQL reference manual, "CHECK TABLE Statement").
 fn check_table(session: &mut ClientSession, table: &str) -> Result<Option<String>, SessionError> {
     let said = match session.rows(&format!("CHECK TABLE {table}")) {
         Err(error @ SessionError::Server { .. }) => return Ok(Some(error.to_string())),
@@ -224,7 +226,8 @@ fn check_table(session: &mut ClientSession, table: &str) -> Result<Option<String
     Ok(said.into_iter().map(fields).find(is_wrong).map(|(_, message)| message))
 }
 
-/// Starts the server while its page is read again and again; the first bytes that are not the torn ones tell the copy.
+/// Starts the server while its page is read again and again; the first bytes that are not the torn
+/// ones tell the copy.
 fn start_watched(
     place: &TrialPlace<'_>,
     watched: &Watched,

@@ -1,5 +1,5 @@
-//! Checks what a plan asks about: pairs of configurations, workloads and data profiles that it has, both sides of which
-//! share a run to compare; and kinds of statement that the load knows.
+//! Checks what a plan asks about: pairs of configurations, workloads and data profiles that it has,
+//! both sides of which share a run to compare; and kinds of statement that the load knows.
 
 use std::collections::BTreeSet;
 

@@ -1,10 +1,10 @@
-//! Checks of what data profiles and configurations say of one another.
+//! Checks of data profiles and of the configurations that they name.
 
 use anyhow::{Context, Result, ensure};
 
 use crate::document::{DataProfile, Plan, RigKind};
 
-/// Checks what data profiles and configurations say of one another.
+/// Checks data profiles and configurations against each other.
 ///
 /// # Errors
 /// One line naming the data profile or the configuration, and what to change.
@@ -26,7 +26,8 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
         );
         ensure!(
             sets.iter().any(|set| !plan.threads_of(config, *set).is_empty()),
-            "configuration `{name}` and its data profiles have no thread count in common; change threads of one of them"
+            "configuration `{name}` and its data profiles have no thread count in common; change \
+            threads of one of them"
         );
     }
     Ok(())
@@ -45,7 +46,8 @@ fn check_one(plan: &Plan, set: &DataProfile) -> Result<()> {
     let has_model = its.any(|(_, config)| plan.rig_of(config).kind == RigKind::Model);
     ensure!(
         has_model || !set.says_of_models(),
-        "fill, logical, ratio and capacity_scale apply to models, and none of its configurations uses one; remove them"
+        "fill, logical, ratio and capacity_scale apply to models, and none of its configurations \
+        uses one; remove them"
     );
     Ok(())
 }

@@ -1,11 +1,11 @@
-//! What a plan may ask of a server that somebody else runs: nothing that only its owner can do.
+//! Checks of plans with a server that somebody else runs: only its owner may change it.
 
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::document::{ConfigSpec, Plan, RigKind};
 use assay_study::Happening;
 
-/// Checks that the plan asks of a server that somebody else runs nothing that only its owner can do.
+/// Refuses changes that only the owner of the server can make.
 ///
 /// # Errors
 /// One line: the key, and what to do.
@@ -17,7 +17,8 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     check_happenings(plan).with_context(|| format!("configuration `{name}`"))?;
     if let Some((workload, _)) = plan.workloads.iter().find(|(_, one)| one.files().is_some()) {
         bail!(
-            "workload `{workload}` loads files, and configuration `{name}` is a server that somebody else runs, whose files cannot be reached; put them into two plans"
+            "workload `{workload}` loads files, and configuration `{name}` is a server that \
+            somebody else runs, whose files cannot be reached; put them into two plans"
         );
     }
     for (name, config) in plan.configs.iter().filter(|(_, config)| is_endpoint(config)) {
@@ -33,7 +34,7 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// What changes the server itself is its owner's.
+/// Refuses events that change the server.
 fn check_happenings(plan: &Plan) -> Result<()> {
     let in_phases = plan.phases.iter().filter_map(|phase| phase.happening.as_ref());
     let during = plan.objective.as_ref().and_then(|objective| objective.during.as_ref());

@@ -8,7 +8,7 @@ use super::ensure_there;
 use super::phases::refuse_files;
 use crate::document::{ConfigSpec, Plan, RigKind};
 
-/// Checks the hosts, and that what the plan asks for can be done across machines.
+/// Checks the hosts, and that the plan can run across machines.
 ///
 /// # Errors
 /// One line: the host or the key, and what to do.
@@ -17,7 +17,8 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
         host.check().map_err(anyhow::Error::msg).with_context(|| format!("hosts.{name}"))?;
         ensure!(
             plan.used_hosts().any(|used| used == name),
-            "hosts.{name} has no part in the study; name it in server_host or load_hosts, or omit it"
+            "hosts.{name} has no part in the study; name it in server_host or load_hosts, or \
+            omit it"
         );
     }
     for (place, name) in plan.load_hosts.iter().enumerate() {
@@ -43,17 +44,19 @@ fn check_server_host(plan: &Plan) -> Result<()> {
         let rig = plan.rig_of(config);
         ensure!(
             rig.kind != RigKind::Endpoint,
-            "configuration `{name}` has a server that somebody else runs, which needs no server_host; omit server_host"
+            "configuration `{name}` has a server that somebody else runs, which needs no \
+            server_host; omit server_host"
         );
         ensure!(
             !rig.model.as_ref().is_some_and(|model| model.trace),
-            "configuration `{name}`: traces lie in the study's directory, which is not on server_host; omit trace"
+            "configuration `{name}`: traces lie in the study's directory, which is not on \
+            server_host; omit trace"
         );
     }
     Ok(())
 }
 
-/// What is not done across machines.
+/// Refuses keys that do not work across machines.
 fn check_apart(plan: &Plan) -> Result<()> {
     if !plan.load_hosts.is_empty() {
         refuse_files(plan, "load_hosts")?;
@@ -62,7 +65,8 @@ fn check_apart(plan: &Plan) -> Result<()> {
     let several = |(_, config): &(&String, &ConfigSpec)| config.servers.unwrap_or(1) > 1;
     if let Some((name, _)) = plan.configs.iter().find(several) {
         bail!(
-            "configuration `{name}`: servers is more than 1, which is done with server and load on one machine; exclude the configuration, or omit server_host and load_hosts"
+            "configuration `{name}`: servers is more than 1, which is done with server and load \
+            on one machine; exclude the configuration, or omit server_host and load_hosts"
         );
     }
     ensure!(
@@ -72,17 +76,19 @@ fn check_apart(plan: &Plan) -> Result<()> {
     let text = plan.data.text.as_deref().filter(|_| plan.server_host.is_some());
     ensure!(
         text.is_none_or(Path::is_absolute),
-        "data.text is read on this machine and on server_host; give its full path, which is to be the same on both"
+        "data.text is read on this machine and on server_host; give its full path, which is to \
+        be the same on both"
     );
     Ok(())
 }
 
-/// What each host's part of the load needs.
+/// Checks the needs of each host's part of the load.
 fn check_parts(plan: &Plan) -> Result<()> {
     let hosts = plan.load_hosts.len() as u32;
     ensure!(
         hosts == 1 || !plan.warmup_until_steady,
-        "warmup_until_steady cannot be combined with several load_hosts, which cannot agree on a steady state; give only warmup_seconds"
+        "warmup_until_steady cannot be combined with several load_hosts, which cannot agree on a \
+        steady state; give only warmup_seconds"
     );
     if let Some(few) = plan.threads.iter().find(|threads| **threads < hosts) {
         bail!(

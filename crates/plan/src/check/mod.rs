@@ -1,4 +1,4 @@
-//! What a plan must satisfy beyond its form.
+//! Checks of a plan document, beyond its form.
 
 mod compare;
 mod data_profiles;
@@ -37,13 +37,15 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
             .with_context(|| format!("configuration `{name}`"))?;
         if config.compression.is_some() && config.key_block_size.is_some() {
             bail!(
-                "configuration `{name}` has both compression and key_block_size; InnoDB supports only one of them at a time"
+                "configuration `{name}` has both compression and key_block_size; InnoDB supports \
+                only one of them at a time"
             );
         }
         if let Some(kib) = config.key_block_size {
             ensure!(
                 [1, 2, 4, 8, 16].contains(&kib),
-                "configuration `{name}`: key_block_size is {kib}; InnoDB knows 1, 2, 4, 8 and 16 (KiB)"
+                "configuration `{name}`: key_block_size is {kib}; InnoDB knows 1, 2, 4, 8 and 16 \
+                (KiB)"
             );
         }
     }
@@ -95,7 +97,7 @@ pub(super) fn check_use_of_server(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what would multiply beyond what anybody waits for, before anything is made of it.
+/// Refuses numbers of runs that nobody would wait for, before anything is made of them.
 ///
 /// # Errors
 /// One line: what there is too much of.
@@ -118,13 +120,15 @@ pub(super) fn check_counts(plan: &Plan) -> Result<()> {
     ]);
     ensure!(
         loads <= LISTED_MAX,
-        "the plan multiplies to {loads} workloads over data profiles and rates; give at most {LISTED_MAX}"
+        "the plan multiplies to {loads} workloads over data profiles and rates; give at most \
+        {LISTED_MAX}"
     );
     let repeats = plan.repeats.max(plan.compare_repeats.unwrap_or(0)) as usize;
     let runs = multiplied(&[plan.configs.len(), loads, plan.threads.len(), repeats]);
     ensure!(
         runs <= RUNS_MAX,
-        "the plan multiplies to {runs} runs; give at most {RUNS_MAX}, with fewer configurations, workloads, threads or repeats"
+        "the plan multiplies to {runs} runs; give at most {RUNS_MAX}, with fewer configurations, \
+        workloads, threads or repeats"
     );
     Ok(())
 }
@@ -148,7 +152,7 @@ fn check_sweep(plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// What workloads of files say; those of servers are checked with their tables.
+/// Checks workloads of files; those of servers are checked with their tables.
 fn check_workloads(plan: &Plan) -> Result<()> {
     for (name, workload) in plan.workloads.iter().filter(|(_, one)| one.files().is_some()) {
         workload.check().with_context(|| format!("workload `{name}`"))?;
@@ -161,13 +165,15 @@ fn check_names(plan: &Plan) -> Result<()> {
     for name in plan.configs.keys().chain(plan.workloads.keys()).chain(plan.data_profiles.keys()) {
         ensure!(
             is_plain_name(name),
-            "`{name}` is not a valid name; use up to 64 characters, no slash, no control characters, no blanks at the ends"
+            "`{name}` is not a valid name; use up to 64 characters, no slash, no control \
+            characters, no blanks at the ends"
         );
     }
     let loads: BTreeSet<String> = plan.loads().iter().map(LoadName::name).collect();
     ensure!(
         loads.len() == plan.loads().len(),
-        "two workloads on two data profiles would have the same name; call one of them something else"
+        "two workloads on two data profiles would have the same name; call one of them something \
+        else"
     );
     Ok(())
 }

@@ -24,7 +24,8 @@ pub(crate) fn check(plan: &Plan) -> Result<()> {
     ];
     if let Some((key, _)) = beside.iter().find(|(_, is_given)| *is_given) {
         bail!(
-            "{key} cannot be combined with objective, whose search chooses the rate of each run and measures it for `seconds`; omit one of them"
+            "{key} cannot be combined with objective, whose search chooses the rate of each run \
+            and measures it for `seconds`; omit one of them"
         );
     }
     Ok(())

@@ -1,4 +1,5 @@
-//! Checks that what a plan says of a paper is about configurations, data profiles and workloads that it has.
+//! Checks that what a plan says of a paper is about configurations, data profiles and workloads
+//! that it has.
 
 use anyhow::{Context, Result, ensure};
 use assay_study::{Comparison, Printed};

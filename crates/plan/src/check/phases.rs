@@ -21,7 +21,8 @@ pub(crate) fn check(plan: &Plan) -> Result<()> {
     for phase in &plan.phases {
         ensure!(
             is_plain_name(&phase.name),
-            "a phase is called `{}`, which is not a valid name; use up to 64 characters, no slash, no control characters, no blanks at the ends",
+            "a phase is called `{}`, which is not a valid name; use up to 64 characters, no \
+            slash, no control characters, no blanks at the ends",
             phase.name
         );
         ensure!(names.insert(&phase.name), "two phases are called `{}`; rename one", phase.name);
@@ -43,26 +44,28 @@ fn check_workload(plan: &Plan, phase: &PhaseSpec) -> Result<()> {
         let Some(own) = plan.server_workload(other) else { continue };
         ensure!(
             mix.mode == own.mode,
-            "workload `{name}` has another mode than `{other}`, beside which it is run; give both the same"
+            "workload `{name}` has another mode than `{other}`, beside which it is run; give \
+            both the same"
         );
     }
     Ok(())
 }
 
-/// Refuses workloads on files beside what only loads of a server have.
+/// Refuses workloads on files together with a key that only loads of a server have.
 ///
 /// # Errors
 /// One line: the key, the workload, and what to do.
 pub(super) fn refuse_files(plan: &Plan, key: &str) -> Result<()> {
     match plan.workloads.iter().find(|(_, workload)| workload.files().is_some()) {
         Some((name, _)) => bail!(
-            "workload `{name}` loads files, which {key} does not support; put it into a plan of its own"
+            "workload `{name}` loads files, which {key} does not support; put it into a plan of \
+            its own"
         ),
         None => Ok(()),
     }
 }
 
-/// What else the plan says.
+/// Checks the plan's other keys in the presence of phases.
 fn check_beside(plan: &Plan) -> Result<()> {
     refuse_files(plan, "phases")?;
     ensure!(
@@ -71,15 +74,18 @@ fn check_beside(plan: &Plan) -> Result<()> {
     );
     ensure!(
         !plan.warmup_until_steady,
-        "warmup_until_steady cannot be combined with phases, which begin by the clock; give only warmup_seconds"
+        "warmup_until_steady cannot be combined with phases, which begin by the clock; give only \
+        warmup_seconds"
     );
     ensure!(
         plan.workloads.keys().any(|name| !plan.is_mix(name)),
-        "every workload is named by a phase, so none is run by itself; leave `workload` out of the phases that are to have the run's own"
+        "every workload is named by a phase, so none is run by itself; leave `workload` out of \
+        the phases that are to have the run's own"
     );
     if let Some(name) = plan.workload_rates.keys().find(|name| plan.is_mix(name)) {
         bail!(
-            "workload_rates names `{name}`, which is run in phases alone; give these phases the rate"
+            "workload_rates names `{name}`, which is run in phases alone; give these phases the \
+            rate"
         );
     }
     Ok(())
@@ -104,7 +110,8 @@ fn check_phase(phase: &PhaseSpec) -> Result<()> {
     );
     ensure!(
         !(phase.pause && (phase.rate.is_some() || phase.workload.is_some())),
-        "pause cannot be combined with rate or workload, because nothing is due in a pause; keep one of them"
+        "pause cannot be combined with rate or workload, because nothing is due in a pause; keep \
+        one of them"
     );
     if let Some(Happening::Sql(statement)) = &phase.happening {
         ensure!(!statement.trim().is_empty(), "happening.sql is empty; give a statement");

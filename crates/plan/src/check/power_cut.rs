@@ -6,7 +6,7 @@ use assay_study::switches::{NO_BINARY_LOG, is_off};
 use crate::document::{Plan, PowerCutSpec, REPLICA_DELAY_MS};
 use crate::settings;
 
-/// Checks what the plan says of power cuts.
+/// Checks the keys for power cuts.
 ///
 /// # Errors
 /// One line naming the key and what it should be.

@@ -7,7 +7,7 @@ use crate::document::Plan;
 /// The most events per second that a plan may ask for.
 const RATE_MAX: f64 = 1e8;
 
-/// Whether so many events per second can be asked for.
+/// Returns true for a rate that can be asked for.
 pub(super) fn is_rate(rate: f64) -> bool {
     rate.is_finite() && rate > 0.0 && rate <= RATE_MAX
 }
@@ -28,7 +28,8 @@ pub(crate) fn check(plan: &Plan) -> Result<()> {
     );
     ensure!(
         plan.rates.is_empty() || plan.leaves_rates_a_say(),
-        "rates is given, but every phase has a rate of its own or a pause; omit rates, or leave a phase without rate"
+        "rates is given, but every phase has a rate of its own or a pause; omit rates, or leave \
+        a phase without rate"
     );
     for (name, rate) in &plan.workload_rates {
         ensure!(

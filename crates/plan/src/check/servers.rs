@@ -1,5 +1,5 @@
-//! Several servers at once: each with the run's own load on a disk of its own, or on an image of its own in one pool; the last of them may be a
-//! noisy neighbour, with another load.
+//! Checks of several servers at once: each has the run's own load, on a disk of its own or on an
+//! image of its own in one pool; the last may be a noisy neighbour with another load.
 
 use anyhow::{Context, Result, ensure};
 
@@ -46,15 +46,18 @@ fn check_config(plan: &Plan, config: &ConfigSpec) -> Result<()> {
     );
     ensure!(
         rig.device.is_none(),
-        "servers is {servers}, and the rig has one device; use images, or a pool, of which each server has its own"
+        "servers is {servers}, and the rig has one device; use images, or a pool, of which each \
+        server has its own"
     );
     ensure!(
         plan.objective.is_none(),
-        "servers = {servers} cannot be combined with objective, whose search drives one server; omit one of them"
+        "servers = {servers} cannot be combined with objective, whose search drives one server; \
+        omit one of them"
     );
     ensure!(
         !plan.warmup_until_steady && plan.events.is_none(),
-        "servers is {servers}: all are measured in one window, which begins and ends by the clock; give warmup_seconds and seconds alone"
+        "servers is {servers}: all are measured in one window, which begins and ends by the \
+        clock; give warmup_seconds and seconds alone"
     );
     Ok(())
 }
@@ -63,7 +66,8 @@ fn check_neighbour(plan: &Plan, neighbour: &NeighbourSpec) -> Result<()> {
     ensure_there("workload", &neighbour.workload, plan.workloads.keys())?;
     ensure!(
         plan.workloads.keys().any(|name| !plan.is_mix(name)),
-        "every workload is a neighbour's or a phase's, so none is run by itself; give the neighbour a workload of its own"
+        "every workload is a neighbour's or a phase's, so none is run by itself; give the \
+        neighbour a workload of its own"
     );
     ensure!(
         neighbour.threads.is_none_or(|threads| (1..=1000).contains(&threads)),

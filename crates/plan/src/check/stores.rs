@@ -1,5 +1,5 @@
-//! What a plan may do to the stores of a pool: kill and return those of a private cluster, no more at a time than data survive
-//! with writing going on.
+//! Checks of events that kill and return stores of a private cluster: data survive, and writing
+//! continues.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,8 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
 fn check_config(plan: &Plan, config: &ConfigSpec) -> Result<()> {
     let pool = plan.rig_of(config).pool.as_ref().map(PlannedPool::of).transpose()?;
     let pool = pool.as_ref().and_then(PlannedPool::private).context(
-        "a phase kills or returns a store, and there is no private pool below this one; put it into a plan of its own",
+        "a phase kills or returns a store, and there is no private pool below this one; put it \
+        into a plan of its own",
     )?;
     let mut down = BTreeSet::new();
     for phase in &plan.phases {
@@ -38,7 +39,7 @@ fn check_config(plan: &Plan, config: &ConfigSpec) -> Result<()> {
     Ok(())
 }
 
-/// Which stores are `down` once it has happened.
+/// Applies an event to the stores that are `down`.
 fn follow(pool: &PrivatePool, happening: &Happening, down: &mut BTreeSet<u16>) -> Result<()> {
     match *happening {
         Happening::KillStore(store) => {
@@ -51,7 +52,8 @@ fn follow(pool: &PrivatePool, happening: &Happening, down: &mut BTreeSet<u16>) -
             let most = pool.protection.stores_down_most();
             ensure!(
                 down.len() <= usize::from(most),
-                "{} stores would be down, but with {} writes continue with at most {most} down; return one first",
+                "{} stores would be down, but with {} writes continue with at most {most} down; \
+                return one first",
                 down.len(),
                 pool.protection
             );

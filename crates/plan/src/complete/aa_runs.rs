@@ -1,7 +1,8 @@
 //! The configuration that runs twice.
 //!
-//! An *A/A run* is another configuration under another name, and shares its base snapshot and preconditioned media. The
-//! difference of the two is the noise floor. Unless the plan says otherwise the baseline gets one.
+//! An *A/A run* is another configuration under another name, and shares its base snapshot and
+//! preconditioned media. The difference of the two is the noise floor. Unless the plan says
+//! otherwise the baseline gets one.
 
 use anyhow::{Result, bail, ensure};
 
@@ -10,12 +11,12 @@ use crate::document::{ConfigSpec, NoiseFloor, Plan};
 /// Names become directories and table columns, so they have an end.
 const NAME_CHARS_MOST: usize = 64;
 
-/// What is put behind a name for its A/A run's.
+/// Suffix of the name of an A/A run.
 const AGAIN: &str = ", again";
 
 impl Plan {
-    /// Puts in the A/A run that the plan asks for, unless it names one itself, and gives A/A runs what their
-    /// configurations have.
+    /// Adds the A/A run that the plan asks for, unless it names one itself, and completes A/A runs
+    /// with the keys of their configurations.
     ///
     /// # Errors
     /// An A/A run, or a noise floor, of a configuration that is not there.
@@ -63,8 +64,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Lowest and highest of the configuration's thread counts, unless the plan names others: noise is seldom the same
-    /// at both.
+    /// Lowest and highest of the configuration's thread counts, unless the plan names others: noise
+    /// is seldom the same at both.
     fn aa_run_threads(&self, original: &str) -> Vec<u32> {
         let own = self.configs.get(original).map_or(&[][..], |config| &config.threads);
         let its = || if own.is_empty() { &self.threads[..] } else { own }.iter().copied();
@@ -103,7 +104,8 @@ impl Plan {
             ConfigSpec { threads: config.threads.clone(), aa_of: config.aa_of.clone(), ..model };
         ensure!(
             *config == bare || *config == whole,
-            "configuration `{aa_run}` is the A/A run of `{original}` but differs from it; keep only threads, or remove aa_of"
+            "configuration `{aa_run}` is the A/A run of `{original}` but differs from it; keep \
+            only threads, or remove aa_of"
         );
         *config = whole;
         Ok(())

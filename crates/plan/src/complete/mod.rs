@@ -1,7 +1,7 @@
 //! The completion of a document: keys that stand for others are replaced by those.
 //!
-//! Seconds follow from phases, a list of rates becomes workloads, claims become the figures of a paper, and the noise
-//! floor becomes a configuration. What is sent to another machine is complete.
+//! Seconds follow from phases, a list of rates becomes workloads, claims become the figures of a
+//! paper, and the noise floor becomes a configuration. What is sent to another machine is complete.
 
 mod aa_runs;
 mod paper;

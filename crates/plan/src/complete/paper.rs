@@ -5,7 +5,7 @@ use assay_study::{Paper, Printed};
 
 use crate::document::Plan;
 
-/// Puts what claims print in the place of their name.
+/// Replaces the name of claims by their figures.
 ///
 /// # Errors
 /// One line: no such claims, or a plan that says itself what they say.
@@ -31,8 +31,9 @@ pub(super) fn fill_in(plan: &mut Plan) -> Result<()> {
     Ok(())
 }
 
-/// Leaves out what is printed for workloads and data profiles of another form of the plan: a quick profile has other rates, an overlay may
-/// exclude data profiles. Where nothing would be left, a name is wrong, and the check says which.
+/// Removes figures of workloads and data profiles that another form of the plan has: a quick
+/// profile has other rates, an overlay may exclude data profiles. If nothing would be left, a name
+/// is wrong, and the check reports it.
 fn keep_own(paper: &mut Paper, is_own: impl Fn(&Printed) -> bool) {
     for comparison in &mut paper.comparisons {
         if comparison.printed.iter().any(&is_own) {

@@ -22,14 +22,16 @@ pub(super) fn complete(plan: &mut Plan) -> Result<()> {
 fn check_length(plan: &Plan, seconds: f64, together: f64) -> Result<()> {
     if let Some(long) = plan.phases.iter().find(|phase| phase.seconds > seconds) {
         bail!(
-            "phase `{}` takes {} s and the run only {seconds}; raise seconds to {together}, or omit it: the window is as long as all phases",
+            "phase `{}` takes {} s and the run only {seconds}; raise seconds to {together}, or \
+            omit it: the window is as long as all phases",
             long.name,
             long.seconds
         );
     }
     ensure!(
         (together - seconds).abs() < 1e-9,
-        "the phases take {together} s together, but seconds is {seconds}; omit it: the window is as long as all phases"
+        "the phases take {together} s together, but seconds is {seconds}; omit it: the window is \
+        as long as all phases"
     );
     Ok(())
 }

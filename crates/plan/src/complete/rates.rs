@@ -1,7 +1,7 @@
 //! A list of rates: every workload is run at every rate, under the name of both.
 //!
-//! `read write` at 2000 and 4000 becomes `read write at 2000 per second` and `read write at 4000 per second`; a pair that asks about `read write`
-//! asks about both.
+//! `read write` at 2000 and 4000 becomes `read write at 2000 per second` and `read write at 4000
+//! per second`; a pair that asks about `read write` asks about both.
 
 use anyhow::Result;
 use assay_study::AskedPair;

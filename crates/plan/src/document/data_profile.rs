@@ -1,7 +1,7 @@
 //! Data profiles: the same workloads over other tables, on devices that are filled otherwise.
 //!
-//! A data profile multiplies the workloads: what is run is each workload on each data profile, under the name of both.
-//! A plan without data profiles is one over its own tables.
+//! A data profile multiplies the workloads: what is run is each workload on each data profile,
+//! under the name of both. A plan without data profiles is one over its own tables.
 
 use assay_load::{Generator, Schema, SchemaKind};
 use serde::{Deserialize, Serialize};
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use super::{ConfigSpec, Plan, RigSpec};
 use assay_base::Size;
 
-/// What differs from the plan's tables and the configurations' models.
+/// Differences from the plan's tables and from the configurations' models.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataProfile {
     /// Configurations that it is run on; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub configs: Vec<String>,
-    /// Of the plan's thread counts those that it is run with; empty: all.
+    /// Subset of the plan's thread counts; empty: all.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -38,21 +38,21 @@ pub struct DataProfile {
     /// Options of `CREATE TABLE`, in place of the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create_table_options: Option<String>,
-    /// Share of what a model sells that holds data when a run begins.
+    /// Share of a model's sold capacity that holds data when a run begins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill: Option<f64>,
     /// Bytes that the host sees of a model that compresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical: Option<Size>,
-    /// What the data that wear a model in compress to, as a ratio.
+    /// Compression ratio of the data that wear a model in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// What a model's capacity is divided by.
+    /// Divisor of a model's capacity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_scale: Option<f64>,
 }
 
-/// One name of what is run: a workload, on a data profile if the plan has any.
+/// The name of a load: a workload, on a data profile if the plan has any.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadName<'a> {
     /// The data profile's name.
@@ -72,14 +72,14 @@ impl LoadName<'_> {
     }
 }
 
-/// A configuration on a data profile: what the plan, the data profile and the configuration say, put together.
+/// A configuration on a data profile, with the keys of the plan, the profile and the configuration
+/// merged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VariantSpec {
     /// Which configuration on which data profile.
     pub key: VariantKey,
     /// The tables, with the configuration's compression.
     pub schema: Schema,
-    /// What they lie on.
     pub rig: RigSpec,
 }
 
@@ -104,7 +104,7 @@ impl std::fmt::Display for VariantKey {
 }
 
 impl DataProfile {
-    /// Whether it is run on the configuration of this name.
+    /// Returns true if the profile is run on this configuration.
     #[must_use]
     pub fn has_config(&self, config: &str) -> bool {
         self.configs.is_empty() || self.configs.iter().any(|one| one == config)
@@ -126,7 +126,7 @@ impl DataProfile {
         }
     }
 
-    /// The rig as it is under this data profile; one that is no model stays as it is.
+    /// The rig under this data profile, which changes models only.
     fn rig(&self, rig: &RigSpec) -> RigSpec {
         let mut rig = rig.clone();
         if let Some(model) = &mut rig.model {
@@ -147,7 +147,8 @@ impl DataProfile {
 }
 
 impl Plan {
-    /// What is run, data profile by data profile; mixes of phases are not, by themselves.
+    /// All loads, data profile by data profile, without workloads that only phases and neighbours
+    /// use.
     #[must_use]
     pub fn loads(&self) -> Vec<LoadName<'_>> {
         let names = || self.workloads.keys().map(String::as_str);

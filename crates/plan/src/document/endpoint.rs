@@ -1,4 +1,4 @@
-//! A server that somebody else runs: where it is, who we are there, and how each run comes back to the same start.
+//! A server that somebody else runs: its address, our account, and the way back to the same start.
 //!
 //! Guarantees: no plan holds a password, for plans are stored with their studies.
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndpointSpec {
-    /// `host`, `host:port` or the absolute path of a Unix socket. Default: what the option file says.
+    /// `host`, `host:port` or the absolute path of a Unix socket. Default: the option file's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
     /// The database that is made for the tables, and removed.
@@ -38,7 +38,7 @@ pub struct EndpointSpec {
     /// The version that the plan is for: the server's must begin so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// How each run comes back to the same start.
+    /// The way in which each run comes back to the same start.
     #[serde(default)]
     pub restore: Restore,
     /// Refused with a sentence of its own.
@@ -46,28 +46,30 @@ pub struct EndpointSpec {
     password: NoPassword,
 }
 
-/// A password that is not there: whoever gives one is told where it belongs.
+/// Placeholder for a password: giving one is an error that names the right place for it.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct NoPassword;
 
 impl<'de> Deserialize<'de> for NoPassword {
     fn deserialize<D: Deserializer<'de>>(_: D) -> Result<NoPassword, D::Error> {
         Err(D::Error::custom(
-            "a plan holds no password, as it is stored with the study; give password_env, option_file or ask = true",
+            "a plan holds no password, as it is stored with the study; give password_env, \
+            option_file or ask = true",
         ))
     }
 }
 
-/// How each run comes back to the same start.
+/// The way in which each run comes back to the same start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Restore {
     /// The tables are dropped and loaded anew before each run.
     #[default]
     Reload,
-    /// A program of the user's, with its arguments, before each run but the first: whatever it does, the tables are there again.
+    /// The user's program, with its arguments, before each run but the first. It brings the tables
+    /// back.
     Command(Vec<String>),
-    /// Not at all: each run begins with what the one before has left.
+    /// No restore: each run begins with the tables that the one before has left.
     None,
 }
 

@@ -1,11 +1,12 @@
-//! The least machine that a plan is for, as its author names it; the tests hold the plans that come with Assay to it.
+//! The least machine that a plan is for, as its author names it; the tests hold the plans that come
+//! with Assay to it.
 
 use anyhow::{Result, ensure};
 use assay_base::Size;
 use serde::{Deserialize, Serialize};
 
-/// The least machine on which a plan shows what it is for. It changes no run and refuses none: before a run, the machine itself
-/// is asked.
+/// The least machine on which a plan shows what it is for. It neither changes nor refuses a run: a
+/// run checks the machine itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeastMachine {
@@ -28,8 +29,6 @@ fn kernels_default() -> u64 {
 }
 
 impl LeastMachine {
-    /// Checks that it is a machine.
-    ///
     /// # Errors
     /// One line.
     pub(crate) fn check(&self) -> Result<()> {

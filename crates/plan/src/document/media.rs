@@ -1,4 +1,4 @@
-//! What a rig's media are when they lose power, as a plan says it.
+//! Behaviour of a rig's media at a power cut.
 
 use anyhow::{Result, ensure};
 use assay_models::power::{Keeps, TearsAt, Volatility};
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use assay_base::Size;
 
-/// A write is torn at these bytes at the least: what the smallest sector has.
+/// The smallest sector: writes are torn at multiples of it at the finest.
 const SECTOR_BYTES: u64 = 512;
 
-/// What the media of a drive tear at: a drive's own log stands that.
+/// Tearing of media under a drive, whose log tolerates it.
 const UNDER_DRIVE: Tears = Tears::At(Size(SECTOR_BYTES));
 
-/// What a disk tears at of which nothing is said: most guarantee a block (NVM Express, AWUPF).
+/// Tearing of other disks by default: most guarantee a block (NVM Express, AWUPF).
 const PLAIN: Tears = Tears::At(Size(4096));
 
-/// The cache of a device of which nothing is said.
+/// The volatile cache by default.
 const CACHE: Size = Size(64 << 20);
 
-/// What media are when they lose power.
+/// Behaviour of media at a power cut.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MediaSpec {
@@ -36,13 +36,12 @@ pub struct MediaSpec {
     pub keeps: Keeps,
 }
 
-/// Where a write is torn.
+/// The place where a write is torn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Tears {
-    /// At multiples of so many bytes.
+    /// At multiples of this size.
     At(Size),
-    /// Nowhere.
     Never,
 }
 

@@ -1,8 +1,8 @@
-//! The plan document: what the TOML says, key for key.
+//! The plan document: the content of the TOML, key by key.
 //!
 //! Overlays, quick profiles, rates, papers and command lines change the document; nothing behind
-//! [`Experiment`](super::Experiment) reads it. Every default is a field's default here, so that a document written out
-//! again shows them all.
+//! [`Experiment`](super::Experiment) reads it. Every default is a field's default here, so that a
+//! document written out again shows them all.
 
 mod cpu_list;
 mod data_profile;
@@ -46,11 +46,11 @@ pub(crate) use power_cut::REPLICA_DELAY_MS;
 pub use rig::{FileSystem, RigKind, RigSpec};
 pub use workload_spec::WorkloadSpec;
 
-/// A whole plan.
+/// A plan document.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// What the report is called.
+    /// Title of the report.
     pub title: String,
     /// The question that the run is to answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -61,21 +61,22 @@ pub struct Plan {
     /// How often each run is repeated.
     #[serde(default = "one_repeat")]
     pub repeats: u32,
-    /// How many runs more may be made in place of runs that the machine spoilt. Default: a quarter of all runs.
+    /// The most runs that replace those which the machine disturbed. Default: a quarter of all
+    /// runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extra_runs: Option<u32>,
-    /// The configuration that others are measured by. Default: the one that the first comparison of `paper` measures
-    /// by, else the first.
+    /// The configuration that others are compared with. Default: the one that the first comparison
+    /// of `paper` compares with, else the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
-    /// Differences of so many percent or less do not matter.
+    /// Differences of at most this many percent do not matter.
     #[serde(default = "margin_percent", skip_serializing_if = "is_default_margin")]
     pub margin_percent: f64,
-    /// Which configuration is run twice, under two names, to see what nothing but chance makes of it: the baseline
+    /// The configuration that runs twice, under two names, to measure the noise: the baseline
     /// (`true`), none (`false`), or the one named.
     #[serde(default, skip_serializing_if = "is_default_floor")]
     pub noise_floor: NoiseFloor,
-    /// The thread counts that it is run twice with; empty: the lowest and the highest.
+    /// Thread counts of the second run; empty: the lowest and the highest.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -85,14 +86,15 @@ pub struct Plan {
     /// Connections to sweep over; of fileio, threads.
     #[serde(deserialize_with = "thread_list::deserialize")]
     pub threads: Vec<u32>,
-    /// Length of the measuring window, at most if `events` is given too; may be left out where phases say it.
+    /// Length of the measuring window, its maximum together with `events`; follows from phases if
+    /// it is absent.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         deserialize_with = "phases::deserialize_seconds"
     )]
     pub seconds: Option<f64>,
-    /// What the measuring window is made of, in order, where that is more than one thing.
+    /// Parts of the measuring window, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<PhaseSpec>,
     /// Events after which a run ends before its time, counted from the start of the window.
@@ -104,26 +106,28 @@ pub struct Plan {
     /// End the warm-up as soon as throughput has settled.
     #[serde(default)]
     pub warmup_until_steady: bool,
-    /// Events per second over all threads, whether or not the server keeps up; absent: as fast as it answers.
+    /// Events per second over all threads, whether or not the server keeps up; absent: closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// Rates that each workload is run at, in the place of one `rate`; gone when workloads for each were made.
+    /// Rates that each workload is run at, in the place of `rate`; empty in a complete document.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<f64>,
     /// Events per second of single workloads, by name, in the place of `rate`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub workload_rates: BTreeMap<String, f64>,
-    /// The latency to keep: each run is then a search for the highest rate that keeps it, whose runs take `seconds` each.
+    /// The latency to keep: each run is then a search for the highest rate that keeps it, made of
+    /// runs of `seconds` each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<ObjectiveSpec>,
     /// How events of a fixed rate are spaced.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// The directory on the disk to be measured: rigs and data live in it. Not used by configurations on a device, but for
-    /// the data that is copied onto them. Default: `work` in the study's directory.
+    /// The directory on the disk to be measured, for rigs and data. Configurations on a device use
+    /// it only for the data that is copied onto them. Default: `work` in the study's directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<PathBuf>,
-    /// The server program, or a directory that holds one. Default: the one found, else the one downloaded.
+    /// The server program, or a directory that holds one. Default: the one found, else the one
+    /// downloaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<PathBuf>,
     /// Other machines that have a part in the study, by name.
@@ -132,7 +136,7 @@ pub struct Plan {
     /// The host that has rigs, server and monitor. Default: this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_host: Option<String>,
-    /// The hosts that the load comes from, all at once. Default: this machine.
+    /// Hosts that the load comes from, all at once; empty if it comes from this machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_hosts: Vec<String>,
     /// Which CPUs the server and the load may use, equal for all configurations.
@@ -141,7 +145,7 @@ pub struct Plan {
     /// The tables.
     #[serde(default)]
     pub data: Schema,
-    /// What the workloads are run over, by name, where that is more than one thing.
+    /// Tables and fills that the workloads are run over, by name.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub data_profiles: IndexMap<String, DataProfile>,
     /// Server variables for all configurations.
@@ -150,41 +154,42 @@ pub struct Plan {
     /// The rig of configurations that name none.
     #[serde(default)]
     pub rig: RigSpec,
-    /// What is run, by name.
+    /// Workloads by name.
     pub workloads: IndexMap<String, WorkloadSpec>,
-    /// What is compared, by name.
+    /// Configurations by name.
     pub configs: IndexMap<String, ConfigSpec>,
-    /// The pairs of configurations that the plan asks about, which lead the report. Default: every configuration
-    /// against the baseline.
+    /// Pairs of configurations that the plan compares, which lead the report. Default: every
+    /// configuration against the baseline.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub compare: Vec<AskedPair>,
-    /// How often the runs of those pairs are repeated, if more often than others: they are what the plan asks about.
+    /// Repeats of the runs of those pairs, if more than of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compare_repeats: Option<u32>,
-    /// Kinds of statement, such as `index_update`, whose percentiles are judged beside those of transactions.
+    /// Kinds of statement, such as `index_update`, whose percentiles are judged in addition to
+    /// those of transactions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub percentiles_by_statement: Vec<String>,
-    /// What a paper printed, to stand beside what is measured.
+    /// Figures that a paper printed, to be compared with the measured ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paper: Option<Paper>,
-    /// What servers, drives and power cost, for the report; they change no run.
+    /// Prices of servers, drives and power, for the report; they change no run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prices: Option<Prices>,
     /// The least machine that it is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least_machine: Option<LeastMachine>,
-    /// How `assay powercut` goes about it; runs take no notice of it.
+    /// Keys of `assay powercut`; runs ignore them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_cut: Option<PowerCutSpec>,
-    /// What `--overlay` merged into its text; runs take no notice of it.
+    /// Overlays that `--overlay` merged into the text; runs ignore them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overlays: Vec<Overlay>,
-    /// What is merged into it for its quick profile; gone when a form has been read.
+    /// Keys of the quick profile, merged over the others; `None` once a form has been read.
     #[serde(default, skip_serializing)]
     pub(crate) quick: Option<toml::Table>,
 }
 
-/// Which CPUs may be used; empty means all.
+/// CPUs of each part of a run; an empty list means all.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Placement {
@@ -199,23 +204,24 @@ pub struct Placement {
     pub drive_cpus: CpuList,
 }
 
-/// One configuration: a rig and the server's settings on it.
+/// A configuration: a rig and the server's settings on it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigSpec {
-    /// The rig, if not the plan's.
+    /// Default: the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rig: Option<RigSpec>,
-    /// The server, if not the plan's.
+    /// Default: the plan's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<PathBuf>,
     /// Server variables of this configuration, over those of the plan.
     #[serde(default)]
     pub settings: BTreeMap<String, Value>,
-    /// Servers that are loaded at once, each on a disk of its own, or on an image of its own in one pool. Default: 1.
+    /// Servers that are loaded at once, each on a disk of its own, or on an image of its own in one
+    /// pool. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub servers: Option<u32>,
-    /// What the last of several servers is loaded with in place of the run's workload.
+    /// Load of the last of several servers, in place of the run's workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour: Option<NeighbourSpec>,
     /// InnoDB page compression of the tables: `zlib` or `lz4`.
@@ -224,14 +230,15 @@ pub struct ConfigSpec {
     /// InnoDB compressed row format with this key block size in KiB (1, 2, 4, 8 or 16).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_block_size: Option<u32>,
-    /// Of the plan's thread counts those that it is run with; empty: all.
+    /// Subset of the plan's thread counts; empty: all.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
         deserialize_with = "thread_list::deserialize"
     )]
     pub threads: Vec<u32>,
-    /// The configuration that this one is once more, under another name; of its own keys it has `threads` alone.
+    /// The configuration that this one repeats under another name; the only other key is then
+    /// `threads`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aa_of: Option<String>,
 }
@@ -262,7 +269,6 @@ pub enum PageCompression {
 }
 
 impl PageCompression {
-    /// The codec's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -271,7 +277,7 @@ impl PageCompression {
         }
     }
 
-    /// What `CREATE TABLE` says for it, in MySQL's words.
+    /// Option of `CREATE TABLE`, in MySQL's words.
     #[must_use]
     pub fn table_option(self) -> &'static str {
         match self {
@@ -288,7 +294,7 @@ impl Plan {
         self.workload_rates.get(workload).copied().or(self.rate)
     }
 
-    /// How events of `workload` are started.
+    /// Pace of the events of `workload`.
     #[must_use]
     pub fn pace_of(&self, workload: &str) -> Pace {
         match self.rate_of(workload) {
@@ -297,7 +303,7 @@ impl Plan {
         }
     }
 
-    /// How many servers of a configuration are loaded at once.
+    /// Servers of a configuration that are loaded at once.
     #[must_use]
     pub fn servers_of(&self, config: &str) -> u32 {
         self.configs.get(config).and_then(|config| config.servers).unwrap_or(1)
@@ -309,20 +315,20 @@ impl Plan {
         config.rig.as_ref().unwrap_or(&self.rig)
     }
 
-    /// Whether any workload runs on a server.
+    /// Returns true if any workload runs on a server.
     #[must_use]
     pub fn needs_server(&self) -> bool {
         self.workloads.values().any(|workload| workload.server().is_some())
     }
 
-    /// Whether a server of our own is needed: a workload runs on one, and a configuration is none that somebody else runs.
+    /// Returns true if a workload needs a server of our own: a configuration has no endpoint.
     #[must_use]
     pub fn needs_own_server(&self) -> bool {
         self.needs_server()
             && self.configs.values().any(|config| self.rig_of(config).kind != RigKind::Endpoint)
     }
 
-    /// Every server variable of a configuration, the plan's under its own.
+    /// Server variables of a configuration, over those of the plan.
     #[must_use]
     pub fn settings_of(&self, config: &ConfigSpec) -> BTreeMap<String, String> {
         let both = self.settings.iter().chain(&config.settings);
@@ -335,13 +341,13 @@ impl Plan {
         self.hosts.get(self.server_host.as_ref()?)
     }
 
-    /// The hosts that the load comes from, all at once; none where it comes from this machine.
+    /// Hosts that the load comes from, all at once; empty if it comes from this machine.
     #[must_use]
     pub fn load_hosts(&self) -> Vec<&HostSpec> {
         self.load_hosts.iter().filter_map(|name| self.hosts.get(name)).collect()
     }
 
-    /// Whether server and load are on different machines.
+    /// Returns true if server and load run on different machines.
     #[must_use]
     pub fn is_load_apart(&self) -> bool {
         self.server_host.is_some() || !self.load_hosts.is_empty()

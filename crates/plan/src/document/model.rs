@@ -9,24 +9,27 @@ use serde::{Deserialize, Serialize};
 pub struct ModelSpec {
     /// A preset's name, or a TOML file with one, e.g. `"p4610-3.2"`.
     pub preset: String,
-    /// How many of them stand side by side as one disk, as if striped at no cost. The scale divides all of them together.
+    /// How many of them stand side by side as one disk, as if striped at no cost. The scale divides
+    /// all of them together.
     #[serde(default = "one_device", skip_serializing_if = "is_one_device")]
     pub devices: u32,
     /// What its capacity is divided by.
     #[serde(default = "one")]
     pub capacity_scale: f64,
-    /// What its channels, dies, link, operations a second and buffers are divided by. Latencies stay.
+    /// What its channels, dies, link, operations a second and buffers are divided by. Latencies
+    /// stay.
     #[serde(default = "one")]
     pub parallel_scale: f64,
-    /// Bytes that the host sees of a device that compresses; more than it has is its extended capacity. Default: as it is
-    /// sold.
+    /// Bytes that the host sees of a device that compresses; more than it has is its extended
+    /// capacity. Default: as it is sold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical: Option<Size>,
-    /// Share of what the device sells that holds data when a run begins, 0.05 to 1, beyond 1 where it compresses. The file
-    /// system takes this much of it; the rest stays as it left the factory.
+    /// Share of what the device sells that holds data when a run begins, 0.05 to 1, beyond 1 where
+    /// it compresses. The file system takes this much of it; the rest stays as it left the factory.
     #[serde(default = "one")]
     pub fill: f64,
-    /// What the data that wear the device in compress to, as a ratio: 2 is 2:1. Matters to devices that compress.
+    /// What the data that wear the device in compress to, as a ratio: 2 is 2:1. Matters to devices
+    /// that compress.
     #[serde(default = "one")]
     pub ratio: f64,
     /// Whether each run's commands are recorded, for `assay replay`.

@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the last of several servers is loaded with, while the others have the run's own load.
+/// Load of the last of several servers, while the others have the run's own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NeighbourSpec {
-    /// Its workload.
     pub workload: String,
     /// Its connections. Default: as many as the run's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Plan;
 
-/// Which configuration runs twice.
+/// The configuration that runs twice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum NoiseFloor {
@@ -21,8 +21,8 @@ impl Default for NoiseFloor {
 }
 
 impl Plan {
-    /// The configuration that others are measured by: the plan's `baseline`; else the configuration that the first
-    /// comparison of its paper, or the first pair that it asks about, measures by; else its first.
+    /// The configuration that others are compared with: `baseline`, else that of the first
+    /// comparison of the paper, else that of the first pair, else the first.
     #[must_use]
     pub fn baseline(&self) -> Option<&str> {
         let named = self.baseline.as_deref();

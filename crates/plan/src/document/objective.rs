@@ -1,9 +1,10 @@
-//! The objective of a plan: the latency that is to be kept. Each run is then a search for the highest rate that keeps it.
+//! The objective of a plan: a latency to keep. Each run is then a search for the highest rate that
+//! keeps it.
 
 use assay_study::Happening;
 use serde::{Deserialize, Serialize};
 
-/// What is to be kept, and how long it is searched for.
+/// A latency to keep, and the effort of the search.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ObjectiveSpec {
@@ -28,7 +29,7 @@ pub struct ObjectiveSpec {
     /// The most runs of a search, those that let the server rest not counted. Default: 60.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs_max: Option<u32>,
-    /// What goes on during the whole search, over and over.
+    /// Event that happens during the whole search, over and over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub during: Option<Happening>,
 }

@@ -1,7 +1,7 @@
-//! Phases: what the measuring window of every run is made of, where that is more than one thing.
+//! Phases: the parts of the measuring window of every run.
 //!
-//! A workload that a phase names is the mix of that phase, and is not run by itself. The window is as long as all phases
-//! together.
+//! A workload that a phase names is the mix of that phase, and is not run by itself. The window is
+//! as long as all phases together.
 
 use assay_load::{LoadPhase, Pace, PhasePace, Phases, RidesOut, Workload};
 use serde::de::Error as _;
@@ -14,9 +14,9 @@ use assay_study::Happening;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseSpec {
-    /// What it is called in tables and charts.
+    /// Name in tables and charts.
     pub name: String,
-    /// How long it lasts, in whole seconds.
+    /// Length in whole seconds.
     pub seconds: f64,
     /// Events per second over all threads; absent: as the plan has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,19 +24,19 @@ pub struct PhaseSpec {
     /// The rate at its end, to which it runs in a straight line from `rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_to: Option<f64>,
-    /// That no event is due in it.
+    /// Whether no event is due in the phase.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pause: bool,
     /// The workload whose mix it has; absent: the run's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
-    /// What happens in it, from its beginning on.
+    /// Event at the beginning of the phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub happening: Option<Happening>,
 }
 
 impl PhaseSpec {
-    /// How its events are started, in a run that has this pace else.
+    /// Pace of the phase's events in a run with this pace otherwise.
     fn pace(&self, own: Pace) -> PhasePace {
         let steady = |rate: f64| PhasePace::Rate { from_per_s: rate, to_per_s: rate };
         match (self.pause, self.rate, own) {
@@ -55,7 +55,8 @@ impl PhaseSpec {
 }
 
 impl Plan {
-    /// Whether a workload is the mix of phases, or the load of a neighbour, and so not run by itself.
+    /// Returns true if a workload is the mix of phases or the load of a neighbour, and so is not
+    /// run by itself.
     #[must_use]
     pub fn is_mix(&self, workload: &str) -> bool {
         let in_phases = self.phases.iter().filter_map(|phase| phase.workload.as_ref());
@@ -64,7 +65,7 @@ impl Plan {
         in_phases.chain(of_neighbours).any(|name| name == workload)
     }
 
-    /// The phases of runs of `workload`, as the load takes them; nothing where the plan has none.
+    /// Phases of runs of `workload` as the load takes them; `None` if the plan has none.
     #[must_use]
     pub fn phases_of(&self, workload: &str) -> Option<Phases> {
         let own = self.pace_of(workload);
@@ -77,7 +78,7 @@ impl Plan {
         (!each.is_empty()).then_some(Phases { arrivals: self.arrivals, each })
     }
 
-    /// Whether the plan's own rate changes anything that is measured.
+    /// Returns true if the plan's own rate has an effect on a phase.
     pub(crate) fn leaves_rates_a_say(&self) -> bool {
         self.phases.is_empty() || self.phases.iter().any(|phase| !phase.has_own_pace())
     }
@@ -87,14 +88,14 @@ impl Plan {
         self.workloads.get(name)?.server()
     }
 
-    /// Whether anything happens to the server while it is loaded.
+    /// Returns true if an event happens to the server while it is loaded.
     #[must_use]
     pub fn has_happenings(&self) -> bool {
         let during = self.objective.as_ref().is_some_and(|objective| objective.during.is_some());
         during || self.phases.iter().any(|phase| phase.happening.is_some())
     }
 
-    /// What happens to the load by the plan's own will, and does not end it.
+    /// Disturbances of the load that the plan asks for, and that do not end it.
     #[must_use]
     pub fn rides_out(&self) -> RidesOut {
         let happens = |is_it: fn(&Happening) -> bool| {

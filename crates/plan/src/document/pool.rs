@@ -1,4 +1,5 @@
-//! A pool below a rig: a private Ceph cluster of the study's own, or an existing one; how it keeps data; the image in it.
+//! A pool below a rig: a private Ceph cluster of the study's own, or an existing one; its
+//! protection, and the image in it.
 
 use std::path::PathBuf;
 
@@ -12,13 +13,13 @@ use serde::{Deserialize, Serialize};
 pub struct PoolSpec {
     /// Size of the image, e.g. `"10G"`.
     pub size: Size,
-    /// What keeps data when stores are lost: copies, 2 or 3, or `"k+m"`. Default: 2.
+    /// Copies, 2 or 3, or `"k+m"`, that keep data when stores are lost. Default: 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protect: Option<Protection>,
-    /// Which data the stores compress. Default: none.
+    /// Data that the stores compress. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<CompressionMode>,
-    /// What they compress with. Default: zstd.
+    /// Compression algorithm of the stores. Default: zstd.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression_algorithm: Option<CompressionAlgorithm>,
     /// Most I/Os a second of each image (Ceph's `rbd_qos_iops_limit`). Default: no limit.

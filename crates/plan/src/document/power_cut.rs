@@ -1,4 +1,4 @@
-//! How the power is cut: how often, and under what load.
+//! Keys of power cuts: their number, and the load before each.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Plan;
 
-/// How `assay powercut` goes about it.
+/// Keys of `assay powercut`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PowerCutSpec {
@@ -18,7 +18,8 @@ pub struct PowerCutSpec {
     pub writers: u32,
     /// Rows that they change, all together.
     pub rows: u32,
-    /// What is run beside them; of its tables indexes, counts and pages are checked. Default: nothing.
+    /// Workload that runs next to the writers; indexes, counts and pages of its tables are checked.
+    /// Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workload: Option<String>,
     /// Connections of that workload.
@@ -28,13 +29,13 @@ pub struct PowerCutSpec {
     /// Configurations whose server has a replica that takes over after a cut, and how that follows.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub replicas: BTreeMap<String, Replication>,
-    /// How long what a primary sends is on its way to its replica, in milliseconds; what is on its way when the power goes is lost.
-    /// Default: 1.
+    /// Delay between a primary and its replica, in milliseconds; data on the way at a power cut is
+    /// lost. Default: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replica_delay_ms: Option<u64>,
 }
 
-/// One way between two zones of a cloud's region takes some such time.
+/// Usual delay between two zones of a cloud's region.
 pub(crate) const REPLICA_DELAY_MS: u64 = 1;
 
 impl Default for PowerCutSpec {
@@ -53,7 +54,7 @@ impl Default for PowerCutSpec {
 }
 
 impl PowerCutSpec {
-    /// What of it concerns this configuration.
+    /// The keys that concern this configuration.
     #[must_use]
     pub fn of_config(&self, name: &str) -> PowerCutSpec {
         let mut own = self.clone();
@@ -64,7 +65,7 @@ impl PowerCutSpec {
         own
     }
 
-    /// How long what a primary sends is on its way to its replica.
+    /// Delay between a primary and its replica.
     #[must_use]
     pub fn replica_delay(&self) -> Duration {
         Duration::from_millis(self.replica_delay_ms.unwrap_or(REPLICA_DELAY_MS))

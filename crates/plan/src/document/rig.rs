@@ -1,4 +1,4 @@
-//! The rig as a plan asks for it: what a server's data lies on, from the bottom up, and which keys fit together.
+//! The rig as the document has it, from the bottom up.
 
 use std::path::PathBuf;
 
@@ -12,14 +12,13 @@ use super::pool::PoolSpec;
 use assay_base::Size;
 use assay_presets::{Unit, codec_name};
 
-/// What a server's data lies on, from the bottom up. Which keys a kind needs and allows is checked with the plan.
+/// Place of a server's data, from the bottom up; `PlannedRig::of` checks which keys a kind needs
+/// and allows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RigSpec {
-    /// What is at the bottom.
     #[serde(default)]
     pub kind: RigKind,
-    /// The device whose model it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelSpec>,
     /// The pool, and the image in it; a drive may lie on one too.
@@ -34,16 +33,16 @@ pub struct RigSpec {
     /// The block device to overwrite, e.g. `/dev/nvme1n1`; a drive may lie on one too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<PathBuf>,
-    /// What a drive in an image may take of the disk, e.g. `"2G"`.
+    /// Space on the disk for a drive in a file, e.g. `"2G"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Size>,
-    /// Size of the drive that the host sees. Default: what it lies on.
+    /// Size of the drive that the host sees. Default: that of its media.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical: Option<Size>,
-    /// What the drive compresses with. Default: zstd.
+    /// Compression of the drive. Default: zstd.
     #[serde(default, with = "codec_name", skip_serializing_if = "Option::is_none")]
     pub codec: Option<Codec>,
-    /// What the drive compresses together. Default: 4 KiB.
+    /// Bytes that the drive compresses together. Default: 4 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
     /// Whether the drive trains dictionaries from what is written.
@@ -52,8 +51,8 @@ pub struct RigSpec {
     /// Memory for the drive's map; parts beyond it are read again when needed. Default: all of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Size>,
-    /// What the drive reads at least at once, e.g. `"40K"`, for volumes that are paid by the operation. Default: what is
-    /// needed.
+    /// Fewest bytes that the drive reads at once, e.g. `"40K"`, for volumes billed by the
+    /// operation. Default: no more than needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ahead: Option<Size>,
     /// Threads of the drive that answer, 1 to 1024. Default: as `assay drive attach` has it.
@@ -68,16 +67,17 @@ pub struct RigSpec {
     /// Options of `mount`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mount_options: Vec<String>,
-    /// XFS only: extent size hint of the data directory, e.g. `"16K"`: with aligned free space pages are not split.
+    /// XFS only: extent size hint of the data directory, e.g. `"16K"`: with aligned free space
+    /// pages are not split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extsize: Option<Size>,
-    /// What its media are when they lose power, for `assay powercut`; runs take no notice of it. Default: they tear at 4 KiB, under
-    /// a drive at 512 bytes.
+    /// Behaviour of its media at a power cut, for `assay powercut`; runs ignore it. Default: they
+    /// tear at 4 KiB, under a drive at 512 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub media: Option<MediaSpec>,
 }
 
-/// What a rig begins with.
+/// The bottom of a rig.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RigKind {
@@ -88,14 +88,14 @@ pub enum RigKind {
     Image,
     /// A block device, which is overwritten.
     Device,
-    /// Our software drive, over a file in the plan's location, over a block device or over an image of a pool, with a file
-    /// system of its own.
+    /// Our software drive, over a file in the plan's location, over a block device or over an image
+    /// of a pool, with a file system of its own.
     Drive,
     /// A device's model, with a file system of its own.
     Model,
     /// An image of a Ceph pool, with a file system of its own.
     Pool,
-    /// A server that somebody else runs, on whatever it stands.
+    /// A server that somebody else runs.
     Endpoint,
 }
 
@@ -108,7 +108,7 @@ pub enum FileSystem {
     Ext4,
     /// XFS.
     Xfs,
-    /// Btrfs, which can compress too. What is written past the page cache it stores as it is.
+    /// Btrfs, which can compress too, but not data written past the page cache.
     Btrfs,
 }
 
@@ -125,7 +125,6 @@ impl FileSystem {
 }
 
 impl RigKind {
-    /// The word for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,5 @@
-//! Thread counts as a plan lists them: `[1, 8, 64]`. A number alone is refused by a line that shows the list.
+//! Thread counts as a plan lists them: `[1, 8, 64]`. A number alone is refused by a line that shows
+//! the list.
 
 use std::fmt;
 

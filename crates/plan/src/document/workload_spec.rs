@@ -1,4 +1,5 @@
-//! A workload of a plan: statements on tables of a server, or operations on files, which need no server.
+//! A workload of a plan: statements on tables of a server, or operations on files, which need no
+//! server.
 //!
 //! The recipe `fileio` is the one of files; each kind takes its own keys alone.
 
@@ -9,7 +10,7 @@ use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, Serialize, Serializer};
 use toml::{Table, Value};
 
-/// What a workload does, and on what.
+/// A workload of a plan.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WorkloadSpec {
     /// Statements on the plan's tables.
@@ -19,7 +20,6 @@ pub enum WorkloadSpec {
 }
 
 impl WorkloadSpec {
-    /// The name of its recipe.
     #[must_use]
     pub fn recipe(&self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// What it does on a server, if it needs one.
+    /// The statements, if the workload needs a server.
     #[must_use]
     pub fn server(&self) -> Option<&Workload> {
         match self {
@@ -37,7 +37,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// What it does to files, if it does.
+    /// The operations, if the workload uses files.
     #[must_use]
     pub fn files(&self) -> Option<&Fileio> {
         match self {
@@ -46,7 +46,7 @@ impl WorkloadSpec {
         }
     }
 
-    /// Checks what cannot work.
+    /// Checks that the options go together.
     ///
     /// # Errors
     /// One line with what to change.
@@ -97,7 +97,8 @@ mod tests {
 
     fn plan(workload: &str, more: &str) -> Result<Plan> {
         Plan::parse(&format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n{more}\n[workloads.w]\n{workload}\n[configs.a]\n"
+            "title = \"t\"\nthreads = [1]\nseconds = \
+            1\n{more}\n[workloads.w]\n{workload}\n[configs.a]\n"
         ))
     }
 

@@ -1,7 +1,7 @@
 //! The experiment: what will be done, checked and resolved, without a question left.
 //!
-//! Guarantees: an experiment exists only of a document that passed every check that the document alone allows, and
-//! nothing changes the document afterwards.
+//! Guarantees: an experiment exists only of a document that passed every check that the document
+//! alone allows, and nothing changes the document afterwards.
 
 mod trials;
 mod variant;
@@ -59,7 +59,8 @@ pub struct Experiment {
     pub placement: Placement,
     /// Workloads by name, those included that only phases and neighbours use.
     pub workloads: IndexMap<String, PlannedWorkload>,
-    /// The tables of each data profile, by its name; those of the plan where it has no data profiles.
+    /// The tables of each data profile, by its name; those of the plan where it has no data
+    /// profiles.
     pub tables: Vec<(Option<String>, Schema)>,
     /// Workloads on data profiles, as they are run.
     pub loads: Vec<PlannedLoad>,
@@ -189,7 +190,8 @@ impl Experiment {
             })?;
             ensure!(
                 variant.rig.disk().is_some_and(|disk| disk.powered().is_some()),
-                "configuration `{name}`: power cuts need a rig of kind \"image\", or \"drive\" with capacity; add such a configuration, or leave this one out with --config"
+                "configuration `{name}`: power cuts need a rig of kind \"image\", or \"drive\" \
+                with capacity; add such a configuration, or leave this one out with --config"
             );
             ensure!(
                 variant.servers == 1,

@@ -1,7 +1,8 @@
-//! From a plan to its runs, in the order in which they are run.
+//! The runs of an experiment, in running order.
 //!
-//! Each repeat is a block that holds every run once, shuffled by the plan's seed: what drifts over an hour (heat,
-//! neighbours, the disk's own state) then meets all configurations alike instead of the last one.
+//! Each repeat is a block that holds every run once, shuffled by the plan's seed: what drifts over
+//! an hour (heat, neighbours, the disk's own state) then meets all configurations alike instead of
+//! the last one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,10 +14,9 @@ use super::Experiment;
 use crate::document::{Plan, VariantKey, VariantSpec};
 use assay_study::{TrialKey, fingerprint};
 
-/// A run and what it will be run with.
+/// A run in its place in the order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedTrial {
-    /// Its coordinates.
     pub key: TrialKey,
     /// The workload's name in the plan.
     pub workload: String,
@@ -86,7 +86,7 @@ fn block(plan: &Plan, repeat: u32) -> Vec<Coordinates> {
     block
 }
 
-/// Whether a pair that the plan asks about needs the run.
+/// Returns true if a pair that the plan compares needs the run.
 fn is_asked_about(plan: &Plan, trial: &Coordinates) -> bool {
     let is = |wanted: &Option<String>, found: Option<&String>| {
         wanted.is_none() || wanted.as_ref() == found
@@ -109,7 +109,8 @@ fn shuffle<T>(items: &mut [T], rng: &mut Rng) {
     }
 }
 
-/// Of the plan, all but what only names, orders or multiplies runs.
+/// Fingerprint of all keys that can change a result: those that only name, order or multiply runs
+/// are left out.
 fn conditions(plan: &Plan, variant: Option<&VariantSpec>, workload: &str) -> String {
     let config = variant.and_then(|variant| plan.configs.get(&variant.key.config));
     let server = config.and_then(|config| config.server.as_ref()).or(plan.server.as_ref());

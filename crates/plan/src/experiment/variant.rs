@@ -1,4 +1,5 @@
-//! A configuration on a data profile: the keys of the plan, the profile and the configuration, put together.
+//! A configuration on a data profile: the keys of the plan, the profile and the configuration, put
+//! together.
 
 use std::path::PathBuf;
 
@@ -17,7 +18,8 @@ pub struct Variant {
     /// The tables, with the configuration's compression.
     pub schema: Schema,
     pub rig: PlannedRig,
-    /// The rig as the document has it: what fingerprints are made of, and what equal rigs have in common.
+    /// The rig as the document has it: what fingerprints are made of, and what equal rigs have in
+    /// common.
     pub rig_document: serde_json::Value,
     /// The server program; `None`: the one found, else the one downloaded.
     pub server: Option<PathBuf>,

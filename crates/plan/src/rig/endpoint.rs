@@ -1,4 +1,5 @@
-//! A server that somebody else runs, resolved: its address, the account on it, and the way back to the same start.
+//! A server that somebody else runs, resolved: its address, the account on it, and the way back to
+//! the same start.
 
 use std::path::PathBuf;
 
@@ -7,7 +8,8 @@ use assay_load::Address;
 
 use crate::document::{EndpointSpec, Restore};
 
-/// The variable that holds the password, where the plan names none: the one that MySQL's own programs read.
+/// The variable that holds the password, where the plan names none: the one that MySQL's own
+/// programs read.
 const PASSWORD_ENV: &str = "MYSQL_PWD";
 
 /// A server that somebody else runs.
@@ -99,7 +101,8 @@ fn login(spec: &EndpointSpec) -> Result<EndpointLogin> {
             let others = [("password_env", variable.is_some()), ("ask", spec.ask)];
             if let Some((key, _)) = others.iter().find(|(_, is_given)| *is_given) {
                 bail!(
-                    "{key} cannot be combined with option_file, which holds the password; remove one"
+                    "{key} cannot be combined with option_file, which holds the password; remove \
+                    one"
                 );
             }
             EndpointLogin::OptionFile(path)
@@ -160,7 +163,8 @@ mod tests {
         let one = resolved("option_file = \"~/.my.cnf\", restore = \"none\"");
         assert_eq!(one.restore, RestoreWay::Nothing);
         let one = resolved(
-            "address = \"/run/db.sock\", user = \"ann\", ask = true, restore = { command = [\"./back\", \"-x\"] }",
+            "address = \"/run/db.sock\", user = \"ann\", ask = true, restore = { command = \
+            [\"./back\", \"-x\"] }",
         );
         let (program, arguments) = ("./back".into(), vec!["-x".into()]);
         assert_eq!(one.restore, RestoreWay::Command(RestoreCommand { program, arguments }));

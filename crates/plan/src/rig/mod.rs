@@ -1,7 +1,8 @@
-//! The rig of a configuration, resolved: which disk the server's data lies on, with all that follows from its keys.
+//! The rig of a configuration, resolved: which disk the server's data lies on, with all that
+//! follows from its keys.
 //!
-//! Guarantees: a rig that was made here has every key that its kind needs and none that it does not know, defaults
-//! are in place, and a model's preset has been read.
+//! Guarantees: a rig that was made here has every key that its kind needs and none that it does not
+//! know, defaults are in place, and a model's preset has been read.
 
 mod endpoint;
 mod model;
@@ -138,7 +139,8 @@ impl PlannedRig {
             RigKind::Directory => {
                 ensure!(
                     !has_options(spec),
-                    "a directory rig has no file system of its own to set options for; use kind = \"image\""
+                    "a directory rig has no file system of its own to set options for; use kind \
+                    = \"image\""
                 );
                 return Ok(PlannedRig::Directory);
             }
@@ -147,7 +149,8 @@ impl PlannedRig {
                 let endpoint = PlannedEndpoint::of(endpoint).context("endpoint")?;
                 ensure!(
                     !has_options(spec),
-                    "an endpoint is a server that somebody else runs, whose file system is theirs; remove its options"
+                    "an endpoint is a server that somebody else runs, whose file system is \
+                    theirs; remove its options"
                 );
                 return Ok(PlannedRig::Endpoint(endpoint));
             }
@@ -274,7 +277,8 @@ impl PlannedDrive {
         ];
         let mut given = media.into_iter().filter_map(|(key, media)| Some((key, media?)));
         let (key, media) = given.next().context(
-            "a rig of kind \"drive\" needs the key capacity, for a drive in a file, device, for one on a whole device, or pool, for one on an image; add one",
+            "a rig of kind \"drive\" needs the key capacity, for a drive in a file, device, for \
+            one on a whole device, or pool, for one on an image; add one",
         )?;
         let keys: Vec<&str> = std::iter::once(key).chain(given.map(|(key, _)| key)).collect();
         ensure!(

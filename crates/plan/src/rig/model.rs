@@ -1,4 +1,5 @@
-//! A device's model at the bottom of a rig, resolved: its preset is read, and the device that the scale leaves is known.
+//! A device's model at the bottom of a rig, resolved: its preset is read, and the device that the
+//! scale leaves is known.
 
 use anyhow::{Context, Result, ensure};
 use assay_base::Size;
@@ -19,7 +20,8 @@ pub struct PlannedModel {
     pub preset: Preset,
     /// The device at its scale, all devices together.
     pub device: Device,
-    /// The scale of one device of the preset at which all of them are at the scale that the plan asks for.
+    /// The scale of one device of the preset at which all of them are at the scale that the plan
+    /// asks for.
     pub scale_of_one: Scale,
     pub devices: u32,
     pub capacity_scale: f64,
@@ -111,7 +113,8 @@ impl PlannedModel {
         let most = logical as f64 / device.user_bytes() as f64;
         ensure!(
             self.fill <= most,
-            "fill is {}: more data than the logical size, which is {most:.2} of the sold capacity; lower it, or raise logical on a device that compresses",
+            "fill is {}: more data than the logical size, which is {most:.2} of the sold \
+            capacity; lower it, or raise logical on a device that compresses",
             self.fill
         );
         ensure!(
@@ -122,7 +125,8 @@ impl PlannedModel {
         device.nand().map_or(Ok(()), |nand| self.check_flash(nand))
     }
 
-    /// Whether the flash holds the data that it is filled with, and its drive can map what the host sees.
+    /// Whether the flash holds the data that it is filled with, and its drive can map what the host
+    /// sees.
     fn check_flash(&self, nand: &Nand) -> Result<()> {
         let format = nand.format(self.logical_bytes());
         let usable = format.usable_bytes(nand.raw_bytes).context("logical")? as f64;
@@ -132,7 +136,8 @@ impl PlannedModel {
         let most = most_bytes / self.device.user_bytes() as f64;
         ensure!(
             self.filled_bytes() as f64 <= most_bytes,
-            "fill is {} at a ratio of {ratio}: more than the flash holds; give a fill of at most {:.2}, or a larger ratio",
+            "fill is {} at a ratio of {ratio}: more than the flash holds; give a fill of at most \
+            {:.2}, or a larger ratio",
             self.fill,
             (most * 100.0).floor() / 100.0
         );

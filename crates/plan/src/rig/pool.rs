@@ -98,7 +98,8 @@ impl PrivatePool {
         };
         ensure!(
             cluster.stores >= needed,
-            "{protection} takes {needed} stores, and the cluster has {}; raise stores, or protect with less",
+            "{protection} takes {needed} stores, and the cluster has {}; raise stores, or \
+            protect with less",
             cluster.stores
         );
         let mode = spec.compression.filter(|mode| *mode != CompressionMode::None);
@@ -148,7 +149,8 @@ fn check_existing(spec: &PoolSpec, pool: &str) -> Result<()> {
     ] {
         ensure!(
             !is_there,
-            "{key} is for pools that are made for the study, and {pool} is there already; remove it, or ceph_conf and name"
+            "{key} is for pools that are made for the study, and {pool} is there already; remove \
+            it, or ceph_conf and name"
         );
     }
     Ok(())

@@ -3,7 +3,8 @@
 use super::data_profiles::SETS;
 use super::*;
 
-/// A plan with two workloads and three data profiles, of which only `csd` has `more`, and these pairs.
+/// A plan with two workloads and three data profiles, of which only `csd` has `more`, and these
+/// pairs.
 fn asking(pairs: &str) -> Result<Plan> {
     Plan::parse(&format!("{SETS}{pairs}"))
 }
@@ -96,7 +97,8 @@ fn kinds_of_statement_are_those_of_the_load() {
 
 #[test]
 fn the_runs_of_a_pair_can_be_repeated_more_often() {
-    let pair = "[[compare]]\nconfig = \"csd\"\nagainst = \"plain\"\nworkload = \"write\"\ndata_profile = \"small\"\n";
+    let pair = "[[compare]]\nconfig = \"csd\"\nagainst = \"plain\"\nworkload = \
+        \"write\"\ndata_profile = \"small\"\n";
     let with = |repeats: u32| {
         let text = format!("{SETS}{pair}")
             .replace("title =", &format!("compare_repeats = {repeats}\ntitle ="));

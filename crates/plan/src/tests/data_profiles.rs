@@ -1,4 +1,5 @@
-//! Data profiles multiply workloads, lie over tables and models, and leave plans without them as they were.
+//! Data profiles multiply workloads, lie over tables and models, and leave plans without them as
+//! they were.
 
 use assay_base::Size;
 use serde_json::json;
@@ -129,7 +130,8 @@ fn data_profiles_that_cannot_be_are_refused() {
         (
             "configs = [\"csd\"]",
             "",
-            "configuration `plain` on data profile `more`: model: logical is more than the capacity of p4610-3.2",
+            "configuration `plain` on data profile `more`: model: logical is more than the \
+            capacity of p4610-3.2",
         ),
         (
             "[1, 8]\n",

@@ -55,7 +55,8 @@ fn an_aa_run_is_run_under_the_same_conditions_and_no_trial_changes() {
 #[test]
 fn an_aa_run_goes_where_its_config_goes() {
     let sets = with("")
-        + "[data_profiles.a]\nconfigs = [\"on\"]\n[data_profiles.b]\nconfigs = [\"off\", \"zlib\"]\n";
+        + "[data_profiles.a]\nconfigs = [\"on\"]\n[data_profiles.b]\nconfigs = [\"off\", \
+            \"zlib\"]\n";
     let plan = Plan::parse(&sets).unwrap();
     assert!(
         plan.data_profiles["a"].has_config("on, again")

@@ -122,7 +122,8 @@ fn one_data_profile_of_a_papers_plan_stands_beside_its_own_figures() {
     let text = PLANS.iter().find(|(name, _)| *name == "percona-2020").unwrap().1;
     // Its pairs name data profiles; others take their place.
     let overlay = format!(
-        "exclude = [{excluded}]\ncompare = [{{ config = \"csd, doublewrite off\", against = \"plain, doublewrite on\" }}]\n"
+        "exclude = [{excluded}]\ncompare = [{{ config = \"csd, doublewrite off\", against = \
+        \"plain, doublewrite on\" }}]\n"
     );
     let plan = Plan::parse(&over(text, &overlay).unwrap()).unwrap();
     let printed = plan.paper.iter().flat_map(|paper| &paper.comparisons);

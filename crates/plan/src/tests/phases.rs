@@ -120,7 +120,8 @@ fn what_cannot_be_is_refused_with_the_key_and_what_to_do() {
         ("[[phases]]\nname = \"p\"\nseconds = 1", "two phases are called `p`"),
         ("[[phases]]\nname = \"a/b\"\nseconds = 1", "not a valid name"),
         (
-            "workload = \"writes\"\n[[phases]]\nname = \"q\"\nseconds = 1\nworkload = \"read_write\"",
+            "workload = \"writes\"\n[[phases]]\nname = \"q\"\nseconds = 1\nworkload = \
+            \"read_write\"",
             "every workload is named by a phase",
         ),
     ] {

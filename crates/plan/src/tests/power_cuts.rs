@@ -8,7 +8,8 @@ fn image(media: &str) -> String {
 }
 
 fn plan(rig: &str, power_cut: &str) -> Result<Plan> {
-    let plan = "title = \"t\"\nthreads = [1]\nseconds = 1\n[workloads.w]\nrecipe = \"oltp_read_write\"\n[configs.one]\n";
+    let plan = "title = \"t\"\nthreads = [1]\nseconds = 1\n[workloads.w]\nrecipe = \
+        \"oltp_read_write\"\n[configs.one]\n";
     Plan::parse(&format!("{plan}[rig]\n{rig}\n[power_cut]\n{power_cut}\n"))
 }
 
@@ -93,7 +94,8 @@ fn a_replica_needs_the_binary_log_and_concerns_its_configuration_alone() {
     let error = format!("{:#}", with("skip-log-bin = true").unwrap_err());
     assert_eq!(
         error,
-        "power_cut: replicas: `one`: a replica reads the binary log; set skip_log_bin = false and log_bin = \"binlog\""
+        "power_cut: replicas: `one`: a replica reads the binary log; set skip_log_bin = false \
+        and log_bin = \"binlog\""
     );
     let spec = with("skip_log_bin = false").unwrap().power_cut.unwrap();
     assert_eq!(spec.of_config("one"), spec);

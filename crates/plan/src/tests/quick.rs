@@ -39,7 +39,8 @@ fn what_it_leaves_out_is_in_the_full_form_alone() {
 fn what_it_does_instead_is_told() {
     let text = with_quick(QUICK);
     let told = Forms::parse(&text).unwrap().choose(Form::Quick, text).unwrap().form.unwrap();
-    let says = "2 s measured in place of 10; 1 repeat in place of 3; threads 8 in place of 1, 8; 3 runs in place of 18.";
+    let says = "2 s measured in place of 10; 1 repeat in place of 3; threads 8 in place of 1, 8; \
+        3 runs in place of 18.";
     assert!(told.starts_with(&format!("Quick profile: {says}")), "{told}");
 }
 

@@ -1,4 +1,5 @@
-//! Draws the live view: at most eleven rows, of which a small terminal gets the ones that matter most.
+//! Draws the live view: at most eleven rows, of which a small terminal gets the ones that matter
+//! most.
 
 use super::line::{Color, Line, Style};
 use super::seen::{Ending, Seen};
@@ -64,8 +65,8 @@ const FLUSH: Operation = Operation {
     color: Color::Magenta,
 };
 
-/// All rows from top to bottom, each with its rank: a terminal of *n* rows gets those ranked below *n*. The first blank row
-/// is where the cursor rests.
+/// All rows from top to bottom, each with its rank: a terminal of *n* rows gets those ranked below
+/// *n*. The first blank row is where the cursor rests.
 const ROWS: [(usize, Row); 11] = [
     (9, Row::Blank),
     (0, Row::Trial),
@@ -147,13 +148,15 @@ fn keys(ending: Ending) -> &'static [&'static str] {
             "q ^C",
         ],
         Ending::AfterTrial => &[
-            "stopping after this run    q: stop now and repeat this run next time    any other key: do not stop",
+            "stopping after this run    q: stop now and repeat this run next time    any other \
+            key: do not stop",
             "stopping after this run  q: stop now  other key: do not stop",
             "q: stop now; other key: do not",
             "stopping",
         ],
         Ending::Now => &[
-            "stopping; finished runs are kept    q or Ctrl-C: end at once, then `assay clean` removes what is left",
+            "stopping; finished runs are kept    q or Ctrl-C: end at once, then `assay clean` \
+            removes what is left",
             "stopping; finished runs are kept    q: end at once",
             "stopping; finished runs are kept",
             "stopping",
@@ -172,7 +175,8 @@ fn write(texts: &[impl AsRef<str>], style: Style, mut line: Line) -> Line {
     line
 }
 
-/// The first words of a text that is wider than `columns`, with an ellipsis; of a first word that is too wide, its beginning.
+/// The first words of a text that is wider than `columns`, with an ellipsis; of a first word that
+/// is too wide, its beginning.
 fn cut(text: &str, columns: usize) -> String {
     let ends = text.match_indices(' ').map(|(end, _)| &text[..end]);
     let fitting = ends.take_while(|words| words.width() < columns).last();
@@ -210,7 +214,8 @@ fn series(
     write(&[now.unwrap_or_else(|| "–".into())], Style::Plain, line)
 }
 
-/// The last values, as many as there are columns: each as a share of the highest, a gap where it is not known.
+/// The last values, as many as there are columns: each as a share of the highest, a gap where it is
+/// not known.
 fn sparkline(values: impl DoubleEndedIterator<Item = Option<f64>>, columns: usize) -> String {
     let known = values.map(|value| value.filter(|value| value.is_finite()));
     let mut last: Vec<Option<f64>> = known.rev().take(columns).collect();

@@ -1,4 +1,5 @@
-//! One line of the view: text in styles, never wider than it may be, sent with SGR escapes (ECMA-48).
+//! One line of the view: text in styles, never wider than it may be, sent with SGR escapes
+//! (ECMA-48).
 
 use unicode_width::UnicodeWidthChar;
 
@@ -59,7 +60,8 @@ impl Line {
         self.columns_max - self.columns
     }
 
-    /// Appends what fits of a text. Characters that take no column of their own, such as control characters, are left out.
+    /// Appends what fits of a text. Characters that take no column of their own, such as control
+    /// characters, are left out.
     pub fn put(&mut self, text: &str, style: Style) {
         let mut fitting = String::new();
         for character in text.chars() {
@@ -81,7 +83,8 @@ impl Line {
         self.put(&" ".repeat(blanks), Style::Plain);
     }
 
-    /// What a terminal is sent: without the blanks at the end, and with colours or, where people want none (`NO_COLOR`), without.
+    /// What a terminal is sent: without the blanks at the end, and with colours or, where people
+    /// want none (`NO_COLOR`), without.
     pub fn text(&self, has_colors: bool) -> String {
         let Some((last, before)) = self.pieces[..self.seen_pieces()].split_last() else {
             return String::new();

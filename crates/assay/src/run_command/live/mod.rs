@@ -1,10 +1,12 @@
-//! The live view of a run: what is being done, how fast, what the device does, and the key that ends it.
+//! The live view of a run: what is being done, how fast, what the device does, and the key that
+//! ends it.
 //!
-//! A thread of its own paints at most twice a second, and when a key has changed something; it runs where the load and the
-//! monitor do. Those only hand it numbers and never wait for the terminal. Lines that stay are printed above it, as
-//! without it.
+//! A thread of its own paints at most twice a second, and when a key has changed something; it runs
+//! where the load and the monitor do. Those only hand it numbers and never wait for the terminal.
+//! Lines that stay are printed above it, as without it.
 //!
-//! Guarantees: the terminal is as it was when the view is dropped; a view that is in nobody's foreground stays quiet.
+//! Guarantees: the terminal is as it was when the view is dropped; a view that is in nobody's
+//! foreground stays quiet.
 
 mod draw;
 mod line;
@@ -31,9 +33,11 @@ pub use phases::PhaseNames;
 use seen::Ending;
 pub use seen::{DISK_SERIES, Seen};
 
-/// Monitor and load tell something new once a second; with half of that nothing is shown later than it is old.
+/// Monitor and load tell something new once a second; with half of that nothing is shown later than
+/// it is old.
 const BETWEEN_PAINTS: Duration = Duration::from_millis(500);
-/// A key that comes sooner after another than this ends no run: pasted, or held down, it was not meant as an answer.
+/// A key that comes sooner after another than this ends no run: pasted, or held down, it was not
+/// meant as an answer.
 const BURST: Duration = Duration::from_millis(300);
 /// The key of that name; it begins the sequences that other keys send (ECMA-48, 7-bit CSI).
 const ESCAPE: u8 = 0x1b;
@@ -58,8 +62,8 @@ struct Painter {
 }
 
 impl View {
-    /// Shows `seen`, painted on the CPUs given (empty: on any). Nothing where there is no terminal to show it on, or
-    /// none that understands more than lines.
+    /// Shows `seen`, painted on the CPUs given (empty: on any). Nothing where there is no terminal
+    /// to show it on, or none that understands more than lines.
     pub fn open(seen: Seen, interrupt: &Interrupt, cpus: &[usize]) -> Option<View> {
         let terminal = std::env::var("TERM").unwrap_or_default();
         if terminal.is_empty() || terminal == "dumb" {
@@ -177,8 +181,9 @@ fn is_quit(bytes: &[u8]) -> bool {
     matches!(bytes, [b'q' | b'Q' | ESCAPE, ..]) && !is_escape_sequence
 }
 
-/// What becomes of a run by what was typed: by the first key of what came at once, for what is pasted was not meant for
-/// us, and a run is lost by two keys, the second of which answers what the first has shown.
+/// What becomes of a run by what was typed: by the first key of what came at once, for what is
+/// pasted was not meant for us, and a run is lost by two keys, the second of which answers what the
+/// first has shown.
 fn after_keys(ending: Ending, bytes: &[u8]) -> Ending {
     match (ending, is_quit(bytes)) {
         (Ending::None, true) => Ending::AfterTrial,

@@ -19,7 +19,8 @@ impl PhaseNames {
         PhaseNames { each: phases.collect() }
     }
 
-    /// What follows the step of a run that has been measured for so many seconds: `, phase 2 of 5: burst`.
+    /// What follows the step of a run that has been measured for so many seconds: `, phase 2 of 5:
+    /// burst`.
     pub fn at(&self, measured_s: f64) -> String {
         // A second belongs to the phase in which it began, as it is told when it has ended.
         let place = self.each.iter().position(|(_, end_s)| measured_s <= *end_s);

@@ -141,7 +141,8 @@ impl Seen {
         if let Some(monitor) = &self.monitor {
             self.is_disk_counted = Some(monitor.is_counted());
             let disk = monitor.last(seconds);
-            // A monitor that has ended has handed everything over; its last seconds stay to be seen.
+            // A monitor that has ended has handed everything over; its last seconds stay to be
+            // seen.
             if !disk.is_empty() {
                 self.disk = disk;
             }

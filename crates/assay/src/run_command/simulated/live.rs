@@ -114,7 +114,8 @@ fn ctrl_c_twice_leaves_the_terminal_as_it_was() {
     ends_at_once(&world, |terminal| terminal.press("\x03"), "\x03");
 }
 
-/// Whatever it waits for, such as a rig that is not to be taken down: two ask for an end, the third does not wait for it.
+/// Whatever it waits for, such as a rig that is not to be taken down: two ask for an end, the third
+/// does not wait for it.
 #[test]
 fn q_a_third_time_leaves_the_terminal_as_it_was() {
     let world = World::playing(|run| {
@@ -135,7 +136,8 @@ fn ends_at_once(world: &World, asks: impl Fn(&mut OnTerminal), key: &str) {
     assert_eq!(terminal.ended().code(), Some(2));
     assert!(terminal.takes_lines(), "the terminal has its modes back");
     assert!(!terminal.shown().contains("interrupted with"), "it ended at once");
-    let last = "\r\x1b[Jassay: ended at once; `assay clean` lists and removes what it left behind\r\n<end>";
+    let last = "\r\x1b[Jassay: ended at once; `assay clean` lists and removes what it left \
+        behind\r\n<end>";
     assert!(terminal.shown().ends_with(last), "the view is gone: {}", terminal.shown());
 }
 

@@ -11,7 +11,8 @@ use assay_ports::child::withhold;
 
 use assay_plan::{EndpointLogin, Experiment, PlannedEndpoint};
 
-/// The account of an endpoint. A variable that holds its password is withheld from children from now on.
+/// The account of an endpoint. A variable that holds its password is withheld from children from
+/// now on.
 ///
 /// # Errors
 /// One line: the option file cannot be read, or says of no server.
@@ -33,7 +34,8 @@ pub fn account(endpoint: &PlannedEndpoint) -> Result<Account> {
     };
     let address = endpoint.address.clone().or_else(|| address_of(&options));
     let address = address.context(
-        "the option file names no server in its group [client]; give it host or socket there, or the endpoint an address",
+        "the option file names no server in its group [client]; give it host or socket there, or \
+        the endpoint an address",
     )?;
     Ok(Account { address, login, tls: tls(endpoint, &options)?, key: key(&options)? })
 }
@@ -54,7 +56,7 @@ pub fn accounts(experiment: &Experiment) -> Result<Vec<Account>> {
     Ok(all)
 }
 
-/// As MySQL's programs read it: a socket before a host.
+/// Address in an option file, as MySQL's programs read it: a socket before a host.
 fn address_of(options: &ClientOptions) -> Option<Address> {
     if let Some(socket) = options.socket.as_deref().filter(|_| options.host.is_none()) {
         return Address::parse(socket);
@@ -67,13 +69,16 @@ fn address_of(options: &ClientOptions) -> Option<Address> {
     }
 }
 
-/// The stricter of what the plan and the option file say. Neither says anything: `PREFERRED`, as of MySQL's own programs.
+/// The stricter of what the plan and the option file say. Neither says anything: `PREFERRED`, as of
+/// MySQL's own programs.
 ///
-/// A CA that is named is held to, unless nothing is encrypted; with two different ones nobody can say which is the stricter.
+/// A CA that is named is held to, unless nothing is encrypted; with two different ones nobody can
+/// say which is the stricter.
 fn tls(endpoint: &PlannedEndpoint, options: &ClientOptions) -> Result<Tls> {
     if let Some(unbuilt) = options.unbuilt {
         bail!(
-            "the option file has {unbuilt}, which is not built: the server would be checked less than it asks for; remove it there"
+            "the option file has {unbuilt}, which is not built: the server would be checked less \
+            than it asks for; remove it there"
         );
     }
     let of_plan = endpoint.ssl_ca.as_deref().map(absolute).transpose()?;
@@ -107,7 +112,7 @@ fn mode(options: &ClientOptions) -> Result<Option<SslMode>> {
     Ok(modes.into_iter().flatten().max())
 }
 
-/// What encrypts the password where the connection is not: only what the option file allows.
+/// Key that encrypts the password on a plain connection: only if the option file allows it.
 fn key(options: &ClientOptions) -> Result<ServerKey> {
     if let Some(path) = &options.server_public_key_path {
         let path = absolute(Path::new(path))?;

@@ -1,8 +1,9 @@
-//! A server that somebody else runs: looked at before anything is made there, given a database of our own, brought back to the
-//! same start before each run.
+//! A server that somebody else runs: looked at before anything is made there, given a database of
+//! our own, brought back to the same start before each run.
 //!
-//! Guarantees: nothing but that database is changed; it is in the ledger before it exists, bears our mark, and is removed
-//! however a study ends; no password is kept, printed or handed to a child.
+//! Guarantees: nothing but that database is changed; it is in the ledger before it exists, bears
+//! our mark, and is removed however a study ends; no password is kept, printed or handed to a
+//! child.
 
 mod account;
 mod preflight;
@@ -33,7 +34,7 @@ use assay_study::fingerprint;
 pub use account::{account, accounts};
 pub use preflight::check;
 
-/// How often a program that restores is looked after.
+/// Interval between looks at a program that restores.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// A server that somebody else runs, with a database of our own on it.
@@ -46,14 +47,13 @@ pub struct Existing {
     /// Its process, where it is found to run on this machine.
     process: Option<u32>,
     made: Mutex<Option<Made>>,
-    /// What the tables in the database were loaded from.
+    /// Fingerprint of the schema and the seed that the tables were loaded from.
     loaded: Mutex<Option<String>>,
 }
 
 /// With what tables are loaded.
 #[derive(Clone, Copy)]
 pub struct Loading<'a> {
-    /// The tables.
     pub schema: &'a Schema,
     /// Connections that load.
     pub threads: u32,
@@ -61,7 +61,6 @@ pub struct Loading<'a> {
     pub seed: u64,
     /// A directory of the study's own, for what a program says.
     pub directory: &'a Path,
-    /// Ends it.
     pub interrupt: &'a Interrupt,
 }
 
@@ -97,7 +96,7 @@ impl Existing {
         })
     }
 
-    /// Whether it is the planned server.
+    /// Returns true if it is the planned server.
     #[must_use]
     pub fn is_of(&self, planned: &PlannedEndpoint) -> bool {
         self.planned == *planned
@@ -109,7 +108,6 @@ impl Existing {
         &self.planned.restore
     }
 
-    /// Where it listens.
     #[must_use]
     pub fn address(&self) -> String {
         self.account.address.to_string()
@@ -127,7 +125,7 @@ impl Existing {
         self.process
     }
 
-    /// How to connect to our database: for now, not to be kept.
+    /// Endpoint of our database, not to be stored: it holds the password.
     ///
     /// # Errors
     /// There is no password where it should be any more.
@@ -143,7 +141,8 @@ impl Existing {
         preflight::open(&self.account)
     }
 
-    /// Brings it back to the start of a run: loads the tables, or has the user's program do what it does.
+    /// Brings it back to the start of a run: loads the tables, or has the user's program do what it
+    /// does.
     ///
     /// # Errors
     /// What the server, the load or the program said.
@@ -180,7 +179,8 @@ impl Existing {
         interrupt.check()
     }
 
-    /// What it says goes into the study's directory, and into the error if it fails.
+    /// Runs the user's program; its output goes into the study's directory, and into the error if
+    /// it fails.
     fn command(&self, restore: &RestoreCommand, loading: &Loading<'_>) -> Result<()> {
         let RestoreCommand { program, arguments } = restore;
         let said = loading.directory.join("restore.log");

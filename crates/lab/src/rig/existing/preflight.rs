@@ -22,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// The table that rights are tried on.
 const TRIED: &str = "assay_try";
 
-/// What a user who may not is answered (MySQL "Server Error Message Reference"): of databases, of logging in, of statements on
-/// tables, of something that needs a privilege.
+/// Error codes of refused users (MySQL "Server Error Message Reference"): for databases, for
+/// logging in, for statements on tables, for anything that needs a privilege.
 const NOT_OF_DATABASE: u16 = 1044;
 const NO_LOGIN: [u16; 4] = [1045, 1130, 1698, 4151];
 const NOT_OF_TABLE: [u16; 2] = [1142, 1227];
@@ -38,7 +38,8 @@ pub fn check(spec: &PlannedEndpoint, settings: &Settings) -> Result<()> {
     check_version(&mut session, spec)?;
     check_settings(&mut session, settings)?;
     refuse_taken(&mut session, spec, &account)?;
-    // Who may not remove it must not be let make it. Rights are looked at before names, and there is nothing to drop.
+    // A user who may not drop the database may not create it either. Rights are checked before
+    // names, and there is nothing to drop.
     let sql = format!("DROP TABLE IF EXISTS `{}`.`{TRIED}`", spec.database);
     match session.query(sql.as_bytes()) {
         Err(error @ SessionError::Server { .. }) if is_refused(&error) => {
@@ -49,7 +50,8 @@ pub fn check(spec: &PlannedEndpoint, settings: &Settings) -> Result<()> {
     }
 }
 
-/// A connection for questions and small statements: a server that takes longer over one than [`PATIENCE`] is of no use.
+/// A connection for questions and small statements: a server that takes longer over one than
+/// [`PATIENCE`] is of no use.
 ///
 /// # Errors
 /// One line without a user's name: it cannot be reached, or refuses us.
@@ -59,10 +61,12 @@ pub(super) fn open(account: &Account) -> Result<ClientSession> {
         .and_then(|one| one.with_patience(PATIENCE).connect());
     connected.map_err(|error| match error {
         SessionError::Server { code, .. } if NO_LOGIN.contains(&code) => anyhow!(
-            "{address} refuses the login; check user and password, and which hosts that user may connect from"
+            "{address} refuses the login; check user and password, and which hosts that user may \
+            connect from"
         ),
         SessionError::Connect(reason) => anyhow!(
-            "cannot connect to {address}: {reason}; check that the server is running and can be reached from here"
+            "cannot connect to {address}: {reason}; check that the server is running and can be \
+            reached from here"
         ),
         other => anyhow!("{address}: {other}"),
     })
@@ -102,22 +106,27 @@ fn check_settings(session: &mut ClientSession, settings: &Settings) -> Result<()
             rows.iter().find(|row| row.first().is_some_and(|first| first.as_ref() == Some(name)));
         match row.and_then(|row| row.get(1)?.as_ref()) {
             None => bail!(
-                "the plan sets {name}, which the server does not report; Assay does not change settings of a server that somebody else runs, so remove it"
+                "the plan sets {name}, which the server does not report; Assay does not change \
+                settings of a server that somebody else runs, so remove it"
             ),
             Some(found) if is_secret(name) => ensure!(
                 is_same(wanted, found),
-                "the plan needs another {name} than the server has, which holds a secret: remove it from the plan, which is stored with the study"
+                "the plan needs another {name} than the server has, which holds a secret: remove \
+                it from the plan, which is stored with the study"
             ),
             Some(found) => ensure!(
                 is_same(wanted, found),
-                "the plan needs {name} = {wanted}, and the server has {found}; Assay does not change settings of a server that somebody else runs: change the plan, or ask the server's owner to set it"
+                "the plan needs {name} = {wanted}, and the server has {found}; Assay does not \
+                change settings of a server that somebody else runs: change the plan, or ask the \
+                server's owner to set it"
             ),
         }
     }
     Ok(())
 }
 
-/// As servers take values: sizes with their letter, switches by several names, capitals or not.
+/// Compares values as servers take them: sizes with their letter, switches by several names,
+/// capitals or not.
 fn is_same(wanted: &str, found: &str) -> bool {
     let switch = |text: &str| match text.to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" => Some(true),
@@ -147,10 +156,12 @@ pub(super) fn refuse_taken(
     }
     ensure!(
         database::is_marked(session, name)?,
-        "{address} has a database {name} already, which Assay did not make; give another endpoint.database"
+        "{address} has a database {name} already, which Assay did not make; give another \
+        endpoint.database"
     );
     bail!(
-        "{address} has a database {name} of another run; wait for that, remove it with `assay clean` if it was killed, or give another endpoint.database"
+        "{address} has a database {name} of another run; wait for that, remove it with `assay \
+        clean` if it was killed, or give another endpoint.database"
     )
 }
 

@@ -1,11 +1,13 @@
-//! The process of somebody else's server, where that runs on this machine: what it uses is not other programs'.
+//! The process of somebody else's server, where that runs on this machine: what it uses is not
+//! other programs'.
 
 use std::path::{Path, PathBuf};
 
 use assay_mysql::ClientSession;
 use assay_mysql::account::Account;
 
-/// Its number, found by the server's own word where that stands; nothing where the word leads nowhere, or is of another machine.
+/// Its number, found by the server's own word where that stands; nothing where the word leads
+/// nowhere, or is of another machine.
 pub(super) fn of(account: &Account, session: &mut ClientSession) -> Option<u32> {
     if !account.address.is_local() {
         return None;

@@ -1,6 +1,8 @@
-//! Options of `mkfs` as they were asked for, against what the superblock says (`mkfs.ext4(8)`, `mkfs.xfs(8)`, `mkfs.btrfs(8)`).
+//! Options of `mkfs` as they were asked for, against what the superblock says (`mkfs.ext4(8)`,
+//! `mkfs.xfs(8)`, `mkfs.btrfs(8)`).
 //!
-//! Guarantees: only options whose value stands in the superblock are compared; what a tool works out from others is not.
+//! Guarantees: only options whose value stands in the superblock are compared; what a tool works
+//! out from others is not.
 
 use assay_base::Size;
 use assay_plan::FileSystem;
@@ -14,7 +16,8 @@ const WITH_VALUE: [(FileSystem, &str); 3] = [
     (FileSystem::Btrfs, "ALbdmnsOrRUv"),
 ];
 
-/// ext4 rounds the number of inodes up to whole blocks of every group, by less than this share of all.
+/// ext4 rounds the number of inodes up to whole blocks of every group, by less than this share of
+/// all.
 const INODE_SHARE: f64 = 0.1;
 
 /// Every option that did not come out as it was asked for.
@@ -87,8 +90,8 @@ fn parts(value: &str) -> impl Iterator<Item = (&str, &str)> {
     value.split(',').map(|part| part.split_once('=').unwrap_or((part, "")))
 }
 
-/// A size or number that stands in the superblock by that name; what is no number there or here is not compared.
-/// A size by its option, e.g. `-b ` or `-E stride=`.
+/// A size or number that stands in the superblock by that name; what is no number there or here is
+/// not compared. A size by its option, e.g. `-b ` or `-E stride=`.
 fn of_size(made: &FileSystemFacts, (option, value): (&str, &str), name: &str) -> Vec<Differing> {
     let Ok(asked) = Size::parse(value) else { return Vec::new() };
     let told = made.get(name).map(|text| (text, Size::parse(text)));
@@ -109,7 +112,7 @@ fn inodes(value: &str, made: &FileSystemFacts) -> Vec<Differing> {
     if is_rounded { Vec::new() } else { vec![differs] }
 }
 
-/// Its size is in MiB.
+/// The journal's size in MiB.
 fn journal(mib: &str, made: &FileSystemFacts) -> Option<Differing> {
     let asked = mib.parse::<u64>().ok()? << 20;
     let told = made.get("Total journal size");
@@ -119,7 +122,8 @@ fn journal(mib: &str, made: &FileSystemFacts) -> Option<Differing> {
     (bytes != Some(asked)).then(|| Differing::new(Asked::MkfsOption, asked_for, effective))
 }
 
-/// `bigalloc` asks for a feature and `^has_journal` for none; the last word on one counts, and `none` takes all words before it back.
+/// `bigalloc` asks for a feature and `^has_journal` for none; the last word on one counts, and
+/// `none` takes all words before it back.
 fn features(value: &str, made: &FileSystemFacts) -> Vec<Differing> {
     let Some(told) = made.get("Filesystem features") else { return Vec::new() };
     let told: Vec<&str> = told.split_whitespace().collect();
@@ -140,7 +144,7 @@ fn features(value: &str, made: &FileSystemFacts) -> Vec<Differing> {
     words[since..].iter().filter_map(differs).collect()
 }
 
-/// What each key of each letter is called in `xfs_info`.
+/// Names in `xfs_info` of each key of each letter.
 const XFS: [(char, &str, &str); 18] = [
     ('b', "size", "data.bsize"),
     ('m', "crc", "meta-data.crc"),

@@ -1,4 +1,5 @@
-//! What the machine gave of what a plan asks for in a rig: read back from the kernel and the file system once it is mounted.
+//! The effective options of a rig, read back from the kernel and the file system once it is
+//! mounted.
 //!
 //! Guarantees: only reads. What cannot be read is left out and not called different.
 
@@ -15,16 +16,17 @@ use assay_plan::{PlannedDisk, PlannedFileSystem};
 use assay_ports::{blockdev, extents, filesystem, made};
 use assay_study::{Asked, Differing, InEffect};
 
-/// What is below a rig's file system.
+/// The device below a rig's file system.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ground {
     /// The device that it is made on; none of a directory.
     pub(super) device: Option<PathBuf>,
-    /// Whether its loop device goes past the page cache, where the rig is an image.
+    /// Whether its loop device bypasses the page cache, if the rig is an image.
     pub(super) is_direct: Option<bool>,
 }
 
-/// How a rig came out whose data go into `data_dir`, on a file system that is mounted on or above `directory`.
+/// Effective options of a rig whose data go into `data_dir`, on a file system that is mounted on or
+/// above `directory`.
 pub(super) fn in_effect(
     disk: Option<&PlannedDisk>,
     (ground, pool): (&Ground, BTreeMap<String, String>),
@@ -64,7 +66,8 @@ fn of_directory(directory: &Path) -> InEffect {
     InEffect { mount_options: options, ..InEffect::default() }
 }
 
-/// All that the kernel tells, and whether it tells what is the default too, as of ext4 (`/proc/fs/ext4/DEVICE/options`).
+/// All that the kernel tells, and whether it tells what is the default too, as of ext4
+/// (`/proc/fs/ext4/DEVICE/options`).
 fn mount_options(device: &Path, mount: &Path) -> (Vec<String>, bool) {
     let Ok(Some(told)) = filesystem::mount_of(mount) else { return (Vec::new(), false) };
     let resolved = device.canonicalize().unwrap_or_else(|_| device.to_owned());
@@ -84,8 +87,8 @@ fn sorted(text: &str, between: char) -> Vec<String> {
     all
 }
 
-/// File systems take `discard` for any device, and send none to one that takes none (`queue/discard_max_bytes`,
-/// `Documentation/ABI/stable/sysfs-block`).
+/// File systems take `discard` for any device, and send none to one that takes none
+/// (`queue/discard_max_bytes`, `Documentation/ABI/stable/sysfs-block`).
 fn discards(asked: &PlannedFileSystem, device: &Path) -> Option<Differing> {
     let words = || asked.mount_options.iter().flat_map(|option| option.split(','));
     let asked = words().find(|option| *option == "discard" || option.starts_with("discard="))?;
@@ -93,8 +96,8 @@ fn discards(asked: &PlannedFileSystem, device: &Path) -> Option<Differing> {
     takes_none.then(|| Differing::new(Asked::Discards, asked, None))
 }
 
-/// What a file system tells of an option that its device does not allow, as of one that was mounted without: `discard` stays among the
-/// options, and XFS puts `dax=never` for DAX, of which it tells nothing where nobody asks.
+/// Reported options without those that the device does not allow, as if they had not been asked
+/// for: `discard` stays among the options, and XFS reports `dax=never` only if DAX was asked for.
 fn as_if_unasked(told: Vec<String>, differing: &[Differing], has_defaults: bool) -> Vec<String> {
     let has_no_discards = differing.iter().any(|one| one.what == Asked::Discards);
     let has_no_dax = differing.iter().any(|one| one.effective.as_deref() == Some("dax=never"));

@@ -1,13 +1,14 @@
 //! Mount options as they were asked for, against those that the kernel tells.
 //!
-//! Guarantees: two spellings of one option are no difference, and an option that the kernel never tells is not called missing.
+//! Guarantees: two spellings of one option are no difference, and an option that the kernel never
+//! tells is not called missing.
 
 use assay_base::Size;
 use assay_plan::FileSystem;
 use assay_study::{Asked, Differing};
 
-/// Words that `mount(8)` keeps to itself, and flags that the kernel tells by not telling them (`mount(8)`, "Filesystem-independent mount
-/// options").
+/// Words that `mount(8)` keeps to itself, and flags that the kernel tells by not telling them
+/// (`mount(8)`, "Filesystem-independent mount options").
 const NEVER_TOLD: [&str; 24] = [
     "defaults",
     "auto",
@@ -35,7 +36,8 @@ const NEVER_TOLD: [&str; 24] = [
     "rw",
 ];
 
-/// Flags of file systems that are told by no word, or work once and are gone (`ext4(5)`, `xfs(5)`, `btrfs(5)`).
+/// Flags of file systems that are told by no word, or work once and are gone (`ext4(5)`, `xfs(5)`,
+/// `btrfs(5)`).
 const NEVER_TOLD_OF: [(FileSystem, &[&str]); 3] = [
     (FileSystem::Ext4, &["noload", "norecovery", "no_prefetch_block_bitmaps"]),
     (FileSystem::Xfs, &["attr2"]),
@@ -56,14 +58,12 @@ const SAME: [(&str, &str); 4] = [
     ("extents", "extent"),
 ];
 
-/// What the kernel tells of a mount.
+/// Mount options as the kernel reports them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Told<'a> {
-    /// The file system.
     pub(super) kind: FileSystem,
-    /// Its options.
     pub(super) options: &'a [String],
-    /// Whether those that are the default are among them.
+    /// Whether defaults are reported too.
     pub(super) has_defaults: bool,
 }
 
@@ -86,7 +86,8 @@ impl Told<'_> {
         Some(Differing::new(Asked::MountOption, option, effective))
     }
 
-    /// What stands in place of a value, if that is known: the outer nothing is "as asked, or not known".
+    /// The value in effect instead of an asked one, if it is known; the outer `None` means "as
+    /// asked, or not known".
     fn instead_of_value(&self, key: &str, value: &str) -> Option<Option<String>> {
         match self.value(key) {
             Some(other) if is_same(value, other) => None,
@@ -98,7 +99,7 @@ impl Told<'_> {
         }
     }
 
-    /// The same of a flag.
+    /// The same for a flag.
     fn instead_of_flag(&self, flag: &str) -> Option<Option<String>> {
         let against = match (flag, flag.strip_prefix("no")) {
             ("strictatime", _) => vec!["relatime".to_owned(), "noatime".to_owned()],
@@ -147,7 +148,7 @@ fn is_same(asked: &str, told: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// As Linux 6.18 tells of ext4 that was mounted with `options` beside its defaults.
+    /// Options as Linux 6.18 reports them for ext4 mounted with `options` and its defaults.
     fn ext4(asked: &str, told: &str) -> Vec<(String, Option<String>)> {
         let defaults = "rw,relatime,bsddf,nogrpid,block_validity,dioread_nolock,nodiscard,delalloc,journal_checksum,barrier,\
              auto_da_alloc,user_xattr,acl,noquota,resuid=0,errors=continue,commit=5,stripe=0,data=ordered";

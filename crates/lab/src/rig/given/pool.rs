@@ -1,4 +1,5 @@
-//! Options of a pool and of its images as they were asked for, against those that the cluster tells.
+//! Options of a pool and of its images as they were asked for, against those that the cluster
+//! tells.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,8 @@ use assay_study::{Asked, Differing};
 
 use super::super::pool::{BYTES_LIMIT, IOPS_LIMIT};
 
-/// Every option that differs from the plan's; none of a pool that was there, or if the cluster reported nothing.
+/// Every option that differs from the plan's; none of a pool that was there, or if the cluster
+/// reported nothing.
 pub(super) fn differing(pool: &PlannedPool, told: &BTreeMap<String, String>) -> Vec<Differing> {
     let Some(pool) = pool.private().filter(|_| !told.is_empty()) else { return Vec::new() };
     let of_one = |(name, asked): (&str, String)| {
@@ -21,7 +23,7 @@ pub(super) fn differing(pool: &PlannedPool, told: &BTreeMap<String, String>) -> 
     asked(pool).into_iter().filter_map(of_one).collect()
 }
 
-/// By Ceph's names.
+/// The asked options, by Ceph's names.
 fn asked(pool: &PrivatePool) -> Vec<(&'static str, String)> {
     let mut all = match pool.protection {
         Protection::Replicated { copies } => vec![("size", copies.to_string())],
@@ -47,7 +49,8 @@ mod tests {
     fn a_pool_is_as_asked_where_the_cluster_says_so() {
         let rig = planned_rig(
             "kind = \"pool\"\n\
-             pool = { size = \"2G\", protect = \"2+1\", compression = \"force\", image_iops = 500 }",
+             pool = { size = \"2G\", protect = \"2+1\", compression = \"force\", image_iops = \
+                 500 }",
         );
         let spec = rig.pool().unwrap();
         let told = |all: &[(&str, &str)]| -> BTreeMap<String, String> {

@@ -1,8 +1,8 @@
-//! What a server binary is: which program, of which make and version, and how it is called.
+//! A server binary: its program, its make and version, and its command.
 //!
-//! Everything is learnt from the program itself (`--version`) and from the directory tree around it. A tree that
-//! holds its own C library, as a fetched one does, is run through that tree's loader (`ld.so(8)`,
-//! "--library-path"), so that it needs nothing of the host's libraries.
+//! Everything is learnt from the program itself (`--version`) and from the directory tree around
+//! it. A tree that holds its own C library, as a fetched one does, is run through that tree's
+//! loader (`ld.so(8)`, "--library-path"), so that it needs nothing of the host's libraries.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,7 +16,7 @@ use serde::Serialize;
 use assay_packages::{Loader, command};
 use assay_system::tool;
 
-/// Who makes the server.
+/// Makers of servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flavour {
@@ -28,7 +28,7 @@ pub enum Flavour {
     Mariadb,
 }
 
-/// Where a binary was found.
+/// The place where a binary was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -51,13 +51,11 @@ pub struct Binary {
     pub loader: Option<Loader>,
     /// The directory whose `share` and `lib` belong to it.
     pub basedir: PathBuf,
-    /// Who makes it.
     pub flavour: Flavour,
     /// Major, minor and patch number.
     pub version: (u32, u32, u32),
     /// The version as the program prints it, in one line.
     pub version_text: String,
-    /// Where it was found.
     pub origin: Origin,
 }
 
@@ -82,7 +80,7 @@ impl Flavour {
         }
     }
 
-    /// Whether this lab knows how to run that version.
+    /// Returns true if the lab can run that version.
     fn supports(self, (major, minor, _): (u32, u32, u32)) -> bool {
         match self {
             Flavour::Mysql | Flavour::Percona => matches!(major, 8 | 9),
@@ -102,7 +100,8 @@ impl Binary {
     /// Asks the program at `path` who it is.
     ///
     /// # Errors
-    /// It cannot be run, does not answer as a server does, or is of a version that this lab does not know.
+    /// It cannot be run, does not answer as a server does, or is of a version that this lab does
+    /// not know.
     pub fn inspect(path: &Path, origin: Origin) -> Result<Binary> {
         let program =
             path.canonicalize().with_context(|| format!("no server at {}", path.display()))?;
@@ -131,7 +130,8 @@ impl Binary {
             return Ok(self);
         }
         bail!(
-            "{self} at {} is not supported; use MySQL or Percona Server 8.0 to 9.x, or MariaDB 10.6 to 11.x",
+            "{self} at {} is not supported; use MySQL or Percona Server 8.0 to 9.x, or MariaDB \
+            10.6 to 11.x",
             self.program.display()
         )
     }
@@ -143,7 +143,8 @@ impl Binary {
         format!("{}-{major}.{minor}.{patch}", self.flavour.word())
     }
 
-    /// A command that runs the server with no option file read and its own messages, character sets and plugins.
+    /// A command that runs the server with no option file read and its own messages, character sets
+    /// and plugins.
     #[must_use]
     pub fn command(&self) -> Command {
         let mut command = command(&self.program, self.loader.as_ref());
@@ -164,7 +165,8 @@ impl Binary {
         command
     }
 
-    /// The directory of shared files that holds `part`: distributions say `share/mysql`, makers' archives `share`.
+    /// The directory of shared files that holds `part`: distributions say `share/mysql`, makers'
+    /// archives `share`.
     #[must_use]
     pub fn share_with(&self, part: &str) -> Option<PathBuf> {
         ["share/mysql", "share/mariadb", "share"]
@@ -229,12 +231,14 @@ mod tests {
                 (9, 7, 4),
             ),
             (
-                "/usr/sbin/mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28)",
+                "/usr/sbin/mysqld  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), \
+                Release 28)",
                 Flavour::Percona,
                 (8, 0, 36),
             ),
             (
-                "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)",
+                "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian \
+                12)",
                 Flavour::Mariadb,
                 (10, 11, 19),
             ),

@@ -1,7 +1,8 @@
 //! The server's error log: its last lines, and the line that tells why a start failed.
 //!
-//! MySQL writes `time thread [ERROR] [MY-000067] [Server] text`, MariaDB `time thread [ERROR] text`; what either
-//! writes before its log is open comes from its standard error and has no such form.
+//! MySQL writes `time thread [ERROR] [MY-000067] [Server] text`, MariaDB `time thread [ERROR]
+//! text`; what either writes before its log is open comes from its standard error and has no such
+//! form.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,7 +10,8 @@ use std::path::Path;
 
 use super::settings::{Settings, canonical};
 
-/// Longest part of a log that is read back, in bytes: a server that dies in a loop may write gigabytes.
+/// Longest part of a log that is read back, in bytes: a server that dies in a loop may write
+/// gigabytes.
 const READ_BYTES_MAX: u64 = 256 * 1024;
 
 /// Longest part of a line that is shown.
@@ -52,8 +54,8 @@ pub(super) fn refused_setting<'t>(text: &'t str, settings: &Settings) -> Option<
     errors.find(|line| settings.iter().any(|(name, value)| tells_of(line, name, value)))
 }
 
-/// Whether `line` has the setting's name or, as InnoDB writes its own, `page size=5000`: the name in plain words
-/// without the prefix, and the value.
+/// Returns true if `line` has the setting's name or, as InnoDB writes its own, `page size=5000`:
+/// the name in plain words without the prefix, and the value.
 fn tells_of(line: &str, name: &str, value: &str) -> bool {
     let (name, names) = (canonical(name), canonical(line));
     let mut words = line.split(|c: char| !c.is_ascii_alphanumeric());
@@ -69,7 +71,7 @@ pub(super) fn adjusted_settings(text: &str) -> Vec<String> {
     warnings.filter(|line| line.contains(" adjusted to ")).map(str::to_string).collect()
 }
 
-/// What recovery did.
+/// Repairs during recovery.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Repaired {
     /// Bytes of redo log that it scanned, if any.
@@ -80,11 +82,13 @@ pub struct Repaired {
     pub checkpoint: Option<u64>,
 }
 
-/// Reads what recovery says: at which checkpoint it begins, how far it has scanned, which pages it takes from the doublewrite buffer.
+/// Reads what recovery says: at which checkpoint it begins, how far it has scanned, which pages it
+/// takes from the doublewrite buffer.
 ///
-/// MySQL's notes have numbers that its versions keep (MY-013883 `The latest found checkpoint is at lsn = 7 …`, MY-012550 `Doing recovery:
-/// scanned up to log sequence number 9`); MariaDB says `Starting crash recovery from checkpoint LSN=7` and `End of log at LSN=9`. Both
-/// say `Recovered page … from the doublewrite buffer`.
+/// MySQL's notes have numbers that its versions keep (MY-013883 `The latest found checkpoint is at
+/// lsn = 7 …`, MY-012550 `Doing recovery: scanned up to log sequence number 9`); MariaDB says
+/// `Starting crash recovery from checkpoint LSN=7` and `End of log at LSN=9`. Both say `Recovered
+/// page … from the doublewrite buffer`.
 pub(super) fn repaired(text: &str) -> Repaired {
     let (mut from, mut to, mut doublewrite_pages) = (None, None, 0);
     for line in text.lines() {

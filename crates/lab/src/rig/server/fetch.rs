@@ -1,12 +1,13 @@
 //! Brings a server from the distribution's packages into the private cache.
 //!
-//! Where it comes from: the sources this machine's apt is configured for, where they have the package (Ubuntu:
-//! MySQL and MariaDB, Debian: MariaDB); else, for MySQL on Debian, the suite `sid` of the very mirror that is
-//! configured for the base archive. apt resolves the package and all it depends on against an empty package
-//! state and private lists; the files are unpacked, not installed, C library and loader included.
+//! Where it comes from: the sources this machine's apt is configured for, where they have the
+//! package (Ubuntu: MySQL and MariaDB, Debian: MariaDB); else, for MySQL on Debian, the suite `sid`
+//! of the very mirror that is configured for the base archive. apt resolves the package and all it
+//! depends on against an empty package state and private lists; the files are unpacked, not
+//! installed, C library and loader included.
 //!
-//! Guarantees: nothing on the machine changes but the cache; packages are verified by apt against the archive's
-//! keys; an interrupted fetch leaves no server behind; one fetch at a time.
+//! Guarantees: nothing on the machine changes but the cache; packages are verified by apt against
+//! the archive's keys; an interrupted fetch leaves no server behind; one fetch at a time.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -24,9 +25,9 @@ use super::shelf::{SHELF, open_shelf};
 /// The longest path (`PATH_MAX` of `linux/limits.h`).
 const PATH_BYTES_MAX: u64 = 4096;
 
-/// Brings the newest packaged server of that make and returns it; one of the same version that is there already is
-/// kept. Where another fetch of it is under way, that one's is taken when it has ended well. `progress` gets a plain line
-/// for each step.
+/// Brings the newest packaged server of that make and returns it; one of the same version that is
+/// there already is kept. Where another fetch of it is under way, that one's is taken when it has
+/// ended well. `progress` gets a plain line for each step.
 ///
 /// # Errors
 /// No apt here, no such package, no network, no space; the message says which and what to do.
@@ -37,7 +38,8 @@ pub fn fetch(flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
     fetch_once(&directory, flavour, || open_shelf(progress), bring)
 }
 
-/// Has `make` called once `open` has the shelf in `directory`, unless another process has downloaded that server meanwhile.
+/// Calls `make` once `open` has the cache in `directory`, unless another process has downloaded
+/// that server meanwhile.
 fn fetch_once(
     directory: &Path,
     flavour: Flavour,
@@ -92,7 +94,8 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
         Flavour::Mariadb => "mariadb-server-core",
         Flavour::Percona => {
             bail!(
-                "no distribution packages Percona Server; install it, or give the path of its mysqld"
+                "no distribution packages Percona Server; install it, or give the path of its \
+                mysqld"
             )
         }
     };
@@ -120,7 +123,8 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
     }
 }
 
-/// Tries the new tree's server and makes it the cache entry of its version, unless that is there and works.
+/// Tries the new tree's server and makes it the cache entry of its version, unless that is there
+/// and works.
 fn publish(shelf: &CacheLock, staging: Staging, tree: &Path) -> Result<Binary> {
     let program = program_in(tree).context("the packages hold no server program")?;
     let relative = program.strip_prefix(tree)?.to_path_buf();

@@ -14,8 +14,8 @@ use super::layout::{PROGRAMS, program_in};
 use super::shelf::SHELF;
 use assay_system::cache;
 
-/// Where packages and makers' archives put servers besides `PATH` (Filesystem Hierarchy Standard 3.0, and the
-/// installation layouts in the manuals of MySQL and MariaDB).
+/// Directories besides `PATH` in which packages and makers' archives put servers (Filesystem
+/// Hierarchy Standard 3.0, and the installation layouts in the manuals of MySQL and MariaDB).
 const USUAL_DIRECTORIES: [&str; 6] = [
     "/usr/sbin",
     "/usr/local/sbin",
@@ -25,7 +25,7 @@ const USUAL_DIRECTORIES: [&str; 6] = [
     "/opt/mysql/bin",
 ];
 
-/// Which server is asked for: nothing particular, one of a make, or the one at a path.
+/// The server that is asked for: any, one of a make, or the one at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     /// Any, MySQL before MariaDB wherever they lie, and of each installed ones before fetched ones,
@@ -41,8 +41,8 @@ pub enum Wanted {
 const VARIABLE: &str = "ASSAY_SERVER";
 
 impl Wanted {
-    /// The program or directory that a plan or a command line names, else what `ASSAY_SERVER` names,
-    /// else any server.
+    /// The program or directory that a plan or a command line names, else what `ASSAY_SERVER`
+    /// names, else any server.
     #[must_use]
     pub fn named(path: Option<&PathBuf>) -> Wanted {
         let by_environment = || match env::var(VARIABLE) {
@@ -72,9 +72,8 @@ impl FromStr for Wanted {
 pub struct Found {
     /// The program as found.
     pub program: PathBuf,
-    /// Where it was found.
     pub origin: Origin,
-    /// What it is, or why it cannot be used.
+    /// The server, or the reason why it cannot be used.
     pub server: Result<Binary>,
 }
 
@@ -95,7 +94,8 @@ pub fn find(wanted: &Wanted) -> Result<Option<Binary>> {
         Wanted::Flavour(flavour) => binary.flavour == *flavour,
         Wanted::Any | Wanted::Path(_) => true,
     };
-    // A server of no use (too old, broken) is passed over: `list` tells why, and a fetched one can stand in.
+    // A server of no use (too old, broken) is passed over: `list` tells why, and a fetched one can
+    // stand in.
     let mut usable: Vec<Binary> =
         list()?.into_iter().filter_map(|found| found.server.ok()).filter(fits).collect();
     // Papers and shipped plans name MySQL; the sort keeps the order of places.

@@ -1,7 +1,8 @@
 //! A running server: started on a data directory, waited for, asked, stopped or killed.
 //!
-//! Guarantees: it listens on a Unix socket in a directory of mode 0700, on TCP only when asked, with a password; it dies with us and with the value that stands for it; a start that fails says why in the server's
-//! own words; sockets and directories made here go with it, the log stays.
+//! Guarantees: it listens on a Unix socket in a directory of mode 0700, on TCP only when asked,
+//! with a password; it dies with us and with the value that stands for it; a start that fails says
+//! why in the server's own words; sockets and directories made here go with it, the log stays.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -23,25 +24,26 @@ use super::settings::{self, Settings};
 use super::tcp_port::TcpPort;
 use super::template;
 
-/// How often a starting server is tried: it has no way to tell us that works for every make and build, so its
-/// socket is knocked at, and a death is noticed at once in between.
+/// Interval between attempts to connect to a starting server: no notification works for every make
+/// and build. A death in between is noticed at once.
 const KNOCK_EVERY: Duration = Duration::from_millis(20);
 
-/// How long such a try waits for an answer.
+/// Time that such an attempt waits for an answer.
 const KNOCK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long a server that no longer answers may take to end.
+/// Time that a server which no longer answers may take to end.
 const END_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Lines of the log that go into an error.
 const TAIL_LINES: usize = 12;
 
-/// How a server is started.
+/// Options with which a server is started.
 #[derive(Debug, Clone)]
 pub struct Start {
     /// An initialised data directory; see [`super::make_datadir`].
     pub datadir: PathBuf,
-    /// Where socket, log and process number go: made with mode 0700, or there already and open to nobody else.
+    /// Directory of socket, log and process number: created with mode 0700, or there already and
+    /// open to nobody else.
     pub run_dir: PathBuf,
     /// Server variables.
     pub settings: Settings,
@@ -51,15 +53,16 @@ pub struct Start {
     pub cpus: Vec<usize>,
     /// A TCP port to listen on beside the socket.
     pub port: Option<TcpPort>,
-    /// How long it may take to be ready, recovery included.
+    /// Time that it may take to be ready, recovery included.
     pub ready_within: Duration,
-    /// How long it may take from its first error in the log on: a server that cannot read a page it needs tells so, and waits for
-    /// ever.
+    /// Time that it may take after its first error in the log: a server that cannot read a page it
+    /// needs logs that and waits for ever.
     pub ready_after_error_within: Duration,
 }
 
 impl Start {
-    /// On that data directory, with that run directory, all else at its default and five minutes to be ready.
+    /// On that data directory, with that run directory, all else at its default and five minutes to
+    /// be ready.
     pub fn new(datadir: &Path, run_dir: &Path, ledger: &Arc<Ledger>) -> Start {
         Start {
             datadir: datadir.to_path_buf(),
@@ -85,18 +88,18 @@ pub struct Server {
     log_start: u64,
 }
 
-/// How a restart went.
+/// Result of a restart.
 #[derive(Debug, Clone, Copy)]
 pub struct Restarted {
-    /// How long the shutdown took.
+    /// Duration of the shutdown.
     pub stop: Duration,
-    /// How long it took from then on until the server answered, known to [`KNOCK_EVERY`].
+    /// Time from then on until the server answered, to within [`KNOCK_EVERY`].
     pub answer: Duration,
-    /// Whether it was shut down in order; else it was killed for taking too long.
+    /// Whether the shutdown was orderly; otherwise the server was killed for taking too long.
     pub is_orderly: bool,
 }
 
-/// How long a server is waited for.
+/// Time that a server is waited for.
 #[derive(Clone, Copy)]
 struct Patience {
     whole: Duration,
@@ -106,8 +109,8 @@ struct Patience {
 /// Starts a server and waits until it answers.
 ///
 /// # Errors
-/// Socket, port or data directory in use; a setting refused, with the server's log line; a server that ended before
-/// it was ready or was not ready in time, with the last lines of its log.
+/// Socket, port or data directory in use; a setting refused, with the server's log line; a server
+/// that ended before it was ready or was not ready in time, with the last lines of its log.
 pub fn start(binary: &Binary, start: &Start) -> Result<Server> {
     let settings = settings::checked(&start.settings)?;
     places::make_private(&start.run_dir)?;
@@ -132,7 +135,7 @@ pub fn start(binary: &Binary, start: &Start) -> Result<Server> {
 struct Launched {
     child: Child,
     listed: Made,
-    /// How long its log was before.
+    /// Length of its log before.
     log_start: u64,
 }
 
@@ -148,7 +151,7 @@ fn launch(
     let log_file = log_file.with_context(|| format!("cannot write {}", log.display()))?;
     let log_start = log_file.metadata()?.len();
     let mut command = command(binary, start, socket, log)?;
-    // What the server says before its log is open, its loader's complaints above all, belongs there too.
+    // Messages before the log is open, above all the loader's, belong into the log too.
     command.args(settings::arguments(settings)).stdin(std::process::Stdio::null());
     command.stdout(log_file.try_clone()?).stderr(log_file);
     let child = spawn(command, &start.cpus).with_context(|| format!("cannot start {binary}"))?;
@@ -210,7 +213,8 @@ impl Server {
             match self.knock() {
                 Ok(()) => return Ok(()),
                 Err(refusal @ SessionError::Server { .. }) => bail!(
-                    "{binary} does not let root in over its socket ({refusal}); use a data directory made by assay"
+                    "{binary} does not let root in over its socket ({refusal}); use a data \
+                    directory made by assay"
                 ),
                 Err(_) if Instant::now() < deadline => {}
                 Err(_) if has_error => bail!(
@@ -247,7 +251,10 @@ impl Server {
             let _ = write!(text, ": {line}");
         }
         if binary.origin == Origin::Path && places::is_confined(&binary.program) {
-            text.push_str("; AppArmor confines this program to its usual directories; `assay server fetch` downloads an unconfined one");
+            text.push_str(
+                "; AppArmor confines this program to its usual directories; `assay \
+                server fetch` downloads an unconfined one",
+            );
         }
         anyhow!("{text}; its log ends:{}", self.indented_tail())
     }
@@ -292,7 +299,7 @@ impl Server {
         self.socket.path()
     }
 
-    /// How to connect: `root` without a password over the socket.
+    /// Endpoint: `root` without a password over the socket.
     pub fn endpoint(&self) -> Endpoint {
         Endpoint::root_over(self.socket.path(), "")
     }
@@ -324,7 +331,7 @@ impl Server {
         error_log::adjusted_settings(&error_log::read_from(&self.log, self.log_start))
     }
 
-    /// What recovery did at this start, as far as its log tells.
+    /// Repairs of recovery at this start, as far as the log reports them.
     pub fn repaired(&self) -> Repaired {
         error_log::repaired(&error_log::read_from(&self.log, self.log_start))
     }
@@ -334,8 +341,8 @@ impl Server {
         error_log::tail(&error_log::read_from(&self.log, self.log_start), lines)
     }
 
-    /// How it ended, with the last lines of its log; nothing while it runs. One that no longer answers is given a while to have
-    /// ended: the last of its threads may still be about to.
+    /// End of the server, with the last lines of its log; `None` while it runs. A server that no
+    /// longer answers is given a while to end.
     ///
     /// # Errors
     /// What `waitpid` answered.
@@ -344,7 +351,7 @@ impl Server {
         Ok(Some(format!("{}; its log ends:{}", describe(status), self.indented_tail())))
     }
 
-    /// Whether it has not ended. Never blocks.
+    /// Returns true while the server runs. Never blocks.
     ///
     /// # Errors
     /// What `waitpid` answered.
@@ -352,7 +359,7 @@ impl Server {
         Ok(self.child.ended()?.is_none())
     }
 
-    /// As [`Server::ended`], with what went on meanwhile and the last line of its log alone.
+    /// Like [`Server::ended`], with the current activity and only the last line of the log.
     ///
     /// # Errors
     /// What `waitpid` answered.
@@ -369,8 +376,8 @@ impl Server {
         }
     }
 
-    /// Asks it to shut down, waits up to `grace`, then kills. A status that is no success is a server that did not
-    /// shut down cleanly.
+    /// Asks it to shut down, waits up to `grace`, then kills. A status that is no success is a
+    /// server that did not shut down cleanly.
     ///
     /// # Errors
     /// What the system calls answered.
@@ -378,8 +385,8 @@ impl Server {
         Ok(self.child.stop(grace)?)
     }
 
-    /// Shuts it down in order and starts it again as it was, both until then: a shutdown that takes longer is ended, and a start
-    /// that does is an error.
+    /// Shuts it down in order and starts it again as it was, both until then: a shutdown that takes
+    /// longer is ended, and a start that does is an error.
     ///
     /// # Errors
     /// As of [`start`].

@@ -1,11 +1,11 @@
-//! Where a server's program lies within a directory.
+//! Places of a server's program within a directory.
 
 use std::path::{Path, PathBuf};
 
 /// Names of the programs; MySQL first, because a MariaDB installation often has both names.
 pub(super) const PROGRAMS: [&str; 2] = ["mysqld", "mariadbd"];
 
-/// Where a server lies within a directory that a user names.
+/// Places of a server within a directory that a user names.
 const WITHIN_DIRECTORY: [&str; 7] =
     ["", "bin", "sbin", "libexec", "usr/sbin", "usr/bin", "usr/libexec"];
 

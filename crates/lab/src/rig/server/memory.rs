@@ -1,10 +1,11 @@
-//! How much memory a server will need, to be checked before one is started.
+//! Estimate of a server's memory, checked before it is started.
 
 use super::settings::{Settings, canonical};
 use assay_base::Size;
 
-/// What the server holds besides what is counted below: code, dictionary, performance schema, background threads.
-/// Measured on MySQL 9.7 with a 32 MB buffer pool: 534 MB resident when idle, and 0.9 MB more a connection.
+/// Memory of a server besides its buffers: code, dictionary, performance schema, background
+/// threads. Measured on MySQL 9.7 with a 32 MB buffer pool: 534 MB resident when idle, and 0.9 MB
+/// more a connection.
 const BASE_BYTES: u64 = 480 << 20;
 
 /// Counted once: the name of the variable and its default in bytes (MySQL 8.4 reference manual).
@@ -15,8 +16,8 @@ const GLOBAL: [(&str, u64); 4] = [
     ("innodb_sort_buffer_size", 1 << 20),
 ];
 
-/// Counted once a connection; sort and join buffers are only taken while a statement needs them, so this is the
-/// bound for statements that need one of each.
+/// Counted once a connection; sort and join buffers are only taken while a statement needs them, so
+/// this is the bound for statements that need one of each.
 const PER_CONNECTION: [(&str, u64); 5] = [
     ("thread_stack", 1 << 20),
     ("sort_buffer_size", 256 << 10),
@@ -25,8 +26,8 @@ const PER_CONNECTION: [(&str, u64); 5] = [
     ("read_rnd_buffer_size", 256 << 10),
 ];
 
-/// Upper estimate in bytes of the memory of a server with those settings under that many connections. A value that
-/// is not a size counts as the default: the server itself will refuse it.
+/// Upper estimate in bytes of the memory of a server with those settings under that many
+/// connections. A value that is not a size counts as the default: the server itself will refuse it.
 pub fn memory_needed_bytes(settings: &Settings, connections: u64) -> u64 {
     let size = |&(name, default): &(&str, u64)| {
         let given = settings.iter().find(|(given, _)| canonical(given) == name);

@@ -4,10 +4,10 @@
 //! maker's) gives a [`Binary`]; `template` initialises a data directory once per version and layout
 //! and clones it; `instance` runs the binary on a clone.
 //!
-//! Relies on `assay_ports::child` for processes that cannot outlive us, and on apt only for fetching.
-//! Guarantees: nothing outside the cache and the directories named by the caller changes; a server listens on a Unix
-//! socket in a directory of mode 0700, on TCP only when asked, with a password; programs are started
-//! with argument lists.
+//! Relies on `assay_ports::child` for processes that cannot outlive us, and on apt only for
+//! fetching. Guarantees: nothing outside the cache and the directories named by the caller changes;
+//! a server listens on a Unix socket in a directory of mode 0700, on TCP only when asked, with a
+//! password; programs are started with argument lists.
 
 mod archive;
 mod binary;
@@ -59,7 +59,7 @@ fn check_cache() -> Result<()> {
         .map_err(|error| anyhow!("{error}; set ASSAY_CACHE to another directory"))
 }
 
-/// What recovery did, by the log of a server that may not have come up.
+/// Repairs of recovery in the log of a server that may not have come up.
 pub fn repaired_in(log: &Path) -> Repaired {
     error_log::repaired(&error_log::read_from(log, 0))
 }
@@ -85,7 +85,8 @@ pub fn find_or_fetch(wanted: &Wanted, progress: &dyn Fn(&str)) -> Result<Binary>
     fetch::fetch_unless(|| find(wanted), flavour, progress)
 }
 
-/// The newest server of a make in the cache, downloaded now if there is none, whatever is installed.
+/// The newest server of a make in the cache, downloaded now if there is none, whatever is
+/// installed.
 ///
 /// # Errors
 /// As [`fetch`].

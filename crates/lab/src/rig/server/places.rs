@@ -1,5 +1,5 @@
-//! The places of a running server: a directory of its own, a socket whose path is short enough, a data directory that
-//! nobody else uses.
+//! The places of a running server: a directory of its own, a socket whose path is short enough, a
+//! data directory that nobody else uses.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,20 +14,21 @@ use assay_system::{new_name, private};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
-/// The directory for temporary files within a data directory: on the disk under test, and hidden, since servers take
-/// plain directories there for databases.
+/// The directory for temporary files within a data directory: on the disk under test, and hidden,
+/// since servers take plain directories there for databases.
 pub(super) const TEMPORARY: &str = ".tmp";
 
-/// Longest path of a location in bytes: servers take paths of 512 with the final zero (`FN_REFLEN` of MySQL and MariaDB), and the
-/// longest name that they make below ours, host name included, takes less than the rest.
+/// Longest path of a location in bytes: servers take paths of 512 with the final zero (`FN_REFLEN`
+/// of MySQL and MariaDB), and the longest name that they make below ours, host name included, takes
+/// less than the rest.
 const PATH_MAX: usize = 380;
 
 /// Longest path of a socket in bytes: `sun_path` has 108 with the final zero (`unix(7)`).
 const SOCKET_PATH_MAX: usize = 107;
 
-/// Checks that a server can be told of what will lie in `directory`, which need not be there yet: a server takes `:` in
-/// a path for the end of the first of several (MySQL reference manual, `tmpdir`), and `;` so too
-/// (`innodb_directories`).
+/// Checks that a server can be told of what will lie in `directory`, which need not be there yet: a
+/// server takes `:` in a path for the end of the first of several (MySQL reference manual,
+/// `tmpdir`), and `;` so too (`innodb_directories`).
 ///
 /// # Errors
 /// One line that names the directory; the caller says what to name instead.
@@ -53,8 +54,8 @@ fn resolved(path: &Path) -> Result<PathBuf> {
     Ok(resolved.join(path.strip_prefix(part)?))
 }
 
-/// Makes `directory` with mode 0700, or checks that it is ours and that nobody else has access: whoever reaches the socket is
-/// root in the server.
+/// Makes `directory` with mode 0700, or checks that it is ours and that nobody else has access:
+/// whoever reaches the socket is root in the server.
 pub(super) fn make_private(directory: &Path) -> Result<()> {
     let found = directory.symlink_metadata().ok().filter(fs::Metadata::is_dir);
     if found.is_some_and(|found| found.permissions().mode() & 0o077 != 0) {
@@ -64,8 +65,8 @@ pub(super) fn make_private(directory: &Path) -> Result<()> {
     Ok(private::make_directory(directory)?)
 }
 
-/// Checks that `datadir` holds a server's files and that no server runs on them: a second one would wait for
-/// minutes for the lock before it gave up.
+/// Checks that `datadir` holds a server's files and that no server runs on them: a second one would
+/// wait for minutes for the lock before it gave up.
 pub(super) fn check_datadir(datadir: &Path) -> Result<()> {
     let system = datadir.join("ibdata1");
     let file = match File::options().read(true).write(true).open(&system) {
@@ -85,14 +86,14 @@ pub(super) fn check_datadir(datadir: &Path) -> Result<()> {
     }
 }
 
-/// Whether AppArmor has a profile for the program (only root can tell).
+/// Returns true if AppArmor has a profile for the program (only root can tell).
 pub(super) fn is_confined(program: &Path) -> bool {
     let profiles = fs::read_to_string("/sys/kernel/security/apparmor/profiles");
     let name = format!("{} ", program.display());
     profiles.is_ok_and(|profiles| profiles.lines().any(|line| line.starts_with(&name)))
 }
 
-/// Where a server's socket is; dropping it removes what was made for it.
+/// The place of a server's socket; dropping it removes the directory created for it.
 #[derive(Debug)]
 pub(super) struct SocketPlace {
     path: PathBuf,
@@ -207,7 +208,8 @@ mod tests {
         assert!(!place.path().exists());
     }
 
-    /// A process that a test beside this one forks holds the listener too, until it becomes a program of its own.
+    /// A process that a test beside this one forks holds the listener too, until it becomes a
+    /// program of its own.
     fn chosen_when_dead(directory: &Path, ledger: &Arc<Ledger>) -> SocketPlace {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         loop {

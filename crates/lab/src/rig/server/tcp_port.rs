@@ -1,7 +1,8 @@
-//! A TCP port of a server of ours: on loopback, or open to other machines for as long as the server runs.
+//! A TCP port of a server of ours: on loopback, or open to other machines for as long as the server
+//! runs.
 //!
-//! Guarantee: nobody logs in over it but one account with a password, which is drawn for this port alone, goes into no file and is
-//! never shown.
+//! Guarantee: nobody logs in over it but one account with a password, which is drawn for this port
+//! alone, goes into no file and is never shown.
 
 use std::fmt;
 use std::io::Read;
@@ -11,7 +12,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use assay_mysql::{Address, Endpoint, ServerKey, Tls};
 
-/// File of the key for passwords in a data directory (MySQL reference manual, `caching_sha2_password_public_key_path`).
+/// File of the key for passwords in a data directory (MySQL reference manual,
+/// `caching_sha2_password_public_key_path`).
 const PUBLIC_KEY: &str = "public_key.pem";
 
 const LOOPBACK: &str = "127.0.0.1";
@@ -26,7 +28,8 @@ pub struct TcpPort {
     pub host: String,
     /// The port.
     pub number: u16,
-    /// Password of the account [`TcpPort::USER`], which has all rights; nobody else can log in over TCP.
+    /// Password of the account [`TcpPort::USER`], which has all rights; nobody else can log in over
+    /// TCP.
     pub password: String,
 }
 
@@ -52,7 +55,8 @@ impl TcpPort {
         Ok(TcpPort { host: host.into(), number, password: password()? })
     }
 
-    /// How to connect to a database over it; `datadir` is the server's, where MySQL keeps the key for passwords.
+    /// Endpoint of a database over the port; `datadir` is the server's, where MySQL keeps the key
+    /// for passwords.
     #[must_use]
     pub fn endpoint(&self, database: &str, datadir: &Path) -> Endpoint {
         let key = std::fs::read_to_string(datadir.join(PUBLIC_KEY)).map(ServerKey::Known);
@@ -68,7 +72,8 @@ impl TcpPort {
         }
     }
 
-    /// Where the server is to listen: at that address alone, or at all where it is a name, or an address that is translated on the way.
+    /// The address at which the server listens: the given one, or any if it is a name or may be
+    /// translated on the way.
     pub(super) fn bind_address(&self) -> String {
         let own = self.host.parse::<IpAddr>().ok();
         let own = own.filter(|address| TcpListener::bind((*address, 0)).is_ok());
@@ -102,7 +107,8 @@ impl fmt::Debug for TcpPort {
     }
 }
 
-/// A port is open to every user of the machine, or to others, so its password is drawn anew each time: 128 bits.
+/// A port is open to every user of the machine, or to others, so its password is drawn anew each
+/// time: 128 bits.
 fn password() -> Result<String> {
     let mut bytes = [0; 16];
     std::fs::File::open("/dev/urandom")
@@ -122,7 +128,8 @@ mod tests {
         let own = TcpPort::for_others("127.0.0.2").unwrap();
         assert_eq!((own.bind_address().as_str(), own.from()), ("127.0.0.2", "%"));
         own.check().unwrap();
-        // Neither a name nor an address that no interface here has (RFC 5737, 2) can be listened at.
+        // Neither a name nor an address that no interface here has (RFC 5737, 2) can be listened
+        // at.
         for other in ["db.example", "192.0.2.1"] {
             assert_eq!(TcpPort::for_others(other).unwrap().bind_address(), EVERYWHERE, "{other}");
         }

@@ -1,10 +1,12 @@
-//! Data directories: initialised once per version and layout, kept in the cache, cloned for each use.
+//! Data directories: initialised once per version and layout, kept in the cache, cloned for each
+//! use.
 //!
-//! A fresh data directory holds `root` without a password, for the Unix socket alone, and no user data. Clones
-//! differ in their server's UUID and in nothing else.
+//! A fresh data directory holds `root` without a password, for the Unix socket alone, and no user
+//! data. Clones differ in their server's UUID and in nothing else.
 //!
-//! Guarantees: a template is there whole or not at all; a clone that fails leaves no directory; a clone is written
-//! out before it is returned, so that its own flush does not fall into a measurement.
+//! Guarantees: a template is there whole or not at all; a clone that fails leaves no directory; a
+//! clone is written out before it is returned, so that its own flush does not fall into a
+//! measurement.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -27,9 +29,10 @@ const LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Raised when templates are made in another way, so that old ones are not taken.
 const RECIPE: u32 = 1;
 
-/// Settings that decide at initialisation what the data directory looks like, each with the reason. All others can
-/// differ between a template and the servers on its clones (MySQL reference manual, "InnoDB Startup Options and
-/// System Variables"; MariaDB documentation, "InnoDB System Variables").
+/// Settings that decide at initialisation what the data directory looks like, each with the reason.
+/// All others can differ between a template and the servers on its clones (MySQL reference manual,
+/// "InnoDB Startup Options and System Variables"; MariaDB documentation, "InnoDB System
+/// Variables").
 const LAYOUT: [(&str, &str); 8] = [
     ("character_set_server", "the default of the schemas made here"),
     ("collation_server", "the default of the schemas made here"),
@@ -44,7 +47,8 @@ const LAYOUT: [(&str, &str); 8] = [
 /// Makes `datadir` (absent or empty) a fresh data directory for that server and those settings.
 ///
 /// # Errors
-/// A setting that the server refuses, with the server's own log line; no space; a directory that is not empty.
+/// A setting that the server refuses, with the server's own log line; no space; a directory that is
+/// not empty.
 pub fn make_datadir(
     binary: &Binary,
     settings: &Settings,
@@ -57,8 +61,8 @@ pub fn make_datadir(
     clone(&template, datadir)
 }
 
-/// Of `settings`, those that shape files when a data directory is made: servers that differ in no other can take turns
-/// on one.
+/// Settings that shape files when a data directory is made: servers with equal ones can take turns
+/// on one directory.
 pub fn layout_settings(settings: &Settings) -> Settings {
     let decides = |name: &str| LAYOUT.iter().any(|(layout, _)| *layout == name);
     settings.iter().filter(|(n, _)| decides(n)).map(|(n, v)| (n.clone(), v.clone())).collect()
@@ -80,7 +84,8 @@ fn ensure(binary: &Binary, layout: &Settings, progress: &dyn Fn(&str)) -> Result
         return Err(explain(error, &error_log::read_from(&log, 0), layout))
             .with_context(|| format!("{binary} could not initialise a data directory"));
     }
-    // Each clone shall be a server of its own: without this file it makes a new UUID at its first start.
+    // Each clone shall be a server of its own: without this file it makes a new UUID at its first
+    // start.
     let _ = fs::remove_file(staging.path().join("data/auto.cnf"));
     staging.publish("data", &target)?;
     cache_entry::hold(&target)?;
@@ -131,8 +136,9 @@ pub(super) fn user_argument() -> Option<&'static str> {
     rustix::process::geteuid().is_root().then_some("--user=root")
 }
 
-/// What MariaDB has to be told at bootstrap: its own scripts, found beside the program and in the order that its
-/// `mariadb-install-db` has them, without help texts, sample database and `sys`; then only `root` at the socket.
+/// SQL for MariaDB's bootstrap: its own scripts, found next to the program and in the order of its
+/// `mariadb-install-db`, without help texts, sample database and `sys`; then only `root` at the
+/// socket.
 fn bootstrap_sql(binary: &Binary) -> Result<String> {
     let mut sql = String::from(
         "CREATE DATABASE IF NOT EXISTS mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n",

@@ -6,8 +6,8 @@ use super::{Binary, Flavour, Server, Settings, Start, downloaded, make_datadir, 
 use assay_system::ledger::Ledger;
 use assay_testing::{Scope, scope, skip};
 
-/// The downloaded server of that make, whatever is installed, so that tests see one server everywhere.
-/// Without one the test is skipped aloud, and fails where everything is required.
+/// The downloaded server of that make, whatever is installed, so that tests see one server
+/// everywhere. Without one the test is skipped aloud, and fails where everything is required.
 pub fn binary(flavour: Flavour) -> Option<Binary> {
     if scope() == Scope::Check {
         skip(&format!("a {flavour} server"));
@@ -39,7 +39,7 @@ pub fn running(binary: &Binary, directory: &Path) -> Server {
     start(binary, &prepared(binary, directory, &[])).unwrap()
 }
 
-/// How another client, which judges ours, connects to it: `root` without a password over the socket.
+/// Endpoint for another client, which judges ours: `root` without a password over the socket.
 #[allow(dead_code, reason = "not every including test uses all of it")]
 pub fn opts(server: &super::Server) -> mysql::Opts {
     mysql::OptsBuilder::new().socket(server.socket().to_str()).user(Some("root")).into()

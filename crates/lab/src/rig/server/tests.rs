@@ -43,7 +43,7 @@ fn lives(flavour: Flavour) {
     let _: Vec<String> = ask(&server, "CREATE DATABASE kept");
     assert!(server.stop(GRACE).unwrap().success());
 
-    // What was written survives a stop, a kill, and a value that is dropped.
+    // Data survive a stop, a kill, and a dropped value.
     let server = super::start(&binary, &start).unwrap();
     let socket = server.socket().to_path_buf();
     server.kill().unwrap();
@@ -56,7 +56,8 @@ fn lives(flavour: Flavour) {
     restarts(&binary, &start);
 }
 
-/// Another process on the same data at the same socket; one that has no time for it is not left running.
+/// Another process on the same data at the same socket; one that has no time for it is not left
+/// running.
 fn restarts(binary: &Binary, start: &Start) {
     let mut server = super::start(binary, start).unwrap();
     let (pid, socket) = (server.pid(), server.socket().to_path_buf());

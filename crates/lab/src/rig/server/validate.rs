@@ -1,8 +1,9 @@
 //! Asks a server program whether it knows settings, without starting a server.
 //!
-//! MySQL and Percona Server do that themselves (`--validate-config`, from 8.0.16 on). Every server refuses a name that it does not
-//! know before it prints its help (`--help --verbose`), which makes nothing; values that older servers and MariaDB refuse are
-//! found when they start. Values that a server would change in silence pass.
+//! MySQL and Percona Server do that themselves (`--validate-config`, from 8.0.16 on). Every server
+//! refuses a name that it does not know before it prints its help (`--help --verbose`), which makes
+//! nothing; values that older servers and MariaDB refuse are found when they start. Values that a
+//! server would change in silence pass.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ pub fn check_settings(binary: &Binary, settings: &Settings) -> Result<()> {
     command.args(settings::arguments(&settings));
     let Err(error) = tool::run(command, LIMIT) else { return Ok(()) };
     let Some(failed) = error.downcast_ref::<tool::Failed>() else { return Err(error) };
-    // What else it has against starting, it says when it is started.
+    // Other objections are reported at the start.
     match error_log::refused_setting(&failed.stderr, &settings) {
         Some(line) => bail!("{binary} refused a setting: {line}"),
         None => Ok(()),

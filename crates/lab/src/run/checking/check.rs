@@ -109,7 +109,8 @@ fn check_tables(experiment: &Experiment, schema: &Schema) -> Result<()> {
         );
         ensure!(
             workload.recipe != Recipe::OltpInsert || schema.auto_inc,
-            "workload `{name}` inserts its own ids, which would collide with existing rows; set auto_inc = true"
+            "workload `{name}` inserts its own ids, which would collide with existing rows; set \
+            auto_inc = true"
         );
     }
     Ok(())
@@ -149,7 +150,8 @@ fn planned(path: Option<&PathBuf>, binary: Option<server::Binary>) -> PlannedSer
     }
 }
 
-/// Rights and devices that this process lacks for the rigs of an experiment; `None` if it lacks nothing.
+/// Rights and devices that this process lacks for the rigs of an experiment; `None` if it lacks
+/// nothing.
 #[must_use]
 pub fn lacks(experiment: &Experiment) -> Option<Lacks> {
     let needs = experiment.variants.iter().map(|variant| needs_of(&variant.rig));
@@ -165,11 +167,13 @@ fn needs_of(rig: &PlannedRig) -> Needs {
 fn check_rights(experiment: &Experiment) -> Result<()> {
     let Some(missing) = lacks(experiment) else { return Ok(()) };
     bail!(
-        "its disks cannot be attached and mounted; {missing}; rig.kind = \"directory\" needs none of it, as in `assay run doublewrite`"
+        "its disks cannot be attached and mounted; {missing}; rig.kind = \"directory\" needs \
+        none of it, as in `assay run doublewrite`"
     )
 }
 
-/// A device is overwritten only when plan and command line agree on it: plans are copied, command lines are typed.
+/// A device is overwritten only when plan and command line agree on it: plans are copied, command
+/// lines are typed.
 fn check_device(experiment: &Experiment, variant: &Variant, erase: &[PathBuf]) -> Result<()> {
     let Some(device) = variant.rig.device() else { return Ok(()) };
     let size = blockdev::check_unused(device)?;
@@ -184,7 +188,8 @@ fn check_device(experiment: &Experiment, variant: &Variant, erase: &[PathBuf]) -
     ensure_all_fits(disk.unwrap_or(Size(size)), experiment, variant)
 }
 
-/// The directory that exists and that `location` will lie in, which may be relative to where we are.
+/// The directory that exists and that `location` will lie in, which may be relative to where we
+/// are.
 fn existing(location: &Path) -> Result<PathBuf> {
     let location = std::path::absolute(location)?;
     let there = location.ancestors().find(|directory| directory.is_dir());

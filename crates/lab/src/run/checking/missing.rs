@@ -1,5 +1,5 @@
-//! What a study still lacks of a plan, asked without changing anything: before a run makes its first directory, and all
-//! that a dry run tells.
+//! The runs of a plan that a study lacks, found without changing anything: before a run makes its
+//! first directory, and for a dry run.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use anyhow::{Result, anyhow, bail};
 use assay_plan::{Change, PlannedTrial, changes};
 use assay_study::{State, Store, Study, Trial, TrialKey, Warning};
 
-/// Which finished runs are made again.
+/// Finished runs to repeat.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Retry {
-    /// Those that failed.
     pub failed: bool,
     /// Those that may not be compared.
     pub flagged: bool,
 }
 
-/// A study takes one plan: it may grow, but runs of two would make one report of what nobody compared.
+/// A study takes one plan: it may grow, but runs of two would make one report of what nobody
+/// compared.
 fn refuse_another_plan(directory: &Path, planned: &[PlannedTrial], trials: &[Trial]) -> Result<()> {
     let is_planned = |key: &TrialKey| planned.iter().any(|trial| trial.key == *key);
     let is_finished = |trial: &&Trial| matches!(trial.state, State::Done | State::Failed);
@@ -26,25 +26,27 @@ fn refuse_another_plan(directory: &Path, planned: &[PlannedTrial], trials: &[Tri
     let Some(first) = strangers.first() else { return Ok(()) };
     if strangers.len() == finished.len() {
         bail!(
-            "{} is the study of another plan: none of its {} finished runs is in this one; give another --out",
+            "{} is the study of another plan: none of its {} finished runs is in this one; give \
+            another --out",
             directory.display(),
             finished.len()
         );
     }
     bail!(
-        "{} has {} finished runs that this plan does not have, e.g. {}; put them back into the plan, or give another --out",
+        "{} has {} finished runs that this plan does not have, e.g. {}; put them back into the \
+        plan, or give another --out",
         directory.display(),
         strangers.len(),
         first.key
     )
 }
 
-/// Whether a run is not comparable.
+/// Returns true if a run is not comparable.
 fn is_not_comparable(trial: &Trial) -> bool {
     trial.warnings.iter().any(Warning::forbids_comparing)
 }
 
-/// So many changes of a plan are named.
+/// The most changes of a plan that are named.
 const CHANGES_NAMED: usize = 4;
 
 /// A study that was made under other conditions: what the plan said then, and says now.
@@ -55,7 +57,8 @@ fn explain(error: anyhow::Error, study: &Study, plan_text: &str) -> anyhow::Erro
         let place =
             study.facts.get("location").map_or_else(String::new, |place| format!(" ({place})"));
         return anyhow!(
-            "the study was made with another --location{place}, --server or --quick: give the same again, or another --out"
+            "the study was made with another --location{place}, --server or --quick: give the \
+            same again, or another --out"
         );
     }
     let not = || "absent".to_owned();
@@ -69,8 +72,9 @@ fn explain(error: anyhow::Error, study: &Study, plan_text: &str) -> anyhow::Erro
     anyhow!("{error}; {}{more}", told.collect::<Vec<_>>().join("; "))
 }
 
-/// The runs of `planned` that the study in `directory` would run, in their order. A directory without a study lacks all.
-/// `plan_text` is what the plan is written like, to say what has changed of it.
+/// The runs of `planned` that the study in `directory` would run, in their order. A directory
+/// without a study lacks all. `plan_text` is what the plan is written like, to say what has changed
+/// of it.
 ///
 /// # Errors
 /// A study that was made by another plan, or that cannot be read.
@@ -91,7 +95,7 @@ pub fn missing<'a>(
     for trial in planned {
         let found = store.planned(&trial.key, &trial.fingerprint);
         let is_missing = match found.map_err(|error| explain(error, &study, plan_text))? {
-            // What runs while nobody holds the study was interrupted.
+            // A run marked as running while nobody holds the study was interrupted.
             None | Some(State::Pending | State::Running) => true,
             Some(State::Failed) => retry.failed,
             Some(State::Done) => retry.flagged && is_flagged(trial),
@@ -116,7 +120,8 @@ mod tests {
         PlannedTrial { key, workload, variant, position: threads, fingerprint: fingerprint.into() }
     }
 
-    /// Of five runs: one done, one failed, one interrupted, one only planned, one that the store does not know.
+    /// A study of five runs: one done, one failed, one interrupted, one only planned, one unknown
+    /// to the store.
     fn study() -> (tempfile::TempDir, Vec<PlannedTrial>) {
         let directory = tempfile::tempdir().unwrap();
         let trials: Vec<_> = (1..=5).map(|threads| planned(threads, "f")).collect();

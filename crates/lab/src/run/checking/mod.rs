@@ -1,5 +1,5 @@
-//! Everything that is found out before the first run: whether the plan fits the machine, where it may write, and
-//! which runs the study lacks.
+//! Everything that is found out before the first run: whether the plan fits the machine, where it
+//! may write, and which runs the study lacks.
 
 pub mod check;
 pub(crate) mod missing;

@@ -1,4 +1,5 @@
-//! Where a run may write: the study's directory, held by one run at a time, and the directory on the measured disk.
+//! Places where a run may write: the study's directory, held by one run at a time, and the
+//! directory on the measured disk.
 
 use std::fs::{DirBuilder, File};
 use std::io::ErrorKind;
@@ -12,7 +13,8 @@ use assay_plan::Experiment;
 use assay_ports::file_id::FileId;
 use assay_system::changeable;
 
-/// The directory on the disk that is measured: the plan's, which must be there, else one in the study.
+/// The directory on the disk that is measured: the plan's, which must be there, else one in the
+/// study.
 ///
 /// # Errors
 /// The plan's is no directory.
@@ -24,15 +26,15 @@ pub fn location_of(experiment: &Experiment, study: &Path) -> Result<PathBuf> {
     Ok(location.clone())
 }
 
-/// Whether both lie on one file system.
+/// Returns true if both lie on one file system.
 pub(crate) fn is_same_device(a: &Path, b: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let device = |path: &Path| path.metadata().map(|metadata| metadata.dev()).ok();
     device(a).is_some() && device(a) == device(b)
 }
 
-/// Directories that were not there before; those still empty at the end are removed, so that a refused plan leaves
-/// nothing behind.
+/// Directories that were not there before; those still empty at the end are removed, so that a
+/// refused plan leaves nothing behind.
 #[derive(Debug, Default)]
 pub(super) struct NewDirectories(Vec<PathBuf>);
 
@@ -77,7 +79,8 @@ pub struct StudyLock {
 }
 
 impl StudyLock {
-    /// Makes the directory, and that on the measured disk where it is here, and takes the study's lock.
+    /// Makes the directory, and that on the measured disk where it is here, and takes the study's
+    /// lock.
     ///
     /// # Errors
     /// Another run has it, or a directory cannot be made.
@@ -109,7 +112,7 @@ impl Lock {
         ensure_room(study)?;
         let path = study.join("lock");
         loop {
-            // Whoever made the directory may have put a link there.
+            // The creator of the directory may have put a link there.
             let file = plain_file::open_or_make(&path)
                 .with_context(|| format!("cannot write {}", path.display()))?;
             if let Some(lock) = Lock::of(file, &path, study)? {
@@ -118,8 +121,8 @@ impl Lock {
         }
     }
 
-    /// By a file that was opened as `path`; nothing where the run that had it has removed it meanwhile: then the next one has
-    /// another file there.
+    /// By a file that was opened as `path`; nothing where the run that had it has removed it
+    /// meanwhile: then the next one has another file there.
     fn of(file: File, path: &Path, study: &Path) -> Result<Option<Lock>> {
         lock(&file, study)?;
         let lock = Lock { path: path.to_owned(), file };
@@ -131,7 +134,7 @@ impl Lock {
         ours.is_ok_and(|ours| FileId::named(&self.path).is_ok_and(|found| found == ours))
     }
 
-    /// Whether it could be taken, without making it.
+    /// Checks that the lock could be taken, without making it.
     ///
     /// # Errors
     /// Another run has it.
@@ -157,7 +160,8 @@ fn ensure_room(study: &Path) -> Result<()> {
     let free = assay_system::free_bytes(there)?;
     ensure!(
         free >= STUDY_BYTES,
-        "no space: a study takes at least {} MB, and {} has {} MB free; free some, or give another --out",
+        "no space: a study takes at least {} MB, and {} has {} MB free; free some, or give \
+        another --out",
         STUDY_BYTES >> 20,
         there.display(),
         free >> 20
@@ -165,8 +169,8 @@ fn ensure_room(study: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a directory may hold that has no study yet: what a run that was killed at its beginning has
-/// left, and what mkfs makes.
+/// Entries of a directory without a study: leftovers of a run that was killed at its beginning, and
+/// of mkfs.
 const OF_NO_STUDY: [&str; 3] = ["lock", "work", "lost+found"];
 
 /// Refuses a directory that holds files which are not a study's: the report would replace some.
@@ -174,7 +178,8 @@ fn ensure_own(study: &Path) -> Result<()> {
     assay_study::check_directory(study)?;
     if let Some(who) = changeable::itself(study) {
         bail!(
-            "{who}: what is written there could be led elsewhere; give a directory of your own as --out"
+            "{who}: what is written there could be led elsewhere; give a directory of your own \
+            as --out"
         );
     }
     if study.join(assay_study::FILE_NAME).exists() {

@@ -1,4 +1,5 @@
-//! The room that a plan needs on a machine: memory, disk, asynchronous I/O, and data that fit on the disks of its rigs.
+//! The room that a plan needs on a machine: memory, disk, asynchronous I/O, and data that fit on
+//! the disks of its rigs.
 //!
 //! Guarantee: the machine is a value here, so that a plan can be checked against any.
 
@@ -15,8 +16,9 @@ use assay_plan::{
 use crate::rig::{pool, server};
 use crate::run::describing::machine;
 
-/// What a data directory takes beside its tables: system and undo tablespaces, redo, doublewrite and the server's own
-/// tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under load.
+/// Size of a data directory without tables: system and undo tablespaces, redo, doublewrite and the
+/// server's own tables, measured 190 MB freshly made by MySQL 9.7, and room for undo and redo under
+/// load.
 const BESIDE_TABLES_BYTES: u64 = 320 << 20;
 
 /// Resources of a machine for the runs of a plan.
@@ -26,8 +28,8 @@ pub struct Room {
     pub memory_bytes: u64,
     /// Free space where the rigs lie.
     pub disk_bytes: u64,
-    /// Requests of asynchronous I/O that are in use, and at most (`fs.aio-nr`, `fs.aio-max-nr`); `None` where the kernel does not
-    /// tell.
+    /// Requests of asynchronous I/O that are in use, and at most (`fs.aio-nr`, `fs.aio-max-nr`);
+    /// `None` where the kernel does not tell.
     pub aio: Option<(u64, u64)>,
 }
 
@@ -48,7 +50,8 @@ impl Room {
     }
 }
 
-/// Checks that every configuration of a plan fits on its disk, and the plan into `room`; `location` is named in errors.
+/// Checks that every configuration of a plan fits on its disk, and the plan into `room`; `location`
+/// is named in errors.
 ///
 /// # Errors
 /// One line: what is missing and what to change.
@@ -69,13 +72,13 @@ fn check_variant(experiment: &Experiment, variant: &Variant, room: &Room) -> Res
     check_image(experiment, variant)
 }
 
-/// Whether everything from its server down is on this machine and ours.
+/// Returns true if everything from the server down is on this machine and ours.
 fn is_ours(variant: &Variant) -> bool {
     variant.rig.endpoint().is_none()
 }
 
-/// Data fit on a model, and on a drive in a file that does not compress. How far others shrink data, a run is to find
-/// out.
+/// Data fit on a model, and on a drive in a file that does not compress. How far others shrink
+/// data, a run is to find out.
 fn check_drive(experiment: &Experiment, variant: &Variant) -> Result<()> {
     let Some(disk) = variant.rig.disk() else { return Ok(()) };
     match &disk.base {
@@ -105,8 +108,9 @@ fn check_pool(experiment: &Experiment, variant: &Variant, room: &Room) -> Result
     Ok(())
 }
 
-/// Servers that run at once share what the kernel gives of asynchronous I/O: each I/O thread of InnoDB asks for 256 requests
-/// (`OS_AIO_N_PENDING_IOS_PER_THREAD` in MySQL's `os0file.h`), and is told to come again where there are none left.
+/// Servers that run at once share what the kernel gives of asynchronous I/O: each I/O thread of
+/// InnoDB asks for 256 requests (`OS_AIO_N_PENDING_IOS_PER_THREAD` in MySQL's `os0file.h`), and is
+/// told to come again where there are none left.
 fn check_asynchronous_io(variant: &Variant, room: &Room) -> Result<()> {
     const REQUESTS_OF_THREAD: u64 = 256;
     let servers = u64::from(variant.servers);
@@ -119,7 +123,9 @@ fn check_asynchronous_io(variant: &Variant, room: &Room) -> Result<()> {
     let left = most.saturating_sub(used);
     ensure!(
         servers == 1 || needed <= left,
-        "{servers} servers at once need about {needed} requests of asynchronous I/O, and the kernel has {left} left; raise its limit with `sysctl -w fs.aio-max-nr={}`, or lower innodb_read_io_threads and innodb_write_io_threads",
+        "{servers} servers at once need about {needed} requests of asynchronous I/O, and the \
+        kernel has {left} left; raise its limit with `sysctl -w fs.aio-max-nr={}`, or lower \
+        innodb_read_io_threads and innodb_write_io_threads",
         (used + needed * 2).next_power_of_two()
     );
     Ok(())
@@ -139,7 +145,8 @@ pub(super) fn ensure_all_fits(
     if let Some((name, bytes)) = largest_files(experiment) {
         ensure!(
             bytes < disk.0,
-            "the files of workload `{name}`, {}, do not fit on a disk of {disk}; lower file_total_size or take a larger disk",
+            "the files of workload `{name}`, {}, do not fit on a disk of {disk}; lower \
+            file_total_size or take a larger disk",
             Size(bytes)
         );
     }
@@ -161,7 +168,8 @@ fn check_memory(variant: &Variant, room: &Room) -> Result<()> {
     ensure_memory_for(room.memory_bytes, &variant.settings, threads, servers)
 }
 
-/// Checks that a server with these settings under so many connections fits into what memory is left.
+/// Checks that a server with these settings under so many connections fits into what memory is
+/// left.
 ///
 /// # Errors
 /// One line with both figures and what to lower.
@@ -190,7 +198,7 @@ fn ensure_memory_for(
     Ok(())
 }
 
-/// What the kernel estimates can be had without swapping (`proc(5)`, `MemAvailable`).
+/// Memory available without swapping, as the kernel estimates it (`proc(5)`, `MemAvailable`).
 fn available_memory_bytes() -> Result<u64> {
     let told = machine::field("/proc/meminfo", "MemAvailable:");
     // The kernel writes "kB" and means 1024 bytes.
@@ -224,7 +232,8 @@ fn check_space(experiment: &Experiment, room: &Room, location: &Path) -> Result<
     let free = room.disk_bytes;
     ensure!(
         needed <= free,
-        "no space: the run needs about {} in {}, {} are free; free some, give another --location or {smaller}",
+        "no space: the run needs about {} in {}, {} are free; free some, give another --location \
+        or {smaller}",
         rounded(needed),
         location.display(),
         rounded(free)

@@ -19,8 +19,8 @@ use assay_study::{
     PoolCluster, Resource, Restored, Rig, Servers, Stall, Tables, Workload,
 };
 
-/// A configuration's rig and its server's settings; of what its data profiles change each. Nothing of a configuration
-/// that is not run.
+/// A configuration's rig and its server's settings; of what its data profiles change each. Nothing
+/// of a configuration that is not run.
 pub fn config(name: &str, on: &[(&VariantKey, &ConfigSetup)], location: &Path) -> Option<Config> {
     let (_, config) = on.first()?;
     let data = on.iter().map(|(key, config)| data(key, config)).collect();
@@ -101,7 +101,8 @@ pub fn workloads(experiment: &Experiment) -> Vec<Workload> {
     experiment.loads.iter().filter_map(described).collect()
 }
 
-/// The options of a workload, `rate` and `arrivals` where it has a rate, and the phases of its runs.
+/// The options of a workload, `rate` and `arrivals` where it has a rate, and the phases of its
+/// runs.
 fn options(experiment: &Experiment, workload: &PlannedWorkload) -> BTreeMap<String, String> {
     let Ok(serde_json::Value::Object(mut options)) = serde_json::to_value(&workload.spec) else {
         return BTreeMap::new();
@@ -194,7 +195,7 @@ fn pool(pool: &PlannedPool) -> Pool {
     Pool { cluster, bytes: pool.size.0 }
 }
 
-/// How many of a preset's numbers come from where.
+/// Counts of a preset's numbers by their origin.
 fn numbers(preset: &Preset) -> Vec<Count> {
     let rows = preset.rows().unwrap_or_default();
     let of = |mark: Mark| rows.iter().filter(|row| row.mark == mark).count();

@@ -1,4 +1,4 @@
-//! What a plan asks for and what its server, its rig and its processes run without.
+//! Settings of a plan that its server, its rig and its processes run without.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ pub(crate) fn of_machine(in_effect: &InEffect, placed: Vec<Differing>) -> Vec<Wa
     in_effect.differing.iter().cloned().chain(placed).map(Warning::GivenDiffers).collect()
 }
 
-/// Returns a warning for each setting whose variable has another value than the plan asks for, and for each line of the
-/// server's log about another setting. Options without a variable are skipped.
+/// Returns a warning for each setting whose variable has another value than the plan asks for, and
+/// for each line of the server's log about another setting. Options without a variable are skipped.
 pub(crate) fn warnings(
     settings: &Settings,
     variables: &BTreeMap<String, String>,
@@ -36,7 +36,7 @@ fn differing(
     (!is_as_asked(&asked, &effective)).then_some(Warning::SettingDiffers { name, asked, effective })
 }
 
-/// Whether that line of the server's log is about the same setting.
+/// Returns true if a line of the server's log is about the same setting.
 fn is_about(differing: &Warning, line: &str) -> bool {
     matches!(differing, Warning::SettingDiffers { name, .. } if canonical(line).contains(name))
 }

@@ -1,5 +1,5 @@
-//! What a configuration's disk guarantees and is worth, from the plan and the machine: the record that the study keeps
-//! of it.
+//! Guarantees and worth of a configuration's disk, from the plan and the machine, as the study
+//! stores them.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use assay_plan::{DiskBase, FileSystem, PlannedFileSystem, PlannedModel, PlannedR
 use assay_presets::{CacheName, Preset};
 use assay_study::{Atomic, Cache, Disk, InEffect, Media, Worth};
 
-/// What the software drive writes whole or not at all (`docs/on-media.md`).
+/// The largest write that the software drive makes whole or not at all (`docs/on-media.md`).
 const DRIVE_ATOMIC_BYTES: u64 = 256 << 10;
 
 /// The disk of a rig on these `media` in `location`.
@@ -44,8 +44,8 @@ pub(crate) fn as_in_effect(disk: &mut Disk, in_effect: &InEffect) {
     }
 }
 
-/// The largest write that the disk makes whole or not at all, and who guarantees it; `None` if nobody does, or if it tears on
-/// purpose.
+/// The largest write that the disk makes whole or not at all, and who guarantees it; `None` if
+/// nobody does, or if it tears on purpose.
 fn atomic(rig: &PlannedRig) -> Option<Atomic> {
     match &rig.disk()?.base {
         DiskBase::Drive(_) => Some(Atomic { bytes: DRIVE_ATOMIC_BYTES, by_format: true }),
@@ -59,7 +59,7 @@ fn atomic(rig: &PlannedRig) -> Option<Atomic> {
     }
 }
 
-/// What a preset says, of whole devices.
+/// The disk of a preset, for whole devices.
 fn of_model(model: &PlannedModel) -> Disk {
     let behind = behind(&model.preset);
     let document = &behind.document;
@@ -78,7 +78,8 @@ fn of_model(model: &PlannedModel) -> Disk {
     }
 }
 
-/// The device that stores: behind a network the one there, of a mirror a side, with what the mirror says of its own worth.
+/// The device that stores: behind a network the one there, of a mirror a side, with what the mirror
+/// says of its own worth.
 fn behind(preset: &Preset) -> Preset {
     if let Some(mirror) = &preset.document.mirror
         && let Ok(mut side) = Preset::find(&mirror.over.value)
@@ -104,9 +105,9 @@ fn cache(preset: &Preset) -> Option<Cache> {
     })
 }
 
-/// Whether the file system keeps every page in one piece, also those that are added later, so that a page comes down as
-/// one write: ext4 with clusters of a page or more (`mkfs.ext4(8)`, `-O bigalloc -C`). An extent size hint of XFS keeps
-/// nothing, see `assay_audit::verdict`.
+/// Returns true if the file system keeps every page in one piece, later ones included, so that a
+/// page arrives as one write: ext4 with clusters of a page or more (`mkfs.ext4(8)`, `-O bigalloc
+/// -C`). An extent size hint of XFS keeps nothing, see `assay_audit::verdict`.
 fn keeps_pages_together(file_system: &PlannedFileSystem) -> bool {
     let options = &file_system.mkfs_options;
     match file_system.kind {
@@ -122,7 +123,7 @@ fn keeps_pages_together(file_system: &PlannedFileSystem) -> bool {
     }
 }
 
-/// What `-C` says, together with its value or before it.
+/// Value of `-C`, joined to it or after it.
 fn cluster_bytes(options: &[String]) -> Option<u64> {
     let at = options.iter().position(|option| option.starts_with("-C"))?;
     let together = options[at].trim_start_matches("-C");
@@ -130,7 +131,8 @@ fn cluster_bytes(options: &[String]) -> Option<u64> {
     Size::parse(value).ok().map(|size| size.0)
 }
 
-/// The write cache of the device at the bottom, as the kernel knows it; `None` for a model and for somebody's pool.
+/// The write cache of the device at the bottom, as the kernel knows it; `None` for a model and for
+/// somebody's pool.
 fn kernel_cache(rig: &PlannedRig, location: &Path) -> Option<String> {
     // The stores of a private cluster lie on a device of this machine.
     let is_elsewhere = rig.pool().is_some_and(|pool| pool.private().is_none());
@@ -157,7 +159,8 @@ mod tests {
     fn a_model_is_kept_with_what_its_preset_says_of_the_whole_device() {
         let model = |preset: &str| {
             let model = format!(
-                "kind = \"model\"\nmodel = {{ preset = \"{preset}\", capacity_scale = 800, parallel_scale = 36 }}"
+                "kind = \"model\"\nmodel = {{ preset = \"{preset}\", capacity_scale = 800, \
+                parallel_scale = 36 }}"
             );
             disk(&rig(&model), Media::default(), Path::new("/"))
         };
@@ -195,7 +198,8 @@ mod tests {
 
     #[test]
     fn what_was_read_back_goes_before_what_was_asked_for() {
-        let text = "kind = \"image\"\nsize = \"1G\"\nmount_options = [\"nobarrier\"]\nmkfs_options = [\"-O\", \"bigalloc\"]";
+        let text = "kind = \"image\"\nsize = \"1G\"\nmount_options = \
+            [\"nobarrier\"]\nmkfs_options = [\"-O\", \"bigalloc\"]";
         let asked = disk(&rig(text), Media::default(), Path::new("/"));
         assert!(asked.keeps_pages_together && asked.mount_options == ["nobarrier"]);
         let made = |pairs: &[(&str, &str)]| -> Disk {

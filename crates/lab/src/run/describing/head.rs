@@ -33,7 +33,7 @@ pub fn open_store(
     Ok(store)
 }
 
-/// Which machines have a part in it, where that is not one alone.
+/// The machines of a study, if there are several.
 fn hosts(experiment: &Experiment) -> BTreeMap<String, String> {
     let loads: Vec<&str> = experiment.load_hosts.iter().map(|host| host.ssh.as_str()).collect();
     let server =
@@ -42,8 +42,8 @@ fn hosts(experiment: &Experiment) -> BTreeMap<String, String> {
     server.into_iter().chain(loads).collect()
 }
 
-/// Brings the head of a study in which nothing is missing up to its plan, as far as that can change no result. Facts and
-/// configurations stay as they were when its runs ran.
+/// Brings the head of a study in which nothing is missing up to its plan, as far as that can change
+/// no result. Facts and configurations stay as they were when its runs ran.
 ///
 /// # Errors
 /// A store that cannot be written.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use assay_base::version::version;
 use assay_ports::{blockdev, cpu, filesystem};
 
-/// Facts by name; those of the disk under `location` where that `is_measured`. What a machine does not tell is absent.
+/// Facts by name; those of the disk under `location` where that `is_measured`. What a machine does
+/// not tell is absent.
 #[must_use]
 pub fn facts(location: &Path, is_measured: bool) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
@@ -54,12 +55,13 @@ fn disk_facts(location: &Path, note: &mut impl FnMut(&str, Option<String>)) {
     note("disk_atomic_write_bytes", queue_text("atomic_write_unit_max_bytes"));
 }
 
-/// What the kernel believes of the write cache of the disk that holds `path`, or that it is.
+/// The write cache of the disk `path`, or of the disk that holds it, as the kernel knows it.
 pub(super) fn write_cache(path: &Path) -> Option<String> {
     text(queue_directory(path)?.join("write_cache"))
 }
 
-/// `/sys/…/queue` of the whole disk that holds `path`, or that it is, also when it lies on a partition.
+/// `/sys/…/queue` of the whole disk that holds `path`, or that it is, also when it lies on a
+/// partition.
 fn queue_directory(path: &Path) -> Option<PathBuf> {
     let metadata = std::fs::metadata(path).ok()?;
     let is_device = metadata.file_type().is_block_device();

@@ -1,4 +1,4 @@
-//! Where server, load and drive may really run, against the CPUs that a plan asks for.
+//! The CPUs that server, load and drive may really use, against those of the plan.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use crate::monitor::quota_cpus;
 pub(crate) struct Processes {
     /// The server, if there is one.
     pub(crate) server: Option<u32>,
-    /// What serves a drive, if there is one.
+    /// The process that serves a drive, if there is one.
     pub(crate) drive: Option<u32>,
 }
 
-/// What is not as the plan places it. Processes that have ended are not looked at.
+/// Processes that are not placed as planned. Processes that have ended are left out.
 pub(crate) fn differing(placement: &Placement, processes: Processes) -> Vec<Differing> {
     let of = |pid: Option<u32>| pid.and_then(|pid| cpu::allowed_of(pid).ok());
     let load = || cpu::bound(&placement.load_cpus.0).ok();
@@ -30,7 +30,8 @@ pub(crate) fn differing(placement: &Placement, processes: Processes) -> Vec<Diff
     cpus.chain(of_quota(placement, quota_cpus())).collect()
 }
 
-/// Facts of a run on those CPUs: what was asked for stands beside what was given where that differs.
+/// Facts of a run on those CPUs: what was asked for stands beside what was given where that
+/// differs.
 pub(crate) fn facts(differing: &[Differing]) -> BTreeMap<String, String> {
     let told = differing.iter().filter_map(|one| {
         let name = match one.what {
