@@ -29,4 +29,4 @@ pub use failure::{Failure, Reason, Result};
 pub use host::{Host, Step};
 pub use protocol::PATIENCE;
 pub use serve::{Talk, Works, serve};
-pub use session::{Session, Told};
+pub use session::{Message, Session};

@@ -80,9 +80,9 @@ fn next_line(
     })
 }
 
-/// What came of a work.
+/// A message of the work on the host.
 #[derive(Debug)]
-pub enum Told<T, D, E> {
+pub enum Message<T, D, E> {
     /// It told something, and goes on.
     Something(T),
     /// It is done.
@@ -280,7 +280,7 @@ impl Session {
     pub fn next<T: DeserializeOwned, D: DeserializeOwned, E: DeserializeOwned>(
         &self,
         patience: Duration,
-    ) -> Result<Option<Told<T, D, E>>> {
+    ) -> Result<Option<Message<T, D, E>>> {
         let message = match self.work.lock().recv_timeout(patience) {
             Ok((message, bytes)) => {
                 self.line.untaken.fetch_sub(bytes, Ordering::Relaxed);
@@ -290,9 +290,9 @@ impl Session {
             Err(RecvTimeoutError::Disconnected) => return Err(self.lost()),
         };
         let told = match message {
-            FromHost::Told(value) => serde_json::from_value(value).map(Told::Something),
-            FromHost::Done(value) => serde_json::from_value(value).map(Told::Done),
-            FromHost::Failed(value) => serde_json::from_value(value).map(Told::Failed),
+            FromHost::Told(value) => serde_json::from_value(value).map(Message::Something),
+            FromHost::Done(value) => serde_json::from_value(value).map(Message::Done),
+            FromHost::Failed(value) => serde_json::from_value(value).map(Message::Failed),
             FromHost::Hello(_) | FromHost::Here { .. } => return Ok(None),
         };
         told.map(Some).map_err(|error| self.failure(Reason::Protocol(error.to_string())))

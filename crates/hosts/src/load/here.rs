@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::files;
 use super::task::{
-    Begin, LOAD, LoadDone, LoadFailed, LoadTask, LoadTold, PREFLIGHT, PreflightDone,
+    Begin, LOAD, LoadDone, LoadFailed, LoadMessage, LoadTask, PREFLIGHT, PreflightDone,
 };
 use crate::clock::{ClockOffset, now_ns, ns_of};
 use crate::failure::{Failure, Reason, Result};
-use crate::session::{Session, Told};
+use crate::session::{Message, Session};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
@@ -59,7 +59,7 @@ pub struct LoadFound {
     pub doubt: Option<Failure>,
 }
 
-type LoadSays = Told<LoadTold, LoadDone, LoadFailed>;
+type LoadSays = Message<LoadMessage, LoadDone, LoadFailed>;
 
 /// A host by its number, and what it said, or that it was lost.
 type Said = (usize, Result<LoadSays>);
@@ -100,13 +100,13 @@ pub fn preflight(
             if stop.load(Ordering::Relaxed) {
                 return Err(session.failure(Reason::Interrupted));
             }
-            match session.next::<LoadTold, PreflightDone, LoadFailed>(LOOK_EVERY)? {
-                Some(Told::Done(found)) => {
+            match session.next::<LoadMessage, PreflightDone, LoadFailed>(LOOK_EVERY)? {
+                Some(Message::Done(found)) => {
                     short = short.or(found);
                     break;
                 }
-                Some(Told::Failed(failed)) => return Err(failed.of(session)),
-                Some(Told::Something(_)) | None => {}
+                Some(Message::Failed(failed)) => return Err(failed.of(session)),
+                Some(Message::Something(_)) | None => {}
             }
         }
     }
@@ -170,12 +170,12 @@ fn check_clocks(sessions: &[Session], before: &[ClockOffset], outcomes: &[Outcom
 /// Passes on what a host says until its load ends.
 fn pass_on(number: usize, session: &Session, send: &Sender<Said>, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
-        let said = match session.next::<LoadTold, LoadDone, LoadFailed>(LOOK_EVERY) {
+        let said = match session.next::<LoadMessage, LoadDone, LoadFailed>(LOOK_EVERY) {
             Ok(None) => continue,
             Ok(Some(said)) => Ok(said),
             Err(failure) => Err(failure),
         };
-        let is_last = !matches!(said, Ok(Told::Something(_)));
+        let is_last = !matches!(said, Ok(Message::Something(_)));
         if send.send((number, said)).is_err() || is_last {
             return;
         }
@@ -267,13 +267,13 @@ impl<'a> Running<'a> {
             return Ok(());
         }
         match said {
-            Ok(Told::Something(LoadTold::Ready)) => {
+            Ok(Message::Something(LoadMessage::Ready)) => {
                 self.ready += 1;
                 if self.ready == self.sessions.len() && self.stopped.is_none() {
                     self.begin()?;
                 }
             }
-            Ok(Told::Something(LoadTold::Window { from_s, to_s })) => {
+            Ok(Message::Something(LoadMessage::Window { from_s, to_s })) => {
                 let is_long = |s: f64| s.abs() > WINDOW_S_MAX;
                 if is_long(from_s) || to_s.is_some_and(is_long) {
                     self.refuse(number);
@@ -282,7 +282,7 @@ impl<'a> Running<'a> {
                     self.observer.window(from_s + self.later_s, to_s);
                 }
             }
-            Ok(Told::Something(LoadTold::Second(second))) => {
+            Ok(Message::Something(LoadMessage::Second(second))) => {
                 let held = &mut self.seconds[number];
                 if !is_plausible_second(&second) || held.len() == SECONDS_AHEAD_MAX {
                     self.refuse(number);
@@ -290,19 +290,19 @@ impl<'a> Running<'a> {
                     held.push_back(*second);
                 }
             }
-            Ok(Told::Something(LoadTold::BrokenOff(outcome))) if !is_plausible(&outcome) => {
+            Ok(Message::Something(LoadMessage::BrokenOff(outcome))) if !is_plausible(&outcome) => {
                 self.refuse(number);
             }
-            Ok(Told::Done(outcome)) if !is_plausible(&outcome) => self.refuse(number),
+            Ok(Message::Done(outcome)) if !is_plausible(&outcome) => self.refuse(number),
             // Its failure follows.
-            Ok(Told::Something(LoadTold::BrokenOff(outcome))) => {
+            Ok(Message::Something(LoadMessage::BrokenOff(outcome))) => {
                 self.outcomes[number] = Some(*outcome);
             }
-            Ok(Told::Done(outcome)) => {
+            Ok(Message::Done(outcome)) => {
                 self.outcomes[number] = Some(outcome);
                 self.running -= 1;
             }
-            Ok(Told::Failed(failed)) => self.fail(failed.of(&self.sessions[number])),
+            Ok(Message::Failed(failed)) => self.fail(failed.of(&self.sessions[number])),
             Err(failure) => self.fail(failure),
         }
         self.tell_seconds();

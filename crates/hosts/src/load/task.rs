@@ -27,7 +27,7 @@ pub(super) struct Begin {
 /// What a load tells while it runs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum LoadTold {
+pub(super) enum LoadMessage {
     /// All connections are ready.
     Ready,
     /// The measuring window lies there, in seconds of the load's clock; without an end where it ends with the last event.

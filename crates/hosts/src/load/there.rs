@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::files;
-use super::task::{Begin, LOAD, LoadFailed, LoadTask, LoadTold, PREFLIGHT};
+use super::task::{Begin, LOAD, LoadFailed, LoadMessage, LoadTask, PREFLIGHT};
 use crate::clock::now_ns;
 use crate::serve::Talk;
 
@@ -61,15 +61,15 @@ struct Teller<'a>(&'a Talk);
 impl Observer for Teller<'_> {
     fn window(&self, from_s: f64, to_s: f64) {
         let to_s = (to_s < f64::MAX).then_some(to_s);
-        self.0.tell(&LoadTold::Window { from_s, to_s });
+        self.0.tell(&LoadMessage::Window { from_s, to_s });
     }
 
     fn second(&self, second: &Second) {
-        self.0.tell(&LoadTold::Second(Box::new(second.clone())));
+        self.0.tell(&LoadMessage::Second(Box::new(second.clone())));
     }
 
     fn broken_off(&self, outcome: &Outcome) {
-        self.0.tell(&LoadTold::BrokenOff(Box::new(outcome.clone())));
+        self.0.tell(&LoadMessage::BrokenOff(Box::new(outcome.clone())));
     }
 }
 
@@ -81,7 +81,7 @@ struct Meeting<'a> {
 
 impl Rendezvous for Meeting<'_> {
     fn meet(&self) -> Option<Instant> {
-        self.talk.tell(&LoadTold::Ready);
+        self.talk.tell(&LoadMessage::Ready);
         let begin = self.talk.hear().and_then(|told| serde_json::from_value(told).ok());
         let at = begin.map(|Begin { at_ns }| (at_ns, now_ns()));
         let ahead = at.and_then(|(at_ns, now_ns)| match at_ns.checked_sub(now_ns) {

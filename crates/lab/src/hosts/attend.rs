@@ -1,10 +1,10 @@
-//! A run on another machine, attended to from here: what it tells is shown, and the loads it asks for are run.
+//! Follows a run on another machine: shows its progress and runs the loads that it requests.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_hosts::{ClockOffset, Failure, Reason, Result, Session, Told, instant_of};
+use assay_hosts::{ClockOffset, Failure, Message, Reason, Result, Session, instant_of};
 use assay_load::{Error, LoadSpec, Observer, Second};
 use assay_plan::PlannedTrial;
 use assay_study::Outcome;
@@ -16,15 +16,15 @@ use super::task::{FromServer, Shown, ToServer};
 use crate::run::Progress;
 use crate::run::loads::{HostClock, LoadResult, Loads};
 
-/// How soon Ctrl-C is seen.
+/// Delay after which Ctrl-C is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// How long the other end may take to end what it has in hand, once it was asked to.
+/// Time that the other end has to take down its run.
 const END_WITHIN: Duration = Duration::from_secs(300);
 
-type Says = Told<FromServer, Value, String>;
+type ServerMessage = Message<FromServer, Value, String>;
 
-/// The session with the machine that has the server, and who runs loads on it.
+/// The session with the server's machine.
 #[derive(Clone, Copy)]
 pub(super) struct Attending<'a> {
     pub(super) session: &'a Session,
@@ -33,7 +33,7 @@ pub(super) struct Attending<'a> {
 }
 
 impl Attending<'_> {
-    /// Has it make a run, to its end; a run that Ctrl-C ended is one that failed.
+    /// Runs a trial there. A run that Ctrl-C ended has failed.
     ///
     /// # Errors
     /// The connection is lost, or the work there has ended.
@@ -45,7 +45,7 @@ impl Attending<'_> {
                 let stop = &stop;
                 scope.spawn(move || self.load(&load, origin_ns, stop));
             });
-            // A load may still run: nobody waits for it any more.
+            // Ends a load that is still running: its result is of no use.
             stop.store(true, Ordering::Relaxed);
             ended
         })
@@ -63,15 +63,15 @@ impl Attending<'_> {
             }
             let Some(said) = self.session.next(LOOK_EVERY)? else { continue };
             match said {
-                Says::Something(FromServer::Shown(shown)) => show(trial, progress, shown),
-                Says::Something(FromServer::Preflight(load)) => self.preflight(&load)?,
-                Says::Something(FromServer::Load { load, origin_ns }) => {
+                ServerMessage::Something(FromServer::Shown(shown)) => show(trial, progress, shown),
+                ServerMessage::Something(FromServer::Preflight(load)) => self.preflight(&load)?,
+                ServerMessage::Something(FromServer::Load { load, origin_ns }) => {
                     begin_load(load, origin_ns)
                 }
-                Says::Something(FromServer::Ended(outcome)) => return Ok(*outcome),
-                Says::Something(FromServer::Ready(_)) => {}
-                Says::Done(_) => return Err(self.failure("the study there ended early")),
-                Says::Failed(words) => return Err(self.failure(&words)),
+                ServerMessage::Something(FromServer::Ended(outcome)) => return Ok(*outcome),
+                ServerMessage::Something(FromServer::Ready(_)) => {}
+                ServerMessage::Done(_) => return Err(self.failure("the study there ended early")),
+                ServerMessage::Failed(words) => return Err(self.failure(&words)),
             }
         }
     }
@@ -80,18 +80,18 @@ impl Attending<'_> {
         self.session.failure(Reason::Work(words.to_owned()))
     }
 
-    /// Asks the work there to end, and waits until it has taken down what it made.
+    /// Ends the work there, and waits until it has taken down its resources.
     ///
     /// # Errors
-    /// It could not, it does not end, or the connection is lost.
+    /// It does not end, or the connection is lost.
     pub(super) fn end_work(self) -> Result<()> {
         self.session.stop();
         let until = Instant::now() + END_WITHIN;
         while Instant::now() < until {
             match self.session.next::<FromServer, Value, String>(LOOK_EVERY)? {
-                Some(Says::Done(_)) => return Ok(()),
-                Some(Says::Failed(words)) => return Err(self.failure(&words)),
-                Some(Says::Something(_)) | None => {}
+                Some(ServerMessage::Done(_)) => return Ok(()),
+                Some(ServerMessage::Failed(words)) => return Err(self.failure(&words)),
+                Some(ServerMessage::Something(_)) | None => {}
             }
         }
         Err(self.failure(
@@ -104,10 +104,10 @@ impl Attending<'_> {
         self.session.tell(&ToServer::Preflighted(found))
     }
 
-    /// Runs a load, and passes on what is seen of it.
+    /// Runs a load, and sends its seconds and its result.
     fn load(self, load: &LoadSpec, origin_ns: u64, stop: &AtomicBool) {
         let ended = self.load_by_clock(load, origin_ns, stop);
-        // Where the connection is lost, whoever attends to it knows.
+        // `attend` notices a lost connection.
         let _ = self.session.tell(&ToServer::Loaded(Box::new(ended)));
     }
 
@@ -145,7 +145,7 @@ fn show(trial: &PlannedTrial, progress: &dyn Progress, shown: Shown) {
     }
 }
 
-/// Passes on what happens.
+/// Sends the load's progress to the server's machine.
 struct PassedOn<'a>(&'a Session);
 
 impl Observer for PassedOn<'_> {

@@ -1,4 +1,4 @@
-//! The load of a study from other machines, all at once.
+//! The load of a study from several other machines concurrently.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -15,17 +15,16 @@ use parking_lot::Mutex;
 use super::reach::{HostContext, STOPS};
 use crate::run::loads::{AboutHosts, HostClock, LoadResult, Loads, Way};
 
-/// Loads from hosts.
 #[derive(Debug)]
 pub struct FromHosts<'a> {
     specs: Vec<HostSpec>,
     ways: HostContext<'a>,
-    /// One with each, or none where one was lost.
+    /// One with each host, or none after one was lost.
     sessions: Mutex<Vec<Session>>,
 }
 
 impl<'a> FromHosts<'a> {
-    /// From these, each reached now.
+    /// Connects to all hosts.
     ///
     /// # Errors
     /// One cannot be used.
@@ -34,15 +33,15 @@ impl<'a> FromHosts<'a> {
         Ok(FromHosts { specs, ways, sessions: sessions.into() })
     }
 
-    /// Ends all sessions, once the programs there have taken down what they made.
+    /// Ends all sessions, once the programs there have removed their resources.
     ///
     /// # Errors
-    /// One does not end well.
+    /// A session does not end in order.
     pub fn end(self) -> Result<()> {
         Ok(self.sessions.into_inner().into_iter().try_for_each(Session::end)?)
     }
 
-    /// Does something with all; after a failure each is reached anew, for any may be the one that was lost.
+    /// Runs `act` on all sessions. A failure closes them, since any of them may be the lost one.
     fn with<T>(&self, act: impl FnOnce(&[Session]) -> Result<T, Failure>) -> Result<T, Error> {
         let mut sessions = self.sessions.lock();
         act(&sessions).map_err(|failure| {
@@ -52,7 +51,7 @@ impl<'a> FromHosts<'a> {
     }
 }
 
-/// Does something with each host at the same time.
+/// Runs `act` on all hosts concurrently.
 fn with_each<T: Send>(
     specs: &[HostSpec],
     act: impl Fn(&HostSpec) -> Result<T, Failure> + Sync,
@@ -60,13 +59,13 @@ fn with_each<T: Send>(
     thread::scope(|scope| {
         let threads: Vec<_> = specs.iter().map(|spec| scope.spawn(|| act(spec))).collect();
         let ended = threads.into_iter().map(thread::ScopedJoinHandle::join);
-        // What a thread panicked with is this one's panic.
+        // Passes on a thread's panic.
         ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     })
 }
 
 impl Loads for FromHosts<'_> {
-    /// By the address from which the first of them saw us come.
+    /// Uses the address at which the first host saw this machine.
     fn way(&self) -> Result<Way> {
         let sessions = self.sessions.lock();
         let address = sessions.first().and_then(|session| session.facts().client.clone());
@@ -104,7 +103,7 @@ impl Loads for FromHosts<'_> {
     }
 }
 
-/// Why the seconds of a host may not lie where they are put.
+/// The warning that the seconds of a host may be shifted.
 pub(super) fn doubted(failure: &Failure) -> Warning {
     let by_ms = match failure.reason {
         Reason::ClockMoved { by_ms } => Some(by_ms),

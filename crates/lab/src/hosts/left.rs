@@ -1,4 +1,5 @@
-//! What a session before has left on this machine, when its program was killed or its link was lost.
+//! Resources that an earlier session has left on this machine, because its program was killed or
+//! its connection was lost.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -10,22 +11,23 @@ use assay_system::interrupt::Interrupt;
 use assay_system::ledger;
 use assay_system::resource::Asking;
 
-/// How long it may take to notice that its link is lost, and to take down what it made.
+/// Time for noticing a lost connection and removing resources.
 const END_WITHIN: Duration = Duration::from_secs(120);
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Waits until that program has ended, then removes what its ledger still names.
+/// Waits until the program has ended, then removes the resources that its ledger still names.
 ///
 /// # Errors
-/// It does not end, or something of it cannot be removed: it stays in the ledger.
+/// The program does not end, or a resource cannot be removed and stays in the ledger.
 pub(super) fn clear(former: Identity, interrupt: &Interrupt) -> Result<()> {
     let until = Instant::now() + END_WITHIN;
     while identity(former.pid) == Some(former) {
         interrupt.check()?;
         if Instant::now() > until {
             bail!(
-                "the program of the session before (process {}) still takes down what it made; wait for it, then run again",
+                "the program of the session before (process {}) still takes down what it made; \
+                 wait for it, then run again",
                 former.pid
             );
         }

@@ -1,12 +1,13 @@
-//! A study across several machines: rigs, server and monitor on one, the load from others, all held together by the machine that
-//! began it.
+//! A study across several machines: rigs, server and monitor on one, the load from others,
+//! coordinated by the machine that started the study.
 //!
 //! - [`FromHosts`] runs the load of a study on other machines
-//! - [`Remote`] makes its runs on another machine, where [`carry_out`] does the work: it makes them as a study of one machine does,
-//!   and asks for each load to be run, wherever that is done
+//! - [`Remote`] runs the trials of a study on another machine, where [`carry_out`] does the work as
+//!   for a study of one machine, and requests each load
 //!
-//! Guarantees: a machine or a link that is lost fails the run in hand, and that alone; it is waited for before the next. What was made
-//! on a machine is taken down by it, also when nobody is left to ask it to; what one that was killed has left goes when it is back.
+//! Guarantees: a lost machine or connection fails only the current run, and is waited for before
+//! the next. Resources made on a machine are removed by it, also when the connection is lost; those
+//! of a killed program are removed when the machine is back.
 
 mod attend;
 mod from_hosts;

@@ -1,4 +1,4 @@
-//! How hosts are reached, the first time and again.
+//! Reaches hosts, the first time and again.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,32 +11,32 @@ use assay_hosts::{Failure, Host, Reason, Result, Session, Step};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
 
-/// How long a host that was lost may take to come back: what a machine takes to start again.
+/// Time for a lost host to come back: about a reboot.
 const BACK_WITHIN: Duration = Duration::from_secs(120);
 
-/// What becomes of a study whose host does not come back.
+/// The consequence of a host that does not come back.
 pub(super) const STOPS: &str = "the study stops here, and the same command resumes it";
 
-/// How long between two tries, and how soon Ctrl-C is seen meanwhile.
+/// Pause between two tries, and the delay after which Ctrl-C is noticed.
 const TRY_EVERY: Duration = Duration::from_secs(2);
 const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
 
-/// What is needed to reach any host.
+/// The context for reaching any host.
 #[derive(Clone)]
 pub struct HostContext<'a> {
-    /// What this process makes on this machine, which logins do too.
+    /// Lists the resources of this process, logins included.
     pub ledger: Arc<Ledger>,
     /// Set by Ctrl-C.
     pub interrupt: Interrupt,
-    /// Told of what takes time.
+    /// Reports slow steps.
     pub say: &'a (dyn Fn(&str) + Sync),
 }
 
 impl HostContext<'_> {
-    /// Logs in, brings the program there, and begins a session with it.
+    /// Logs in, copies the program, and starts a session.
     ///
     /// # Errors
-    /// Whatever is in the way; the host is then as it was.
+    /// The host is left as it was.
     pub(super) fn to(&self, spec: &HostSpec) -> Result<Session> {
         let tell = |Step::Copying { bytes }| {
             (self.say)(&format!("copying the program to {} ({})", spec.ssh, size(bytes as f64)));
@@ -44,10 +44,10 @@ impl HostContext<'_> {
         Host::connect(spec, &self.ledger, &self.interrupt, &tell)?.session()
     }
 
-    /// The same with a host that was lost, which may take a while to be back.
+    /// The same with a lost host, which may take a while to come back.
     ///
     /// # Errors
-    /// It is not, or there is another reason why it cannot be reached.
+    /// It does not come back, or cannot be reached for another reason.
     pub(super) fn back_to(&self, spec: &HostSpec) -> Result<Session> {
         let until = Instant::now() + BACK_WITHIN;
         loop {
@@ -66,7 +66,7 @@ impl HostContext<'_> {
     }
 }
 
-/// Whether the same may go well a little later.
+/// Returns true if another try may succeed.
 fn may_pass(failure: &Failure) -> bool {
     matches!(failure.reason, Reason::Unreachable(_) | Reason::Lost(_))
 }

@@ -1,4 +1,4 @@
-//! The load of a study as the machine with the server has it run: by asking whoever began the study.
+//! Loads that the server's machine has run by the machine that started the study.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
@@ -10,17 +10,14 @@ use assay_load::{Error, LoadSpec, Observer, Shortage};
 use super::task::{FromServer, ToServer};
 use crate::run::loads::{LoadResult, Loads, Way};
 
-/// Loads from wherever the other end says.
 #[derive(Debug)]
 pub(super) struct Relayed<'a> {
     pub(super) talk: &'a Talk,
-    /// By which the load reaches this machine.
+    /// The address of this machine for the load.
     pub(super) address: String,
 }
 
 impl Relayed<'_> {
-    /// What is told next.
-    ///
     /// # Errors
     /// The session ends.
     fn hear(&self) -> assay_load::Result<ToServer> {
@@ -49,7 +46,7 @@ impl Loads for Relayed<'_> {
         }
     }
 
-    /// To stop it is the other end's part, which wants that first.
+    /// Ignores `stop`: the other end stops the load.
     fn run(
         &self,
         load: &LoadSpec,

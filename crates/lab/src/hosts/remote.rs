@@ -1,10 +1,10 @@
-//! The runs of a study on another machine.
+//! Runs the trials of a study on another machine.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_base::HostSpec;
-use assay_hosts::{Failure, Reason, Session, Told};
+use assay_hosts::{Failure, Message, Reason, Session};
 use assay_plan::PlannedTrial;
 use assay_ports::child::Identity;
 use assay_study::Outcome;
@@ -15,13 +15,14 @@ use super::reach::{HostContext, STOPS};
 use super::task::{CHECK, CLEAR, FromServer, STUDY, Shown, StudyTask};
 use crate::run::{Described, Progress, RunContext, Site, StudyLock};
 
-/// Bytes of the results of a run, which come in one line: those of each second of some hundred series, four times over, of what a warm-up
-/// or a search may last beyond the plan's seconds, and of all else.
+/// Size of a run's results, which come in one line: each second of some hundred series, four times
+/// over; the time that a warm-up or a search may last beyond the plan's seconds; and everything
+/// else.
 const BYTES_PER_S: f64 = 16_384.0;
 const SLACK_S: f64 = 1800.0;
 const BYTES_BESIDE: usize = 8 << 20;
 
-/// How soon Ctrl-C is seen.
+/// Delay after which Ctrl-C is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Rigs, server and monitor on another machine.
@@ -30,16 +31,16 @@ pub struct Remote<'a> {
     spec: HostSpec,
     context: RunContext<'a>,
     hosts: HostContext<'a>,
-    /// None where it was lost.
+    /// `None` after it was lost.
     session: Option<Session>,
-    /// The program of a session that was lost.
+    /// The program of a lost session.
     former: Option<Identity>,
     described: Described,
     _held: StudyLock,
 }
 
 impl<'a> Remote<'a> {
-    /// Makes there all that the runs share.
+    /// Makes the resources there that all runs share.
     ///
     /// # Errors
     /// One line; whatever was made until then is gone again, on both machines.
@@ -63,7 +64,7 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// The session, after one that was lost a new one.
+    /// The session, or a new one after it was lost.
     fn session(&mut self, progress: &dyn Progress, trial: &PlannedTrial) -> Result<Session> {
         if let Some(session) = self.session.take() {
             return Ok(session);
@@ -93,7 +94,7 @@ impl Site for Remote<'_> {
         let session = self.session(progress, trial)?;
         let ended = self.attending(&session).run(trial, progress);
         match ended {
-            // The work there has ended with it.
+            // The interrupt has ended the work there.
             Ok(outcome) if self.context.interrupt.is_set() => {
                 session.end()?;
                 Ok(outcome)
@@ -126,7 +127,6 @@ impl Site for Remote<'_> {
     }
 }
 
-/// What a work there needs.
 fn task(context: &RunContext<'_>, address: String) -> Result<StudyTask> {
     let plan = context.experiment.to_be_sent()?;
     Ok(StudyTask { plan, erase: context.erase.to_vec(), address, former: None })
@@ -155,16 +155,18 @@ fn begin_study(
             is_stopped = true;
         }
         match session.next::<FromServer, Value, String>(LOOK_EVERY)? {
-            Some(Told::Something(FromServer::Ready(described))) if !is_stopped => {
+            Some(Message::Something(FromServer::Ready(described))) if !is_stopped => {
                 return Ok(*described);
             }
-            Some(Told::Something(FromServer::Shown(Shown::Say(text)))) => say(&text),
-            Some(Told::Something(_)) | None => {}
-            Some(Told::Failed(_) | Told::Done(_)) if is_stopped => {
+            Some(Message::Something(FromServer::Shown(Shown::Say(text)))) => say(&text),
+            Some(Message::Something(_)) | None => {}
+            Some(Message::Failed(_) | Message::Done(_)) if is_stopped => {
                 return Err(session.failure(Reason::Interrupted).into());
             }
-            Some(Told::Failed(words)) => return Err(session.failure(Reason::Work(words)).into()),
-            Some(Told::Done(_)) => {
+            Some(Message::Failed(words)) => {
+                return Err(session.failure(Reason::Work(words)).into());
+            }
+            Some(Message::Done(_)) => {
                 let words = "the study there ended before its first run".to_owned();
                 return Err(session.failure(Reason::Work(words)).into());
             }
@@ -172,17 +174,14 @@ fn begin_study(
     }
 }
 
-/// Refuses what cannot be run on that host; makes nothing there but a copy of the program.
-///
-/// # Errors
-/// One line.
+/// Checks whether the plan can be run on the host. Makes nothing there but a copy of the program.
 pub fn check(spec: &HostSpec, context: &RunContext<'_>, hosts: &HostContext<'_>) -> Result<()> {
     let session = hosts.to(spec)?;
     session.begin_work(CHECK, &task(context, String::new())?)?;
     Ok(await_end(&session, hosts).and_then(|()| session.end())?)
 }
 
-/// Removes what a session that was lost has left there.
+/// Removes the resources of a lost session.
 fn clear(spec: &HostSpec, former: Identity, hosts: &HostContext<'_>) -> Result<(), Failure> {
     let session = hosts.back_to(spec)?;
     session.begin_work(CLEAR, &former)?;
@@ -192,9 +191,9 @@ fn clear(spec: &HostSpec, former: Identity, hosts: &HostContext<'_>) -> Result<(
 fn await_end(session: &Session, hosts: &HostContext<'_>) -> Result<(), Failure> {
     loop {
         match session.next::<Value, Value, String>(LOOK_EVERY)? {
-            Some(Told::Done(_)) => return Ok(()),
-            Some(Told::Failed(words)) => return Err(session.failure(Reason::Work(words))),
-            Some(Told::Something(_)) => {}
+            Some(Message::Done(_)) => return Ok(()),
+            Some(Message::Failed(words)) => return Err(session.failure(Reason::Work(words))),
+            Some(Message::Something(_)) => {}
             None if hosts.interrupt.is_set() => return Err(session.failure(Reason::Interrupted)),
             None => {}
         }

@@ -1,4 +1,4 @@
-//! What the machine that has the server is told, and what it tells.
+//! Messages between the server's machine and the machine that started the study.
 
 use std::path::PathBuf;
 
@@ -11,61 +11,57 @@ use serde::{Deserialize, Serialize};
 use crate::run::Described;
 use crate::run::loads::LoadResult;
 
-/// The works, as they are called.
+/// Names of the kinds of work.
 pub(super) const STUDY: &str = "study";
 pub(super) const CHECK: &str = "study_check";
 pub(super) const CLEAR: &str = "study_clear";
 
-/// What a study, or the look before it, needs there.
+/// The input of a study, or of its check.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StudyTask {
     /// The plan, as [`assay_plan::Experiment::to_be_sent`] writes it.
     pub(super) plan: String,
     /// Devices there that may be overwritten.
     pub(super) erase: Vec<PathBuf>,
-    /// By which address or name the load reaches the server.
+    /// Address or name at which the load reaches the server.
     pub(super) address: String,
-    /// The program of the session before, if that was lost: it must have ended, and what it left must go.
+    /// The program of a lost session, which must end and be cleaned up first.
     pub(super) former: Option<Identity>,
 }
 
-/// To the machine that has the server.
+/// Messages to the server's machine.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ToServer {
-    /// Make this run.
     Run(TrialKey),
-    /// What the look before a load found.
     Preflighted(Result<Option<Shortage>, Error>),
-    /// The measuring window lies there, in seconds of the run's clock; without an end where it ends with the last event.
-    Window { from_s: f64, to_s: Option<f64> },
-    /// A second of the load has ended.
+    /// In seconds of the run's clock; no end if the window ends with the last event.
+    Window {
+        from_s: f64,
+        to_s: Option<f64>,
+    },
     Second(Box<Second>),
-    /// The load has ended.
     Loaded(Box<Result<LoadResult, Error>>),
 }
 
-/// From it.
+/// Messages from the server's machine.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum FromServer {
-    /// All that runs share is made.
+    /// The resources that all runs share have been made.
     Ready(Box<Described>),
-    /// What a person is shown meanwhile.
     Shown(Shown),
-    /// Look for what would stop this load.
     Preflight(#[serde(with = "with_password")] Box<LoadSpec>),
-    /// Run it, and count its seconds from then, in ns since 1970 of the clock of whoever tells it.
+    /// Run a load; its seconds count from `origin_ns`, in ns since 1970 of the sender's clock.
     Load {
         #[serde(with = "with_password")]
         load: Box<LoadSpec>,
         origin_ns: u64,
     },
-    /// The run has ended.
     Ended(Box<Outcome>),
 }
 
-/// What a person is shown, as [`crate::run::Progress`] has it.
+/// Calls of [`crate::run::Progress`].
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Shown {

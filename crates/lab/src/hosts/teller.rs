@@ -1,4 +1,4 @@
-//! What a person would be shown on the machine with the server, told to whoever began the study.
+//! Sends the progress of a run to the machine that started the study.
 
 use assay_hosts::Talk;
 use assay_load::capacity::{Objective, Step};
@@ -10,7 +10,6 @@ use crate::monitor::Monitor;
 use crate::rig::snapshot::LoadProgress;
 use crate::run::Progress;
 
-/// Tells it.
 pub(super) struct Teller<'a>(pub(super) &'a Talk);
 
 impl Teller<'_> {
@@ -29,7 +28,7 @@ impl LoadProgress for Teller<'_> {
     }
 }
 
-/// Which run it is, when it begins and what comes of it, the other end knows.
+/// The other end knows the run, its start and its outcome.
 impl Progress for Teller<'_> {
     fn is_end_wanted(&self) -> bool {
         false

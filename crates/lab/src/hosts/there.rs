@@ -1,6 +1,7 @@
-//! A study's runs on the machine that has the server.
+//! A study's runs on the server's machine.
 //!
-//! Guarantee: all that was made for it is removed when the work ends, also when that is because the session did.
+//! Guarantee: all resources are removed when the work ends, also when it ends because the session
+//! did.
 
 use anyhow::{Context, Result};
 use assay_hosts::{Talk, new_session_directory};
@@ -16,8 +17,8 @@ use super::task::{CHECK, CLEAR, FromServer, STUDY, Shown, StudyTask, ToServer};
 use super::teller::Teller;
 use crate::run::{RunContext, Setup, Site, check, location_of};
 
-/// Does the works of a study: the runs, the look before them, and clearing up after a session that was lost. Nothing where the work is
-/// none of these.
+/// Does the work of a study: its runs, its check, and the removal after a lost session. Returns
+/// `None` for another kind of work.
 pub fn carry_out(work: &str, task: &Value, talk: &Talk) -> Option<Result<Value, Value>> {
     let done = match work {
         STUDY => understood(task).and_then(|task| study(&task, talk)),
@@ -32,16 +33,16 @@ fn understood<T: serde::de::DeserializeOwned>(task: &Value) -> Result<T> {
     T::deserialize(task).context("the task does not parse")
 }
 
-/// Refuses what cannot be run on this machine.
 fn look(task: &StudyTask) -> Result<()> {
     let experiment = Experiment::received(&task.plan)?;
     check::check(&experiment, &location(&experiment)?, &task.erase).map(drop)
 }
 
-/// The study's own directory is not here, so nothing can lie in it.
+/// The measured disk must be named: the study's directory is on another machine.
 fn location(experiment: &Experiment) -> Result<std::path::PathBuf> {
     experiment.location.as_ref().context(
-        "the plan does not say which of this machine's disks to measure; give a directory on it with --location, or location in the plan",
+        "the plan does not say which of this machine's disks to measure; give a directory on it \
+         with --location, or location in the plan",
     )?;
     location_of(experiment, "/".as_ref())
 }
@@ -72,10 +73,10 @@ fn study(task: &StudyTask, talk: &Talk) -> Result<()> {
     made.remove()
 }
 
-/// Makes the runs that are asked for until the work is to end.
+/// Runs the requested trials until the work is to end.
 fn make_runs(setup: &mut Setup<'_>, planned: &[PlannedTrial], talk: &Talk) {
     while let Some(told) = talk.hear() {
-        // What else comes is of a load that has ended.
+        // Other messages belong to a load that has ended.
         let Ok(ToServer::Run(key)) = serde_json::from_value(told) else { continue };
         let outcome = match planned.iter().find(|trial| trial.key == key) {
             Some(trial) => {
@@ -91,7 +92,7 @@ fn failed(error: &anyhow::Error) -> Outcome {
     Outcome { reason: Some(format!("{error:#}")), ..Outcome::default() }
 }
 
-/// Without what JSON has no number for; a figure that is none is no result either.
+/// Drops figures that are not finite, which JSON cannot represent.
 fn finite(mut outcome: Outcome) -> Outcome {
     outcome.results.retain(|_, value| value.is_finite());
     for series in &mut outcome.series {

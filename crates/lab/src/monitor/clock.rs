@@ -1,11 +1,13 @@
-//! The ticking: one thread, its probes, and absolute deadlines.
+//! The monitor's ticks: one thread, its probes, and absolute deadlines.
 //!
-//! A tick is due at the origin plus a whole number of seconds on the monotonic clock. Whoever is late skips to the
-//! next one that lies ahead. What it waits for is its end, with that deadline, so the end comes at once.
+//! A tick is due at the origin plus a whole number of seconds on the monotonic clock. A thread that
+//! is late skips to the next tick ahead. It waits for its end with that deadline, so it ends at
+//! once.
 //!
-//! Whether we ran at all is told by a second clock, which goes on while the machine sleeps (`clock_gettime(2)`,
-//! `CLOCK_BOOTTIME`): where far more of it has passed between two ticks than there was to wait, this process was stopped (Ctrl-Z,
-//! `SIGSTOP`), or the machine was.
+//! A second clock, which includes the time that the machine sleeps (`clock_gettime(2)`,
+//! `CLOCK_BOOTTIME`), shows whether the thread ran at all: if far more time passed between two
+//! ticks than the thread meant to wait, this process was stopped (Ctrl-Z, `SIGSTOP`), or the
+//! machine was.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -19,11 +21,11 @@ use super::series::{Gap, Monitored, SeriesId};
 use super::sheet::Moment;
 use assay_study::Unmonitored;
 
-/// A first sample that covers less time than this would be noise: it is left to the second after.
+/// A first sample that covers less time is noise and left to the second after.
 const FIRST_SPAN_MIN: Duration = Duration::from_millis(500);
 
-/// Ticks that come later than this, in seconds, are a gap: a busy machine is late by hundredths. A stop that is up to a second
-/// longer may begin before a tick and go unseen.
+/// In seconds; a later tick is a gap: a busy machine is late by hundredths. A stop up to a second
+/// longer can begin before a tick and remain undetected.
 const GAP_S_MIN: f64 = 0.5;
 
 /// A probe and its reading before.
@@ -34,21 +36,20 @@ pub(super) struct Meter {
     now: Moment,
 }
 
-/// One thread's work.
 pub(super) struct Clock {
     pub(super) origin: Instant,
     pub(super) monitored: Arc<Mutex<Monitored>>,
     pub(super) meters: Vec<Meter>,
     pub(super) notes: Notes,
-    /// Whether its probes never wait, so that what it is late by is a gap.
+    /// True if its probes never wait, so that a late tick is a gap.
     pub(super) tells_gaps: bool,
 }
 
 impl Meter {
-    /// Gives each probe the next free places in the list of series.
+    /// Assigns each probe the next free positions in the list of series.
     ///
     /// # Errors
-    /// When there are more series than a `SeriesId` can tell apart.
+    /// There are more series than a `SeriesId` can number.
     pub(super) fn line_up(
         probes: Vec<Box<dyn Probe>>,
         first: &mut SeriesId,
@@ -69,13 +70,13 @@ impl Meter {
         std::mem::swap(&mut self.before, &mut self.now);
         self.now.reading.fill(f64::NAN);
         self.probe.read(&mut self.now.reading, notes);
-        // After the reading: a server that makes us wait counts until it answers.
+        // After the reading: the time until a slow server answers counts.
         self.now.at = Instant::now();
     }
 
     fn values(&self, values: &mut Vec<(SeriesId, f64)>) {
         self.probe.sheet().compute(&self.before, &self.now, |place, value| {
-            // `line_up` has seen to it that every place fits.
+            // `line_up` has checked that every position fits.
             let id = SeriesId::try_from(place).map_or(SeriesId::MAX, |place| self.first + place);
             values.push((id, value));
         });
@@ -130,11 +131,11 @@ impl Clock {
     }
 }
 
-/// A moment on both clocks.
+/// The same instant on both clocks.
 #[derive(Debug, Clone, Copy)]
 struct Seen {
     at: Instant,
-    /// Since the machine was booted, its sleep included.
+    /// Since boot, including sleep.
     since_boot: Duration,
 }
 
@@ -146,7 +147,7 @@ impl Seen {
     }
 }
 
-/// What is missing between two moments that `left` was waited for between.
+/// The gap between two instants between which the thread waited for `left`.
 fn gap(origin: Instant, before: Seen, now: Seen, left: Duration) -> Option<Gap> {
     let second = |at: Instant| at.saturating_duration_since(origin).as_secs_f64();
     let passed = now.since_boot.saturating_sub(before.since_boot);

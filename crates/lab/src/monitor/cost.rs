@@ -1,4 +1,4 @@
-//! What monitoring costs, so that nobody need wonder.
+//! CPU time of the monitor itself.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -6,14 +6,13 @@ use super::probe::{Notes, Probe};
 use super::sheet::{Field, Sheet};
 use assay_study::metrics::Metric;
 
-/// CPU time of the thread that reads it (`clock_gettime(2)`, `CLOCK_THREAD_CPUTIME_ID`).
+/// CPU time of the thread that reads this probe (`clock_gettime(2)`, `CLOCK_THREAD_CPUTIME_ID`).
 pub(super) struct CostProbe {
     sheet: Sheet,
     used: Field,
 }
 
 impl CostProbe {
-    /// For the thread whose cost this metric is.
     pub(super) fn new(metric: &'static Metric) -> CostProbe {
         let mut sheet = Sheet::default();
         let used = sheet.seconds(metric);
@@ -32,7 +31,6 @@ impl Probe for CostProbe {
     }
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheet(metric: &'static Metric) -> Sheet {
     CostProbe::new(metric).sheet

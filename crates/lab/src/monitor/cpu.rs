@@ -1,13 +1,14 @@
 //! CPUs: `/proc/stat`, and the time lost to waiting, `/proc/pressure`.
 //!
-//! Classes are in percent of all CPUs and add up to 100. Time in guests is part of `user` and `nice` already
-//! (`proc_stat(5)`) and is not counted twice. The kernel may let `idle` and `iowait` step back a tick (same page);
-//! such a second is a gap. Pressure is the share of time in which some or all tasks waited for a resource
-//! (the kernel's "PSI" documentation); kernels without it have no such series.
+//! Classes are in percent of all CPUs and add up to 100. Time in guests is part of `user` and
+//! `nice` already (`proc_stat(5)`) and is not counted twice. The kernel may let `idle` and `iowait`
+//! step back a tick (same page); such a second is a gap. Pressure is the share of time in which
+//! some or all tasks waited for a resource (the kernel's "PSI" documentation); kernels without it
+//! have no such series.
 
 use anyhow::Context;
 
-use super::others::{Others, Own};
+use super::interference::{Interference, Own};
 use super::probe::{Notes, Probe, number};
 use super::procfile::ProcFile;
 use super::sheet::{Field, Formula, Sheet};
@@ -15,7 +16,8 @@ use super::throttle::Throttle;
 use assay_study::Unmonitored;
 use assay_study::metrics::{Metric, metric};
 
-/// Clock ticks a second in `/proc`: `USER_HZ`, fixed at 100 on every architecture we run on (`time(7)`).
+/// Clock ticks a second in `/proc`: `USER_HZ`, fixed at 100 on every architecture we run on
+/// (`time(7)`).
 pub(super) const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Classes in the order of `/proc/stat`'s `cpu` lines.
@@ -32,7 +34,7 @@ const CLASSES: [&Metric; 8] = [
 const IDLE: usize = 3;
 const IOWAIT: usize = 4;
 
-/// Files of `/proc/pressure`, and of each how long some and how long all tasks waited.
+/// Files of `/proc/pressure`, each with the time that some and that all tasks waited.
 const PRESSURES: [(&str, [&Metric; 2]); 3] = [
     ("cpu", [metric!("pressure_cpu_some_percent"), metric!("pressure_cpu_full_percent")]),
     ("io", [metric!("pressure_io_some_percent"), metric!("pressure_io_full_percent")]),
@@ -44,7 +46,7 @@ pub(super) struct CpuProbe {
     sheet: Sheet,
     stat: ProcFile,
     fields: CpuFields,
-    others: Option<Others>,
+    interference: Option<Interference>,
     throttle: Option<Throttle>,
     pressures: Vec<(ProcFile, Field, Field)>,
 }
@@ -64,18 +66,19 @@ struct Core {
 }
 
 impl CpuProbe {
-    /// Opens `/proc/stat` and what there is of `/proc/pressure`; the processes `own` are told from other programs.
+    /// Opens `/proc/stat` and the files of `/proc/pressure` that exist. CPU time of processes other
+    /// than `own` is interference.
     ///
     /// # Errors
-    /// When `/proc/stat` cannot be read.
+    /// `/proc/stat` cannot be read.
     pub(super) fn open(own: Own, notes: &mut Notes) -> anyhow::Result<CpuProbe> {
         let unreadable = "cannot read /proc/stat; mount proc at /proc";
         let mut stat = ProcFile::open("/proc/stat").context(unreadable)?;
         let cores = core_numbers(&stat.read().context(unreadable)?);
         let mut sheet = Sheet::default();
         let fields = CpuFields::declare(&mut sheet, &cores);
-        let others = assay_ports::cpu::available()
-            .and_then(|cpus| Others::declare(&mut sheet, own, cpus))
+        let interference = assay_ports::cpu::available()
+            .and_then(|cpus| Interference::declare(&mut sheet, own, cpus))
             .inspect_err(|error| {
                 notes.unmonitored(Unmonitored::Others { error: error.to_string() });
             })
@@ -85,7 +88,7 @@ impl CpuProbe {
             .iter()
             .filter_map(|(name, metrics)| open_pressure(&mut sheet, name, *metrics))
             .collect();
-        Ok(CpuProbe { sheet, stat, fields, others, throttle, pressures })
+        Ok(CpuProbe { sheet, stat, fields, interference, throttle, pressures })
     }
 }
 
@@ -98,8 +101,8 @@ impl Probe for CpuProbe {
         match self.stat.read() {
             Ok(text) => {
                 self.fields.fill(&text, reading);
-                if let Some(others) = &mut self.others {
-                    others.fill(&text, reading);
+                if let Some(interference) = &mut self.interference {
+                    interference.fill(&text, reading);
                 }
             }
             Err(error) => notes.unmonitored(Unmonitored::Cpu { error: error.to_string() }),
@@ -172,21 +175,18 @@ pub(super) fn core_numbers(stat: &str) -> Vec<usize> {
     stat.lines().filter_map(|line| core_number(line.split_ascii_whitespace().next()?)).collect()
 }
 
-/// What CPUs did since the machine started, in seconds of all of them together.
+/// CPU time since the machine started, in seconds, summed over all CPUs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct CpuSeconds {
-    /// For programs and for the kernel.
+    /// User and kernel mode.
     pub(crate) worked_s: f64,
-    /// For other machines of the same host.
+    /// Taken by other virtual machines of the host.
     pub(crate) steal_s: f64,
-    /// In all, idle time included.
+    /// Including idle time.
     pub(crate) all_s: f64,
 }
 
-/// What these CPUs did so far, by `/proc/stat`.
-///
-/// # Errors
-/// What opening or reading it answered.
+/// CPU time of these CPUs (`/proc/stat`).
 pub(crate) fn cpu_seconds(cpus: &[usize]) -> std::io::Result<CpuSeconds> {
     let text = ProcFile::open("/proc/stat")?.read()?.into_owned();
     let of_line = |line: &str| {
@@ -206,7 +206,7 @@ pub(crate) fn cpu_seconds(cpus: &[usize]) -> std::io::Result<CpuSeconds> {
     }))
 }
 
-/// Seconds by class; kernels before 2.6.11 have fewer classes, later ones more.
+/// In seconds by class; kernels before 2.6.11 have fewer classes, later ones more.
 pub(super) fn class_seconds(rest: &str) -> [f64; 8] {
     let mut words = rest.split_ascii_whitespace();
     std::array::from_fn(|_| number(words.next()) / TICKS_PER_SECOND)
@@ -232,7 +232,7 @@ fn declare_pressure(sheet: &mut Sheet, metrics: [&'static Metric; 2]) -> [Field;
     metrics.map(|metric| sheet.seconds(metric))
 }
 
-/// Seconds in which some, and in which all tasks waited; NaN where the kernel has no such line.
+/// Seconds in which some and in which all tasks waited; NaN if the kernel has no such line.
 pub(super) fn stalled_seconds(text: &str) -> (f64, f64) {
     let of = |who: &str| {
         let line = text.lines().find(|line| line.starts_with(who));
@@ -241,12 +241,11 @@ pub(super) fn stalled_seconds(text: &str) -> (f64, f64) {
     (of("some"), of("full"))
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheet() -> Sheet {
     let mut sheet = Sheet::default();
     CpuFields::declare(&mut sheet, &[0, 1]);
-    super::others::declare(&mut sheet);
+    super::interference::declare(&mut sheet);
     super::throttle::declare(&mut sheet);
     for (_, metrics) in PRESSURES {
         declare_pressure(&mut sheet, metrics);

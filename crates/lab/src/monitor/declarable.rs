@@ -1,12 +1,12 @@
-//! For tests: every series that the monitor can declare, on a machine that counts everything, with two CPUs.
+//! Every series that the monitor can declare, on a machine that counts everything, with two CPUs.
 
 use super::series::SeriesInfo;
 use super::sheet::Sheet;
 use super::{cost, cpu, disk, drive, family, innodb, model, pool, process, space};
 use assay_study::metrics::metric;
 
-/// Each once, but what is physical space, which either the file system tells or the drive.
-pub fn declarable() -> Vec<SeriesInfo> {
+/// Each series once, except physical space, which the file system or the drive reports.
+pub(crate) fn declarable() -> Vec<SeriesInfo> {
     let sheets: Vec<Sheet> = [
         cpu::whole_sheet(),
         innodb::whole_sheet(),

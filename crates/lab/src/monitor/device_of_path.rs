@@ -1,9 +1,9 @@
-//! Which block device lies under a path.
+//! The block device under a path.
 //!
-//! Found by device number, `st_dev` to `/sys/dev/block/MAJ:MIN`, so a partition is a partition and a disk a disk,
-//! and no byte is counted twice. The numbers of btrfs are made up; it has the device that it was mounted from, if that
-//! is its only one. File systems without a device of their own (overlay, tmpfs, network) have none. A loop device
-//! names the file behind it, and that file lies on another.
+//! Devices are found by number, `st_dev` to `/sys/dev/block/MAJ:MIN`, so partitions and disks are
+//! told apart and no byte is counted twice. Btrfs uses numbers of its own; a btrfs on a single
+//! device has that device. File systems without a device (overlay, tmpfs, network) have none. A
+//! loop device names the file behind it, and that file lies on another device.
 
 use std::fs;
 use std::io;
@@ -12,25 +12,23 @@ use std::path::{Path, PathBuf};
 
 use assay_ports::{blockdev, filesystem};
 
-/// A block device that the kernel keeps counters for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Device {
+pub(crate) struct Device {
     /// The kernel's name, e.g. `nvme0n1p2`.
-    pub name: String,
-    /// Whether it is a part of a disk.
-    pub partition: bool,
-    /// The file that a loop device shows, if it is one.
-    pub backing_file: Option<PathBuf>,
-    /// Its directory in `/sys`.
+    pub(crate) name: String,
+    pub(crate) partition: bool,
+    /// The file behind a loop device.
+    pub(crate) backing_file: Option<PathBuf>,
+    /// In `/sys`.
     directory: PathBuf,
 }
 
 impl Device {
-    /// The device under `path`, or the device itself where `path` is one; nothing where there is none.
+    /// The device under `path`, or `path` itself if it is a device; `None` if there is none.
     ///
     /// # Errors
-    /// What `stat` answered for `path`.
-    pub fn under(path: &Path) -> io::Result<Option<Device>> {
+    /// `path` cannot be read.
+    pub(crate) fn under(path: &Path) -> io::Result<Option<Device>> {
         let metadata = fs::metadata(path)?;
         let number =
             if metadata.file_type().is_block_device() { metadata.rdev() } else { metadata.dev() };
@@ -38,7 +36,7 @@ impl Device {
         Ok(found.or_else(|| Device::of_btrfs(path)))
     }
 
-    /// The device of a btrfs that has no other.
+    /// The device of a btrfs on a single device.
     fn of_btrfs(path: &Path) -> Option<Device> {
         let mount = filesystem::mount_of(path).ok()??;
         if mount.file_system != "btrfs" {
@@ -58,19 +56,19 @@ impl Device {
         Some(Device { name, partition, backing_file, directory })
     }
 
-    /// The file with its counters (`Documentation/block/stat.rst` of the kernel).
+    /// The device's counters (`Documentation/block/stat.rst` of the kernel).
     pub(super) fn stat_path(&self) -> PathBuf {
         self.directory.join("stat")
     }
 
-    /// Whether the kernel counts for this device at all.
     pub(super) fn is_counted(&self) -> bool {
         let queue = if self.partition { "../queue/iostats" } else { "queue/iostats" };
         fs::read_to_string(self.directory.join(queue)).map_or(true, |text| text.trim() != "0")
     }
 }
 
-/// Whether the device is the only one of its btrfs: each has a directory with one entry for each of its devices.
+/// Returns true if the btrfs has no other device: each file system has a directory with one entry
+/// for each of its devices.
 fn is_only_one(file_systems: &Path, device: &str) -> bool {
     let directories = fs::read_dir(file_systems).into_iter().flatten().flatten();
     let mut lists = directories.map(|directory| directory.path().join("devices"));

@@ -1,9 +1,9 @@
 //! The block device under the data, and the one under its image file.
 //!
-//! Counters are the kernel's own, as iostat reads them (`Documentation/admin-guide/iostats.rst`): 11 fields, with
-//! discards since 4.18 and flushes since 5.5; more may come. A sector there is 512 bytes whatever the device says.
-//! The device is monitored as it is mounted, partition or disk, and so counted once. Flushes are counted for whole
-//! disks only, so a partition has no series of them.
+//! Counters are the kernel's own, as iostat reads them (`Documentation/admin-guide/iostats.rst`):
+//! 11 fields, with discards since 4.18 and flushes since 5.5; more may come. A sector there is 512
+//! bytes whatever the device says. The device is monitored as it is mounted, partition or disk, and
+//! so counted once. Flushes are counted for whole disks only, so a partition has no series of them.
 
 use std::io;
 use std::path::Path;
@@ -17,12 +17,12 @@ use assay_study::{Below, Unmonitored};
 
 const SECTOR_BYTES: f64 = 512.0;
 
-/// What the kernel counts of one device, and what becomes of it.
+/// Metrics of one device and the kernel's columns that they come from.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
-    /// What each of the kernel's columns holds, in its order.
+    /// The meaning of each of the kernel's columns, in its order.
     columns: [Column; 17],
-    /// Which columns give how often and how long, by operation.
+    /// Columns with the number and the duration of operations, by operation.
     latencies: [(&'static Metric, usize, usize); 4],
     queue_depth: &'static Metric,
     utilisation: &'static Metric,
@@ -70,18 +70,16 @@ macro_rules! counted {
     };
 }
 
-/// The device that holds the data's file system.
+/// The device of the data's file system.
 const DISK: Counted = counted!("disk");
-/// The device below that.
+/// The device below it.
 const BACKING: Counted = counted!("backing");
 
-/// Columns that every kernel has.
 const COLUMNS_OLDEST: usize = 11;
 const BUSY: usize = 9;
 const QUEUE: usize = 10;
 const FIRST_FLUSH: usize = 15;
 
-/// One block device.
 pub(super) struct DiskProbe {
     sheet: Sheet,
     stat: ProcFile,
@@ -89,8 +87,8 @@ pub(super) struct DiskProbe {
     fields: Vec<Field>,
 }
 
-/// The probes for the device under `path` and for the one under that: under the `media` of a drive, or else, if it is
-/// a loop device, under its file. What is not there is noted.
+/// Probes for the device under `path` and for the device under that: under the `media` of a drive,
+/// or under the file of a loop device. Devices that cannot be monitored are noted.
 pub(super) fn probes_under(path: &Path, media: Option<&Path>, notes: &mut Notes) -> Vec<DiskProbe> {
     let Some(device) = find(path, Below::Data, notes) else { return Vec::new() };
     let backing = match (media, device.backing_file.as_deref()) {
@@ -127,10 +125,8 @@ fn find(path: &Path, below: Below, notes: &mut Notes) -> Option<Device> {
 }
 
 impl DiskProbe {
-    /// Opens the counters of `device`.
-    ///
     /// # Errors
-    /// When they cannot be read or are not counters.
+    /// The counters cannot be read or do not parse.
     fn open(counted: &Counted, device: &Device) -> io::Result<DiskProbe> {
         let mut stat = ProcFile::open(device.stat_path())?;
         let columns = column_count(&stat.read()?)
@@ -173,7 +169,8 @@ fn declare(counted: &Counted, device: &str, columns: usize) -> (Sheet, Vec<Field
         let formula = Formula::Quotient { over, under, base: 0.0, scale: 1.0 };
         sheet.series(metric, device, formula);
     }
-    // Milliseconds a second: 1000 of queue time is one request in flight all along, 1000 of busy time is 100 %.
+    // Milliseconds per second: 1000 of queue time are one request in flight throughout, 1000 of
+    // busy time are 100 %.
     let depth = Formula::Rate { field: fields[QUEUE], scale: 1e-3 };
     sheet.series(counted.queue_depth, device, depth);
     let busy = Formula::Rate { field: fields[BUSY], scale: 0.1 };
@@ -181,7 +178,7 @@ fn declare(counted: &Counted, device: &str, columns: usize) -> (Sheet, Vec<Field
     (sheet, fields)
 }
 
-/// How many columns we know this kernel has; nothing if the text is not a line of counters.
+/// Number of known columns of this kernel; `None` if the text is not a line of counters.
 pub(super) fn column_count(text: &str) -> Option<usize> {
     let words = text.split_ascii_whitespace().take(DISK.columns.len());
     let numbers = words.take_while(|word| word.parse::<u64>().is_ok()).count();
@@ -201,7 +198,6 @@ fn fill(text: &str, fields: &[Field], reading: &mut [f64]) {
     }
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheets() -> [Sheet; 2] {
     [DISK, BACKING].map(|counted| declare(&counted, "vda", counted.columns.len()).0)
@@ -214,8 +210,8 @@ mod tests {
     use super::super::sheet::Moment;
     use super::*;
 
-    /// Two readings a second apart, by the kernel whose columns they have. The first of 6.18 was read from a disk;
-    /// the others have the documented columns and made-up figures.
+    /// Two readings a second apart, by the kernel whose columns they have. The first of 6.18 was
+    /// read from a disk; the others have the documented columns and made-up figures.
     const V4_14: [&str; 2] = [
         "446216 784926 9550688 4382310 424847 312726 5922052 19310380 3 1065436 23693000",
         "446316 784926 9566688 4382360 425047 312726 5954052 19310780 5 1065936 23695000",
@@ -223,8 +219,10 @@ mod tests {
     const V4_19: [&str; 2] =
         ["8 0 64 1 100 0 800 50 0 40 51 10 0 8192 5", "8 0 64 1 100 0 800 50 0 40 51 14 0 16384 7"];
     const V6_18: [&str; 2] = [
-        "63020 11061 9007914 29836 27267 38554 16470488 96711 0 18608 128019 8245 75 1115176 1246 2882 225",
-        "63020 11061 9007914 29836 27367 38554 16472536 96811 0 18858 128219 8245 75 1115176 1246 2892 245",
+        "63020 11061 9007914 29836 27267 38554 16470488 96711 0 18608 128019 8245 75 1115176 1246 \
+         2882 225",
+        "63020 11061 9007914 29836 27367 38554 16472536 96811 0 18858 128219 8245 75 1115176 1246 \
+         2892 245",
     ];
 
     fn values(pair: [&str; 2], columns: usize) -> Vec<(String, f64)> {

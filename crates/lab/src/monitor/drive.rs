@@ -1,8 +1,8 @@
-//! The software drive, as its own status file tells: what the host gave it, what it made of that on its media.
+//! The software drive, read from its status file: bytes from the host and bytes to media.
 //!
-//! The serving process writes the file anew whenever it is read, so a reading is of one instant. Counts are over the
-//! drive's life; that they begin anew with each rig does not matter to rates. Write amplification is of each second:
-//! bytes that went to media for each byte from the host, in parts that add up.
+//! The serving process renews the file whenever it is read, so a reading is of one instant. Counts
+//! are over the drive's life. Write amplification is of each second: bytes that went to media for
+//! each byte from the host, in parts that add up.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use assay_serve::Health;
 use assay_study::metrics::{Metric, metric};
 use assay_study::{Unmonitored, Warning};
 
-/// A count of the drive, and where it is found.
+/// A counter of the drive and its value.
 type Counter = (&'static Metric, fn(&Counts) -> u64);
 
 const COUNTERS: [Counter; 20] = [
@@ -40,8 +40,8 @@ const COUNTERS: [Counter; 20] = [
     (metric!("drive_checkpoints_per_s"), |c| c.checkpoints),
 ];
 
-/// What write amplification is made of: the whole, then its parts, each with the counter that is set against the host's
-/// bytes.
+/// Write amplification: the whole, then its parts, each with the counter that is divided by the
+/// host's bytes.
 const AMPLIFICATION: [(&Metric, &Metric); 5] = [
     (metric!("drive_write_amplification"), metric!("drive_write_bytes_media_per_s")),
     (metric!("drive_write_amplification_payload"), metric!("drive_write_bytes_payload_per_s")),
@@ -53,12 +53,11 @@ const AMPLIFICATION: [(&Metric, &Metric); 5] = [
     ),
 ];
 
-/// The last class of sizes holds what is larger than one command may be.
+/// The last class of sizes holds commands above the largest size that is atomic.
 fn atomic(counts: &Counts) -> u64 {
     counts.commands_by_size.iter().rev().skip(1).sum()
 }
 
-/// A drive that is served.
 pub(super) struct DriveProbe {
     sheet: Sheet,
     status_file: PathBuf,
@@ -78,7 +77,6 @@ struct Gauges {
 }
 
 impl DriveProbe {
-    /// Of the drive whose health is in `status_file`.
     pub(super) fn new(status_file: PathBuf) -> DriveProbe {
         let mut sheet = Sheet::default();
         let counters = declare_counters(&mut sheet);
@@ -158,7 +156,6 @@ impl Gauges {
     }
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheet() -> Sheet {
     DriveProbe::new(PathBuf::new()).sheet
@@ -173,7 +170,7 @@ mod tests {
     use super::super::sheet::Moment;
     use super::*;
 
-    /// Every series over a second in which the drive went from `before` to `after`.
+    /// Every series over one second between `before` and `after`.
     fn values(before: &Status, after: &Status) -> (BTreeMap<String, f64>, Vec<Warning>) {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("status.json");

@@ -1,15 +1,15 @@
-//! A process with its children, counted as one: the processes of a private cluster, of which one may die and another come.
+//! A process with its children, counted as one: the processes of a private cluster, which may end
+//! and be replaced.
 //!
-//! CPU time of children that have ended is counted at their parent once it has waited for them (`proc_pid_stat(5)`, `cutime`), so
-//! the sum never falls for good when one dies; while a dead one is not waited for yet it may, which is a gap. Children are listed by the kernel
-//! (`/proc/PID/task/TID/children`, `CONFIG_PROC_CHILDREN`).
+//! CPU time of ended children is counted at their parent once it has waited for them
+//! (`proc_pid_stat(5)`, `cutime`), so the sum does not fall for good; until then it may, which is a
+//! gap. The kernel lists children in `/proc/PID/task/TID/children` (`CONFIG_PROC_CHILDREN`).
 
 use super::probe::{Notes, Probe};
 use super::process::{cpu_seconds, ended_children_cpu_seconds, threads_and_rss};
 use super::sheet::{Field, Sheet};
 use assay_study::metrics::metric;
 
-/// A process and its children, by the process's number.
 #[derive(Debug, Clone)]
 pub(super) struct Family {
     pid: u32,
@@ -20,7 +20,7 @@ impl Family {
         Family { pid }
     }
 
-    /// The process and its children of now.
+    /// The process and its current children.
     pub(super) fn members(&self) -> Vec<u32> {
         std::iter::once(self.pid).chain(self.children()).collect()
     }
@@ -29,12 +29,14 @@ impl Family {
         let tasks = std::fs::read_dir(format!("/proc/{}/task", self.pid));
         let of_task = |task: std::fs::DirEntry| {
             let text = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            text.split_ascii_whitespace().filter_map(|one| one.parse().ok()).collect::<Vec<u32>>()
+            text.split_ascii_whitespace()
+                .filter_map(|number| number.parse().ok())
+                .collect::<Vec<u32>>()
         };
         tasks.into_iter().flatten().flatten().flat_map(of_task).collect()
     }
 
-    /// User and system seconds that they have taken; nothing once the process itself has ended.
+    /// User and system seconds; `None` once the process itself has ended.
     pub(super) fn cpu_seconds(&self) -> Option<(f64, f64)> {
         let own = Family::stat_of(self.pid)?;
         let (mut user_s, mut system_s) = ended_children_cpu_seconds(&own);
@@ -47,7 +49,7 @@ impl Family {
         Some((user_s, system_s))
     }
 
-    /// Memory that they have in hand now, in bytes; one that has ended has none.
+    /// Resident memory in bytes, without processes that have ended.
     fn rss_bytes(&self) -> f64 {
         let of_one = |pid: u32| {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -61,7 +63,6 @@ impl Family {
     }
 }
 
-/// The processes of a private cluster.
 pub(super) struct FamilyProbe {
     sheet: Sheet,
     family: Family,
@@ -91,7 +92,6 @@ impl Probe for FamilyProbe {
     }
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheet() -> Sheet {
     FamilyProbe::new(Family::new(1)).sheet
@@ -114,7 +114,7 @@ mod tests {
     fn a_child_is_a_member_and_what_it_took_stays_when_it_has_ended() {
         let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; read line";
         let (hear, tell) = std::io::pipe().unwrap();
-        // A parent of our own, for tests beside this one have children too.
+        // A parent of our own: concurrent tests have children too.
         let script = format!("sh -c '{busy}'; echo ended; exec sleep 600");
         let mut parent = Command::new("sh")
             .args(["-c", &script])

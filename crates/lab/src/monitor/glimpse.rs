@@ -1,13 +1,14 @@
-//! A look at a monitor that goes on: the last seconds of a few series.
+//! The last seconds of a few series of a running monitor.
 //!
-//! Looking copies some numbers under the lock that the monitor takes once a second; it reads no counter.
+//! Reading them copies some numbers under the lock that the monitor takes once a second; no counter
+//! is read.
 
 use parking_lot::Mutex;
 use std::sync::Arc;
 
 use super::series::{Monitored, SeriesId};
 
-/// A view on the samples of a running monitor; it stays valid, and empty, when the monitor has ended.
+/// Samples of a running monitor; empty once the monitor has ended.
 #[derive(Debug, Clone)]
 pub struct Glimpse<const N: usize> {
     monitored: Arc<Mutex<Monitored>>,
@@ -24,13 +25,12 @@ impl<const N: usize> Glimpse<N> {
         Glimpse { monitored: Arc::clone(monitored), places: names.map(place) }
     }
 
-    /// Whether the machine counts any of them.
     pub fn is_counted(&self) -> bool {
         self.places.iter().any(Option::is_some)
     }
 
-    /// Values of the last seconds, oldest first, at most `seconds` of them; absent where not known. A second of which
-    /// only other threads of the monitor have told so far is left for the next look.
+    /// Values of the last seconds, oldest first, at most `seconds` of them; `None` where not known.
+    /// A second that not all threads of the monitor have sampled yet is left for the next call.
     pub fn last(&self, seconds: usize) -> Vec<[Option<f64>; N]> {
         let monitored = self.monitored.lock();
         let from = monitored.samples.len().saturating_sub(seconds);

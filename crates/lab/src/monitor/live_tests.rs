@@ -30,7 +30,7 @@ fn targets(data_dir: &Path) -> Targets {
         drive: None,
         pool: None,
         with_machine: true,
-        beside: Vec::new(),
+        neighbours: Vec::new(),
         cpus: Vec::new(),
     }
 }
@@ -64,8 +64,9 @@ fn value(monitored: &Monitored, sample: &Sample, name: &str) -> Option<f64> {
     sample.values.iter().find(|(series, _)| *series == id).map(|(_, value)| *value)
 }
 
-/// What the counter behind `name_per_s` grew by after the sample of `second`. Seconds are as long as the clock says:
-/// a tick that came late makes its second's rate that much too small and the next one's too large.
+/// Growth of the counter behind `name_per_s` after the sample of `second`. Seconds are as long as
+/// the clock says: a late tick makes its second's rate too small and the next one's too large by
+/// the same amount.
 fn growth(monitored: &Monitored, second: u32, name: &str) -> f64 {
     let name = format!("{name}_per_s");
     let rate = |sample: &Sample| Some((sample.second, value(monitored, sample, &name)?));
@@ -74,7 +75,7 @@ fn growth(monitored: &Monitored, second: u32, name: &str) -> f64 {
     after.map(|pair| pair[1].1 * f64::from(pair[1].0 - pair[0].0)).sum()
 }
 
-/// A directory of ours on a file system with a block device, or nothing.
+/// A new directory on a file system with a block device.
 fn directory_on_a_device() -> Option<tempfile::TempDir> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
     [std::env::temp_dir(), target].into_iter().find_map(|parent| {
@@ -84,7 +85,7 @@ fn directory_on_a_device() -> Option<tempfile::TempDir> {
     })
 }
 
-/// Writes past the page cache and makes it durable.
+/// Writes around the page cache, durably.
 fn write_direct(path: &Path, bytes: u64) {
     // O_DIRECT wants an aligned buffer: a piece of a vector that begins on a 4 KiB boundary.
     let block = vec![0xA5_u8; 2 * MIB as usize];
@@ -99,14 +100,14 @@ fn write_direct(path: &Path, bytes: u64) {
     file.sync_all().unwrap();
 }
 
-/// Bytes that the device under `directory` wrote while `work` ran, to the byte: no clock has a part in it.
+/// Bytes that the device under `directory` wrote while `work` ran, exactly: no clock is involved.
 fn written_while(directory: &Path, work: &dyn Fn()) -> f64 {
     let mut disk = disk::probes_under(directory, None, &mut Notes::default()).swap_remove(0);
     let [written] = grown_while(&mut disk, ["disk_write_bytes_per_s"], work);
     written
 }
 
-/// What the counters behind these rates grew by while `work` ran, to the last one: no clock has a part in it.
+/// Exact growth of the counters behind these rates while `work` ran: no clock is involved.
 fn grown_while<const N: usize>(
     probe: &mut dyn Probe,
     names: [&str; N],
@@ -141,7 +142,7 @@ fn the_device_wrote_what_we_wrote() {
     };
     let file = directory.path().join("data");
     let bytes = (16 * MIB) as f64;
-    // Others write to the same device: the quietest of some tries tells.
+    // Other programs write to the same device: the quietest of some tries counts.
     let quietest = |work: &dyn Fn()| {
         (0..8).map(|_| written_while(directory.path(), work)).fold(f64::INFINITY, f64::min)
     };
@@ -213,14 +214,16 @@ fn a_loop_device_is_monitored_above_and_below() {
         let [written] = grown_while(&mut probe, [&name], &work);
         assert!(written >= bytes, "{layer}: {written} of {bytes}");
         let written = growth(&monitored, first.second, &format!("{layer}_write_bytes"));
-        // The last tick may come half a second late (`clock::GAP_S_MIN`): then its second is told as two thirds of what it was.
+        // The last tick may be half a second late (`clock::GAP_S_MIN`): then its second shows two
+        // thirds of the real rate.
         assert!(written >= 0.6 * bytes, "{layer}: {written} of {bytes}");
     }
     let disk_read = growth(&monitored, first.second, "disk_read_bytes");
     assert!(disk_read < bytes / 4.0, "{disk_read} bytes read by nobody");
 }
 
-/// How late the first sample came, and how long the monitor took to end while it waited for the next.
+/// Lateness of the first sample, and the time that the monitor took to end while it waited for the
+/// next.
 fn latenesses(directory: &Path) -> [f64; 2] {
     let (monitor, origin) = start(targets(directory));
     let first = await_sample(&monitor, 0, "load_rss_bytes");
@@ -236,7 +239,7 @@ fn latenesses(directory: &Path) -> [f64; 2] {
 #[test]
 fn samples_fall_on_the_clock_and_the_end_is_prompt() {
     let directory = tempfile::tempdir().unwrap();
-    // Any may be late on a busy machine; where none is in time, the monitor is at fault.
+    // Each may be late on a busy machine; if none is in time, the monitor is at fault.
     let mut all = (0..10).map(|_| latenesses(directory.path()));
     let in_time = |[late_s, to_end_s]: [f64; 2]| late_s < 0.5 && to_end_s < 0.5;
     assert!(all.any(in_time), "none of ten was in time");
@@ -272,7 +275,7 @@ fn what_is_missing_is_noted_and_the_rest_goes_on() {
     let monitored = monitor.finish();
     let is_told = |is_it: fn(&Unmonitored) -> bool| {
         let told = monitored.warnings.iter();
-        told.into_iter().any(|one| matches!(one, Warning::Unmonitored(what) if is_it(what)))
+        told.into_iter().any(|warning| matches!(warning, Warning::Unmonitored(what) if is_it(what)))
     };
     assert!(is_told(|what| matches!(what, Unmonitored::Below { below: Below::Data, .. })));
     assert!(is_told(|what| matches!(what, Unmonitored::Process { role: Role::Server, .. })));
@@ -335,7 +338,8 @@ fn a_real_server_is_seen_from_inside() {
     let monitored = monitor.finish();
     assert_eq!(monitored.facts.contains_key("server: rows counted by"), counts_rows.is_none());
     let rows = growth(&monitored, first.second, "innodb_rows_inserted");
-    // A tick may come half a second late (`clock::GAP_S_MIN`): then a second is told as half or twice of what it was.
+    // A tick may be half a second late (`clock::GAP_S_MIN`): then a second shows half or twice the
+    // real rate.
     assert!((25.0..100.0).contains(&rows), "{rows} rows of 50");
     assert_eq!(growth(&monitored, first.second, "innodb_rows_deleted"), 0.0);
     let redo = growth(&monitored, first.second, "innodb_redo_bytes");

@@ -1,12 +1,13 @@
 //! The monitor: every layer's counters, once a second, on one clock.
 //!
-//! Sample *n* is taken *n* seconds after the origin that the run hands in, so samples of the monitor and of the load fall
-//! together. A second that cannot be kept is skipped, never made up for. Kernel counters are read by one thread; the
-//! server, the directory and the drive, which may make a reader wait, by another, so that a stuck server costs its own
-//! samples and no others. Both stop at once when asked, and are gone when the monitor is dropped.
+//! Sample *n* is taken *n* seconds after the run's origin, so samples of the monitor and of the
+//! load coincide. A second that is missed is skipped, never made up for. One thread reads the
+//! kernel's counters; another reads the server, the directory and the drive, which may make a
+//! reader wait, so that a stuck server costs only its own samples. Both stop at once when asked,
+//! and have ended when the monitor is dropped.
 //!
-//! Relies on `/proc`, `/sys` and, if there is a server, one connection to it. Layers that are not there are noted
-//! and left out.
+//! Relies on `/proc`, `/sys` and, if there is a server, one connection to it. Missing layers are
+//! noted and left out.
 
 mod clock;
 mod cost;
@@ -18,8 +19,8 @@ mod family;
 mod followed;
 mod glimpse;
 mod innodb;
+mod interference;
 mod model;
-mod others;
 mod pool;
 mod probe;
 mod process;
@@ -50,17 +51,17 @@ use anyhow::Context;
 
 pub(crate) use cpu::{CpuSeconds, cpu_seconds};
 #[cfg(test)]
-pub use declarable::declarable;
-pub use followed::Followed;
+pub(crate) use declarable::declarable;
+pub(crate) use followed::Followed;
 pub use glimpse::Glimpse;
-pub use process_snapshot::{ProcessSnapshot, TopUser};
-pub use series::{Gap, Monitored};
-pub use space::ROOM;
+pub(crate) use process_snapshot::{ProcessSnapshot, TopUser};
+pub(crate) use series::{Gap, Monitored};
+pub(crate) use space::ROOM;
 pub(crate) use throttle::{quota_cpus, throttled_s};
 
 use clock::Meter;
 use family::{Family, FamilyProbe};
-use others::Own;
+use interference::Own;
 use probe::{Notes, Probe};
 use series::SeriesId;
 
@@ -69,35 +70,31 @@ use assay_mysql::Endpoint;
 use assay_study::metrics::metric;
 use assay_study::{Role, Unmonitored, Warning};
 
-/// What to monitor.
+/// The things to monitor.
 #[derive(Clone)]
-pub struct Targets {
-    /// The server's data directory, where it can be seen; the disk is the block device under it.
-    pub data_dir: Option<PathBuf>,
-    /// The server's process, if it runs on this machine.
-    pub server_pid: Option<Followed>,
-    /// The load generator's process, commonly our own.
-    pub load_pid: u32,
-    /// How to reach the server, if there is one; needs PROCESS and, for bytes by kind of file, SELECT on
-    /// performance_schema.
-    pub server: Option<Endpoint>,
-    /// Whether the server is ours to change: to have it count what it does not count by itself.
-    pub is_server_ours: bool,
-    /// The software drive under the data, if there is one.
-    pub drive: Option<DriveTarget>,
-    /// The pool under the data, if there is one.
-    pub pool: Option<PoolTarget>,
-    /// Whether the machine is monitored too: its CPUs, the load, the pool. Of several servers at once with one of them.
-    pub with_machine: bool,
-    /// Further processes that have a part in what is measured: those of other servers.
-    pub beside: Vec<u32>,
-    /// Where the monitor may run; empty: anywhere.
-    pub cpus: Vec<usize>,
+pub(crate) struct Targets {
+    /// `None` if it cannot be seen; the disk is the block device under it.
+    pub(crate) data_dir: Option<PathBuf>,
+    /// `None` if the server runs on another machine.
+    pub(crate) server_pid: Option<Followed>,
+    pub(crate) load_pid: u32,
+    /// Needs PROCESS and, for bytes by kind of file, SELECT on performance_schema.
+    pub(crate) server: Option<Endpoint>,
+    /// True if metrics may be switched on in the server.
+    pub(crate) is_server_ours: bool,
+    pub(crate) drive: Option<DriveTarget>,
+    pub(crate) pool: Option<PoolTarget>,
+    /// Includes the CPUs, the load and the pool, which one of several servers monitors for all.
+    pub(crate) with_machine: bool,
+    /// Processes of other servers of the same run.
+    pub(crate) neighbours: Vec<u32>,
+    /// CPUs of the monitor itself; empty: all.
+    pub(crate) cpus: Vec<usize>,
 }
 
 impl Targets {
-    /// The machine and the load alone, which is this process.
-    pub fn of_load(cpus: &[usize]) -> Targets {
+    /// Monitors the machine and the load alone, which is this process.
+    pub(crate) fn of_load(cpus: &[usize]) -> Targets {
         Targets {
             data_dir: None,
             server_pid: None,
@@ -107,71 +104,66 @@ impl Targets {
             drive: None,
             pool: None,
             with_machine: true,
-            beside: Vec::new(),
+            neighbours: Vec::new(),
             cpus: cpus.to_vec(),
         }
     }
 
-    /// Of the processes that have a part in what is measured those that have no children.
+    /// Own processes without the pool's, which have children.
     fn own_singles(&self) -> Vec<u32> {
-        let beside = self.beside.iter().copied();
-        self.server_pids().into_iter().chain([self.load_pid]).chain(beside).collect()
+        let neighbours = self.neighbours.iter().copied();
+        self.server_pids().into_iter().chain([self.load_pid]).chain(neighbours).collect()
     }
 
-    /// The processes of its server and of what serves its disk.
-    pub fn server_pids(&self) -> Vec<u32> {
+    /// Processes of the server and of its drive.
+    pub(crate) fn server_pids(&self) -> Vec<u32> {
         let drive = self.drive.as_ref().map(|drive| drive.pid);
         let server = self.server_pid.as_ref().and_then(Followed::pid);
         [server, drive].into_iter().flatten().collect()
     }
 
-    /// The processes that have a part in what is measured.
-    pub fn own_pids(&self) -> Vec<u32> {
+    /// All processes that belong to the run.
+    pub(crate) fn own_pids(&self) -> Vec<u32> {
         let pool = self.pool.as_ref().and_then(|pool| pool.own_pid);
         let pool = pool.into_iter().flat_map(|pid| Family::new(pid).members());
         self.own_singles().into_iter().chain(pool).collect()
     }
 }
 
-/// A drive to monitor.
 #[derive(Debug, Clone)]
-pub struct DriveTarget {
-    /// The process that serves it.
-    pub pid: u32,
-    /// Where that process tells how the drive is.
-    pub status_file: PathBuf,
-    /// The file or device that it lies on, where it is on this machine.
-    pub media: Option<PathBuf>,
-    /// What is served.
-    pub kind: DriveKind,
+pub(crate) struct DriveTarget {
+    /// The serving process.
+    pub(crate) pid: u32,
+    /// Renewed by that process whenever it is read.
+    pub(crate) status_file: PathBuf,
+    /// `None` if it is on another machine.
+    pub(crate) media: Option<PathBuf>,
+    pub(crate) kind: DriveKind,
 }
 
-/// What a process serves as a disk.
+/// The kind of disk that a process serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DriveKind {
-    /// The software drive.
+pub(crate) enum DriveKind {
     Drive,
-    /// A device's model.
     Model,
-    /// An image of a pool, as it is.
+    /// A plain image of a pool.
     Image,
 }
 
-/// A running monitor.
 #[derive(Debug)]
 pub struct Monitor {
     origin: Instant,
     monitored: Arc<Mutex<Monitored>>,
-    /// Each ends when its sender is gone.
+    /// Each ends when its sender is dropped.
     threads: Vec<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Monitor {
-    /// Opens every layer that is there and begins to sample; sample *n* is taken at `origin` + *n* s.
+    /// Opens every layer that exists and starts to sample; sample *n* is taken at `origin` + *n* s.
     ///
     /// # Errors
-    /// When the data directory or `/proc/stat` cannot be read, or no thread can be started.
-    pub fn start(targets: Targets, origin: Instant) -> anyhow::Result<Monitor> {
+    /// The data directory or `/proc/stat` cannot be read, or no thread can be started.
+    pub(crate) fn start(targets: Targets, origin: Instant) -> anyhow::Result<Monitor> {
         if let Some(directory) = &targets.data_dir {
             std::fs::metadata(directory)
                 .with_context(|| format!("cannot monitor {}", directory.display()))?;
@@ -227,20 +219,20 @@ impl Monitor {
         Ok(())
     }
 
-    /// A look at these series while it goes on; names that are not monitored stay absent.
+    /// Follows these series while the monitor runs; series that are not monitored stay absent.
     pub fn glimpse<const N: usize>(&self, names: [&str; N]) -> Glimpse<N> {
         Glimpse::of(&self.monitored, names)
     }
 
-    /// Stops and hands over everything seen.
-    pub fn finish(mut self) -> Monitored {
+    /// Stops the monitor and returns everything recorded.
+    pub(crate) fn finish(mut self) -> Monitored {
         self.stop();
         std::mem::take(&mut self.monitored.lock())
     }
 
     fn stop(&mut self) {
         let (senders, handles): (Vec<_>, Vec<_>) = self.threads.drain(..).unzip();
-        // Without its sender a thread wakes up and ends.
+        // A thread whose sender is dropped ends.
         drop(senders);
         for handle in handles {
             if handle.join().is_err() {
@@ -275,7 +267,9 @@ fn kernel_probes(targets: &Targets, notes: &mut Notes) -> anyhow::Result<Vec<Box
         (Role::Load, targets.with_machine.then(|| Followed::new(targets.load_pid))),
     ];
     for (role, followed) in processes {
-        let Some((followed, pid)) = followed.and_then(|one| Some((one.clone(), one.pid()?))) else {
+        let Some((followed, pid)) =
+            followed.and_then(|process| Some((process.clone(), process.pid()?)))
+        else {
             continue;
         };
         match process::ProcessProbe::open(role, followed, pid, notes) {
@@ -332,7 +326,7 @@ fn slow_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
     probes
 }
 
-/// What a cluster tells, which may make its reader wait while its stores come and go.
+/// Probes of the cluster, which may make their reader wait while stores come and go.
 fn pool_probes(targets: &Targets, notes: &mut Notes) -> Vec<Box<dyn Probe>> {
     let target = targets.pool.as_ref().filter(|_| targets.with_machine);
     let Some(target) = target else { return Vec::new() };

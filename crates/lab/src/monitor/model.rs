@@ -1,5 +1,5 @@
-//! A device's model, as its own status file tells: how long commands should have taken, how long they took, what they waited
-//! for, and how many of them missed their deadline.
+//! A device's model, read from its status file: modelled and achieved durations of commands, their
+//! waits, and the number of missed deadlines.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use assay_serve::{Health, ModelHealth};
 use assay_study::Unmonitored;
 use assay_study::metrics::{Metric, metric};
 
-/// Kinds of command: key in the health log; how many, how long as modelled, and how long as achieved.
+/// Kinds of command: the key in the health log, the count, the modelled and the achieved duration.
 const KINDS: [(&str, [&Metric; 3]); 3] = [
     (
         "read",
@@ -39,7 +39,6 @@ const KINDS: [(&str, [&Metric; 3]); 3] = [
     ),
 ];
 
-/// A model that is served.
 pub(super) struct ModelProbe {
     sheet: Sheet,
     status_file: PathBuf,
@@ -58,7 +57,6 @@ struct OfKind {
 }
 
 impl ModelProbe {
-    /// Of the model whose health is in `status_file`.
     pub(super) fn new(status_file: PathBuf) -> ModelProbe {
         let mut sheet = Sheet::default();
         let kinds = KINDS.map(|(kind, metrics)| (kind, declare_kind(&mut sheet, metrics)));
@@ -139,7 +137,6 @@ impl Probe for ModelProbe {
     }
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheet() -> Sheet {
     ModelProbe::new(PathBuf::new()).sheet

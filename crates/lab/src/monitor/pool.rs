@@ -1,4 +1,5 @@
-//! The pool under the data, as its cluster tells over a connection of its own. Figures there are a few seconds old.
+//! The pool under the data: counters of its cluster, read over a connection of the monitor. They
+//! are a few seconds old.
 
 use anyhow::Result;
 use assay_pool::{Watched, watch};
@@ -10,7 +11,6 @@ use crate::rig::pool::PoolTarget;
 use assay_study::Unmonitored;
 use assay_study::metrics::metric;
 
-/// A pool that answers.
 pub(super) struct PoolProbe {
     sheet: Sheet,
     cluster: Cluster,
@@ -31,7 +31,7 @@ struct Fields {
 }
 
 impl PoolProbe {
-    /// Connects, and asks once which stores there are.
+    /// Connects and lists the stores.
     ///
     /// # Errors
     /// The cluster does not answer.
@@ -98,7 +98,6 @@ impl Probe for PoolProbe {
     }
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheet() -> Sheet {
     declare(&[0]).0

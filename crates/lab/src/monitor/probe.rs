@@ -1,21 +1,19 @@
-//! What the monitor asks of a layer.
+//! The interface between the monitor and a layer.
 
 use std::collections::BTreeMap;
 
 use super::sheet::Sheet;
 use assay_study::{Unmonitored, Warning};
 
-/// One layer that can be read at any moment.
 pub(super) trait Probe: Send {
-    /// What it reads and what becomes of it; the same for the probe's whole life.
+    /// Fields and series, the same for the probe's whole life.
     fn sheet(&self) -> &Sheet;
 
-    /// Fills in the fields that can be read now; the rest stay as they come, absent. What is wrong is noted.
+    /// Fills in the fields that can be read now; the rest stay absent. Problems are noted.
     fn read(&mut self, reading: &mut [f64], notes: &mut Notes);
 }
 
-/// What probes have to say to the person who reads the results: remarks on what is wrong, each said once, and facts,
-/// which are nothing wrong.
+/// Remarks of probes for the results: warnings, each once, and facts, which are no problems.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     said: Vec<Warning>,
@@ -24,7 +22,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Notes it unless it was noted before.
+    /// Notes a warning unless it was noted before.
     pub(super) fn once(&mut self, warning: Warning) {
         if !self.said.contains(&warning) {
             self.said.push(warning.clone());
@@ -32,22 +30,21 @@ impl Notes {
         }
     }
 
-    /// Notes, once, that something is not monitored.
     pub(super) fn unmonitored(&mut self, what: Unmonitored) {
         self.once(Warning::Unmonitored(what));
     }
 
-    /// Tells how this machine's or server's figures came about; known when a probe is opened.
+    /// Notes the source of this machine's or server's figures.
     pub(super) fn fact(&mut self, name: &str, text: &str) {
         self.facts.insert(name.into(), text.into());
     }
 
-    /// The facts told since the last call.
+    /// Facts since the last call.
     pub(super) fn take_facts(&mut self) -> BTreeMap<String, String> {
         std::mem::take(&mut self.facts)
     }
 
-    /// What was noted since the last call.
+    /// Warnings since the last call.
     pub(super) fn take_new(&mut self) -> Vec<Warning> {
         std::mem::take(&mut self.new)
     }

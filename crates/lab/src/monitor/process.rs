@@ -1,9 +1,9 @@
-//! One process: CPU time, threads, memory, and the bytes it had the kernel read and write.
+//! One process: CPU time, threads, memory, and the bytes that it read and wrote.
 //!
-//! CPU time is in percent of one CPU, so four busy threads are 400. `read_bytes` and `write_bytes` of
-//! `/proc/PID/io` are what the process caused at the storage layer; writes are counted when a page of the cache is
-//! dirtied, whether or not they reach the device later (`proc_pid_io(5)`). Context switches are kept by the kernel
-//! for each thread; they are summed while there are few threads, for the walk costs time.
+//! CPU time is in percent of one CPU, so four busy threads are 400. `read_bytes` and `write_bytes`
+//! of `/proc/PID/io` count the storage layer; writes are counted when a page of the cache is
+//! dirtied, whether or not they reach the device later (`proc_pid_io(5)`). The kernel keeps context
+//! switches for each thread; they are summed while there are few threads, for the walk costs time.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,7 +20,6 @@ use assay_study::{Role, Unmonitored};
 /// Threads above which context switches are not summed: 100 take about 1.5 ms.
 const THREADS_WALKED_MAX: f64 = 100.0;
 
-/// One process.
 pub(super) struct ProcessProbe {
     sheet: Sheet,
     followed: Followed,
@@ -31,7 +30,7 @@ pub(super) struct ProcessProbe {
     switches: Switches,
 }
 
-/// What the kernel tells of one process.
+/// The kernel's files of one process.
 struct Files {
     stat: ProcFile,
     status: ProcFile,
@@ -68,10 +67,10 @@ struct Fields {
 }
 
 impl ProcessProbe {
-    /// Opens the counters of process `pid`, and follows it to those that come after it.
+    /// Opens the counters of process `pid`, and follows it to its successors.
     ///
     /// # Errors
-    /// When there is no such process.
+    /// There is no such process.
     pub(super) fn open(
         role: Role,
         followed: Followed,
@@ -115,7 +114,7 @@ impl Probe for ProcessProbe {
                 (reading[fields.user], reading[fields.system]) = (user, system);
                 reading[fields.both] = user + system;
             }
-            // It may be about to be restarted, or have ended by itself.
+            // A restart may be imminent, or the process has ended by itself.
             Err(_) if self.followed.pid() != Some(self.pid) => return,
             Err(_) => return notes.unmonitored(Unmonitored::ProcessEnded { role: self.role }),
         }
@@ -189,20 +188,21 @@ pub(super) fn cpu_seconds(stat: &str) -> (f64, f64) {
     seconds_from(stat, 14)
 }
 
-/// The same of children that have ended and were waited for, fields 16 and 17.
+/// The same of ended children that were waited for, fields 16 and 17.
 pub(super) fn ended_children_cpu_seconds(stat: &str) -> (f64, f64) {
     seconds_from(stat, 16)
 }
 
 /// Two fields that follow each other, counted from 1, in seconds.
 fn seconds_from(stat: &str, field: usize) -> (f64, f64) {
-    // The command's name may hold spaces and parentheses: fields are counted from the last ')', state is field 3.
+    // The command's name may hold spaces and parentheses: fields are counted from the last ')',
+    // state is field 3.
     let rest = stat.rfind(')').map_or("", |end| &stat[end + 1..]);
     let mut words = rest.split_ascii_whitespace().skip(field - 3);
     (number(words.next()) / TICKS_PER_SECOND, number(words.next()) / TICKS_PER_SECOND)
 }
 
-/// Threads, and memory in hand in bytes, of `/proc/PID/status`.
+/// Number of threads, and resident memory in bytes, of `/proc/PID/status`.
 pub(super) fn threads_and_rss(status: &str) -> (f64, f64) {
     // The kernel writes "kB" and means 1024 bytes.
     (value_of(status, "Threads:"), value_of(status, "VmRSS:") * 1024.0)
@@ -249,7 +249,7 @@ impl Switches {
     fn add(&mut self, seen: HashMap<u32, f64>) -> f64 {
         for (thread, switches) in &seen {
             let before = self.by_thread.get(thread).copied().unwrap_or(0.0);
-            // Fewer than before: the number belongs to another thread now.
+            // Fewer than before: the number was reused for another thread.
             self.total += if *switches >= before { switches - before } else { *switches };
         }
         self.by_thread = seen;
@@ -257,7 +257,6 @@ impl Switches {
     }
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheets() -> [Sheet; 3] {
     [Role::Server, Role::Daemon, Role::Load].map(|role| declare(role).0)
@@ -267,7 +266,8 @@ pub(super) fn whole_sheets() -> [Sheet; 3] {
 mod tests {
     use super::*;
 
-    const STAT: &str = "10018 (my sql) d) S 1 10018 8000 0 -1 4194560 25123 0 12 0 4321 1234 0 0 20 0 41 0 30000 \
+    const STAT: &str = "10018 (my sql) d) S 1 10018 8000 0 -1 4194560 25123 0 12 0 4321 1234 \
+        0 0 20 0 41 0 30000 \
                         1843200000 98304 18446744073709551615 1 1 0 0 0";
 
     #[test]
@@ -314,7 +314,7 @@ mod tests {
         assert!(read(&mut probe, &mut notes).is_nan(), "no growth from one to the other");
         assert!(read(&mut probe, &mut notes) >= 1.0);
         assert_eq!(notes.take_new(), []);
-        // The negative control: one that ends unasked is told.
+        // The negative control: a process that ends by itself is reported.
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let alone = Followed::new(child.id());
         let opened = ProcessProbe::open(Role::Server, alone, child.id(), &mut notes);

@@ -1,8 +1,9 @@
-//! Who took CPU time: what every process has used, looked at twice.
+//! Programs that used CPU time between two snapshots of all processes.
 //!
-//! `/proc` is walked, about ten microseconds a process, so it is done at the ends of a window and not within. A process
-//! that was born and has died in between is in none of the looks; its time is found at the parent that waited for it,
-//! which goes on (`proc_pid_stat(5)`, `cutime`), less what it had used before, if it was there then.
+//! Walking `/proc` takes about ten microseconds a process, so it is done at the ends of a window
+//! and not within. A process that started and ended in between is in neither snapshot; its time is
+//! found at the parent that waited for it (`proc_pid_stat(5)`, `cutime`), less the time that it had
+//! used before the first.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,29 +11,28 @@ use super::cpu::TICKS_PER_SECOND;
 use super::probe::number;
 use assay_study::Program;
 
-/// A program by its name, and what its processes took together.
+/// A program, with the CPU time of its processes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TopUser {
-    /// As the kernel has it: 15 bytes of the file's name, or what the process calls itself.
-    pub name: String,
-    /// The process; of several, the one that took most.
-    pub pid: u32,
-    /// How many processes of that name took any.
-    pub processes: usize,
-    /// Their user time, in seconds, and that of children they waited for.
-    pub user_s: f64,
+pub(crate) struct TopUser {
+    /// The kernel's name: 15 bytes of the file's name, or a name that the process gave itself.
+    pub(crate) name: String,
+    /// The process that used most.
+    pub(crate) pid: u32,
+    /// Number of processes of that name that used any.
+    pub(crate) processes: usize,
+    /// User time of all of them and of children they waited for.
+    pub(crate) user_s: f64,
 }
 
 impl TopUser {
-    /// As it is kept with a run.
-    pub fn program(&self) -> Program {
+    pub(crate) fn program(&self) -> Program {
         Program { name: self.name.clone(), pid: self.pid, processes: self.processes }
     }
 }
 
-/// What every process had used at one moment.
+/// CPU time that every process had used at one instant.
 #[derive(Debug, Clone, Default)]
-pub struct ProcessSnapshot {
+pub(crate) struct ProcessSnapshot {
     processes: HashMap<u32, Process>,
 }
 
@@ -46,8 +46,8 @@ pub(super) struct Process {
 }
 
 impl ProcessSnapshot {
-    /// Of all processes that `/proc` shows.
-    pub fn take() -> ProcessSnapshot {
+    /// Reads all processes of `/proc`.
+    pub(crate) fn take() -> ProcessSnapshot {
         let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
         let processes = entries.filter_map(|entry| {
             let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
@@ -57,8 +57,8 @@ impl ProcessSnapshot {
         ProcessSnapshot { processes: processes.collect() }
     }
 
-    /// Programs that took user time since `before`, the processes `own` left out; the one that took most comes first.
-    pub fn top_users_since(&self, before: &ProcessSnapshot, own: &[u32]) -> Vec<TopUser> {
+    /// Programs other than `own` that used user time since `before`, largest first.
+    pub(crate) fn top_users_since(&self, before: &ProcessSnapshot, own: &[u32]) -> Vec<TopUser> {
         let ended = self.ended_since(before);
         let mut top_users: BTreeMap<&str, (TopUser, f64)> = BTreeMap::new();
         for (pid, process) in self.processes.iter().filter(|(pid, _)| !own.contains(pid)) {
@@ -81,7 +81,7 @@ impl ProcessSnapshot {
         top_users
     }
 
-    /// By parent, what children that have ended since had used before.
+    /// CPU time that children which have ended since had used before, by parent.
     fn ended_since(&self, before: &ProcessSnapshot) -> HashMap<u32, f64> {
         let mut ended = HashMap::new();
         for (pid, old) in &before.processes {
@@ -95,7 +95,7 @@ impl ProcessSnapshot {
 }
 
 impl Process {
-    /// Of a text of `/proc/PID/stat`: fields 4, 14, 16 and 22.
+    /// Parses `/proc/PID/stat`: fields 4, 14, 16 and 22.
     pub(super) fn of(stat: &str) -> Option<Process> {
         let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
         let words: Vec<&str> = rest.split_ascii_whitespace().collect();
@@ -109,12 +109,13 @@ impl Process {
         })
     }
 
-    /// Whether both are one process, whose number was not given away anew.
+    /// Returns true if both are one process, whose number was not reused.
     fn is(&self, other: &Process) -> bool {
         self.start_ticks == other.start_ticks
     }
 
-    /// What it and its ended children used since it was `before`; these had used `known_s` by then.
+    /// CPU time of the process and its ended children since `before`, when those had used
+    /// `known_s`.
     fn since(&self, before: Option<&Process>, known_s: f64) -> f64 {
         let before = before.filter(|before| self.is(before));
         let (user_s, children_s) = before.map_or((0.0, 0.0), |b| (b.user_s, b.children_user_s));
@@ -128,7 +129,8 @@ mod tests {
 
     fn stat(pid: u32, name: &str, parent: u32, user: u32, children: u32, start: u32) -> String {
         format!(
-            "{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {user} 7 {children} 0 20 0 1 0 {start} 0 0"
+            "{pid} ({name}) S {parent} 1 1 0 -1 0 0 0 0 0 {user} 7 {children} 0 20 0 1 0 {start} \
+             0 0"
         )
     }
 
@@ -150,7 +152,7 @@ mod tests {
         ]);
         let after = process_snapshot(&[
             stat(10, "cc) 1", 1, 120, 0, 5),
-            // The number belongs to another process now.
+            // A reused number.
             stat(11, "cc) 1", 1, 30, 0, 6),
             stat(12, "idle", 1, 50, 0, 5),
             stat(13, "mysqld", 1, 700, 0, 5),
@@ -158,7 +160,7 @@ mod tests {
         ]);
         let top_users = after.top_users_since(&before, &[13]);
         let told: Vec<_> =
-            top_users.iter().map(|one| (one.name.as_str(), one.pid, one.processes)).collect();
+            top_users.iter().map(|user| (user.name.as_str(), user.pid, user.processes)).collect();
         assert_eq!(told, [("new", 14, 1), ("cc) 1", 11, 2)]);
         assert!((top_users[1].user_s - 0.5).abs() < 1e-9, "{top_users:?}");
     }
@@ -167,7 +169,7 @@ mod tests {
     fn what_ended_is_found_at_its_parent_less_what_it_had_used_before() {
         let before =
             process_snapshot(&[stat(10, "make", 1, 10, 100, 5), stat(11, "cc1", 10, 5000, 0, 5)]);
-        // cc1 used 3 s more and ended; another took 2 s and was in neither look.
+        // cc1 used 3 s more and ended; another used 2 s and is in neither snapshot.
         let after = process_snapshot(&[stat(10, "make", 1, 10, 100 + 5300 + 200, 5)]);
         let top_users = after.top_users_since(&before, &[]);
         assert_eq!((top_users.len(), top_users[0].name.as_str()), (1, "make"));
@@ -183,7 +185,7 @@ mod tests {
             spins = std::hint::black_box(spins + 1);
         }
         let now = ProcessSnapshot::take();
-        let has_me = |top_users: &[TopUser]| top_users.iter().any(|one| one.pid == me);
+        let has_me = |top_users: &[TopUser]| top_users.iter().any(|user| user.pid == me);
         let name = now.processes[&me].name.clone();
         let alone = ProcessSnapshot { processes: [(me, now.processes[&me].clone())].into() };
         assert!(has_me(&alone.top_users_since(&ProcessSnapshot::default(), &[])), "{name}");

@@ -1,7 +1,8 @@
 //! A file of `/proc` or `/sys` that stays open and is read again from its start.
 //!
-//! An open file of `/proc/PID` answers `ESRCH` once that process is gone, so a reused number is never mistaken for
-//! the process that was meant. The text is kept in one buffer; reading allocates only until that fits.
+//! An open file of `/proc/PID` returns `ESRCH` once that process has ended, so a reused number is
+//! not mistaken for the process. The text is kept in one buffer, which is allocated only until the
+//! text fits.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -9,10 +10,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// The longest text that is read, in bytes: far more than `/proc/stat` of the largest machine.
+/// Longest text in bytes: far more than `/proc/stat` of the largest machine.
 const BYTES_MAX: usize = 16 << 20;
 
-/// An open pseudo file and the text read last.
 #[derive(Debug)]
 pub(super) struct ProcFile {
     file: File,
@@ -20,18 +20,14 @@ pub(super) struct ProcFile {
 }
 
 impl ProcFile {
-    /// Opens `path`.
-    ///
-    /// # Errors
-    /// What `open` answered.
     pub(super) fn open(path: impl AsRef<Path>) -> io::Result<ProcFile> {
         Ok(ProcFile { file: File::open(path)?, buffer: vec![0; 4096] })
     }
 
-    /// The whole text as it is now.
+    /// Reads the whole text.
     ///
     /// # Errors
-    /// What `pread` answered, e.g. `ESRCH` when the process has ended.
+    /// E.g. `ESRCH` when the process has ended.
     pub(super) fn read(&mut self) -> io::Result<Cow<'_, str>> {
         let mut length = 0;
         loop {

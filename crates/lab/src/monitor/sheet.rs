@@ -1,36 +1,36 @@
-//! From counters to values: the arithmetic that every layer shares.
+//! From counters to values: the arithmetic that all layers share.
 //!
-//! A probe declares its *fields* (counters and gauges as read) and, from them, its series, each by a formula. Rates
-//! divide by the time that really passed between two readings. A field that is absent, or a counter that went
-//! backwards, makes a gap in every series built on it.
+//! A probe declares its *fields* (counters and gauges) and computes its series from them, each by a
+//! formula. Rates divide by the time that really passed between two readings. An absent field, or a
+//! counter that went backwards, makes a gap in every series built on it.
 
 use std::time::Instant;
 
 use super::series::SeriesInfo;
 use assay_study::metrics::Metric;
 
-/// A field's place in a reading.
+/// Index of a field in a reading.
 pub(super) type Field = usize;
 
-/// The fields of one reading; NaN where a field is absent.
+/// NaN where a field is absent.
 pub(super) type Reading = Vec<f64>;
 
-/// What to compute from two readings.
+/// A computation on two readings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Formula {
-    /// The field as it is.
+    /// The field itself.
     Value(Field),
     /// Part of a whole, both gauges, in percent.
     Share { part: Field, whole: Field },
     /// Growth per second, times the scale.
     Rate { field: Field, scale: f64 },
-    /// Growth of one counter less growth of another that is counted in it, per second.
+    /// Growth of one counter without that of another that is part of it, per second.
     RateWithout { field: Field, without: Field },
     /// `base + scale × growth of over / growth of under`; a gap while `under` stands still.
     Quotient { over: Field, under: Field, base: f64, scale: f64 },
 }
 
-/// What a probe reads and what becomes of it.
+/// Fields and series of a probe.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Sheet {
     fields: usize,
@@ -45,14 +45,14 @@ impl Sheet {
         field
     }
 
-    /// Declares a counter of seconds of which is recorded in what part of the time it grew, in percent.
+    /// Declares a counter of seconds whose growth is recorded in percent of the time.
     pub(super) fn seconds(&mut self, metric: &'static Metric) -> Field {
         let field = self.field();
         self.series(metric, "", Formula::Rate { field, scale: 100.0 });
         field
     }
 
-    /// Declares a value that is recorded as it is.
+    /// Declares a gauge, recorded unchanged.
     pub(super) fn gauge(&mut self, metric: &'static Metric, whose: &str) -> Field {
         let field = self.field();
         self.series(metric, whose, Formula::Value(field));
@@ -74,7 +74,6 @@ impl Sheet {
         self.series.iter().map(|(info, _)| info)
     }
 
-    /// How many series there are.
     pub(super) fn len(&self) -> usize {
         self.series.len()
     }
@@ -84,7 +83,7 @@ impl Sheet {
         vec![f64::NAN; self.fields]
     }
 
-    /// Computes every series that can be known from two readings, and gives each with its place.
+    /// Computes every series that two readings determine, with its index.
     pub(super) fn compute(&self, before: &Moment, now: &Moment, mut known: impl FnMut(usize, f64)) {
         let seconds = now.at.saturating_duration_since(before.at).as_secs_f64();
         for (place, (_, formula)) in self.series.iter().enumerate() {
@@ -96,7 +95,7 @@ impl Sheet {
     }
 }
 
-/// A reading and when it was taken.
+/// A reading with its time.
 #[derive(Debug, Clone)]
 pub(super) struct Moment {
     pub(super) at: Instant,
@@ -115,7 +114,8 @@ impl Formula {
             Formula::Rate { field, scale } => scale * growth(field) / seconds,
             Formula::RateWithout { field, without } => {
                 let rest = growth(field) - growth(without);
-                // Two counters are never read in one instant, so their difference may dip by one; NaN stays NaN.
+                // Two counters are not read in one instant, so their difference may dip by one; NaN
+                // stays NaN.
                 if rest < 0.0 { 0.0 } else { rest / seconds }
             }
             Formula::Quotient { over, under, base, scale } => match growth(under) {

@@ -1,9 +1,9 @@
-//! Space: what the data directory holds, and how full its file system is.
+//! Space: the files of the data directory, and the use of its file system.
 //!
-//! File bytes are sizes as `ls` shows them, allocated bytes are what the file system gave (`st_blocks` × 512,
-//! `inode(7)`), less for sparse files and punched holes. Logs kept outside the data directory are not seen.
-//! Groups go by the names that servers give their files (MySQL manual, "InnoDB on-disk structures"). A walk that
-//! takes long is repeated every 5 s only, with gaps between.
+//! File bytes are sizes as `ls` shows them, allocated bytes are those of the file system
+//! (`st_blocks` × 512, `inode(7)`), less for sparse files and punched holes. Logs outside the data
+//! directory are not included. Groups follow the names that servers give their files (MySQL manual,
+//! "InnoDB on-disk structures"). A long walk is repeated every 5 s only, with gaps between.
 
 use std::fs;
 use std::io;
@@ -19,16 +19,16 @@ use super::sheet::{Field, Formula, Sheet};
 use assay_study::Unmonitored;
 use assay_study::metrics::{Metric, metric};
 
-/// A walk longer than this is repeated every `PAUSE` only.
+/// A longer walk is repeated every `PAUSE` only.
 const WALK_LONG: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_secs(5);
 /// Data directories are two levels deep; partitions and links do not change that.
 const DEPTH_MAX: usize = 4;
 
-/// The series of what the file system has left for the server.
-pub const ROOM: &str = metric!("space_filesystem_room_bytes").name;
+/// The series of the room that the file system has left for the server.
+pub(crate) const ROOM: &str = metric!("space_filesystem_room_bytes").name;
 
-/// Directories that belong to the server, not to a schema of the user.
+/// Directories of the server, not of a user's schema.
 const SERVER_DIRECTORIES: [&str; 4] = ["mysql", "sys", "performance_schema", "information_schema"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ macro_rules! used {
     };
 }
 
-/// What files of each group have and what they were given.
+/// File bytes and allocated bytes of each group.
 const GROUPS: [(Group, [&Metric; 2]); 7] = [
     (Group::Tables, used!("tables")),
     (Group::Redo, used!("redo")),
@@ -68,7 +68,6 @@ struct Used {
     allocated_bytes: f64,
 }
 
-/// The data directory and its file system.
 pub(super) struct SpaceProbe {
     sheet: Sheet,
     data_dir: PathBuf,
@@ -84,8 +83,8 @@ struct Fields {
 }
 
 impl SpaceProbe {
-    /// Of the data directory; `is_shrunk` says that the disk below takes another number of bytes than the file system
-    /// gives away, and tells it itself.
+    /// `is_shrunk`: the disk below reports its physical bytes itself, which differ from those that
+    /// the file system has allocated.
     pub(super) fn new(data_dir: PathBuf, is_shrunk: bool) -> SpaceProbe {
         let (mut sheet, fields) = declare();
         if !is_shrunk {
@@ -155,7 +154,7 @@ fn put(used: Used, (file, allocated): (Field, Field), reading: &mut [f64]) {
     reading[allocated] = used.allocated_bytes;
 }
 
-/// What each group takes, in the order of `GROUPS`. Files that vanish meanwhile are not counted.
+/// Bytes of each group, in the order of `GROUPS`, without files that vanish meanwhile.
 fn measure(data_dir: &Path) -> io::Result<[Used; GROUPS.len()]> {
     let mut groups = [Used::default(); GROUPS.len()];
     let mut directories = vec![(data_dir.to_path_buf(), None::<String>, 0)];
@@ -205,7 +204,6 @@ fn group_of(top: Option<&str>, name: &str) -> Group {
     }
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheet() -> Sheet {
     SpaceProbe::new(PathBuf::new(), false).sheet

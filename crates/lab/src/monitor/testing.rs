@@ -1,8 +1,8 @@
-//! What tests of probes share.
+//! Helpers of the tests of probes.
 
 use assay_serve::Health;
 
-/// What a server told of a drive.
+/// Health of a drive that has been used.
 pub(super) fn used_health() -> Health {
     Health::parse(include_str!("../../../serve/src/used.json")).unwrap()
 }

@@ -1,8 +1,8 @@
-//! Time that a CPU quota keeps threads from running: `cpu.stat` of the control groups that we are in.
+//! Time in which a CPU quota stops threads: `cpu.stat` of this process's control groups.
 //!
-//! A quota may stand at any level above us, so all of them are read and added up. The kernel counts the time of each CPU
-//! (`throttled_usec`, "Control Group v2"; `throttled_time` in nanoseconds of version 1, "CFS Bandwidth Control"), so all CPUs
-//! together may be throttled for more than a second each second.
+//! A quota may be set at any level, so all levels are added up. The kernel counts the time of each
+//! CPU (`throttled_usec`, "Control Group v2"; `throttled_time` in nanoseconds of version 1, "CFS
+//! Bandwidth Control"), so all CPUs together may be throttled for more than a second each second.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ const ROOT: &str = "/sys/fs/cgroup";
 /// The key of each version, and its unit in seconds.
 const KEYS: [(&str, f64); 2] = [("throttled_usec ", 1e-6), ("throttled_time ", 1e-9)];
 
-/// The quotas that may hold us.
+/// Quotas of this process's control groups.
 pub(super) struct Throttle {
     files: Vec<ProcFile>,
     field: Field,
 }
 
 impl Throttle {
-    /// Nothing where no control group tells.
+    /// `None` if no control group reports its quota.
     pub(super) fn declare(sheet: &mut Sheet) -> Option<Throttle> {
         let open = |path: PathBuf| {
             let mut file = ProcFile::open(path).ok()?;
@@ -48,7 +48,8 @@ pub(super) fn declare(sheet: &mut Sheet) -> Field {
     field
 }
 
-/// For how long quotas have kept our threads from running so far, in seconds of all CPUs; nothing where no control group tells.
+/// Time in which quotas have stopped this process's threads, in seconds, summed over CPUs; `None`
+/// if no control group reports it.
 pub(crate) fn throttled_s() -> Option<f64> {
     let of = |path: PathBuf| std::fs::read_to_string(path).ok().map(|text| seconds(&text));
     let told: Vec<f64> =
@@ -56,8 +57,8 @@ pub(crate) fn throttled_s() -> Option<f64> {
     (!told.is_empty()).then(|| told.iter().sum())
 }
 
-/// The least quota above us, in CPUs (`cpu.max` of version 2: quota and period, or "max"; `cpu.cfs_quota_us` and
-/// `cpu.cfs_period_us` of version 1, where -1 is none).
+/// The smallest quota, in CPUs (`cpu.max` of version 2: quota and period, or "max";
+/// `cpu.cfs_quota_us` and `cpu.cfs_period_us` of version 1, where -1 is none).
 pub(crate) fn quota_cpus() -> Option<f64> {
     let of = |stat: PathBuf| {
         let read = |name: &str| std::fs::read_to_string(stat.with_file_name(name)).ok();
@@ -79,7 +80,7 @@ fn own_stat_files() -> Option<Vec<PathBuf>> {
     Some(stat_files(Path::new(ROOT), &groups))
 }
 
-/// Where `/proc/self/cgroup` says that we are, and all that lies above it, without the root.
+/// The control group of `/proc/self/cgroup` and those above it, without the root.
 pub(super) fn stat_files(root: &Path, groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {
@@ -87,8 +88,10 @@ pub(super) fn stat_files(root: &Path, groups: &str) -> Vec<PathBuf> {
         let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
         let base = match controllers {
             "" => root.to_owned(),
-            // An absolute path would lead out of it.
-            of if !of.contains('/') && of.split(',').any(|one| one == "cpu") => root.join(of),
+            // An absolute path would leave `root`.
+            of if !of.contains('/') && of.split(',').any(|controller| controller == "cpu") => {
+                root.join(of)
+            }
             _ => continue,
         };
         let group = base.join(path.trim_start_matches('/'));

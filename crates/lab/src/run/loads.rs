@@ -1,4 +1,4 @@
-//! Who runs the load of a study: this process, or other machines on its behalf.
+//! The load of a study, run by this process or by other machines.
 
 use std::fmt::Debug;
 use std::sync::atomic::AtomicBool;
@@ -10,67 +10,55 @@ use assay_load::{LoadSpec, Observer, Outcome, Shortage};
 use assay_study::Warning;
 use serde::{Deserialize, Serialize};
 
-/// By which way the load reaches a server of ours.
+/// The way from the load to a server of ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
-    /// Over its socket, from this process.
+    /// From this process.
     Socket,
-    /// Over the network, where this is the address or name of this machine.
+    /// Over the network, to this address or name of this machine.
     Network(String),
 }
 
-/// What is known of the machines that had a part in a load. Of this one alone: nothing.
+/// Facts of the other machines that took part in a load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AboutHosts {
-    /// The clock of each beside that of the machine that began the study.
+    /// Compared with the clock of the machine that started the study.
     pub clocks: Vec<HostClock>,
-    /// Why their seconds may not lie beside each other as they are put.
+    /// Reasons why their seconds may be shifted.
     pub doubts: Vec<Warning>,
 }
 
-/// A host's clock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostClock {
-    /// As the user named the host.
+    /// The host's name as the user gave it.
     pub host: String,
-    /// When the load began.
+    /// At the start of the load.
     pub clock: ClockOffset,
 }
 
-/// What a load found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {
-    /// All together, by the run's clock.
+    /// All hosts together, by the run's clock.
     pub outcome: Outcome,
-    /// Where it came from.
     pub about: AboutHosts,
 }
 
-/// Runs loads.
 pub trait Loads: Debug + Sync {
-    /// By which way they come.
-    ///
     /// # Errors
-    /// It is not known by which address others reach this machine.
+    /// The address of this machine for others is not known.
     fn way(&self) -> Result<Way>;
 
-    /// Makes sure that all who have a part in a load are there; called before each run.
+    /// Called before each run: reconnects to machines that were lost.
     ///
     /// # Errors
-    /// Somebody is not, and has not come back after a while.
+    /// A machine has not come back after a while.
     fn make_ready(&self) -> Result<()>;
 
-    /// Looks for what would stop a load; says if its rate cannot be carried.
-    ///
-    /// # Errors
-    /// What was found.
+    /// Checks that the load can be run. Reports a shortage that the run can tolerate.
     fn preflight(&self, load: &LoadSpec) -> assay_load::Result<Option<Shortage>>;
 
-    /// Loads. Seconds are counted from `origin`, on a whole second of which the load begins; `stop` ends it early, with what was
-    /// measured.
-    ///
-    /// # Errors
-    /// What the load met first.
+    /// Runs a load. Its seconds count from `origin`, and it starts on a whole second; `stop` ends
+    /// it early, with everything measured until then.
     fn run(
         &self,
         load: &LoadSpec,
@@ -80,7 +68,7 @@ pub trait Loads: Debug + Sync {
     ) -> assay_load::Result<LoadResult>;
 }
 
-/// Loads from this process.
+/// Runs loads in this process.
 #[derive(Debug)]
 pub struct FromHere;
 

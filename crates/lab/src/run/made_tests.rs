@@ -1,4 +1,5 @@
-//! Whatever a run can record or store is in the catalogue of metrics, and whatever is there a run can make.
+//! Everything that a run can record or store is in the catalogue of metrics, and a run can make
+//! everything in the catalogue.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use crate::monitor::declarable;
 use assay_study::metrics::{self, Metric, Window};
 use assay_study::{Capacity, Found, Objective, OfServer, Series};
 
-/// Each series that the monitor can declare and the load tells of, some of them of two CPUs.
+/// Each series of the monitor and the load, some of them of two CPUs.
 fn recorded() -> Vec<(String, &'static Metric)> {
     let monitored = declarable().into_iter().map(|info| (info.name, info.metric));
     let load = LOAD_SERIES.iter().chain(&QUERY_SERIES).map(|(metric, _)| *metric);
@@ -28,7 +29,7 @@ fn every_series_is_made_once_and_none_is_made_by_nobody() {
     for (name, metric) in &recorded {
         assert_eq!(metrics::find(name), Some(*metric));
         assert!(metric.is_series, "{name}");
-        // What lies below tells what is physical space: the file system, or the drive in its place.
+        // The file system or the drive reports physical space.
         let most = if *name == "space_physical_bytes" { 2 } else { 1 };
         assert_eq!(recorded.iter().filter(|(other, _)| other == name).count(), most, "{name}");
     }
@@ -89,7 +90,7 @@ fn every_result_is_known_and_none_is_made_by_nobody() {
     let made: BTreeSet<&str> =
         stored.keys().filter_map(|name| Some(metrics::find(name)?.name)).collect();
     let known: BTreeSet<&str> = metrics::all().map(|metric| metric.name).collect();
-    // What a rig on a model knows of its fill, see `fill`.
+    // Results of a rig on a model alone, see `fill`.
     let of_rig = BTreeSet::from(["fill_begin_percent", "fill_end_percent"]);
     assert_eq!(known.difference(&made).copied().collect::<BTreeSet<_>>(), of_rig);
 }

@@ -1,8 +1,7 @@
-//! What a study lacks of its plan, run after run, into the store.
+//! Runs the missing trials of a study, one after another, into its store.
 //!
-//! The order of things: the plan is checked against the machine and tried out before the first thing is made that is
-//! measured; then each run gets a rig of its own and the store gets each run when it ends. Whoever starts it hears
-//! of it through [`Progress`].
+//! The plan is checked against the machine, and its servers are tried, before anything is measured.
+//! Each run has a rig of its own and is stored when it ends. [`Progress`] reports it.
 
 mod checking;
 mod config_setup;
@@ -36,12 +35,12 @@ pub use progress::Progress;
 pub use setup::{Setup, leftovers};
 pub use site::{Described, RunContext, Site};
 
-/// Makes these runs in their order, until there are none or a person has enough: then the interrupt is set, and what was in
-/// hand is as it was before. Runs of them that had ended are made again, with as many extra runs as a new study has. Returns how
-/// many were not made.
+/// Runs `missing` in order, until all are stored or the user wants no more; then the interrupt is
+/// set, and the current run is reset. Finished runs among them are run again, with as many extra
+/// runs as a new study has. Returns the number of runs that were left out.
 ///
 /// # Errors
-/// The store cannot be written, or no run be made any more. A run that fails is not an error here.
+/// The store cannot be written, or no run can be made any more. A run that fails is not an error.
 pub fn trials(
     site: &mut dyn Site,
     (experiment, calibration): (&Experiment, &Calibration),
@@ -86,7 +85,7 @@ pub fn trials(
     Ok(0)
 }
 
-/// Behind the others of its repeat, which stays a block, or next if there are none.
+/// Puts a trial after the others of its repeat, which stays a block.
 fn put_back<'a>(queue: &mut VecDeque<&'a PlannedTrial>, trial: &'a PlannedTrial) {
     let last = queue.iter().rposition(|other| other.key.repeat == trial.key.repeat);
     queue.insert(last.map_or(0, |last| last + 1), trial);

@@ -1,4 +1,4 @@
-//! Where the runs of a study are made: on this machine, or on another.
+//! The place where the runs of a study are made: this machine or another.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use super::progress::Progress;
 #[derive(Debug, Clone)]
 pub struct RunContext<'a> {
     pub experiment: &'a Experiment,
-    /// The directory of the study.
+    /// The study's directory.
     pub study: &'a Path,
     /// Devices that may be overwritten.
     pub erase: &'a [PathBuf],
@@ -30,19 +30,18 @@ pub struct RunContext<'a> {
     pub loads: &'a dyn Loads,
 }
 
-/// What is known of a site before its first run.
+/// Facts of a site, known before its first run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Described {
-    /// The machine and the programs.
+    /// Facts of the machine and its programs.
     pub facts: BTreeMap<String, String>,
-    /// What the machine could show.
     pub calibration: Calibration,
     /// Configurations in the plan's order.
     pub configs: Vec<Config>,
-    /// What of each configuration was not as the plan asks when it was tried, by its name.
+    /// Deviations from the plan found when each configuration was tried, by its name.
     #[serde(default)]
     pub differing: BTreeMap<String, Vec<Warning>>,
-    /// Whether the study is written to the disk that is measured.
+    /// True if the study is on the measured disk.
     pub is_on_studys_disk: bool,
 }
 
@@ -51,15 +50,15 @@ pub trait Site {
     /// Facts about the site, known before its first run.
     fn described(&self) -> Described;
 
-    /// Makes a run, to its end. Whatever goes wrong with it is in the outcome, beside what was seen until then.
+    /// Runs a trial. A failure is part of the outcome, with everything recorded before it.
     ///
     /// # Errors
-    /// No run can be made any more: a machine that has a part in it has gone and not come back.
+    /// No run can be made any more: a machine was lost and has not come back.
     fn make_run(&mut self, trial: &PlannedTrial, progress: &dyn Progress) -> Result<Outcome>;
 
-    /// Removes what was made for all runs.
+    /// Removes the resources that all runs share.
     ///
     /// # Errors
-    /// What could not be removed; it stays in the ledger.
+    /// A resource cannot be removed; it stays in the ledger.
     fn take_down(self: Box<Self>) -> Result<()>;
 }

@@ -1,19 +1,22 @@
-//! The server from inside: InnoDB, statements and connections, over one connection of the monitor's own.
+//! The server's own counters: InnoDB, statements and connections, over a connection of the monitor.
 //!
-//! At most three statements a second, none of which reads a user's table: `SHOW GLOBAL STATUS` for a list of names,
-//! a few rows of `INNODB_METRICS` where a server has no status variable for them, and five rows of the performance
-//! schema's file summary where that is on. They are in the server's own counts: about three `sql_questions` a second.
+//! At most three statements a second, none of which reads a user's table: `SHOW GLOBAL STATUS` for
+//! a list of names, a few rows of `INNODB_METRICS` where a server has no status variable for them,
+//! and five rows of the performance schema's file summary where that is on. The server counts them
+//! too: about three `sql_questions` a second.
 //!
-//! Facts to know when reconciling, measured on MySQL 9.7 under a write load. `Innodb_data_fsyncs` holds the redo log's,
-//! so data files are the difference. `Innodb_data_written` is data pages and redo without the doublewrite files, which
-//! MariaDB's source adds; `innodb_file_*` are exact by kind. File syncs come from the performance schema's "misc"
-//! operations, among which are the few opens and closes. A server without `Innodb_rows_*` (newer MariaDB) has the
-//! handler counters of all engines stand in. Waits for files are of the thread that made the call (picoseconds there,
-//! microseconds here): of what is written in the background only the call's. A kind that never waited may be one that is not
-//! timed, so it has no series.
+//! Facts for reconciling, measured on MySQL 9.7 under a write load. `Innodb_data_fsyncs` includes
+//! the redo log's, so data files are the difference. `Innodb_data_written` is data pages and redo
+//! without the doublewrite files, which MariaDB's source adds; `innodb_file_*` are exact by kind.
+//! File syncs come from the performance schema's "misc" operations, which include the few opens and
+//! closes. For a server without `Innodb_rows_*` (newer MariaDB) the handler counters of all engines
+//! are used. Waits for files are those of the calling thread (picoseconds there, microseconds
+//! here): of background writes only the call's. A kind that never waited may be untimed, so it has
+//! no series.
 //!
-//! A server that is gone is noted once; the connection is tried again every 5 s. One that is restarted leaves a gap, and is asked
-//! again as soon as it is back, with the metrics switched on that it has forgotten about.
+//! A lost server is noted once; the connection is tried again every 5 s. A restarted server leaves
+//! a gap, and is read again as soon as it is back, with the metrics switched on that it has
+//! forgotten.
 
 mod wanted;
 
@@ -28,41 +31,42 @@ use super::sheet::{Field, Formula, Sheet};
 use assay_study::Unmonitored;
 use assay_study::metrics::{Gives, Metric, metric};
 
-/// A statement that takes longer is given up. So slow a server answers the next one.
+/// A statement that takes longer is given up; a server that is so slow answers the next one.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The fact that says where a server without counters of InnoDB's rows has them from.
+/// Name of the fact that names the source of row counts on a server without counters of InnoDB's
+/// rows.
 const ROWS_FACT: &str = "server: rows counted by";
 
-/// The server behind one connection.
 pub(super) struct InnodbProbe {
     connect: ClientConnect,
     connection: Option<ClientSession>,
-    /// The server's process as it was when it was last asked, where that is known.
+    /// The server's process at the last reading, if it is known.
     process: Option<(Followed, u32)>,
     retry_at: Instant,
-    /// Metrics that the server counts only when told to.
+    /// Metrics that the server counts only once they are switched on.
     metrics: Vec<&'static str>,
     statements: Vec<Statement>,
     values: Values,
     columns: Columns,
 }
 
-/// A statement for names and values, and what its names begin with.
+/// A statement that returns names and values, and the prefix of its names.
 struct Statement {
     sql: String,
     prefix: &'static str,
-    /// Columns after the name; none means one plain value.
+    /// Columns after the name; empty for a single plain value.
     columns: &'static [&'static str],
 }
 
 const FILE_COLUMNS: [&str; 4] = [".read_bytes", ".write_bytes", ".misc", ".wait_us"];
 
 impl InnodbProbe {
-    /// Connects and finds out what this server counts; on one that is ours it switches on the metrics that need it.
+    /// Connects and finds the counters of this server. Switches on the metrics that need it, on a
+    /// server of ours.
     ///
     /// # Errors
-    /// When the server cannot be reached or lets this user not see its status.
+    /// The server cannot be reached or denies this user its status.
     pub(super) fn open(
         endpoint: &Endpoint,
         process: Option<Followed>,
@@ -82,7 +86,7 @@ impl InnodbProbe {
         Ok(InnodbProbe {
             connect,
             connection: Some(connection),
-            process: process.and_then(|one| Some((one.clone(), one.pid()?))),
+            process: process.and_then(|followed| Some((followed.clone(), followed.pid()?))),
             retry_at,
             metrics,
             statements,
@@ -137,7 +141,7 @@ impl Probe for InnodbProbe {
         }
         match self.query() {
             Ok(()) => self.columns.fill(&self.values, reading),
-            // It was shut down while it was asked.
+            // The server was shut down meanwhile.
             Err(_) if !self.follow() => {}
             Err(error) => {
                 self.retry_at = Instant::now() + PATIENCE;
@@ -148,7 +152,8 @@ impl Probe for InnodbProbe {
     }
 }
 
-/// The statements that this server needs and can answer, and the metrics that it counts for them only when told to.
+/// Statements that this server needs and can answer, and the metrics that it counts only once they
+/// are switched on.
 fn statements_for(
     connection: &mut ClientSession,
     is_ours: bool,
@@ -168,7 +173,8 @@ fn statements_for(
             switch_on(connection, &metrics);
         }
         let sql = format!(
-            "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE STATUS = 'enabled' AND NAME IN ({})",
+            "SELECT NAME, COUNT FROM information_schema.INNODB_METRICS WHERE STATUS = 'enabled' \
+             AND NAME IN ({})",
             quoted(&metrics)
         );
         let statement = Statement { sql, prefix: "metrics.", columns: &[] };
@@ -178,25 +184,27 @@ fn statements_for(
     if !files.is_empty() {
         let files: Vec<_> = files.iter().map(String::as_str).collect();
         let sql = format!(
-            "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1), SUM_NUMBER_OF_BYTES_READ, SUM_NUMBER_OF_BYTES_WRITE, \
-             COUNT_MISC, NULLIF(SUM_TIMER_WAIT, 0) DIV 1000000 FROM performance_schema.file_summary_by_event_name \
+            "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1), SUM_NUMBER_OF_BYTES_READ, \
+             SUM_NUMBER_OF_BYTES_WRITE, COUNT_MISC, NULLIF(SUM_TIMER_WAIT, 0) DIV 1000000 \
+             FROM performance_schema.file_summary_by_event_name \
              WHERE EVENT_NAME IN ({})",
             quoted(&files)
         );
         let statement = Statement { sql, prefix: "files.", columns: &FILE_COLUMNS };
         keep_if_answered(connection, statement, &mut statements, notes)?;
     }
-    // Those of somebody else's server are left as they are, also when it comes back.
+    // Metrics of somebody else's server are left as they are, also when it comes back.
     Ok((statements, if is_ours { metrics } else { Vec::new() }))
 }
 
-/// Has the server count these metrics. One that may not be switched on stays off, and out.
+/// Switches on metrics. One that cannot be switched on is left out.
 fn switch_on(connection: &mut ClientSession, metrics: &[&'static str]) {
     if metrics.is_empty() {
         return;
     }
     let sql = format!(
-        "SELECT NAME FROM information_schema.INNODB_METRICS WHERE STATUS = 'disabled' AND NAME IN ({})",
+        "SELECT NAME FROM information_schema.INNODB_METRICS WHERE STATUS = 'disabled' AND NAME IN \
+         ({})",
         quoted(metrics)
     );
     for metric in first_columns(connection, &sql) {
@@ -231,14 +239,14 @@ fn status_names() -> Vec<&'static str> {
     names.filter(|name| !name.starts_with("metrics.") && !name.starts_with("files.")).collect()
 }
 
-/// Metrics that are the first source a server of this status can have.
+/// Metrics that are the first available source for a server with this status.
 fn metrics_missing_from(status: &Values) -> Vec<&'static str> {
     let lacking = wanted::all().filter(|(_, gives)| status.source_of(*gives).is_none());
     let terms = lacking.flat_map(|(_, gives)| gives.sources.iter().copied().flatten());
     terms.filter_map(|term| term.strip_prefix("metrics.")).collect()
 }
 
-/// File instruments that are on; none where the performance schema is off or out of reach.
+/// File instruments that are on; empty if the performance schema is off or not accessible.
 fn files_counted(connection: &mut ClientSession) -> Vec<String> {
     let mut kinds: Vec<_> = wanted::names("files.")
         .into_iter()
@@ -253,19 +261,20 @@ fn files_counted(connection: &mut ClientSession) -> Vec<String> {
         })
         .collect();
     let sql = format!(
-        "SELECT NAME FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND NAME IN ({})",
+        "SELECT NAME FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND NAME IN \
+         ({})",
         events.join(",")
     );
     first_columns(connection, &sql)
 }
 
-/// The first field of each row; nothing where the server does not answer that.
+/// The first field of each row; empty if the server does not answer.
 fn first_columns(connection: &mut ClientSession, sql: &str) -> Vec<String> {
     let rows = connection.rows(sql).unwrap_or_default();
     rows.into_iter().filter_map(|row| row.into_iter().next()?).collect()
 }
 
-/// The server's names and their values now.
+/// Current values by name.
 #[derive(Default)]
 struct Values {
     slots: HashMap<String, usize>,
@@ -306,7 +315,7 @@ impl Values {
         }
     }
 
-    /// The first source of which this server has every term, as slots and signs.
+    /// The first source whose terms this server has, as slots and signs.
     fn source_of(&self, wanted: Gives) -> Option<Vec<(usize, f64)>> {
         let term = |&term: &&'static str| {
             let sign = if term.starts_with('-') { -1.0 } else { 1.0 };
@@ -316,7 +325,7 @@ impl Values {
     }
 }
 
-/// The series of one server, and how its values fill them.
+/// Series of one server, and the values that fill them.
 struct Columns {
     sheet: Sheet,
     sources: Vec<(Field, Vec<(usize, f64)>)>,
@@ -324,7 +333,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Declares a series for everything that the server has a source of.
+    /// Declares a series for each counter that the server has a source of.
     fn declare(values: &Values) -> Columns {
         let mut sheet = Sheet::default();
         let mut sources = Vec::new();
@@ -342,7 +351,7 @@ impl Columns {
         Columns { sheet, sources, rows_from_handlers }
     }
 
-    /// What a reader of these series should know of this server: nothing is wrong with it.
+    /// Notes a deviating source of counters as a fact; nothing is wrong with it.
     fn tell(&self, notes: &mut Notes) {
         if self.rows_from_handlers {
             notes
@@ -353,7 +362,8 @@ impl Columns {
     fn fill(&self, values: &Values, reading: &mut [f64]) {
         for (field, source) in &self.sources {
             let sum: f64 = source.iter().map(|&(slot, sign)| sign * values.values[slot]).sum();
-            // NaN stays NaN; the terms of a difference are not read in one instant and may dip below zero.
+            // NaN stays NaN; the terms of a difference are not read in one instant and may dip
+            // below zero.
             reading[*field] = if sum < 0.0 { 0.0 } else { sum };
         }
     }
@@ -382,7 +392,6 @@ fn declare_derived(sheet: &mut Sheet, by_name: &HashMap<&str, Field>) {
     }
 }
 
-/// All that can be declared.
 #[cfg(test)]
 pub(super) fn whole_sheet() -> Sheet {
     let mut values = Values::default();

@@ -3,8 +3,9 @@ use std::time::{Duration, Instant};
 use super::super::sheet::Moment;
 use super::*;
 
-/// MySQL 9.7 before and after six seconds of a write load, shortened, with what `INNODB_METRICS` and the file
-/// summary answered. Reads, rows, locks and statements are made up, to be easy to check.
+/// MySQL 9.7 before and after six seconds of a write load, shortened, with what `INNODB_METRICS`
+/// and the file summary answered. Reads, rows, locks and statements are made up, to be easy to
+/// check.
 const MYSQL_9_7: [(&str, f64, f64); 22] = [
     ("Innodb_buffer_pool_pages_dirty", 308.0, 886.0),
     ("Innodb_buffer_pool_pages_total", 8192.0, 8192.0),
@@ -30,7 +31,8 @@ const MYSQL_9_7: [(&str, f64, f64); 22] = [
     ("files.innodb_log_file.wait_us", 1000.0, 901_000.0),
 ];
 
-/// Names as documented, figures made up here and below. A MySQL 8.0 without status variables for the log's position (they came with 8.0.30); the metric stands in.
+/// Names as documented, figures made up here and below. A MySQL 8.0 without status variables for
+/// the log's position (they came with 8.0.30); the metric stands in.
 const MYSQL_8_0_OLD: [(&str, f64, f64); 3] = [
     ("Innodb_rows_read", 10.0, 20.0),
     ("metrics.log_lsn_checkpoint_age", 5000.0, 6000.0),

@@ -1,7 +1,8 @@
-//! Which of the server's counters we want: those metrics of the catalogue that it gives by name.
+//! The server's counters to read: the metrics of the catalogue that name them.
 //!
-//! A counter may have several sources, the first that a server has is taken. A source is a sum of terms: status variables (`Name`), InnoDB
-//! metrics (`metrics.name`), sums over files of one kind (`files.kind.column`); a leading `-` subtracts.
+//! A counter may have several sources; the first that a server has is used. A source is a sum of
+//! terms: status variables (`Name`), InnoDB metrics (`metrics.name`), sums over files of one kind
+//! (`files.kind.column`); a leading `-` subtracts.
 
 use assay_study::metrics::{self, Gives, Metric};
 
@@ -19,7 +20,7 @@ pub(super) fn bare(term: &'static str) -> &'static str {
     term.trim_start_matches('-')
 }
 
-/// Every name that some source uses and that begins with `prefix`, without the prefix.
+/// Names in any source that begin with `prefix`, without the prefix.
 pub(super) fn names(prefix: &'static str) -> Vec<&'static str> {
     let terms = all().flat_map(|(_, gives)| gives.sources.iter().copied().flatten());
     let mut names: Vec<_> = terms.filter_map(|term| bare(term).strip_prefix(prefix)).collect();

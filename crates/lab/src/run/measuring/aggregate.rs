@@ -94,7 +94,11 @@ mod tests {
         let (first, other) = (participant(&a), participant(&b));
         let tps = || {
             let series = aggregate.total().series();
-            series.into_iter().find(|one| one.name == "tps").map(|one| one.points).unwrap()
+            series
+                .into_iter()
+                .find(|series| series.name == "tps")
+                .map(|series| series.points)
+                .unwrap()
         };
         first.second(&second(1.0, 1.0, 10));
         assert!(tps().is_empty());

@@ -8,8 +8,8 @@ use assay_load::fileio::{self, TestMode};
 
 use crate::rig::Rig;
 
-/// Makes the files in the rig's data directory, which it makes too, and takes them out of the page cache. A load that makes its
-/// files itself gets the directory alone.
+/// Makes the files in the rig's data directory, which it makes too, and takes them out of the page
+/// cache. A load that makes its files itself gets the directory alone.
 ///
 /// # Errors
 /// One line: no room, or what the system said.

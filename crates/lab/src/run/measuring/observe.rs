@@ -182,7 +182,7 @@ fn monitored(targets: &[impl Target], cpus: &[usize]) -> Vec<Targets> {
         targets.with_machine = index == 0;
     }
     if let Some(first) = all.first_mut() {
-        first.beside = neighbours;
+        first.neighbours = neighbours;
     }
     all
 }

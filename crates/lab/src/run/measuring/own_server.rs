@@ -1,5 +1,5 @@
-//! A run on servers of our own, mostly one: new rigs, copies of the base snapshot, servers, the load
-//! and the monitor, and down again.
+//! A run on servers of our own, mostly one: new rigs, copies of the base snapshot, servers, the
+//! load and the monitor, and down again.
 
 use std::path::{Path, PathBuf};
 

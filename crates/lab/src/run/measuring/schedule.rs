@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use assay_load::Schedule;
 use assay_plan::{CpuList, Experiment, Placement, PlannedTrial};
 
-/// How long transactions in hand may take to end when the window has, while things happen, in seconds.
+/// How long transactions in hand may take to end when the window has, while things happen, in
+/// seconds.
 const GRACE_S: f64 = 60.0;
 
 /// Length, pace and seed of the load of a run.

@@ -1,4 +1,4 @@
-//! A run of a plan with an objective: the search for the highest rate that keeps it, told run by run.
+//! A run with an objective: the search for the highest rate that keeps it.
 
 use std::time::Instant;
 
@@ -12,7 +12,8 @@ use assay_plan::PlannedSearch;
 use assay_study::TrialKey;
 use assay_system::interrupt::Interrupt;
 
-/// Searches, or loads once where there is no objective; gives what the run that stands for it found.
+/// Searches for the rate, or loads once without an objective. Returns the result of the deciding
+/// load.
 pub(super) fn search_or_load(
     loads: &dyn Loads,
     load: &LoadSpec,

@@ -1,4 +1,4 @@
-//! From what load and monitor saw to the store's series, on one clock.
+//! Seconds of a load, as series.
 
 use parking_lot::Mutex;
 
@@ -12,11 +12,11 @@ use crate::run::results::file_figures::FILE_SERIES;
 use assay_study::metrics::{Metric, Window, metric};
 use assay_study::{SecondLatencies, SecondLatency, Series, TrialKey};
 
-/// Keeps every second of the load and shows it.
-pub struct Seconds<'a> {
-    /// Who is shown every second, if anybody is.
+/// Records and shows every second of a load.
+pub(super) struct Seconds<'a> {
+    /// Receives every second, if it is shown.
     shown: Option<(&'a TrialKey, &'a dyn Progress)>,
-    /// Bytes of an operation, of a load on files.
+    /// Bytes of an operation of a load on files.
     file_request_bytes: Option<f64>,
     seen: Mutex<Seen>,
     began: Mutex<ProcessSnapshot>,
@@ -24,21 +24,21 @@ pub struct Seconds<'a> {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// Without the buckets of their latencies, which are coded below: a long run has many seconds.
+    /// Without the buckets of their latencies, which are coded below to save memory in a long run.
     seconds: Vec<Second>,
     latencies: SecondLatencies,
 }
 
 impl<'a> Seconds<'a> {
-    /// Of one run that is about to be loaded.
+    /// Shows the seconds of a run that is about to be loaded.
     #[must_use]
-    pub fn new(key: &'a TrialKey, progress: &'a dyn Progress) -> Seconds<'a> {
+    pub(super) fn new(key: &'a TrialKey, progress: &'a dyn Progress) -> Seconds<'a> {
         Seconds { shown: Some((key, progress)), ..Seconds::unseen() }
     }
 
-    /// Of one server of several, of which nobody is shown the seconds.
+    /// Records the seconds of one of several servers, without showing them.
     #[must_use]
-    pub fn unseen() -> Seconds<'a> {
+    pub(super) fn unseen() -> Seconds<'a> {
         Seconds {
             shown: None,
             file_request_bytes: None,
@@ -47,21 +47,20 @@ impl<'a> Seconds<'a> {
         }
     }
 
-    /// Of a load on files, whose operations have so many bytes.
+    /// Records a load on files, whose operations have `request_bytes`.
     #[must_use]
-    pub fn of_files(self, request_bytes: f64) -> Seconds<'a> {
+    pub(super) fn of_files(self, request_bytes: f64) -> Seconds<'a> {
         Seconds { file_request_bytes: Some(request_bytes), ..self }
     }
 
-    /// What every process had used when measuring had begun, to the second.
+    /// CPU time of all processes at the start of the window, to the second.
     #[must_use]
-    pub fn began(&self) -> ProcessSnapshot {
+    pub(super) fn began(&self) -> ProcessSnapshot {
         self.began.lock().clone()
     }
 
-    /// The load's series so far.
     #[must_use]
-    pub fn series(&self) -> Vec<Series> {
+    pub(super) fn series(&self) -> Vec<Series> {
         let seen = self.seen.lock();
         let whole = seen.seconds.iter().filter(|second| is_whole(second));
         let of = |metric: &'static Metric, value: &dyn Fn(&Second) -> f64| Series {
@@ -96,7 +95,7 @@ impl Observer for Seconds<'_> {
         let buckets = std::mem::take(&mut second.latency.buckets_ns);
         let latency = SecondLatency::of(second.end_s.round() as u32, &buckets);
         let mut seen = self.seen.lock();
-        // What is left of a second at the end of a run has the number of none.
+        // The partial last second has no number of its own.
         if is_whole(&second) {
             seen.latencies.push(&latency);
         }
@@ -110,7 +109,7 @@ impl Observer for Seconds<'_> {
     }
 }
 
-/// What is left of a second at the end of a run is no sample: its rates rest on next to nothing.
+/// Returns false for the partial last second of a run, whose rates mean little.
 pub(super) fn is_whole(second: &Second) -> bool {
     second.length_s > 0.5
 }
@@ -135,7 +134,7 @@ impl Observer for Clocked<'_> {
 /// A series and its value in a second.
 type LoadSeries = (&'static Metric, fn(&Second) -> f64);
 
-/// What the load tells of each second.
+/// Series of every load.
 pub(crate) const LOAD_SERIES: [LoadSeries; 7] = [
     (metric!("tps"), |second| second.tps),
     (metric!("latency_ms_mean"), |second| second.latency.latency_ms_mean),
@@ -146,7 +145,7 @@ pub(crate) const LOAD_SERIES: [LoadSeries; 7] = [
     (metric!("queue_length"), |second| second.queue_length as f64),
 ];
 
-/// And of queries, where it loads a server.
+/// Additional series of a load on a server.
 pub(crate) const QUERY_SERIES: [LoadSeries; 2] = [
     (metric!("qps"), |second| second.qps),
     (metric!("errors_ignored_per_s"), |second| second.errors as f64 / second.length_s),

@@ -1,4 +1,4 @@
-//! The trace of a run: what its model was asked, kept in the study, with the measuring window told behind it.
+//! The trace of a run: the commands of its model, stored in the study with the measuring window.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -12,10 +12,9 @@ use assay_plan::{PlannedRig, PlannedTrial};
 use assay_serve::{TraceHead, monotonic_s};
 use assay_study::metrics::Window;
 
-/// The directory of a study that holds them.
 const DIRECTORY: &str = "traces";
 
-/// Where the commands of `run` are recorded, if its rig says so; what an earlier try has left is gone.
+/// The file of the run's trace, if its rig records one; that of an earlier try is removed.
 ///
 /// # Errors
 /// The directory cannot be made, or the former trace not removed.
@@ -35,7 +34,7 @@ pub fn place(study: &Path, rig: &PlannedRig, trial: &PlannedTrial) -> Result<Opt
     }
 }
 
-/// The run's place in the order tells runs apart whose names have nothing else that may stand in a file's name.
+/// Contains the run's position: names may differ only in characters that a file's name cannot have.
 fn file_name(trial: &PlannedTrial) -> String {
     let key = &trial.key;
     let words = format!("{} {} {} {}", key.config, key.workload, key.threads, key.repeat);
@@ -44,10 +43,11 @@ fn file_name(trial: &PlannedTrial) -> String {
     format!("{:03}-{}.trace", trial.position, words.join("-").to_lowercase())
 }
 
-/// Tells a trace that has ended which part of it was measured: `window` is of the clock that began at `origin`.
+/// Appends the measuring window to a finished trace, in seconds of the clock that started at
+/// `origin`.
 ///
 /// # Errors
-/// One line: it cannot be read or written.
+/// The trace cannot be read or written.
 pub fn mark_window(path: &Path, origin: Instant, window: Window) -> Result<()> {
     let origin_s = monotonic_s() - origin.elapsed().as_secs_f64();
     let mark = || -> Result<()> {

@@ -1,31 +1,32 @@
-//! What several servers did second by second, as one server would have done it: counts and rates added up, times and shares averaged.
+//! Series of several servers, combined as those of one: counts and rates added up, times and shares
+//! averaged.
 //!
-//! Times are weighted as the catalogue weighs them, by their operations. A second that one server lacks is a gap. What is of the machine, such
-//! as its CPUs, is there once and stays as it is.
+//! Times are weighted by their operations, as the catalogue says. A second that one server lacks is
+//! a gap. Series of the machine, such as its CPUs, exist once and stay unchanged.
 
 use std::collections::BTreeMap;
 
 use assay_study::Series;
 use assay_study::metrics::{Aggregation, Layer, Metric, Unit, find};
 
-/// Whose disks servers that run together are on.
+/// Disks of concurrent servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Disks {
-    /// Each has its own.
+    /// Each server has its own.
     #[default]
     Own,
-    /// All are in directories of one: what is counted of it is counted of all of them.
+    /// All servers use directories of one disk, whose counters include all of them.
     Shared,
 }
 
-/// The series of all, those of the first in its order.
+/// Combines the series of all servers, in the order of the first.
 pub(crate) fn together(of_servers: &[Vec<Series>], disks: Disks) -> Vec<Series> {
     let Some(first) = of_servers.first() else { return Vec::new() };
     first.iter().filter_map(|series| one(series, of_servers, disks)).collect()
 }
 
 impl Disks {
-    /// Whether there is one of it, however many servers there are.
+    /// Returns true if a layer exists once for all servers.
     pub(crate) fn is_there_once(self, layer: Layer) -> bool {
         match layer {
             Layer::Disk => self == Disks::Shared,
@@ -35,7 +36,7 @@ impl Disks {
     }
 }
 
-/// Whether what two servers have of it is what one would have in all. Shares of a CPU add up; other shares do not.
+/// Returns true if the values of several servers add up. Shares of a CPU do, other shares do not.
 fn adds_up(metric: &Metric) -> bool {
     match metric.unit {
         Unit::PerSecond
@@ -62,7 +63,7 @@ fn one(first: &Series, of_servers: &[Vec<Series>], disks: Disks) -> Option<Serie
         Some(Metric { aggregation: Aggregation::WeightedMean { by }, .. }) => {
             let weights: Vec<BTreeMap<u32, f64>> = of_servers
                 .iter()
-                .map(|its| named(its, by).map(|one| one.points.iter().copied().collect()))
+                .map(|its| named(its, by).map(|series| series.points.iter().copied().collect()))
                 .map(Option::unwrap_or_default)
                 .collect();
             weighted(&all, &weights)
@@ -73,20 +74,20 @@ fn one(first: &Series, of_servers: &[Vec<Series>], disks: Disks) -> Option<Serie
 }
 
 fn named<'a>(series: &'a [Series], name: &str) -> Option<&'a Series> {
-    series.iter().find(|one| one.name == name)
+    series.iter().find(|series| series.name == name)
 }
 
-/// Of each second that all have, what becomes of their values.
+/// Combines the values of each second that all series have.
 fn combined(all: &[&Series], of: impl Fn(&[f64]) -> f64) -> Vec<(u32, f64)> {
     let mut seconds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for (second, value) in all.iter().flat_map(|one| &one.points) {
+    for (second, value) in all.iter().flat_map(|series| &series.points) {
         seconds.entry(*second).or_default().push(*value);
     }
     let whole = seconds.into_iter().filter(|(_, values)| values.len() == all.len());
     whole.map(|(second, values)| (second, of(&values))).collect()
 }
 
-/// Of each second the mean of those that have it, by their weights: a server without operations has no time of them.
+/// The weighted mean of each second; a server without operations has no weight.
 fn weighted(all: &[&Series], weights: &[BTreeMap<u32, f64>]) -> Vec<(u32, f64)> {
     let mut seconds: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
     for (series, weights) in all.iter().zip(weights) {
@@ -131,7 +132,7 @@ mod tests {
         assert_eq!(points("server_cpu_percent"), [(1, 80.0)]);
         assert_eq!(points("disk_utilisation_percent"), [(1, 40.0)]);
         assert_eq!(points("cpu_user_percent"), [(1, 40.0)]);
-        // Both saw the one disk of their directories.
+        // Both counted the same disk.
         let shared = together(&servers, Disks::Shared);
         let reads = named(&shared, "disk_reads_per_s").unwrap();
         assert_eq!(reads.points, [(1, 100.0), (2, 100.0)]);

@@ -230,7 +230,7 @@ impl<'a> LoadedRun<'a> {
     ) -> (OfServer, Option<Warning>) {
         let is_shared =
             |series: &Series| series.layer == Layer::Disk && self.conditions.disks == Disks::Shared;
-        let monitored = server.monitored_series().into_iter().filter(|one| !is_shared(one));
+        let monitored = server.monitored_series().into_iter().filter(|series| !is_shared(series));
         let series = [server.seconds.series.clone(), monitored.collect()].concat();
         let device = self.conditions.device;
         let fill = device.map(|device| device.fill(&series, self.window)).unwrap_or_default();

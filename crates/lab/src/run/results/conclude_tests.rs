@@ -101,9 +101,10 @@ fn a_neighbour_is_kept_apart_from_the_servers_under_the_runs_load() {
     assert_eq!((outcome.results["servers"], outcome.results["tps_of_server3"]), (2.0, 500.0));
     assert_eq!(points(&outcome, "tps"), [(1, 30.0), (2, 30.0), (3, 30.0)]);
     assert_eq!(points(&outcome, "tps_of_server2"), [(1, 20.0), (2, 20.0), (3, 20.0)]);
-    let neighbours: Vec<_> = outcome.servers.iter().map(|one| one.neighbour.as_deref()).collect();
+    let neighbours: Vec<_> =
+        outcome.servers.iter().map(|server| server.neighbour.as_deref()).collect();
     assert_eq!(neighbours, [None, None, Some("noise")]);
-    let of = |warning: &Warning| outcome.warnings.iter().filter(|one| *one == warning).count();
+    let of = |warning: &Warning| outcome.warnings.iter().filter(|other| *other == warning).count();
     let told = [Warning::NotSettled, unmonitored("gone"), unmonitored("refused")];
     assert_eq!(told.each_ref().map(of), [1, 1, 1]);
 }

@@ -1,8 +1,9 @@
-//! A file system that had no room left while a run was measured: that run has failed, for a server that waits for room
-//! goes on as if nothing were wrong.
+//! A run whose file system was full has failed: a server that waits for room would go on as if
+//! nothing were wrong.
 //!
-//! MySQL and MariaDB wait in a write of the binary log until somebody frees space (MySQL reference manual, "How MySQL
-//! Handles a Full Disk"), and the load with them: seconds without a transaction would pass as the disk's.
+//! MySQL and MariaDB wait in a write of the binary log until space is freed (MySQL reference
+//! manual, "How MySQL Handles a Full Disk"), and the load with them: seconds without a transaction
+//! would look like a slow disk.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,8 @@ use crate::monitor::ROOM;
 use assay_study::Series;
 use assay_study::metrics::Window;
 
-/// With less left the file system is full: a server asks for a page of 16 KiB and for extents of a table of 1 MiB.
+/// A file system with less room is full: a server needs a page of 16 KiB, and extents of a table of
+/// 1 MiB.
 const LEFT_BYTES: f64 = (1 << 20) as f64;
 
 /// The file system of a data directory after the load.
@@ -36,21 +38,23 @@ impl FileSystem {
 
 /// The error of a run whose file system had no room in a second of the window, or at its end.
 pub(crate) fn error(series: &[Series], window: Window, after: &FileSystem) -> Option<String> {
-    let points = series.iter().find(|one| one.name == ROOM).map_or(&[][..], |one| &one.points);
+    let points =
+        series.iter().find(|series| series.name == ROOM).map_or(&[][..], |series| &series.points);
     let since = full_since(points, window, after.room_bytes)?;
-    // Of one that is still full the rig itself says what to do.
+    // If it is still full, the rig's explanation has the advice.
     let advice = match after.room_bytes < LEFT_BYTES {
         true => "",
         false => "; let nothing else fill it, or provide more space",
     };
     Some(format!(
-        "the file system {} was full {since}: the server waited for space, so the run says nothing about the disk{advice}",
+        "the file system {} was full {since}: the server waited for space, so the run says \
+         nothing about the disk{advice}",
         after.root.display()
     ))
 }
 
-/// Since when there was no room, in words. A server that waits may keep the monitor from its samples: what is left at the
-/// end counts too.
+/// The time since which there was no room, in words. The room after the load counts too: a waiting
+/// server may delay the monitor's samples.
 fn full_since(points: &[(u32, f64)], window: Window, now_bytes: f64) -> Option<String> {
     let mut inside = points.iter().filter(|(second, _)| window.contains_second(*second));
     match inside.find(|(_, bytes)| *bytes < LEFT_BYTES) {

@@ -1,36 +1,37 @@
-//! Runs that the machine disturbed, and whether they are repeated.
+//! Runs that the machine disturbed, and the decision to repeat them.
 //!
-//! Decided by what was measured of the machine alone, never by what came out of the run: to repeat runs whose results one
-//! dislikes would choose results. A run is repeated if it may not be compared and the machine is to blame, or if CPU time was
-//! lost to the machine's host, a quota or other programs, unless about as much is always lost: then the machine is like that.
+//! The decision depends only on measurements of the machine, never on results: to repeat runs with
+//! unwelcome results would select results. A run is repeated if it is not comparable because of the
+//! machine, or if CPU time was lost to the machine's host, a quota or other programs, unless about
+//! as much is always lost.
 
 use assay_study::{Calibration, Outcome};
 
 use super::cpu;
 
-/// Less than this is no reason, in percent of all CPUs.
+/// A smaller loss is no reason, in percent of all CPUs.
 const LOSS_PERCENT_MAX: f64 = 5.0;
 
-/// A loss of CPU time up to so many times the usual one is usual.
+/// A loss up to this multiple of the usual one is usual.
 const USUAL_TIMES: f64 = 2.0;
 
-/// So many runs show what is usual.
+/// Number of runs that show the usual loss.
 const USUAL_RUNS: usize = 3;
 
-/// The runs that may be made beyond those of the plan.
+/// Runs allowed in addition to those of the plan.
 #[derive(Debug)]
 pub(crate) struct ExtraRuns {
     left: usize,
     /// CPUs that this process may use.
     cpus: usize,
-    /// What was lost before the first run, in percent of all CPUs.
+    /// Loss before the first run, in percent of all CPUs.
     calibrated_percent: f64,
-    /// What was lost in each run so far, likewise.
+    /// Loss in each run so far, likewise.
     lost_percent: Vec<f64>,
 }
 
 impl ExtraRuns {
-    /// So many, of which some were used before the study was resumed, on a machine that is as it was found.
+    /// `extra` runs, of which `used` were used before the study was resumed.
     pub(crate) fn new(
         extra: usize,
         used: usize,
@@ -46,12 +47,11 @@ impl ExtraRuns {
         }
     }
 
-    /// How many are left.
     pub(crate) fn left(&self) -> usize {
         self.left
     }
 
-    /// Whether a run that ended so is to be repeated; takes one of the extra runs then.
+    /// Returns true if the run is to be repeated, which uses one of the extra runs.
     pub(crate) fn repeats(&mut self, outcome: &Outcome) -> bool {
         let lost_percent = cpu::of(&outcome.results, self.cpus).lost_percent();
         let is_disturbed = outcome.reason.is_none() && self.is_disturbed(outcome, lost_percent);
@@ -64,10 +64,10 @@ impl ExtraRuns {
     fn is_disturbed(&self, outcome: &Outcome, lost_percent: f64) -> bool {
         let lost_more = lost_percent > LOSS_PERCENT_MAX.max(self.usual_percent());
         let mut warnings = outcome.warnings.iter();
-        lost_more || warnings.any(|one| one.forbids_comparing() && one.is_of_machine())
+        lost_more || warnings.any(|warning| warning.forbids_comparing() && warning.is_of_machine())
     }
 
-    /// Up to which loss a run is like the others.
+    /// The largest usual loss.
     fn usual_percent(&self) -> f64 {
         let mut before = self.lost_percent.clone();
         before.sort_by(f64::total_cmp);

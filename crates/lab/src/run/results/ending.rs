@@ -1,20 +1,20 @@
-//! Runs that end by their events before their time is up: how that is told, and when they were too few.
+//! Runs that end by their number of events before their time is up.
 
 use assay_load::{Outcome, Schedule};
 
 use assay_study::Warning;
 
-/// What is not counted by the load is sampled once a second; this many samples a window should hold.
+/// Shortest good window: counters other than the load's are sampled once a second.
 const WINDOW_MIN_S: f64 = 5.0;
 
-/// How a run ended, if its events were done before its time was up.
+/// The end of the run, if its events were done before its time was up.
 pub(super) fn fact(ran: &Outcome) -> Option<String> {
     let events = ran.schedule.events;
     is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted)
         .then(|| format!("{events} events after {:.1} s", ran.elapsed_s))
 }
 
-/// That a window ended by events is too short to say much.
+/// A window ended by events is too short for other counters.
 pub(super) fn warning(ran: &Outcome) -> Option<Warning> {
     let is_short = ran.elapsed_s < WINDOW_MIN_S;
     (is_short && is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted))

@@ -1,5 +1,5 @@
-//! From what was seen to figures: what the seconds of the measuring window come to, what the load tells of it as a whole, and what follows
-//! from these, each as the catalogue of metrics has it.
+//! Results of the measuring window: means of its seconds, counts of the load, and figures derived
+//! from both, each as the catalogue of metrics defines it.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) fn capacity(capacity: &Capacity) -> Results {
     named.into_iter().map(|(metric, value)| (metric.name.to_owned(), value)).collect()
 }
 
-/// Of one clock: the mean, the percentiles from the median up, and the longest.
+/// Metrics of one clock: the mean, the percentiles from the median up, and the maximum.
 type Times = [&'static Metric; 6];
 
 const RESPONSE: Times = [
@@ -75,7 +75,6 @@ fn load_results(ran: &Ran) -> Results {
         .collect()
 }
 
-/// Of a load that sends queries to a server.
 fn query_results(ran: &Ran) -> Vec<(&'static Metric, f64)> {
     let queries = ran.queries.total() as f64;
     let cpu_us = ran.client_cpu_s.map(|seconds| seconds * 1e6 / queries);
@@ -101,7 +100,8 @@ fn of_clock(times: Times, latency: &Latency) -> [(&'static Metric, f64); 6] {
     ]
 }
 
-/// What follows from other results: the catalogue's quotients, and by how much a model's commands took too long.
+/// Results derived from others: the catalogue's quotients, and the latency added to a model's
+/// commands.
 pub(super) fn derived(results: &Results) -> Results {
     let added = model_added_percent(results).filter(|value| value.is_finite());
     let added = added.map(|value| (metric!("model_added_percent").name.to_owned(), value));
@@ -130,7 +130,7 @@ pub(crate) fn facts(ran: &Ran) -> BTreeMap<String, String> {
     facts
 }
 
-/// Of each kind of command of a model: how many, how long as modelled, and how long as shown.
+/// Metrics of each kind of a model's commands: the rate, the modelled and the achieved latency.
 const MODELLED: [[&Metric; 3]; 3] = [
     [
         metric!("model_reads_per_s"),
@@ -149,10 +149,11 @@ const MODELLED: [[&Metric; 3]; 3] = [
     ],
 ];
 
-/// By how much more than modelled all commands of a model took together.
+/// Time that all commands of a model took in addition to the modelled time, in percent.
 fn model_added_percent(results: &Results) -> Option<f64> {
     let times = MODELLED.into_iter().filter_map(|kind| {
-        let [commands_per_s, modelled, shown] = kind.map(|one| results.get(one.name).copied());
+        let [commands_per_s, modelled, shown] =
+            kind.map(|metric| results.get(metric.name).copied());
         Some((commands_per_s? * modelled?, commands_per_s? * shown?))
     });
     added_share(times).map(|share| share * 100.0)

@@ -10,7 +10,7 @@ use super::figures::Results;
 /// A series and its value in a second, given the bytes of an operation.
 type FileSeries = (&'static Metric, fn(&Second, f64) -> f64);
 
-/// What the load tells of operations in each second.
+/// Series of a load on files.
 pub(crate) const FILE_SERIES: [FileSeries; 5] = [
     (metric!("file_reads_per_s"), |second, _| second.queries.read as f64 / second.length_s),
     (metric!("file_writes_per_s"), |second, _| second.queries.write as f64 / second.length_s),
@@ -23,7 +23,7 @@ pub(crate) const FILE_SERIES: [FileSeries; 5] = [
     }),
 ];
 
-/// What a run on files was, as a whole.
+/// Rates over the whole window.
 pub(crate) fn results(ran: &Ran, fileio: &Fileio) -> [(&'static Metric, f64); 5] {
     let per_second = |count: u64| count as f64 / ran.elapsed_s;
     let bytes = fileio.request_bytes_mean();
@@ -37,7 +37,7 @@ pub(crate) fn results(ran: &Ran, fileio: &Fileio) -> [(&'static Metric, f64); 5]
     ]
 }
 
-/// Past the page cache the device writes what the load does.
+/// Compares the bytes that the load and the device wrote. They agree only without the page cache.
 pub(crate) fn device_bytes(ran: &Ran, results: &Results) -> Option<reconcile::Check> {
     let Work::Files { fileio } = &ran.work else { return None };
     let get = |metric: &Metric| results.get(metric.name).copied();

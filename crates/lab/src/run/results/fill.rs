@@ -1,11 +1,12 @@
-//! How full a modelled device was while a run was measured: a result, and a warning where it is not what the plan says.
+//! Fill of a modelled device during a run: a result, and a warning if it is not as planned.
 //!
-//! What holds data is counted by the drive inside the model (written and not zero, for the model of a drive that
-//! compresses). A model that stores blocks where they are addressed has no such count: there it is what the file system
-//! takes, metadata included. Both are shares of what the device is sold with, like the plan's `fill`.
+//! The drive inside the model counts the blocks that hold data (written and not zero, for the model
+//! of a drive that compresses). A model that stores blocks at their addresses has no such count:
+//! its fill is the used part of the file system, metadata included. Both are shares of the capacity
+//! that is sold, like the plan's `fill`.
 //!
-//! A server writes where nothing lay, so a device gets fuller while it is measured: what must agree with the plan is
-//! how full it was when measuring began and how full it was on average.
+//! A server writes to unused blocks, so the fill grows during a run: the fill at the start of the
+//! window and its average must agree with the plan.
 
 use assay_plan::PlannedRig;
 use assay_study::metrics::{Metric, Window, has_ended, metric};
@@ -13,10 +14,10 @@ use assay_study::{Series, Warning};
 
 use super::figures::Results;
 
-/// Points of percent by which it may be off.
+/// Tolerated deviation in percentage points.
 const TOLERANCE_PERCENT: f64 = 2.0;
 
-/// What a fill is a share of, and where it is counted.
+/// The capacity that the fill is a share of, and the source of its count.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Device {
     user_bytes: f64,
@@ -42,7 +43,7 @@ fn warning(planned_percent: f64, begin: Option<f64>, end: Option<f64>) -> Option
 }
 
 impl Device {
-    /// Of a rig on a model.
+    /// The device of a rig on a model.
     pub(crate) fn of(rig: &PlannedRig) -> Option<Device> {
         let model = rig.model()?;
         let device = &model.device;
@@ -65,10 +66,10 @@ impl Device {
         }
     }
 
-    /// Share of it that held data at this second of the run's clock: by the last sample until then, else by the first.
+    /// Fill at this second of the run's clock: by the last sample until then, else by the first.
     fn percent_at(&self, series: &[Series], second_s: f64) -> Option<f64> {
         let value = |metric: &Metric| {
-            let points = &series.iter().find(|one| one.name == metric.name)?.points;
+            let points = &series.iter().find(|series| series.name == metric.name)?.points;
             let until = points.iter().rev().find(|(second, _)| has_ended(*second, second_s));
             until.or(points.first()).map(|point| point.1)
         };

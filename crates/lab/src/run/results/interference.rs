@@ -1,8 +1,9 @@
-//! Other programs that took CPU time beside a run: when that is said, and when the run may not be compared.
+//! CPU time that other programs used during a run, and the warning about it.
 //!
-//! Where they take a twentieth of one CPU it is said: a run that one thread limits may be slower by so much, and
-//! a study that looks for 3 % should know. It is noise like what the machine's host takes: runs meet it in random order, and
-//! intervals hold it. Where they take a third of all CPUs the run was made on another machine than the others.
+//! From a twentieth of one CPU on a warning names them: a run that one thread limits may be slower
+//! by as much, and a study may look for 3 %. The interference is noise like that of the machine's
+//! host: runs are affected in random order, and intervals include it. From a third of all CPUs on
+//! the run is not comparable.
 
 use super::figures::Results;
 use crate::monitor::TopUser;
@@ -14,11 +15,10 @@ const SAID_PERCENT: f64 = 5.0;
 /// Percent of all CPUs.
 const COMPARABLE_PERCENT: f64 = 100.0 / 3.0;
 
-/// So many programs are kept.
+/// Number of programs that are stored.
 const KEPT: usize = 10;
 
-/// What is said of a run with these results; `top_users` are other programs that took time while it was measured, those
-/// that took most first.
+/// `top_users`: other programs that used CPU time during the window, largest first.
 pub(crate) fn warning(results: &Results, cpus: usize, top_users: &[TopUser]) -> Option<Warning> {
     let percent = *results.get(metric!("others_cpu_percent").name)?;
     of(percent, cpus, top_users)
@@ -48,7 +48,7 @@ mod tests {
         assert_eq!(took(4.9, 2), None);
         assert_eq!(took(50.0, 2), Some(false), "noise, which the interval holds");
         assert_eq!(took(70.0, 2), Some(true));
-        // A desktop's programs on sixteen CPUs are said, and no more than that.
+        // A desktop's programs on sixteen CPUs are named and tolerated.
         assert_eq!(took(170.0, 16), Some(false));
         assert_eq!(took(540.0, 16), Some(true));
         assert_eq!(warning(&Results::new(), 2, &[]), None, "not known, not said");

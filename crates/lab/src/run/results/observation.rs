@@ -100,18 +100,20 @@ impl Observations {
 
     /// Whether a load failed, or a drive stopped below it.
     pub(crate) fn have_failed(&self) -> bool {
-        self.servers.iter().any(|one| one.failure.is_some() || one.after.rig.trouble.is_some())
+        self.servers
+            .iter()
+            .any(|server| server.failure.is_some() || server.after.rig.trouble.is_some())
     }
 
     /// Observations under the run's own load.
     pub(crate) fn own_load(&self) -> impl Iterator<Item = &Observation> {
-        self.servers.iter().filter(|one| one.neighbour.is_none())
+        self.servers.iter().filter(|server| server.neighbour.is_none())
     }
 
     /// The measuring window of all loads; `None` if one of them failed.
     pub(crate) fn window(&self) -> Option<Window> {
-        let windows = self.own_load().map(|one| {
-            let ran = &one.load.as_ref()?.outcome;
+        let windows = self.own_load().map(|server| {
+            let ran = &server.load.as_ref()?.outcome;
             Some(Window { from_s: ran.measure_start_s, to_s: ran.measure_end_s })
         });
         windows.reduce(|a, b| {

@@ -33,8 +33,8 @@ fn named(metric: &'static Metric, number: u32, points: Vec<(u32, f64)>) -> Serie
 /// Figures of each server, and the comparison of those under the run's own load.
 pub(crate) fn summary(servers: &[OfServer]) -> Results {
     let of = |name: &str| -> Vec<f64> {
-        let own = servers.iter().filter(|one| one.neighbour.is_none());
-        own.filter_map(|one| one.results.get(name).copied()).collect()
+        let own = servers.iter().filter(|server| server.neighbour.is_none());
+        own.filter_map(|server| server.results.get(name).copied()).collect()
     };
     let (tps, p99) = (of("tps"), of("latency_ms_p99"));
     let least = |all: &[f64]| all.iter().copied().reduce(f64::min);

@@ -1,6 +1,6 @@
-//! What is found wrong with a run: figures that do not agree with each other, or that something stood in the way of.
+//! Warnings of a run: figures that do not agree with each other, and disturbances.
 //!
-//! Guarantees: a warning holds what is off and by how much; a figure that is not known warns of nothing.
+//! Guarantees: a warning has the deviating value; an unknown figure causes no warning.
 
 use assay_load::{Outcome as Ran, Schedule, Work, statements_per_event};
 
@@ -12,13 +12,14 @@ use assay_serve::{ADDED_SHARE_MAX, MISSED_DEADLINE_SHARE_MAX, STALLED_MS_MAX};
 use assay_study::Warning;
 use assay_study::metrics::{Window, metric};
 
-/// Half a percent more than what rounding, the window's edges and the monitor's clock were seen to make.
+/// Half a percent above the deviation that rounding, the window's edges and the monitor's clock
+/// cause.
 const RECIPE_TOLERANCE: f64 = 0.02;
 
-/// A generator that uses more of its CPUs than this is measured along with the server.
+/// A generator that uses more of its CPUs limits the load itself.
 const LOAD_BUSY_PERCENT: f64 = 85.0;
 
-/// All that is wrong with what `ran`, whose results these are.
+/// All warnings about a load and its results.
 pub(crate) fn of(ran: &Ran, results: &Results, cpus: usize) -> Vec<Warning> {
     let schedule = &ran.schedule;
     [
@@ -43,7 +44,7 @@ pub(crate) fn of(ran: &Ran, results: &Results, cpus: usize) -> Vec<Warning> {
 /// Figures that do not agree with each other.
 fn unreconciled(results: &Results, schedule: &Schedule) -> impl Iterator<Item = Warning> {
     let checks = reconcile::of_results(results, schedule.threads);
-    // Little's law is of a closed loop, and a run with phases need not be one.
+    // Little's law holds for a closed loop, and a run with phases need not be one.
     let has_phases = schedule.phases.is_some();
     let is_due = move |check: &reconcile::Check| {
         !(has_phases && matches!(check.sides, assay_study::Sides::Little { .. }))
@@ -55,7 +56,8 @@ fn disagreement(check: reconcile::Check) -> Warning {
     Warning::Disagreement(check.sides)
 }
 
-/// Queries ÷ transactions is the recipe's, but for events cut by the window's edges and for repeats.
+/// Queries ÷ transactions is the recipe's, except for events cut by the window's edges and for
+/// repeats.
 fn recipe(ran: &Ran) -> Option<Warning> {
     let mut phases = ran.schedule.phases.iter().flat_map(|phases| &phases.each);
     if phases.any(|phase| phase.workload.is_some()) {
@@ -78,29 +80,30 @@ fn distortion(ran: &Ran) -> Option<Warning> {
     workload.distortion(schema).map(Warning::DistortedKeys)
 }
 
-/// Commands of a model that our own CPUs kept from their time.
+/// Commands of a model that missed their deadline because this machine's CPUs were busy.
 fn late(results: &Results, cpus: usize) -> Option<Warning> {
     let late = *results.get(metric!("model_missed_deadlines_percent").name)?;
     (late > MISSED_DEADLINE_SHARE_MAX * 100.0)
         .then(|| Warning::MissedDeadlines { percent: late, cpu: cpu::of(results, cpus) })
 }
 
-/// A model whose commands took longer than they should, all together, does not show the device: our CPUs were busy, or it is too
-/// fast for the port.
+/// A model whose commands took longer than modelled does not represent the device: the CPUs were
+/// busy, or it is too fast for the port.
 fn added(results: &Results, cpus: usize) -> Option<Warning> {
     let added = *results.get(metric!("model_added_percent").name)?;
     (added > ADDED_SHARE_MAX * 100.0)
         .then(|| Warning::AddedLatency { percent: added, cpu: cpu::of(results, cpus) })
 }
 
-/// Commands that wait in the kernel while nobody answers are not late by the model's clock.
+/// Commands that wait in the kernel for a stalled process are not late by the model's clock.
 fn stall(results: &Results) -> Option<Warning> {
     let stalled_ms = *results.get(metric!("model_stalled_ms").name)?;
     let length_s = stalled_ms / 1e3;
     (stalled_ms > STALLED_MS_MAX).then_some(Warning::ModelStall { length_s })
 }
 
-/// While we do not run nothing loads the server, which goes on: the seconds of the window are not those of the load.
+/// While this process is stopped nothing loads the server, which goes on: the seconds of the window
+/// are not those of the load.
 pub(crate) fn stopped(gaps: &[Gap], window: Window) -> Option<Warning> {
     let inside = gaps.iter().filter(|gap| gap.from_s < window.to_s && gap.to_s > window.from_s);
     let length_s: f64 = inside.map(|gap| gap.length_s).sum();
@@ -118,7 +121,8 @@ fn load(results: &Results, schedule: &Schedule, cpus: usize) -> Option<Warning> 
     (cpu_percent > LOAD_BUSY_PERCENT).then_some(Warning::LoadSaturated { cpu_percent })
 }
 
-/// A stall that reaches past the window's end: events are timed when they end, and these had not.
+/// A stall that lasts beyond the window's end: events are timed when they end, and these had not
+/// ended.
 fn unfinished(ran: &Ran) -> Option<Warning> {
     let unfinished = ran.hidden_wait()?;
     Some(Warning::Unfinished {
@@ -144,7 +148,7 @@ mod tests {
         let found = late(&results(1.1), 2).unwrap();
         assert_eq!(found, Warning::MissedDeadlines { percent: 1.1, cpu: CpuUse::default() });
         assert!(!found.forbids_comparing(), "as long as all together took little longer");
-        assert!(late(&results(26.0), 2).is_some_and(|one| one.forbids_comparing()));
+        assert!(late(&results(26.0), 2).is_some_and(|warning| warning.forbids_comparing()));
         assert_eq!((late(&Results::new(), 2), added(&Results::new(), 2)), (None, None));
         let with = |achieved_ms: f64| -> Results {
             let figures = [

@@ -1,8 +1,10 @@
-//! A checkpoint: dirty pages are written until the checkpoint has passed the end that the redo log had when it began.
+//! A checkpoint: dirty pages are written until the checkpoint has passed the end that the redo log
+//! had at the start.
 //!
-//! No server variable asks for one in a production build, so the share of pages that may be dirty is set to zero for so long,
-//! which has the server's page cleaner write with all of `innodb_io_capacity`. Where redo log and checkpoint stand is what
-//! `SHOW ENGINE INNODB STATUS` says, on MySQL and MariaDB alike.
+//! No server variable requests one in a production build, so the share of pages that may be dirty
+//! is set to zero meanwhile, which makes the server's page cleaner write with all of
+//! `innodb_io_capacity`. The positions of redo log and checkpoint are in `SHOW ENGINE INNODB
+//! STATUS`, on MySQL and MariaDB alike.
 
 use std::time::Duration;
 
@@ -12,13 +14,15 @@ use assay_mysql::ClientSession;
 use super::{EventClock, EventContext};
 use assay_study::Done;
 
-/// How often the server is asked how far it is.
+/// Interval at which the position is read.
 const ASKED_EVERY: Duration = Duration::from_millis(100);
 
-/// The shares of dirty pages from which on the server writes them, the lower one first: it may never be above the other.
+/// The shares of dirty pages from which the server writes them, the lower one first: it may never
+/// exceed the other.
 const SHARES: [&str; 2] = ["innodb_max_dirty_pages_pct_lwm", "innodb_max_dirty_pages_pct"];
 
-/// Makes one, and sets the server's variables back; `done` holds how much redo log it had to pass.
+/// Makes a checkpoint and restores the server's variables; `done` holds the bytes of redo log that
+/// it had to pass.
 pub(super) fn checkpoint(
     context: &EventContext<'_>,
     clock: &EventClock,
@@ -58,7 +62,7 @@ fn global(session: &mut ClientSession, name: &str) -> Result<String> {
     value.with_context(|| format!("the server does not tell {name}"))
 }
 
-/// Where the redo log ends and the checkpoint is, as log sequence numbers.
+/// The end of the redo log and the checkpoint, as log sequence numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Places {
     end: u64,
@@ -86,10 +90,12 @@ mod tests {
 
     #[test]
     fn both_servers_tell_where_log_and_checkpoint_are() {
-        let mysql = "---\nLOG\n---\nLog sequence number          34511802\nLog buffer assigned up to    34511802\n\
+        let mysql = "---\nLOG\n---\nLog sequence number          34511802\n\
+                     Log buffer assigned up to    34511802\n\
                      Pages flushed up to          33290123\nLast checkpoint at           33290000\n";
         assert_eq!(parse(mysql), Some(Places { end: 34_511_802, checkpoint: 33_290_000 }));
-        let mariadb = "LOG\n---\nLog sequence number 46986\nLog flushed up to   46986\nPages flushed up to 46986\n\
+        let mariadb = "LOG\n---\nLog sequence number 46986\nLog flushed up to   46986\n\
+                       Pages flushed up to 46986\n\
                        Last checkpoint at  46970\n";
         assert_eq!(parse(mariadb), Some(Places { end: 46_986, checkpoint: 46_970 }));
         assert_eq!(parse("Log sequence number soon"), None);

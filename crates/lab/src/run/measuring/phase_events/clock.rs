@@ -1,4 +1,5 @@
-//! The clock of what happens: when the window begins, which the load decides, and that it is over.
+//! The clock of phase events: the start of the window, which the load decides, and the end of the
+//! load.
 
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -10,11 +11,11 @@ use parking_lot::{Condvar, Mutex};
 
 use assay_study::metrics::Window;
 
-/// No window that happenings are in ends later.
+/// Later ends of a window are cut to this.
 const LATEST_S: f64 = 1e9;
 
-/// What threads of happenings share with the load.
-pub struct EventClock {
+/// State that the threads of phase events share with the load.
+pub(crate) struct EventClock {
     origin: Instant,
     state: Mutex<State>,
     changed: Condvar,
@@ -24,14 +25,14 @@ pub struct EventClock {
 struct State {
     window: Option<Window>,
     is_over: bool,
-    /// What cuts the connections that are open, each by its number.
+    /// Closes open connections, each by its number.
     open: BTreeMap<u64, Interrupter>,
-    /// Connections that were made.
+    /// Number of connections made.
     made: u64,
 }
 
-/// A connection of a happening. It is closed when this is dropped: whatever it still holds on the server, such as a snapshot and
-/// the locks of the tables in it, the load would wait for.
+/// The connection of a phase event, closed when dropped: the load would wait for anything that it
+/// still holds on the server, such as a snapshot and the locks of its tables.
 pub(super) struct Connected<'a> {
     session: ClientSession,
     clock: &'a EventClock,
@@ -54,14 +55,13 @@ impl DerefMut for Connected<'_> {
 
 impl Drop for Connected<'_> {
     fn drop(&mut self) {
-        // What could cut it is a handle of the connection too, which keeps it open.
+        // The interrupter is a handle of the connection too, which keeps it open.
         if let Some(interrupter) = self.clock.state.lock().open.remove(&self.number) {
             interrupter.cut();
         }
     }
 }
 
-/// Ends a clock when it is dropped.
 pub(super) struct Ends<'a>(&'a EventClock);
 
 impl Drop for Ends<'_> {
@@ -79,13 +79,13 @@ impl EventClock {
         Ends(self)
     }
 
-    /// That the measuring window lies there, in seconds of the run's clock.
-    pub fn set_window(&self, window: Window) {
+    /// In seconds of the run's clock.
+    pub(crate) fn set_window(&self, window: Window) {
         self.state.lock().window = Some(window);
         self.changed.notify_all();
     }
 
-    /// The load is over: whoever waits here goes on, and every connection is cut.
+    /// Ends the load: wakes all waiting events and closes every connection.
     fn end(&self) {
         let mut state = self.state.lock();
         state.is_over = true;
@@ -98,12 +98,13 @@ impl EventClock {
         self.state.lock().is_over
     }
 
-    /// The run's clock, in seconds; nothing before it began.
+    /// In seconds of the run's clock; `None` before it started.
     pub(super) fn now_s(&self) -> Option<f64> {
         Some(Instant::now().checked_duration_since(self.origin)?.as_secs_f64())
     }
 
-    /// Waits until so many seconds of the window have passed; says when that was, or nothing if the load ended first.
+    /// Waits until `offset_s` seconds of the window have passed. Returns the time in seconds of the
+    /// run's clock, or `None` if the load ended first.
     pub(super) fn wait_for(&self, offset_s: f64) -> Option<f64> {
         let mut state = self.state.lock();
         while !state.is_over {
@@ -121,7 +122,7 @@ impl EventClock {
         None
     }
 
-    /// Lets time go by; says whether the load ended meanwhile.
+    /// Waits; returns true if the load ended meanwhile.
     pub(super) fn pause(&self, length: Duration) -> bool {
         let until = Instant::now() + length;
         let mut state = self.state.lock();
@@ -129,7 +130,6 @@ impl EventClock {
         state.is_over
     }
 
-    /// When the window ends.
     pub(super) fn end_of_window(&self) -> Instant {
         self.state.lock().window.map_or_else(Instant::now, |window| self.at(window.to_s))
     }
@@ -138,7 +138,7 @@ impl EventClock {
         self.origin + Duration::from_secs_f64(second.clamp(0.0, LATEST_S))
     }
 
-    /// A connection that is cut when the load ends, if it is not closed before.
+    /// Connects; the connection is closed when the load ends, if not before.
     pub(super) fn connect(&self, endpoint: &Endpoint) -> Result<Connected<'_>, SessionError> {
         let session = ClientSession::open(endpoint)?;
         let mut state = self.state.lock();

@@ -1,5 +1,5 @@
-//! Events in the phases of a run, each on a thread and a connection of its own, started by the run's
-//! clock.
+//! Events in the phases of a run, each on a thread and a connection of its own, started by the
+//! run's clock.
 //!
 //! Guarantees: events reach the load only through the server; none outlives the load, which closes
 //! every connection; the start, the end and the error of each event are values.

@@ -1,4 +1,5 @@
-//! An event that is repeated during a whole load: a backup after a backup, a rebuild after a rebuild.
+//! An event that is repeated during a whole load: a backup after a backup, a rebuild after a
+//! rebuild.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A restart of the server: shut down in order, started again on the same data, timed until it answers. When it is warm again
-//! the judge reads off the series.
+//! A restart of the server: shut down in order, started again on the same data, timed until it
+//! answers. The judge finds the end of its warm-up in the series.
 
 use anyhow::Result;
 
@@ -7,7 +7,7 @@ use super::{EventClock, EventContext};
 use crate::rig::server::Restarted;
 use assay_study::Done;
 
-/// Restarts it; whoever follows its process learns when it is gone and which there is then.
+/// Restarts the server, and reports the end and the successor of its process to the monitor.
 pub(super) fn restart(
     context: &EventContext<'_>,
     clock: &EventClock,

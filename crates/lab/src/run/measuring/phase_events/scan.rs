@@ -1,18 +1,18 @@
-//! A backup-like scan: all rows of all tables in one consistent snapshot, as `mysqldump --single-transaction` reads them. Rows
-//! are read off the connection and dropped.
+//! A backup-like scan: all rows of all tables in one consistent snapshot, as `mysqldump
+//! --single-transaction` reads them. Rows are read off the connection and dropped.
 
 use anyhow::{Context, Result};
 
 use super::{EventClock, EventContext};
 use assay_study::Done;
 
-/// What mysqldump sends first, so that all tables are seen as at one instant.
+/// Statements that mysqldump sends first, so that it reads all tables as of one instant.
 const SNAPSHOT: [&str; 2] = [
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     "START TRANSACTION WITH CONSISTENT SNAPSHOT",
 ];
 
-/// Reads everything; `done` holds what was read, also of a scan that was cut.
+/// Reads all rows; `done` holds their number, also for a scan that was cut off.
 pub(super) fn scan(
     context: &EventContext<'_>,
     clock: &EventClock,

@@ -1,5 +1,5 @@
-//! A store of the pool dies, or returns. When it is made good again is read off the cluster, what the server made of it off the
-//! series.
+//! A store of the pool is killed, or returns. The end of its recovery is read from the cluster; the
+//! effect on the server is in the series.
 
 use std::time::{Duration, Instant};
 
@@ -9,15 +9,16 @@ use super::{EventClock, EventContext};
 use crate::rig::pool::RunPool;
 use assay_study::Done;
 
-/// How often the cluster is asked how far it is.
+/// Interval at which the cluster's state is read.
 const ASKED_EVERY: Duration = Duration::from_millis(200);
 
-/// Kills it, as a crash would.
+/// Kills a store, as a crash would.
 pub(super) fn kill(context: &EventContext<'_>, store: u16) -> Result<()> {
     pool(context)?.kill_store(store)
 }
 
-/// Starts it again, and waits until it is up and every object has all its copies or parts; `done` holds how long the first took.
+/// Starts a store again, and waits until it is up and every object has all its copies or parts;
+/// `done` holds the time until it was up.
 pub(super) fn bring_back(
     context: &EventContext<'_>,
     clock: &EventClock,

@@ -1,12 +1,14 @@
-//! CPU time of programs that have no part in what is measured.
+//! CPU time of programs that do not belong to the run.
 //!
-//! It is what the CPUs that we may use spent in user mode, less what server, load and drive spent there. Time in the
-//! kernel is left out: much of it is work for us on nobody's account (interrupts, the block layer, writeback). The
-//! kernel's own threads have no user time, so what is left is others', and it is the least that they took.
+//! It is the user time of the CPUs that this process may use, less that of server, load and drive.
+//! Time in the kernel is left out: much of it is work for the run that no process is charged for
+//! (interrupts, the block layer, writeback). The kernel's own threads have no user time, so the
+//! rest is a lower bound of the interference.
 //!
-//! The kernel may sample the time of CPUs while it measures that of processes and splits it by samples
-//! (`cputime_adjust` in the kernel's `kernel/sched/cputime.c`), so their difference jitters. What is counted here is
-//! the largest difference so far: it never falls, and over a window it grows by what the difference does.
+//! The kernel may sample the time of CPUs while it measures that of processes and splits it by
+//! samples (`cputime_adjust` in the kernel's `kernel/sched/cputime.c`), so their difference
+//! jitters. The largest difference so far is recorded: it never falls, and over a window it grows
+//! by as much as the difference.
 
 use std::io;
 
@@ -17,47 +19,46 @@ use super::procfile::ProcFile;
 use super::{probe, sheet};
 use assay_study::metrics::metric;
 
-/// The processes that have a part in what is measured.
+/// Processes that belong to the run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Own {
-    /// By their numbers.
     pub(super) pids: Vec<u32>,
-    /// Of these the one that may give way to another.
+    /// The one of them that may be replaced.
     pub(super) followed: Option<Followed>,
-    /// One with its children.
+    /// A process with its children.
     pub(super) family: Option<Family>,
 }
 
-/// The counter of others' time.
-pub(super) struct Others {
+/// The counter of other programs' time.
+pub(super) struct Interference {
     own: Vec<(u32, ProcFile)>,
     family: Option<Family>,
-    /// The one of ours that may give way to another, and the process that it was.
+    /// The own process that may be replaced, and its last known number.
     followed: Option<(Followed, u32)>,
     cpus: Vec<usize>,
     largest_s: f64,
     field: sheet::Field,
 }
 
-impl Others {
-    /// Declares `others_cpu_percent`: what is not `own`, on these CPUs.
+impl Interference {
+    /// Declares `others_cpu_percent`: time on these CPUs that is not of `own`.
     ///
     /// # Errors
-    /// One of the processes is not there: what is left would be theirs too.
+    /// One of the processes does not exist: its time would count as interference.
     pub(super) fn declare(
         sheet: &mut sheet::Sheet,
         own: Own,
         cpus: Vec<usize>,
-    ) -> io::Result<Others> {
+    ) -> io::Result<Interference> {
         let Own { pids, followed, family } = own;
         let own = pids.iter().map(|pid| Ok((*pid, stat_of(*pid)?))).collect::<io::Result<_>>()?;
-        let followed = followed.and_then(|one| Some((one.clone(), one.pid()?)));
+        let followed = followed.and_then(|process| Some((process.clone(), process.pid()?)));
         let field = declare(sheet);
-        Ok(Others { own, family, followed, cpus, largest_s: f64::NEG_INFINITY, field })
+        Ok(Interference { own, family, followed, cpus, largest_s: f64::NEG_INFINITY, field })
     }
 
-    /// Whether ours are those that they were. Where one has given way to another all is counted anew: what the first had taken
-    /// is not others' for that.
+    /// Returns false if an own process was replaced; counting then starts anew, so that the time of
+    /// the ended process does not count as interference.
     fn are_same(&mut self) -> bool {
         let Some((followed, known)) = &mut self.followed else { return true };
         match followed.since(*known) {
@@ -75,13 +76,15 @@ impl Others {
         false
     }
 
-    /// Counts on; `stat` is the text of `/proc/stat`, read just now. A process that has ended leaves a gap.
+    /// Adds a reading; `stat` is the text of `/proc/stat`, read just now. An ended process leaves a
+    /// gap.
     pub(super) fn fill(&mut self, stat: &str, reading: &mut [f64]) {
         if !self.are_same() {
             return;
         }
         let own = |file: &mut ProcFile| file.read().map_or(f64::NAN, |text| cpu_seconds(&text).0);
-        let family_s = self.family.as_ref().map_or(Some(0.0), |one| Some(one.cpu_seconds()?.0));
+        let family_s =
+            self.family.as_ref().map_or(Some(0.0), |family| Some(family.cpu_seconds()?.0));
         let own_s = self.own.iter_mut().map(|(_, file)| own(file)).sum::<f64>()
             + family_s.unwrap_or(f64::NAN);
         reading[self.field] = self.count(user_seconds(stat, &self.cpus), own_s);
@@ -101,12 +104,12 @@ fn stat_of(pid: u32) -> io::Result<ProcFile> {
     ProcFile::open(format!("/proc/{pid}/stat"))
 }
 
-/// The series of their time.
 pub(super) fn declare(sheet: &mut sheet::Sheet) -> sheet::Field {
     sheet.seconds(metric!("others_cpu_percent"))
 }
 
-/// Seconds in user mode, niced or not, of these CPUs (`proc_stat(5)`, the first two columns of each).
+/// Seconds in user mode, niced or not, of these CPUs (`proc_stat(5)`, the first two columns of
+/// each).
 pub(super) fn user_seconds(stat: &str, cpus: &[usize]) -> f64 {
     let is_ours = |word: &str| {
         let number = word.strip_prefix("cpu").and_then(|number| number.parse().ok());
@@ -137,7 +140,7 @@ mod tests {
         assert_eq!(user_seconds("nonsense", &[0]), 0.0);
     }
 
-    /// A shell that does nothing but take time, under a name of its own; killed when dropped.
+    /// A shell that only uses CPU time, under a name of its own; killed when dropped.
     struct Busy {
         process: std::process::Child,
         _directory: tempfile::TempDir,
@@ -155,7 +158,7 @@ mod tests {
             Busy { process, _directory: directory }
         }
 
-        /// Waits until it has taken so much user time.
+        /// Waits until the shell has used `user_s`.
         fn until(&self, user_s: f64) -> f64 {
             let stat = format!("/proc/{}/stat", self.process.id());
             let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -177,7 +180,7 @@ mod tests {
         }
     }
 
-    /// One of ours is the negative control: what else this machine does is in both figures.
+    /// A process of our own is the negative control: other work of this machine is in both figures.
     #[test]
     fn a_busy_program_is_seen_and_one_of_ours_is_not() {
         let busy = Busy::start();
@@ -185,7 +188,7 @@ mod tests {
         let mut sheet = sheet::Sheet::default();
         let mut declare = |own: &[u32]| {
             let own = Own { pids: own.to_vec(), ..Own::default() };
-            Others::declare(&mut sheet, own, assay_ports::cpu::available().unwrap()).unwrap()
+            Interference::declare(&mut sheet, own, assay_ports::cpu::available().unwrap()).unwrap()
         };
         let (mut all, mut without) = (declare(&[me]), declare(&[me, child]));
         let mut look = || {
@@ -206,14 +209,14 @@ mod tests {
         );
         let is_named = |own: &[u32]| {
             let top_users = process_snapshot_after.top_users_since(&process_snapshot, own);
-            top_users.iter().any(|one| one.name == Busy::NAME && one.user_s > 0.5 * took_s)
+            top_users.iter().any(|user| user.name == Busy::NAME && user.user_s > 0.5 * took_s)
         };
         assert!(is_named(&[me]) && !is_named(&[me, child]));
     }
 
     #[test]
     fn what_others_took_adds_up_over_jitter_and_never_falls() {
-        let mut others = Others {
+        let mut interference = Interference {
             own: Vec::new(),
             family: None,
             followed: None,
@@ -224,12 +227,13 @@ mod tests {
         // The machine's counter jitters by two hundredths around 0.5 s a second, ours grows by 0.4.
         let all = [10.0, 10.52, 10.98, 11.5, 12.02];
         let own = [4.0, 4.4, 4.8, 5.2, 5.6];
-        let counted: Vec<f64> = all.iter().zip(own).map(|(a, o)| others.count(*a, o)).collect();
+        let counted: Vec<f64> =
+            all.iter().zip(own).map(|(a, o)| interference.count(*a, o)).collect();
         assert!(counted.windows(2).all(|pair| pair[0] <= pair[1]), "{counted:?}");
         assert!((counted[4] - counted[0] - 0.42).abs() < 1e-9, "{counted:?}");
-        assert!(others.count(12.5, f64::NAN).is_nan(), "a process of ours has ended");
-        // All of the machine's time is ours: nothing grows.
-        let before = others.count(12.02, 5.6);
-        assert_eq!(others.count(13.02, 6.6), before);
+        assert!(interference.count(12.5, f64::NAN).is_nan(), "a process of ours has ended");
+        // All CPU time is our own: nothing grows.
+        let before = interference.count(12.02, 5.6);
+        assert_eq!(interference.count(13.02, 6.6), before);
     }
 }
