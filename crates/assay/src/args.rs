@@ -48,7 +48,7 @@ Environment:
   ASSAY_LOG     what is printed: warn, info or debug [default: warn]
 
 Exit codes: 0 success, 1 negative verdict, 2 error.")]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Command to run
     #[command(subcommand)]
     pub command: Command,
@@ -58,7 +58,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// The argument that clap refuses, in one line.
-pub fn parse() -> Result<Arguments> {
+pub(crate) fn parse() -> Result<Arguments> {
     let words: Vec<OsString> = std::env::args_os().collect();
     if let Some(command) = load(&words) {
         return Ok(Arguments { command });
@@ -95,7 +95,7 @@ fn refusal(error: &clap::Error) -> String {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Compare an emulated drive that compresses with a plain one, in minutes
     Demo(DemoArgs),
     /// Run a plan, or resume it

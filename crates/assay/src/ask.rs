@@ -24,7 +24,7 @@ const END: u8 = 0x04;
 ///
 /// # Errors
 /// Ctrl-C, or the terminal cannot be used.
-pub fn passwords(accounts: &[Account], interrupt: &Interrupt) -> Result<()> {
+pub(crate) fn passwords(accounts: &[Account], interrupt: &Interrupt) -> Result<()> {
     for account in accounts {
         // Two entries may name the same account, whose password is then known already.
         if account.must_be_asked()
@@ -40,7 +40,7 @@ pub fn passwords(accounts: &[Account], interrupt: &Interrupt) -> Result<()> {
 ///
 /// # Errors
 /// Ctrl-C, or the terminal cannot be used.
-pub fn yes(question: &str, interrupt: &Interrupt) -> Result<Option<bool>> {
+pub(crate) fn yes(question: &str, interrupt: &Interrupt) -> Result<Option<bool>> {
     let answer = typed(question, interrupt)?;
     Ok(answer.map(|answer| ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())))
 }

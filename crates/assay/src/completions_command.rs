@@ -15,7 +15,7 @@ Examples:
   assay completions bash >/etc/bash_completion.d/assay
   assay completions zsh >/usr/local/share/zsh/site-functions/_assay
   assay completions fish >~/.config/fish/completions/assay.fish")]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
@@ -24,7 +24,7 @@ pub struct CompletionsArgs {
 ///
 /// # Errors
 /// The completions are not UTF-8.
-pub fn run(args: &CompletionsArgs, program: &mut Command) -> Result<ExitCode> {
+pub(crate) fn run(args: &CompletionsArgs, program: &mut Command) -> Result<ExitCode> {
     let mut script = Vec::new();
     generate(args.shell, program, "assay", &mut script);
     print::drawn(String::from_utf8(script)?.trim_end());

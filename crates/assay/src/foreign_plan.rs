@@ -17,7 +17,12 @@ const NAMED_MAX: usize = 8;
 
 /// Warns of the effects of a plan that is not the user's own, and obtains consent: by `--yes`, or
 /// at the terminal. Fails without consent.
-pub fn agree(plan: &Plan, files: &[&Path], is_agreed: bool, interrupt: &Interrupt) -> Result<()> {
+pub(crate) fn agree(
+    plan: &Plan,
+    files: &[&Path],
+    is_agreed: bool,
+    interrupt: &Interrupt,
+) -> Result<()> {
     let Some(warning) = warning(plan, files) else { return Ok(()) };
     log::warn!("{warning}");
     if is_agreed || ask::yes("run it? [y/N] ", interrupt)? == Some(true) {
@@ -29,7 +34,7 @@ pub fn agree(plan: &Plan, files: &[&Path], is_agreed: bool, interrupt: &Interrup
 /// The effects that the user must know before the plan is carried out; `None` for the user's own
 /// plan, and for one that runs nothing.
 #[must_use]
-pub fn warning(plan: &Plan, files: &[&Path]) -> Option<String> {
+pub(crate) fn warning(plan: &Plan, files: &[&Path]) -> Option<String> {
     let why = files.iter().find_map(|file| not_own(file))?;
     let runs = plan.runs();
     (!runs.is_empty()).then(|| format!("{why}, and the plan runs {}", listed(&runs)))

@@ -1,4 +1,4 @@
-//! `assay man`: the manual pages, as the packages install them.
+//! `assay man`: writes the manual pages, as the packages install them.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,13 +8,13 @@ use clap::{Args, Command};
 
 /// Write the manual pages
 #[derive(Debug, Args)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// An existing directory, which gets one page for each command
     directory: PathBuf,
 }
 
 /// Writes the pages of the program with these commands, except hidden ones.
-pub fn run(args: &ManArgs, program: Command) -> Result<ExitCode> {
+pub(crate) fn run(args: &ManArgs, program: Command) -> Result<ExitCode> {
     clap_mangen::generate_to(program, &args.directory)
         .with_context(|| format!("cannot write to {}", args.directory.display()))?;
     Ok(ExitCode::SUCCESS)

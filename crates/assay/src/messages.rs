@@ -23,7 +23,7 @@ static LOG: OnceLock<Option<File>> = OnceLock::new();
 
 /// Switches to the format of a log file: each line has its time and level, and level `info` is
 /// included. `journal` receives the same lines without the time.
-pub fn become_log(journal: Option<File>) {
+pub(crate) fn become_log(journal: Option<File>) {
     log::set_max_level(log::max_level().max(LevelFilter::Info));
     // A second call comes from a second server in this process, in tests.
     let _ = LOG.set(journal);
@@ -69,7 +69,7 @@ impl Log for StandardError {
 }
 
 /// Sets the logger, its level, and the hook that prints a panic.
-pub fn set_up() {
+pub(crate) fn set_up() {
     let level = std::env::var("ASSAY_LOG").ok().and_then(|level| level.parse().ok());
     log::set_max_level(level.unwrap_or(LevelFilter::Warn));
     // A second call comes from a second `main`, in tests.
@@ -97,7 +97,7 @@ fn shortened(line: &str) -> String {
 }
 
 /// Runs `work` and returns its exit code; prints its error, if any.
-pub fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
+pub(crate) fn exit_code(work: impl FnOnce() -> Result<ExitCode> + UnwindSafe) -> ExitCode {
     let code = code_of(work);
     match print::failure() {
         None => code,

@@ -6,7 +6,7 @@ use assay_plan::{Plan, overlay_name};
 use clap::Args;
 
 #[derive(Debug, Args)]
-pub struct PlanArgs {
+pub(crate) struct PlanArgs {
     /// Directory of the study; results already in it are kept and not repeated [default: the plan's
     /// name, with the names of its overlays, and -quick for its quick profile; for the demo
     /// assay-demo, or, once that is finished, assay-demo-2, …]

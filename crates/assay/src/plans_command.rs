@@ -1,4 +1,5 @@
-//! `assay plans`: the plans that come with Assay, each with its question, its runs and the least machine for it.
+//! `assay plans`: lists the built-in plans, each with its question, its runs and the least machine
+//! for it.
 
 use std::process::ExitCode;
 
@@ -20,7 +21,7 @@ Examples:
   assay run stec-2013 --quick              run the quick profile of one
   assay run stec-2013 --quick --dry-run    list its runs, check this machine
   assay run stec-2013 --overlay production with the binary log, durable")]
-pub struct PlansArgs {
+pub(crate) struct PlansArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -41,10 +42,7 @@ struct Listed {
 }
 
 /// Prints the plans.
-///
-/// # Errors
-/// None; the plans come with the program.
-pub fn run(args: &PlansArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &PlansArgs) -> Result<ExitCode> {
     let all = shipped()?.into_iter().map(|(name, form, plan)| listed(name, form, plan));
     let all = all.collect::<Result<Vec<Listed>>>()?;
     if args.json {
@@ -79,28 +77,28 @@ fn show_overlays() -> Result<()> {
     Ok(())
 }
 
-fn show(one: &Listed) {
-    if !one.is_quick {
+fn show(form: &Listed) {
+    if !form.is_quick {
         print::line(format_args!(
             "{:16}{}",
-            one.name,
-            one.question.as_deref().unwrap_or(&one.title)
+            form.name,
+            form.question.as_deref().unwrap_or(&form.title)
         ));
     }
-    let command = match (one.is_of_power_cuts, one.is_quick) {
-        (true, false) => format!("assay powercut {}", one.name),
-        (true, true) => format!("assay powercut {} --quick", one.name),
-        (false, false) => format!("assay run {}", one.name),
-        (false, true) => format!("assay run {} --quick", one.name),
+    let command = match (form.is_of_power_cuts, form.is_quick) {
+        (true, false) => format!("assay powercut {}", form.name),
+        (true, true) => format!("assay powercut {} --quick", form.name),
+        (false, false) => format!("assay run {}", form.name),
+        (false, true) => format!("assay run {} --quick", form.name),
     };
-    // A power cut ends a run, so its runs and seconds are not those of the plan.
-    let runs = match one.is_of_power_cuts {
+    // A power cut ends a run, so runs and seconds are not those of the plan.
+    let runs = match form.is_of_power_cuts {
         true => String::new(),
         false => {
-            format!("; {}, about {}", counted(one.runs as u64, "run"), time(one.seconds_at_most))
+            format!("; {}, about {}", counted(form.runs as u64, "run"), time(form.seconds_at_most))
         }
     };
-    let least = one.least_machine.as_ref().map_or_else(String::new, |least| {
+    let least = form.least_machine.as_ref().map_or_else(String::new, |least| {
         format!(
             "; at least {}, {} of memory, {} of disk",
             counted(least.cpus.into(), "CPU"),

@@ -34,7 +34,7 @@ The password is read from MYSQL_PWD. Nothing is written, and no table's rows are
 file only two headers, which say whether InnoDB encrypts it.
 
 Exit codes: 0 page writes are safe there, 1 unsafe or unknown, 2 error.")]
-pub struct AuditArgs {
+pub(crate) struct AuditArgs {
     /// A data directory, or a directory where one will be created
     directory: PathBuf,
     /// The server that runs there: its socket, or HOST:PORT
@@ -73,7 +73,7 @@ enum Writes {
 }
 
 /// Audits the directory and prints the result. Exit code 1 unless page writes are safe.
-pub fn run(args: &AuditArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
     let audit = Audit::make(&AuditRequest {
         directory: args.directory.clone(),
         server: args.server.as_deref().map(|text| endpoint(text, &args.user)).transpose()?,

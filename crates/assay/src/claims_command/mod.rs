@@ -34,7 +34,7 @@ Exit codes:
   1  with --check: a figure does not follow from the others
   2  error: no such paper, file or study, an invalid file, or a name in it
      that the study does not have")]
-pub struct ClaimsArgs {
+pub(crate) struct ClaimsArgs {
     /// A paper, or a TOML file [default: list all]
     name: Option<String>,
     /// Compare with the measurements of this study
@@ -52,7 +52,7 @@ pub struct ClaimsArgs {
 ///
 /// # Errors
 /// The paper does not exist, its file is invalid, or the study cannot be read.
-pub fn run(args: &ClaimsArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ClaimsArgs) -> Result<ExitCode> {
     if let Some(directory) = &args.study {
         compare_with_study(args, directory)?;
         return Ok(ExitCode::SUCCESS);

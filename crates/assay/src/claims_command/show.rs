@@ -14,7 +14,7 @@ use assay_report::published::rows::{self, Row};
 const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::Undecidable, Verdict::Follows];
 
 /// Prints two lines a paper: its title, and a summary of its checks.
-pub fn list(papers: &[(Paper, Vec<Outcome>)]) {
+pub(crate) fn list(papers: &[(Paper, Vec<Outcome>)]) {
     let width = papers.iter().map(|(paper, _)| paper.name.len()).max().unwrap_or_default();
     for (paper, outcomes) in papers {
         print::line(format_args!("{:<width$}  {}", paper.name, paper.document.title));
@@ -25,7 +25,7 @@ pub fn list(papers: &[(Paper, Vec<Outcome>)]) {
 
 /// The list of papers as JSON.
 #[must_use]
-pub fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
+pub(crate) fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
     let entry = |(paper, outcomes): &(Paper, Vec<Outcome>)| {
         json!({
             "name": paper.name,
@@ -52,7 +52,7 @@ fn summary(outcomes: &[Outcome]) -> String {
 }
 
 /// Prints a paper: figures by place, checks by verdict, remarks.
-pub fn paper(paper: &Paper, outcomes: &[Outcome]) {
+pub(crate) fn paper(paper: &Paper, outcomes: &[Outcome]) {
     let document = &paper.document;
     print::line(format_args!("{}: {}", paper.name, document.title));
     document.about.trim().lines().for_each(print::line);
@@ -162,7 +162,7 @@ fn print_remarks(paper: &Paper) {
 
 /// A paper as JSON.
 #[must_use]
-pub fn paper_json(paper: &Paper, outcomes: &[Outcome]) -> Value {
+pub(crate) fn paper_json(paper: &Paper, outcomes: &[Outcome]) -> Value {
     let document = &paper.document;
     let given = document.given.iter().map(|(name, given)| {
         let value = json!({ "printed": given.printed, "unit": given.unit, "source": given.source });
@@ -180,7 +180,7 @@ pub fn paper_json(paper: &Paper, outcomes: &[Outcome]) -> Value {
 }
 
 /// Prints a paper's figures next to those of a study.
-pub fn comparison(beside: &Beside) {
+pub(crate) fn comparison(beside: &Beside) {
     print::line(format_args!("Printed: {}", beside.paper));
     print::line(format_args!("Measured: {}", beside.study));
     for gain in &beside.gains {

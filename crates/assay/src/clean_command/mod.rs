@@ -36,7 +36,7 @@ With --json, each host prints an object of its own, in the order given.
 
 The cache is $ASSAY_CACHE, else $XDG_CACHE_HOME/assay, else ~/.cache/assay. Entries are created or \
 downloaded again when needed; entries in use by a running command are kept.")]
-pub struct CleanArgs {
+pub(crate) struct CleanArgs {
     /// Empty the cache instead: preconditioned devices, empty data directories, downloaded servers
     /// and Ceph
     #[arg(long)]
@@ -67,7 +67,7 @@ struct Tally {
 }
 
 /// Runs the command. Exit code 2 if a resource could not be removed.
-pub fn run(args: &CleanArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode> {
     ensure!(
         !args.hosts.is_empty() || !args.reach.is_given(),
         "--host-directory and --ssh-config apply only to hosts; give --host too, or leave them out"

@@ -165,8 +165,10 @@ fn damaged_bytes(check: &CheckReport) -> u64 {
 }
 
 fn as_json(path: &Path, check: &CheckReport) -> serde_json::Value {
-    let damage = |found: &Damage| json!({ "offset": found.offset, "bytes": found.bytes, "what": found.what });
-    let damages: Vec<_> = check.damages.iter().map(damage).collect();
+    let mut damages = Vec::new();
+    for Damage { offset, bytes, what } in &check.damages {
+        damages.push(json!({ "offset": offset, "bytes": bytes, "what": what }));
+    }
     json!({
         "media": path,
         "blocks": check.blocks,

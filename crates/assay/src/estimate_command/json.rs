@@ -1,12 +1,12 @@
-//! The estimate for programs.
+//! Prints an estimate as JSON.
 
 use serde_json::{Map, Value, json};
 
 use assay_estimate::{Estimate, EstimateRow, SCHEMES};
 
-/// The whole table, not folded, with the files that it leaves out.
+/// The whole table, without folded rows, and the files that it leaves out.
 #[must_use]
-pub fn document(estimate: &Estimate) -> Value {
+pub(crate) fn document(estimate: &Estimate) -> Value {
     let Estimate { findings, rows, total, sample, encrypting } = estimate;
     let skipped =
         findings.skipped.iter().map(|(path, reason)| json!({ "path": path, "reason": reason }));

@@ -32,10 +32,11 @@ Examples:
   assay estimate --full /var/lib/mysql/shop        every byte of one database
   assay estimate --sample 4G --json /dev/nvme1n1   of a device, for a program
 
-The server may be running. Ratios are data bytes per stored byte; docs/estimate.md explains each column and its limits.
+The server may be running. Ratios are data bytes per stored byte; docs/estimate.md explains each \
+column and its limits.
 
 Exit codes: 0 success, 2 error, or more files skipped than read.")]
-pub struct EstimateArgs {
+pub(crate) struct EstimateArgs {
     /// Data directories, files or block devices
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -75,7 +76,7 @@ impl EstimateArgs {
 }
 
 /// Makes an estimate and prints it.
-pub fn run(args: &EstimateArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &EstimateArgs) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     // Without the right to be nicer, the estimate runs at the present niceness.
     let _ = rustix::process::nice(NICENESS);

@@ -7,7 +7,7 @@ use assay_base::text::{size, time};
 use assay_estimate::{CLUSTER_BYTES, EstimateProgress, Findings};
 
 /// A line on the terminal with the data measured and the time left.
-pub struct ProgressLine {
+pub(crate) struct ProgressLine {
     line: Living,
     began: Instant,
 }

@@ -1,4 +1,4 @@
-//! Estimates of files whose truth is known, and of running servers' data.
+//! Tests of estimates for files with known contents, and for data of running servers.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -42,7 +42,7 @@ fn make(args: &EstimateArgs) -> Result<Estimate> {
     Estimate::make(&args.request(), &Interrupt::default(), &Silent)
 }
 
-/// Progress that nobody watches.
+/// Progress that is not shown.
 struct Silent;
 
 impl EstimateProgress for Silent {
@@ -192,7 +192,7 @@ fn a_block_device_is_read_like_a_file() {
     }
 }
 
-/// A loop device, and what it shows.
+/// A loop device, and its file.
 struct Loop(PathBuf, PathBuf);
 
 impl Drop for Loop {
@@ -271,7 +271,8 @@ fn page_compression_is_estimated_as_mysql_does_it() {
     let estimate = shop.estimate();
     let plain = estimate.row("plain.ibd");
     assert_eq!(plain.notes, []);
-    // Bytes saved, for two files of the same rows may differ by an extent of pages that were never written.
+    // Bytes saved, for two files of the same rows may differ by an extent of pages that were never
+    // written.
     let saved = |name: &str| {
         let row = estimate.row(&format!("{name}.ibd"));
         row.size_bytes as f64 - row.allocated_bytes as f64

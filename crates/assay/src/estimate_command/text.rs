@@ -1,4 +1,4 @@
-//! The estimate for people: a table and what it means.
+//! Prints an estimate as text: a table, and sentences on it.
 
 use assay_base::text::{counted, list, size};
 use assay_estimate::{EstimateRow, FileNote, SCHEMES, SampleSize, Shrinkage, place};
@@ -9,7 +9,7 @@ const NAME_WIDTH: usize = 34;
 /// Width of a column of bytes.
 const SIZE_WIDTH: usize = 9;
 
-/// Headings of those columns: length, what is taken on the device, what is no hole.
+/// Headings of the size columns: length, space on the device, bytes that are no hole.
 const SIZES: [&str; 3] = ["size", "on disk", "data"];
 
 /// Width of the columns before the ratios.
@@ -20,7 +20,7 @@ const RATIO_WIDTH: usize = 8;
 
 /// The table: a row for each of `rows`, the total, and how far its ratios may be off.
 #[must_use]
-pub fn table(rows: &[EstimateRow], total: &EstimateRow) -> String {
+pub(crate) fn table(rows: &[EstimateRow], total: &EstimateRow) -> String {
     let mut lines = vec![group_headings(), headings()];
     lines.extend(rows.iter().map(|row| line(row, ratio_cell)));
     if rows.len() > 1 {
@@ -34,7 +34,7 @@ pub fn table(rows: &[EstimateRow], total: &EstimateRow) -> String {
 }
 
 fn group_headings() -> String {
-    let groups = SCHEMES.chunk_by(|one, next| one.group == next.group);
+    let groups = SCHEMES.chunk_by(|scheme, next| scheme.group == next.group);
     let headings = groups.map(|group| format!("{:^1$}", group[0].group, RATIO_WIDTH * group.len()));
     " ".repeat(LEFT_WIDTH + 1) + &headings.collect::<String>()
 }
@@ -66,17 +66,17 @@ fn error_cell(found: Option<Shrinkage>) -> String {
     found.ratio_plus_minus().filter(|error| error.is_finite()).map_or("?".into(), half_interval)
 }
 
-/// With as many decimals as the ratio; what they cannot show is not none.
+/// Half the interval, with as many decimals as the ratio; a smaller one is shown as less than that.
 fn half_interval(half: f64) -> String {
     if half >= 0.005 || half == 0.0 { format!("{half:.2}") } else { "<0.01".into() }
 }
 
-/// A ratio with two decimals; what is nearly free has none that mean anything.
+/// A ratio with two decimals; beyond 999, decimals mean nothing.
 fn ratio(ratio: f64) -> String {
     if ratio < 1000.0 { format!("{ratio:.2}") } else { ">999".into() }
 }
 
-/// The end of a name that is too long, which tells files apart.
+/// Shortens a long name to its end, by which files differ.
 fn name(label: &str) -> String {
     let length = label.chars().count();
     if length < NAME_WIDTH {
@@ -86,9 +86,9 @@ fn name(label: &str) -> String {
     format!("…{end} ")
 }
 
-/// What the total means, one line each.
+/// Sentences on the total, one a line.
 #[must_use]
-pub fn meaning(total: &EstimateRow, sample: SampleSize) -> Vec<String> {
+pub(crate) fn meaning(total: &EstimateRow, sample: SampleSize) -> Vec<String> {
     let mut lines = vec![what_was_read(total, sample)];
     let names = [
         ("drive_zstd_4k", "This drive with zstd would store it in"),
@@ -101,7 +101,7 @@ pub fn meaning(total: &EstimateRow, sample: SampleSize) -> Vec<String> {
         let found = place(key).and_then(|scheme| total.shrinkage(scheme));
         lines.extend(found.map(|found| sentence(text, found, total.data_bytes)));
     }
-    // Where most of it is zeroes, what is written is what matters.
+    // If most blocks are zeroes, the ratio without them comes first.
     let place = if is_mostly_zeroes(total) { 1 } else { lines.len() };
     lines.splice(place..place, without_zeroes(total));
     lines
@@ -111,18 +111,19 @@ fn is_mostly_zeroes(total: &EstimateRow) -> bool {
     total.part(total.tally.total.zero_bytes) > 0.5
 }
 
-/// What the drive makes of the rest when zeroes are a good part of its ratio.
+/// Ratio of the drive without blocks of zeroes, if those are a good part of its ratio.
 fn without_zeroes(total: &EstimateRow) -> Option<String> {
     let found = &total.tally.total;
     let written = found.data_bytes - found.zero_bytes;
     let stored = *found.stored_bytes.get(place("drive_zstd_4k")?)?;
     let matters = total.part(found.zero_bytes) > 0.01 && written > 0.0;
-    // Of what was measured, to all of it.
+    // From the sample to everything.
     let all = |bytes: f64| size(total.part(bytes) * total.data_bytes);
     matters.then(|| {
         let ratio = ratio(written / stored);
         format!(
-            "Without blocks of zeroes, {} are written; this drive with zstd stores them in {}: {ratio} : 1. All other ratios include zeroes.",
+            "Without blocks of zeroes, {} are written; this drive with zstd stores them in {}: \
+             {ratio} : 1. All other ratios include zeroes.",
             all(written),
             all(stored),
         )
@@ -152,9 +153,9 @@ fn what_was_read(total: &EstimateRow, sample: SampleSize) -> String {
     format!("{} {files} with {data} of data, {zeroes:.1} % of it zeroes; {how}.", total.files)
 }
 
-/// What nothing below the server can shrink any more, one line each.
+/// Warnings of data that no layer below the server can compress further, one a line.
 #[must_use]
-pub fn warnings(rows: &[EstimateRow]) -> Vec<String> {
+pub(crate) fn warnings(rows: &[EstimateRow]) -> Vec<String> {
     let with = |wanted: &[FileNote]| -> f64 {
         let noted = |row: &&EstimateRow| row.notes.iter().any(|note| wanted.contains(note));
         rows.iter().filter(noted).map(|row| row.data_bytes).sum()
@@ -162,7 +163,8 @@ pub fn warnings(rows: &[EstimateRow]) -> Vec<String> {
     let cases = [
         (
             with(&[FileNote::Encrypted]),
-            "encrypted by the server, so no layer below can compress them; page compression works before encryption",
+            "encrypted by the server, so no layer below can compress them; page compression works \
+             before encryption",
         ),
         (
             with(&[FileNote::RowCompressed, FileNote::PageCompressed]),
@@ -176,18 +178,19 @@ pub fn warnings(rows: &[EstimateRow]) -> Vec<String> {
 
 /// A note if the files lie above devices that encrypt, so that a drive below would see other data.
 #[must_use]
-pub fn encrypted_below(devices: &[String]) -> Option<String> {
+pub(crate) fn encrypted_below(devices: &[String]) -> Option<String> {
     (!devices.is_empty()).then(|| {
         format!(
-            "These files lie on {}, which encrypts: a drive below it could compress nothing; the ratios hold for one above it.",
+            "These files lie on {}, which encrypts: a drive below it could compress nothing; the \
+             ratios hold for one above it.",
             list(devices)
         )
     })
 }
 
-/// That the ratios are not of everything that was named, last of all: what stands above has scrolled away.
+/// Line on skipped files, printed last: their names may have scrolled off the terminal.
 #[must_use]
-pub fn skipped(skipped: usize, read: usize) -> Option<String> {
+pub(crate) fn skipped(skipped: usize, read: usize) -> Option<String> {
     let files = |count: usize| counted(count as u64, "file");
     (skipped > 0).then(|| {
         format!(
@@ -253,13 +256,18 @@ mod tests {
         let mut half_empty = row("t.ibd", 1000.0, 0.25, Vec::new());
         let sample = SampleSize { clusters: 1, seed: 1 };
         let says = |row: &EstimateRow| {
-            meaning(row, sample).iter().any(|line| line.ends_with("are written; this drive with zstd stores them in 250 B: 2.00 : 1. All other ratios include zeroes."))
+            meaning(row, sample).iter().any(|line| {
+                line.ends_with(
+                    "are written; this drive with \
+                zstd stores them in 250 B: 2.00 : 1. All other ratios include zeroes.",
+                )
+            })
         };
         assert!(!says(&half_empty));
         half_empty.tally.total.zero_bytes = 500.0;
         assert!(says(&half_empty));
         assert!(meaning(&half_empty, sample)[1].starts_with("This drive"), "half of it is written");
-        // Mostly zeroes: what is written comes first.
+        // With mostly zeroes, the ratio without them comes first.
         half_empty.tally.total.zero_bytes = 900.0;
         assert!(meaning(&half_empty, sample)[1].starts_with("Without blocks of zeroes, 100 B are"));
     }
@@ -267,7 +275,8 @@ mod tests {
     #[test]
     fn what_was_skipped_is_said_last() {
         assert_eq!(skipped(0, 4), None);
-        let told = "22 files skipped, each named at the start with its reason; all ratios are of the other 4 files.";
+        let told = "22 files skipped, each named at the start with its reason; all ratios are of \
+            the other 4 files.";
         assert_eq!(skipped(22, 4).as_deref(), Some(told));
     }
 

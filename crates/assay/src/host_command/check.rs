@@ -1,4 +1,5 @@
-//! `assay host check`: whether hosts can be used, what they are, and how their clocks differ.
+//! `assay host check`: checks that hosts can be used, and prints their properties and clock
+//! offsets.
 
 use std::process::ExitCode;
 
@@ -12,7 +13,6 @@ use serde_json::{Value, json};
 use super::{Reach, with_all};
 use crate::print;
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,9 @@ Examples:
   assay host check load1 load2 --json
   assay host check db1 --host-directory /mnt/scratch/assay
 
-Hosts are named as ssh takes them; its configuration, keys, agent and known hosts are used, and nobody is asked anything: `ssh HOST` must work without a password. The program is copied to each host unless it is there already; `assay clean --cache --host HOST` removes it.
+Hosts are named as ssh takes them; its configuration, keys, agent and known hosts are used, and \
+nobody is asked anything: `ssh HOST` must work without a password. The program is copied to each \
+host unless it is there already; `assay clean --cache --host HOST` removes it.
 
 Exit codes: 0 all can be used, 2 some cannot.")]
 pub(super) struct CheckArgs {
@@ -34,18 +36,15 @@ pub(super) struct CheckArgs {
     json: bool,
 }
 
-/// What was found of a host.
-struct Found {
+/// Result of a host's check.
+struct HostCheck {
     facts: Facts,
     clock: ClockOffset,
     address: Option<String>,
     copied_bytes: Option<u64>,
 }
 
-/// Checks all hosts at once and tells of each.
-///
-/// # Errors
-/// There can be no ledger here; Ctrl-C.
+/// Checks all hosts concurrently and prints the results.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let all = with_all(&args.reach.specs(&args.hosts), &interrupt, look)?;
@@ -60,9 +59,9 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
     Ok(if all.iter().all(Result::is_ok) { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-fn look(host: Host) -> Result<Found, Failure> {
+fn look(host: Host) -> Result<HostCheck, Failure> {
     let session = host.session()?;
-    let found = Found {
+    let found = HostCheck {
         clock: session.compare_clocks()?,
         facts: session.facts().clone(),
         address: session.address().map(str::to_owned),
@@ -72,8 +71,8 @@ fn look(host: Host) -> Result<Found, Failure> {
     Ok(found)
 }
 
-fn tell(host: &str, found: &Result<Found, Failure>) {
-    let Found { facts, clock, copied_bytes, .. } = match found {
+fn tell(host: &str, found: &Result<HostCheck, Failure>) {
+    let HostCheck { facts, clock, copied_bytes, .. } = match found {
         Ok(found) => found,
         Err(failure) => return print::note(format_args!("assay: {failure}")),
     };
@@ -101,10 +100,10 @@ fn tell(host: &str, found: &Result<Found, Failure>) {
     ));
 }
 
-fn as_json(host: &str, found: &Result<Found, Failure>) -> Value {
+fn as_json(host: &str, found: &Result<HostCheck, Failure>) -> Value {
     match found {
         Err(failure) => json!({ "host": host, "usable": false, "reason": failure.to_string() }),
-        Ok(Found { facts, clock, address, copied_bytes }) => json!({
+        Ok(HostCheck { facts, clock, address, copied_bytes }) => json!({
             "host": host,
             "usable": true,
             "version": env!("CARGO_PKG_VERSION"),

@@ -1,4 +1,5 @@
-//! `assay host`: other machines, reached over ssh.
+//! `assay host`: checks hosts that are reached over ssh, and serves at the other end of such
+//! sessions.
 
 mod check;
 
@@ -28,12 +29,12 @@ pub(crate) struct HostArgs {
 enum Action {
     /// Check that hosts can be used, and copy the program to them
     Check(check::CheckArgs),
-    /// The program at the other end of a session; it speaks on standard input and output
+    /// Serve the other end of a session on standard input and output
     #[command(hide = true)]
     Serve,
 }
 
-/// How hosts are reached.
+/// Options for reaching hosts.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Reach {
     /// Directory for Assay on each host [default: the cache and state of the user there]
@@ -44,10 +45,7 @@ pub(crate) struct Reach {
     ssh_config: Option<PathBuf>,
 }
 
-/// Does what was asked for.
-///
-/// # Errors
-/// One line that says what to do.
+/// Runs the subcommand.
 pub(crate) fn run(args: &HostArgs) -> Result<ExitCode> {
     match &args.action {
         Action::Check(args) => check::run(args),
@@ -58,7 +56,7 @@ pub(crate) fn run(args: &HostArgs) -> Result<ExitCode> {
     }
 }
 
-/// What this program does for others.
+/// Work that this program does for a session's other end.
 struct WorksHere;
 
 impl Works for WorksHere {
@@ -68,7 +66,7 @@ impl Works for WorksHere {
     }
 }
 
-/// The hosts of these names, reached so.
+/// Specifications of the named hosts.
 pub(crate) fn specs(
     names: &[String],
     host_directory: Option<&PathBuf>,
@@ -83,21 +81,18 @@ pub(crate) fn specs(
 }
 
 impl Reach {
-    /// The hosts of these names.
     pub(crate) fn specs(&self, names: &[String]) -> Vec<HostSpec> {
         specs(names, self.host_directory.as_ref(), self.ssh_config.as_ref())
     }
 
-    /// Whether anything was said of it.
+    /// Whether an option was given.
     pub(crate) fn is_given(&self) -> bool {
         self.host_directory.is_some() || self.ssh_config.is_some()
     }
 }
 
-/// Does something with all hosts at the same time, each connected and with the program; in their order what came of it.
-///
-/// # Errors
-/// There can be no ledger here.
+/// Connects to all hosts, provides them with the program, and calls `work` for each, concurrently.
+/// Returns the results in the hosts' order.
 pub(crate) fn with_all<T: Send>(
     specs: &[HostSpec],
     interrupt: &Interrupt,
@@ -114,7 +109,7 @@ pub(crate) fn with_all<T: Send>(
     Ok(thread::scope(|scope| {
         let threads: Vec<_> = specs.iter().map(|spec| scope.spawn(|| one(spec))).collect();
         let ended = threads.into_iter().map(thread::ScopedJoinHandle::join);
-        // What a thread panicked with is this one's panic.
+        // A panic of a thread is passed on.
         ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     }))
 }

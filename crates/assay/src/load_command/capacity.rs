@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::write_json;
 use crate::print;
 
-/// All about a search, as `--json` writes it.
+/// Result of a search, as `--json` writes it.
 #[derive(Serialize)]
 struct Report<'a> {
     version: &'static str,
@@ -22,10 +22,10 @@ struct Report<'a> {
     capacity: &'a Capacity,
 }
 
-/// Searches and tells each run; exit code 1 where no rate was found.
+/// Searches for the highest rate and prints each run. Exit code 1 if no rate was found.
 ///
 /// # Errors
-/// An objective that cannot be, a server that says no, a file that cannot be written.
+/// The objective is impossible, the server refuses, or a file cannot be written.
 pub(super) fn run(line: &SysbenchLine, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
     if line.preflight {
         preflight(&line.load)?;
@@ -35,7 +35,7 @@ pub(super) fn run(line: &SysbenchLine, stop: &Arc<AtomicBool>) -> Result<ExitCod
     let on = CapacityRun { run: &run, schedule: &line.load.schedule, stop };
     let options = line.capacity;
     let percentile = options.objective.percentile;
-    // A closed pipe ends the show and not the search.
+    // A closed pipe ends the output, not the search.
     let show = |step: &Step| drop(writeln!(stdout(), "{}", told(step, percentile)));
     let searched = find(&on, options.objective, options.resolution, options.runs_max, &show)?;
     let capacity = searched.capacity;
@@ -53,8 +53,8 @@ pub(super) fn run(line: &SysbenchLine, stop: &Arc<AtomicBool>) -> Result<ExitCod
     Ok(if is_found { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// A run of a search in a line, and how many more are to be expected.
-pub fn told(step: &Step, percentile: f64) -> String {
+/// Describes a run of a search, and the number of runs still expected, in a line.
+pub(crate) fn told(step: &Step, percentile: f64) -> String {
     let tried = &step.tried;
     let purpose = match tried.purpose {
         Purpose::Probe => "probe",
@@ -73,7 +73,7 @@ pub fn told(step: &Step, percentile: f64) -> String {
     )
 }
 
-/// What came of it in a line, and whether a rate was found.
+/// Describes the search's result in a line; true if a rate was found.
 fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
     let Objective { percentile, ms } = objective;
     let runs = capacity.runs.len();
@@ -87,25 +87,30 @@ fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
     match capacity.found {
         Found::Rate { rate, low, high } => (
             format!(
-                "highest rate with p{percentile} of at most {ms} ms: {rate:.0}/s (90 % interval {low:.0} to {high:.0}), after {runs} runs{restarts}"
+                "highest rate with p{percentile} of at most {ms} ms: {rate:.0}/s (90 % interval \
+                 {low:.0} to {high:.0}), after {runs} runs{restarts}"
             ),
             true,
         ),
         Found::AllMeet { highest } => (
             format!(
-                "every rate up to {highest:.0}/s, twice the throughput of a closed loop, kept p{percentile} at {ms} ms or below; use more threads to try higher ones"
+                "every rate up to {highest:.0}/s, twice the throughput of a closed loop, kept \
+                 p{percentile} at {ms} ms or below; use more threads to try higher ones"
             ),
             true,
         ),
         Found::NoneMeets { lowest, latency_ms } => (
             format!(
-                "no rate met p{percentile} of at most {ms} ms: the lowest, {lowest:.1}/s, had {latency_ms:.2} ms; give a higher --objective-ms, or a longer --time to try lower rates"
+                "no rate met p{percentile} of at most {ms} ms: the lowest, {lowest:.1}/s, had \
+                 {latency_ms:.2} ms; give a higher --objective-ms, or a longer --time to try lower \
+                 rates"
             ),
             false,
         ),
         Found::Unsettled { low, high } => (
             format!(
-                "not settled after {runs} runs{restarts}: the rate lies between {low:.0} and {high:.0}/s; give more --capacity-runs, or a longer --time"
+                "not settled after {runs} runs{restarts}: the rate lies between {low:.0} and \
+                 {high:.0}/s; give more --capacity-runs, or a longer --time"
             ),
             false,
         ),

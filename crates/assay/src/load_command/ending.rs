@@ -1,4 +1,4 @@
-//! How a run ends: with its outcome, or with an error and what was measured until then.
+//! Ends a run: with its outcome, or with an error and the outcome up to then.
 
 use anyhow::{Error, Result};
 use assay_load::Outcome;
@@ -6,10 +6,10 @@ use parking_lot::Mutex;
 
 use crate::print;
 
-/// Where an observer keeps the outcome of a run that an error ends.
+/// Outcome of a run that an error has ended, kept by its observer.
 pub(super) type BrokenOff = Mutex<Option<Outcome>>;
 
-/// An outcome that is to be printed and written, and the error that ended the run if one did.
+/// Outcome to print and write, and the error that ended the run, if any.
 pub(super) struct Ending {
     pub(super) outcome: Outcome,
     error: Option<Error>,
@@ -17,7 +17,7 @@ pub(super) struct Ending {
 
 impl Ending {
     /// # Errors
-    /// The run's, if no event had ended before it.
+    /// The run's error, if no event had completed before it.
     pub(super) fn of(
         ended: std::result::Result<Outcome, impl Into<Error>>,
         broken_off: &BrokenOff,
@@ -31,10 +31,7 @@ impl Ending {
         }
     }
 
-    /// Ends the command, once results are printed and written.
-    ///
-    /// # Errors
-    /// The run's.
+    /// Ends the command, once results are printed and written, with the run's error, if any.
     pub(super) fn end(self) -> Result<()> {
         let Some(error) = self.error else { return Ok(()) };
         print::note(format_args!(

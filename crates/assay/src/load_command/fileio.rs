@@ -14,13 +14,13 @@ use super::ending::{BrokenOff, Ending};
 use super::{check_json, stop_on_signals, write_json};
 use crate::print;
 
-/// Where sysbench looks for the files, too.
+/// Directory of the files, as in sysbench.
 const DIRECTORY: &str = ".";
 
 /// Runs `assay load fileio`.
 ///
 /// # Errors
-/// Files that are missing, what the system said.
+/// Files are missing, or the system reports an error.
 pub(super) fn run(line: &FileioLine) -> Result<ExitCode> {
     for warning in &line.warnings {
         print::note(format_args!("{warning}"));
@@ -60,7 +60,7 @@ fn make(line: &FileioLine) -> Result<()> {
     line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &made))
 }
 
-/// Everything about a run, as `--json` writes it.
+/// Result of a run, as `--json` writes it.
 #[derive(Serialize)]
 struct Report<'a> {
     version: &'static str,
@@ -100,7 +100,7 @@ fn write_report(line: &FileioLine, outcome: &Outcome, seconds: &[Second]) -> Res
     )
 }
 
-/// Prints seconds as they end and keeps them for the JSON.
+/// Prints each second, and keeps it for the JSON.
 struct Screen {
     printer: Mutex<FileioPrinter<Stdout>>,
     seconds: Mutex<Vec<Second>>,
@@ -109,7 +109,7 @@ struct Screen {
 
 impl Observer for Screen {
     fn second(&self, second: &Second) {
-        // A closed pipe ends the show and not the run.
+        // A closed pipe ends the output, not the run.
         drop(self.printer.lock().second(second));
         self.seconds.lock().push(second.clone());
     }

@@ -1,4 +1,4 @@
-//! `assay load … --host A --host B run`: one load from several hosts, printed as any other.
+//! `assay load … --host A --host B run`: runs one load from several hosts.
 
 use std::io::stdout;
 use std::process::ExitCode;
@@ -15,13 +15,13 @@ use super::ending::Ending;
 use super::{Screen, write_report};
 use crate::{host_command, print};
 
-/// Runs the load from all hosts together; ends as sysbench does, with 2 if events in hand were cut off.
+/// Runs the load from all hosts. Exit code 2 if events in progress were cut off, as with sysbench.
 ///
 /// # Errors
-/// A host that cannot be used or is lost, a server that says no, a file that cannot be written.
+/// A host cannot be used or is lost, the server refuses, or a file cannot be written.
 pub(super) fn run(line: &SysbenchLine) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
-    // It goes to the hosts inside the sessions, and to no client on the way.
+    // The password is sent to the hosts within the sessions; ssh must not inherit it.
     child::withhold("MYSQL_PWD");
     let sessions = connect(line, &interrupt)?;
     if line.preflight
@@ -46,13 +46,13 @@ pub(super) fn run(line: &SysbenchLine) -> Result<ExitCode> {
     let (path, seconds) = (line.reporting.json.as_deref(), screen.seconds.lock());
     write_report(path, &line.load.endpoint, &ending.outcome, &seconds, &hosts)?;
     let is_forced = ending.outcome.is_forced();
-    // Said last: what was measured is kept, whatever may be said against it.
+    // Errors come last: the measurement is kept whatever doubts there are.
     ending.end()?;
     doubt.map_or(ended, Err)?;
     Ok(if is_forced { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-/// A session with each host, all or none.
+/// Opens a session with every host; if one fails, none stays.
 fn connect(line: &SysbenchLine, interrupt: &Interrupt) -> Result<Vec<Session>> {
     let hosts = &line.hosts;
     let specs =

@@ -1,9 +1,10 @@
-//! `assay load`: the load generator by itself, with sysbench's command line.
+//! `assay load`: runs the load generator with sysbench's command line.
 //!
-//! Reads the words with [`assay_load::CommandLine`], does what they say, prints as sysbench prints, and writes
-//! everything as JSON if asked. `assay load ycsb` does the same with YCSB's command line, `assay load fileio` to files. The first Ctrl-C ends a run early with its results; the second one kills.
+//! [`assay_load::CommandLine`] parses the arguments. Output is sysbench's, and JSON if asked for.
+//! `assay load ycsb` does the same with YCSB's command line, `assay load fileio` with files. The
+//! first Ctrl-C ends a run early with its results; the second one ends the process.
 
-pub mod capacity;
+pub(crate) mod capacity;
 mod ending;
 mod fileio;
 mod hosts;
@@ -32,12 +33,12 @@ use crate::print;
 use assay_report::files;
 use ending::{BrokenOff, Ending};
 
-/// Runs `assay load` with the words after `load`.
+/// Runs `assay load` with the arguments after `load`.
 ///
 /// # Errors
-/// A command line that makes no sense, a server that says no, a file that cannot be written.
+/// The command line is invalid, the server refuses, or a file cannot be written.
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
-    // Where that cannot be, `MYSQL_PWD` is still there.
+    // If the command line cannot be overwritten, `MYSQL_PWD` remains as the safe way.
     let _ = hide_after(&["--mysql-password=", "--mysql_password=", "db.passwd=", "-pdb.passwd="]);
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let done = match assay_load::CommandLine::read(&words)? {
@@ -75,7 +76,7 @@ fn carry_out(line: &SysbenchLine) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A flag that Ctrl-C or `SIGTERM` sets; when it is set already, they end the process.
+/// Returns a flag that Ctrl-C and `SIGTERM` set; if it is set already, they end the process.
 fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -113,23 +114,23 @@ fn show_progress(progress: &PrepareProgress) {
     };
     let left = progress.seconds_left.map_or(String::new(), |left| format!(", {left:.0} s left"));
     let (done, total) = (progress.done, progress.total);
-    // A closed pipe ends the show and not the loading.
+    // A closed pipe ends the output, not the loading.
     let _ = writeln!(stdout(), "{done} of {total} {what}, {:.0}/s{left}", progress.per_second);
 }
 
-/// Everything about a run, as `--json` writes it.
+/// Result of a run, as `--json` writes it.
 #[derive(Serialize)]
 struct Report<'a> {
     version: &'static str,
     endpoint: String,
     outcome: &'a Outcome,
     seconds: &'a [Second],
-    /// What each of several hosts did; none where there is none but this one.
+    /// Outcomes by host; empty for a load from this machine alone.
     #[serde(skip_serializing_if = "<[HostOutcome]>::is_empty")]
     hosts: &'a [HostOutcome],
 }
 
-/// Ends as sysbench does: with 2 if events in hand were cut off.
+/// Runs a load. Exit code 2 if events in progress were cut off, as with sysbench.
 fn load(line: &SysbenchLine) -> Result<ExitCode> {
     if line.preflight {
         check(&line.load)?;
@@ -152,7 +153,7 @@ fn load(line: &SysbenchLine) -> Result<ExitCode> {
     Ok(if is_forced { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-/// Writes everything about a run to the file that was asked for, if any was.
+/// Writes the run's result to the file that `--json` names, if any.
 fn write_report(
     path: Option<&Path>,
     endpoint: &Endpoint,
@@ -165,7 +166,7 @@ fn write_report(
     path.map_or(Ok(()), |path| write_json(path, &report))
 }
 
-/// Checks the server's limits before a run, and says if its rate is beyond its connections.
+/// Checks the server's limits before a run, and warns of a rate beyond its connections.
 fn check(load: &LoadSpec) -> Result<()> {
     preflight(load)?;
     if let Some(shortage) = shortage(load)? {
@@ -174,7 +175,7 @@ fn check(load: &LoadSpec) -> Result<()> {
     Ok(())
 }
 
-/// Prints seconds as they end and keeps them for the JSON.
+/// Prints each second, and keeps it for the JSON.
 struct Screen {
     printer: Mutex<SysbenchPrinter<Stdout>>,
     seconds: Mutex<Vec<Second>>,
@@ -189,7 +190,7 @@ impl Screen {
 
 impl Observer for Screen {
     fn second(&self, second: &Second) {
-        // A closed pipe ends the show and not the run.
+        // A closed pipe ends the output, not the run.
         let _ = self.with_printer(|printer| printer.second(second));
         self.seconds.lock().push(second.clone());
     }
@@ -199,7 +200,7 @@ impl Observer for Screen {
     }
 }
 
-/// A run of an hour must not end with a file that cannot be written. What is there stays as it is.
+/// Checks before a run that the JSON file can be written; an existing file is not changed yet.
 fn check_json(path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let context = || cannot_write(path);
@@ -212,12 +213,12 @@ fn check_json(path: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// A device or a pipe cannot be replaced by a file.
+/// Whether the path is a device or a pipe, which a new file cannot replace.
 fn is_written_in_place(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
-/// What a symbolic link points to: the link itself stays.
+/// Resolves a symbolic link, so that the link itself stays.
 fn target(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
@@ -226,7 +227,7 @@ fn cannot_write(path: &Path) -> String {
     format!("cannot write {}; give another file with --json", path.display())
 }
 
-/// Nobody reads any more (`| head`): that ends a program quietly.
+/// Whether the reader has closed the pipe (`| head`), which is no error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let cause = error.root_cause().downcast_ref::<std::io::Error>();
     cause.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)

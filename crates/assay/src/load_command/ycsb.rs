@@ -1,4 +1,4 @@
-//! `assay load ycsb`: the same load with YCSB's command line, property files and closing lines.
+//! `assay load ycsb`: runs a load with YCSB's command line, property files and closing lines.
 
 use std::fs::File;
 use std::io::{Write, stderr, stdout};
@@ -16,13 +16,13 @@ use super::ending::{BrokenOff, Ending};
 use super::{check, check_json, stop_on_signals, write_report};
 use crate::print;
 
-/// The server has a table of that name (`ER_TABLE_EXISTS_ERROR`).
+/// Error number of an existing table (`ER_TABLE_EXISTS_ERROR`).
 const TABLE_EXISTS: u16 = 1050;
 
 /// Runs `assay load ycsb`.
 ///
 /// # Errors
-/// A server that says no, a file that cannot be written.
+/// The server refuses, or a file cannot be written.
 pub(super) fn run(line: &YcsbLine) -> Result<ExitCode> {
     for note in &line.notes {
         print::note(format_args!("{note}"));
@@ -42,7 +42,7 @@ pub(super) fn run(line: &YcsbLine) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// YCSB wants a table that is there; here it is made if it is not.
+/// Creates the table if it does not exist; YCSB requires it.
 fn create_table(line: &YcsbLine) -> Result<()> {
     let options = PrepareOptions {
         threads: 1,
@@ -87,7 +87,8 @@ fn export(closing: &str, file: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Appends raw data to the file that `measurement.raw.output_file` names, as YCSB does, or writes them to standard output.
+/// Appends raw data to the file that `measurement.raw.output_file` names, as YCSB does, or writes
+/// them to standard output.
 fn write_raw(raw: &str, file: Option<&Path>) -> Result<()> {
     let Some(file) = file else { return Ok(write!(stdout(), "{raw}")?) };
     let context = || format!("cannot write measurement.raw.output_file {}", file.display());
@@ -99,7 +100,7 @@ fn write_raw(raw: &str, file: Option<&Path>) -> Result<()> {
 struct Screen<'a> {
     line: &'a YcsbLine,
     state: Mutex<State>,
-    /// Every operation, where the measurement takes each.
+    /// Every operation, if the measurement needs each.
     each: Mutex<Vec<Timed>>,
     broken_off: BrokenOff,
 }
@@ -109,7 +110,7 @@ struct State {
     seconds: Vec<Second>,
     elapsed_s: f64,
     done: u64,
-    /// Since the last line.
+    /// Seconds since the last line.
     interval_s: f64,
     of_interval: u64,
 }
@@ -130,7 +131,7 @@ impl Observer for Screen<'_> {
         let line =
             status(state.elapsed_s, state.done, state.of_interval, state.interval_s, second, total);
         (state.interval_s, state.of_interval) = (0.0, 0);
-        // A closed pipe ends the show and not the run.
+        // A closed pipe ends the output, not the run.
         let _ = writeln!(stderr(), "{line}");
         if self.line.reporting.measurement == MeasurementType::TimeSeries {
             let _ = writeln!(stdout(), "{line}");

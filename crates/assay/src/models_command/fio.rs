@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A job of fio.
 #[derive(Debug, Clone, Copy)]
-pub struct FioJob<'a> {
+pub(crate) struct FioJob<'a> {
     /// fio's `rw`: `randread`, `write`, …
     pub pattern: &'a str,
     /// Block size.
@@ -30,7 +30,7 @@ pub struct FioJob<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FioFigures {
+pub(crate) struct FioFigures {
     /// Commands per second.
     pub per_s: f64,
     pub bytes_per_s: f64,
@@ -38,7 +38,7 @@ pub struct FioFigures {
     pub latency_us: f64,
 }
 
-pub fn measure(device: &Path, job: FioJob<'_>) -> Result<FioFigures> {
+pub(crate) fn measure(device: &Path, job: FioJob<'_>) -> Result<FioFigures> {
     let output = run("fio", words(device, job))?;
     // fio may print notes before the JSON object.
     let start = output.find('{').context("fio printed no results")?;

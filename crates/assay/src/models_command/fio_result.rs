@@ -17,7 +17,7 @@ const PATH_SHARE_MAX: f64 = 0.10;
 
 /// A figure, derived and measured.
 #[derive(Debug, Clone, Serialize)]
-pub struct MeasuredFigure {
+pub(crate) struct MeasuredFigure {
     /// The derived figure.
     #[serde(flatten)]
     pub closed: Closed,
@@ -44,7 +44,7 @@ pub struct MeasuredFigure {
 
 /// A job, with the figure that it measures.
 #[derive(Debug, Clone, Copy)]
-pub struct Request {
+pub(crate) struct Request {
     /// Name of the figure.
     pub name: &'static str,
     /// Kind of its commands in the health log: `read` or `write`.
@@ -55,7 +55,7 @@ pub struct Request {
 
 /// Result of one job.
 #[derive(Debug)]
-pub struct FioResult {
+pub(crate) struct FioResult {
     request: Request,
     measured: f64,
     write_amplification: Option<f64>,

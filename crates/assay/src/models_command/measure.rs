@@ -28,7 +28,7 @@ use assay_system::{new_name, state};
 
 /// Settings of a measurement.
 #[derive(Debug)]
-pub struct MeasureOptions {
+pub(crate) struct MeasureOptions {
     pub scale: Scale,
     /// Share of the device that holds data.
     pub fill: f64,
@@ -57,7 +57,7 @@ impl MeasureOptions {
 
 /// Figures of a measured model.
 #[derive(Debug, Serialize)]
-pub struct MeasuredModel {
+pub(crate) struct MeasuredModel {
     /// Round trip of the port without the model.
     pub port_us: f64,
     /// Bytes written to media per byte of the host in steady state.
@@ -117,7 +117,7 @@ const RAMP_TIMES_MAX: u32 = 4;
 ///
 /// # Errors
 /// fio is missing, the model cannot be attached, or Ctrl-C.
-pub fn measure(
+pub(crate) fn measure(
     preset: &Preset,
     device: &Device,
     options: &MeasureOptions,

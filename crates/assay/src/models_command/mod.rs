@@ -43,7 +43,7 @@ Examples:
 
 Scales divide: at --capacity-scale 100 a drive of 3.2 TB has 32 GB. --parallel-scale divides \
 channels, dies, link rate, IOPS and buffers. Latencies do not change.")]
-pub struct ModelsArgs {
+pub(crate) struct ModelsArgs {
     /// A preset, or a TOML file with one [default: list all]
     model: Option<String>,
     /// Divide its capacity by this
@@ -101,7 +101,7 @@ fn parse_fill(text: &str) -> Result<f64, String> {
 }
 
 /// Lists the presets, or shows, measures or attaches one.
-pub fn run(args: &ModelsArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ModelsArgs) -> Result<ExitCode> {
     let Some(named) = &args.model else {
         ensure!(args.attach.is_none(), "name a device; `assay models` lists them");
         list(args.json)?;

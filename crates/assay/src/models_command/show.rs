@@ -12,7 +12,7 @@ use assay_presets::preset::{Preset, Row};
 use assay_presets::{Obtained, Scale};
 
 /// A device with its numbers and figures.
-pub struct DeviceView<'a> {
+pub(crate) struct DeviceView<'a> {
     pub preset: &'a Preset,
     pub rows: Vec<Row>,
     pub scale: Scale,
@@ -25,7 +25,7 @@ pub struct DeviceView<'a> {
 }
 
 /// Prints a line for each preset.
-pub fn list(presets: &[Preset]) {
+pub(crate) fn list(presets: &[Preset]) {
     let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or_default();
     for preset in presets {
         let document = &preset.document;
@@ -39,7 +39,7 @@ pub fn list(presets: &[Preset]) {
 }
 
 #[must_use]
-pub fn list_json(presets: &[Preset]) -> Value {
+pub(crate) fn list_json(presets: &[Preset]) -> Value {
     let entry = |preset: &Preset| {
         let document = &preset.document;
         json!({ "name": preset.name, "kind": document.kind.name(), "title": document.title })
@@ -157,7 +157,7 @@ fn closed(figure: &Closed) -> [String; 4] {
 }
 
 /// Prints rows of four columns; the second is aligned to the right.
-pub fn table(rows: Vec<[String; 4]>) {
+pub(crate) fn table(rows: Vec<[String; 4]>) {
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
     let widths = [width(0), width(1), width(2)];
     for [name, value, mark, rest] in &rows {

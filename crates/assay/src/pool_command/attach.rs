@@ -44,7 +44,6 @@ pub(super) struct AttachArgs {
     json: bool,
 }
 
-/// What was typed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -45,10 +45,11 @@ Examples:
   assay powercut pages /var/lib/mysql          MySQL does not start: which pages
                                                are torn, and where are copies?
 
-The disk is an image with a volatile cache, or a software drive on one: a power cut takes what was not flushed, in part or whole. Cuts that the study has are not repeated.
+The disk is an image with a volatile cache, or a software drive on one: a power cut takes what was \
+not flushed, in part or whole. Cuts that the study has are not repeated.
 
 Exit codes: 0 nothing was lost, 1 something was lost, 2 error.")]
-pub struct PowercutArgs {
+pub(crate) struct PowercutArgs {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
@@ -97,7 +98,7 @@ struct CutArgs {
 ///
 /// # Errors
 /// The reason why the power cut could not be made.
-pub fn run(args: &PowercutArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &PowercutArgs) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Tear(args)) => tear::run(args),
         Some(Action::Pages(args)) => pages::run(args),

@@ -33,10 +33,11 @@ Examples:
                                                put the copies back on a copy,
                                                and start a server on that
 
-Stop the server, and copy the whole data directory before anything else: a start that fails may write to it. Files outside the directory (DATA DIRECTORY, innodb_undo_directory) are not read.
+Stop the server, and copy the whole data directory before anything else: a start that fails may \
+write to it. Files outside the directory (DATA DIRECTORY, innodb_undo_directory) are not read.
 
 Exit codes: 0 no page is torn, or the copy starts and all tables are whole; 1 otherwise; 2 error.")]
-pub struct PagesArgs {
+pub(crate) struct PagesArgs {
     /// A server's data directory, on which no server runs
     directory: PathBuf,
     /// Directory of the doublewrite files (innodb_doublewrite_dir) [default: the data directory]
@@ -62,7 +63,7 @@ pub struct PagesArgs {
 ///
 /// # Errors
 /// No data directory, or one that a server runs on; what kept it from being tried.
-pub fn run(args: &PagesArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &PagesArgs) -> Result<ExitCode> {
     let directory = args.directory.canonicalize().with_context(|| {
         format!("{} is not there; give a data directory", args.directory.display())
     })?;

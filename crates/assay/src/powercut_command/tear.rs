@@ -24,10 +24,13 @@ Examples:
   assay powercut tear --page transaction-system --keep kept
                                                  keep what does not start
 
-A server changes rows in three rounds and is killed, so that three versions of each page are known. Then the first 4 KiB of a page are set back to the version before, the newest copy and one from before the checkpoint are put in the doublewrite buffer, and the server starts. Nothing depends on chance.
+A server changes rows in three rounds and is killed, so that three versions of each page are \
+known. Then the first 4 KiB of a page are set back to the version before, the newest copy and one \
+from before the checkpoint are put in the doublewrite buffer, and the server starts. Nothing \
+depends on chance.
 
 Exit codes: 0 the server restored every page from its newest copy, 1 it did not, 2 error.")]
-pub struct TearArgs {
+pub(crate) struct TearArgs {
     /// Only pages of this kind (repeatable) [default: all]
     #[arg(long, value_name = "KIND")]
     page: Vec<Page>,
@@ -70,7 +73,7 @@ enum Page {
 ///
 /// # Errors
 /// The reason why nothing could be tried.
-pub fn run(args: &TearArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &TearArgs) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let say = |text: &str| print::note(format_args!("  {text}"));
     let location = args.location.canonicalize().with_context(|| {

@@ -7,30 +7,30 @@
 //!   terminal.
 
 mod plain;
-pub mod screen;
+pub(crate) mod screen;
 
 use parking_lot::Mutex;
 use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
 /// Writes a line to standard error. Failures are ignored: the command does not depend on it.
-pub fn note(text: impl Display) {
+pub(crate) fn note(text: impl Display) {
     let text = plain::plain(&format!("{text}\n"));
     let _ = screen::above(|| std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
 /// Writes text to standard error without ending the line, such as a question.
-pub fn part(text: impl Display) {
+pub(crate) fn part(text: impl Display) {
     let _ = std::io::stderr().lock().write_all(plain::plain(&text.to_string()).as_bytes());
 }
 
 /// Prints a line; if the reader has closed the pipe, the process exits with code 0.
-pub fn line(text: impl Display) {
+pub(crate) fn line(text: impl Display) {
     drawn(plain::plain(&text.to_string()));
 }
 
 /// Prints a line without escaping it, for text with escape sequences of our own.
-pub fn drawn(text: impl Display) {
+pub(crate) fn drawn(text: impl Display) {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
         Ok(()) => {}
@@ -43,13 +43,13 @@ pub fn drawn(text: impl Display) {
 static UNWRITTEN: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
 /// Takes the first error of a write to standard output.
-pub fn failure() -> Option<std::io::Error> {
+pub(crate) fn failure() -> Option<std::io::Error> {
     UNWRITTEN.lock().take()
 }
 
 /// Standard error with a last line that is overwritten, for progress.
 #[derive(Debug)]
-pub struct Living {
+pub(crate) struct Living {
     is_terminal: bool,
     has_living_line: Mutex<bool>,
 }

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// Returns `text` with control characters as `\u001b`.
 #[must_use]
-pub fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for sign in text.chars() {
         match sign {

@@ -23,7 +23,7 @@ struct Painted {
 
 /// Paints `lines` in place of the painted ones. Lines must be narrower than `size` has columns, and
 /// there may be at most as many as it has rows.
-pub fn paint(lines: &[String], size: TerminalSize) {
+pub(crate) fn paint(lines: &[String], size: TerminalSize) {
     let mut text = String::new();
     for (place, line) in lines.iter().enumerate() {
         let before = if place == 0 { "\r" } else { "\r\n" };
@@ -43,21 +43,21 @@ pub fn paint(lines: &[String], size: TerminalSize) {
 }
 
 /// Erases the painted lines.
-pub fn end() {
+pub(crate) fn end() {
     if PAINTED.lock().take().is_some() {
         to_stderr(ERASE_BELOW);
     }
 }
 
 /// Forgets the painted lines without erasing them, when the screen shows another process's lines.
-pub fn forget() {
+pub(crate) fn forget() {
     PAINTED.lock().take();
 }
 
 /// Calls `print`, which writes whole lines to the terminal above the painted ones.
 ///
 /// `print` must not panic: the hook that prints a panic would wait for the same lock.
-pub fn above<T>(print: impl FnOnce() -> T) -> T {
+pub(crate) fn above<T>(print: impl FnOnce() -> T) -> T {
     let painted = PAINTED.lock();
     if painted.is_some() {
         to_stderr(ERASE_BELOW);

@@ -36,7 +36,7 @@ Examples:
 Closed loop by default: the time between an answer and the next command is kept, so a faster \
 device gets its commands sooner. The trace is replayed from its start, because the device state \
 depends on it; only commands that arrived between --from and --to are compared.")]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// The trace
     trace: PathBuf,
     /// A preset, or a TOML file with one [default: the recorded one]
@@ -78,7 +78,7 @@ fn parse_seconds(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// The file is not a trace, or the device does not exist or is too small.
-pub fn run(args: &ReplayArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     // A replay creates nothing on the machine, so the process may end at any point.
     interrupt::on_signal(|| {
         print::note("assay: interrupted");

@@ -13,7 +13,7 @@ use super::prepared::PreparedReplay;
 use assay_presets::{Builder, Nand, WEAR_SEED, drive_options, inside};
 
 /// A modelled device on a virtual clock.
-pub struct VirtualDevice {
+pub(crate) struct VirtualDevice {
     /// The device as the host sees it.
     pub disk: VirtualDisk<Box<dyn Timing>>,
     /// Drive inside the device, if it has flash.

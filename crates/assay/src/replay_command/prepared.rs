@@ -11,7 +11,7 @@ use assay_serve::TraceHead;
 
 /// Options of a replay; `None` stands for the recorded value.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ReplayRequest<'a> {
+pub(crate) struct ReplayRequest<'a> {
     /// Name of the preset.
     pub model: Option<&'a str>,
     pub capacity_scale: Option<f64>,
@@ -26,7 +26,7 @@ pub struct ReplayRequest<'a> {
 
 /// The commands of a replay and its device.
 #[derive(Debug)]
-pub struct PreparedReplay {
+pub(crate) struct PreparedReplay {
     pub head: TraceHead,
     pub preset: Preset,
     pub scale: Scale,

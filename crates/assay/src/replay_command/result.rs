@@ -16,7 +16,7 @@ use assay_serve::kind_name;
 
 /// Summary of a latency distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct LatencySummary {
+pub(crate) struct LatencySummary {
     pub mean_us: f64,
     pub p50_us: f64,
     pub p99_us: f64,
@@ -24,7 +24,7 @@ pub struct LatencySummary {
 
 /// Latencies of one kind of command.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KindSummary {
+pub(crate) struct KindSummary {
     /// Number of commands.
     pub commands: usize,
     /// Latency by the recorded model.
@@ -41,7 +41,7 @@ pub struct KindSummary {
 
 /// A device and its scale.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ScaledDevice {
+pub(crate) struct ScaledDevice {
     /// Name of the preset.
     pub name: String,
     pub scale: Scale,
@@ -49,7 +49,7 @@ pub struct ScaledDevice {
 
 /// Result of a replay, in the form that `--json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ReplayResult {
+pub(crate) struct ReplayResult {
     /// The device that was recorded.
     pub recorded: ScaledDevice,
     /// The device of the replay.
@@ -88,7 +88,7 @@ pub struct ReplayResult {
 }
 
 /// Collects the answers of a replay.
-pub struct ReplayMeter<'a> {
+pub(crate) struct ReplayMeter<'a> {
     prepared: &'a PreparedReplay,
     drive: Option<Arc<Drive>>,
     before: Option<Counts>,

@@ -8,7 +8,7 @@ use assay_base::text::{counted, size, time};
 /// Share of never-written blocks among those read up to which the effect is lost in noise.
 const UNWRITTEN_SHARE_MAX: f64 = 0.01;
 
-pub fn print(result: &ReplayResult) {
+pub(crate) fn print(result: &ReplayResult) {
     print::line(format_args!("recorded   {}", named(&result.recorded)));
     print::line(format_args!("predicted  {}", named(&result.predicted)));
     if let Some(ratio) = result.assumed_ratio {

@@ -11,7 +11,7 @@ use super::prepared::PreparedReplay;
 /// Share of the blocks read in the window that neither preconditioning nor the trace has written.
 /// `None` without flash or reads.
 #[must_use]
-pub fn share(prepared: &PreparedReplay) -> Option<f64> {
+pub(crate) fn share(prepared: &PreparedReplay) -> Option<f64> {
     prepared.device.nand()?;
     let counts = |event: &Event| prepared.counts(event.command.arrival);
     share_of(&prepared.events, prepared.head.used_bytes, counts)

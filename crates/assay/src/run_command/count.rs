@@ -8,7 +8,7 @@ use assay_plan::Experiment;
 
 /// The longest time that `runs` runs of a plan can take, in seconds, loading excluded; the estimate
 /// before any run was timed.
-pub fn planned_seconds(experiment: &Experiment, runs: usize) -> f64 {
+pub(crate) fn planned_seconds(experiment: &Experiment, runs: usize) -> f64 {
     runs as f64 * Lengths::of(experiment).trial_seconds()
 }
 
@@ -21,7 +21,7 @@ const CLOSED_LOOPS: u32 = 1;
 
 /// How long runs of a plan are, in seconds.
 #[derive(Debug, Clone, Copy)]
-pub struct Lengths {
+pub(crate) struct Lengths {
     /// Of measuring.
     pub seconds: f64,
     /// Of warming up before.
@@ -48,7 +48,7 @@ struct Searching {
 
 /// Runs done, runs to do, and when that began.
 #[derive(Debug, Clone, Copy)]
-pub struct Count {
+pub(crate) struct Count {
     /// Runs that have ended.
     pub done: usize,
     /// Runs to make, those done included.

@@ -24,7 +24,7 @@ Examples:
   assay run demo                            all of it, in about 40 minutes
   assay demo --dry-run                      print what it would do
   assay run disk --location /mnt/new-disk   on a real disk instead")]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     #[command(flatten)]
     common: CommonArgs,
 }
@@ -33,7 +33,7 @@ pub struct DemoArgs {
 ///
 /// # Errors
 /// As [`super::run`].
-pub fn demo(args: &DemoArgs) -> Result<ExitCode> {
+pub(crate) fn demo(args: &DemoArgs) -> Result<ExitCode> {
     let plan = Plan::demo()?;
     let Some(missing) = check::lacks(&Experiment::of(plan.plan.clone())?) else {
         let code = run_plan(&OfPlan, (plan, &[]), &args.study("assay-demo")?, &args.common)?;

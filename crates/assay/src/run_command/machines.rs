@@ -10,7 +10,7 @@ use assay_lab::run::loads::Loads;
 use assay_lab::run::{self, RunContext, Setup, Site};
 
 /// Machines on which the runs of a plan are made.
-pub trait Machines {
+pub(crate) trait Machines {
     /// Checks that the plan can be run, and prints where its files will lie and which servers it
     /// takes. Changes nothing.
     ///
@@ -32,7 +32,7 @@ pub trait Machines {
 
 /// The machines that the plan names, or this one if the plan names none.
 #[derive(Debug)]
-pub struct OfPlan;
+pub(crate) struct OfPlan;
 
 impl Machines for OfPlan {
     fn check(&self, context: &RunContext<'_>, hosts: &HostContext<'_>) -> Result<()> {

@@ -37,8 +37,8 @@ use assay_report::{Analysis, ReportOptions};
 use assay_study::{Calibration, Events, State, Store, Warning};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
-pub use count::planned_seconds;
-pub use demo::{DemoArgs, demo};
+pub(crate) use count::planned_seconds;
+pub(crate) use demo::{DemoArgs, demo};
 use machines::{Machines, OfPlan};
 use progress::ProgressView;
 
@@ -53,7 +53,7 @@ Examples:
   assay run plan.toml --out study --dry-run      check it and list its runs
   assay run plan.toml --location /mnt/new-disk   on another disk
   assay run plan.toml --erase /dev/nvme1n1       overwrite this device")]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// A TOML file, or the name of a built-in plan if no such file exists
     plan: PathBuf,
     /// Run the plan's quick profile, which checks the setup and shows tendencies within minutes
@@ -97,7 +97,7 @@ struct CommonArgs {
 /// # Errors
 /// Whatever keeps the run from beginning, or from storing its results. A run that fails is not an
 /// error here.
-pub fn run(args: &RunArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     run_on(&OfPlan, args)
 }
 

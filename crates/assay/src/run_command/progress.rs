@@ -58,7 +58,7 @@ fn events_per_s(outcome: &Outcome) -> &'static str {
 
 /// Progress of a study, where a person sees it.
 #[derive(Debug)]
-pub struct ProgressView {
+pub(crate) struct ProgressView {
     shown: Shown,
     count: Mutex<Count>,
 }
@@ -221,7 +221,7 @@ impl LoadProgress for ProgressView {
 }
 
 /// Prints the runs that are missing of the `planned` ones.
-pub fn dry_run(experiment: &Experiment, planned: usize, missing: &[&PlannedTrial]) {
+pub(crate) fn dry_run(experiment: &Experiment, planned: usize, missing: &[&PlannedTrial]) {
     if missing.is_empty() {
         print::line(format_args!("nothing to do: none of the {planned} runs is missing"));
         return;
@@ -240,7 +240,7 @@ pub fn dry_run(experiment: &Experiment, planned: usize, missing: &[&PlannedTrial
 }
 
 /// Prints which servers the runs would use.
-pub fn tell_servers(servers: &Servers) {
+pub(crate) fn tell_servers(servers: &Servers) {
     for server in servers {
         match server {
             PlannedServer::Present(server) => {
@@ -258,7 +258,7 @@ pub fn tell_servers(servers: &Servers) {
 }
 
 /// Prints on which disk the files of the runs will lie.
-pub fn tell_location(location: &Path) {
+pub(crate) fn tell_location(location: &Path) {
     // The directory itself may be made by the run.
     let whole = std::path::absolute(location).unwrap_or_else(|_| location.into());
     let existing = whole.ancestors().find(|path| path.exists());
@@ -272,7 +272,7 @@ pub fn tell_location(location: &Path) {
 const OF_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// Warns where the disk to measure is memory.
-pub fn warn_of_memory(experiment: &Experiment, study: &Path) {
+pub(crate) fn warn_of_memory(experiment: &Experiment, study: &Path) {
     let is_in_files = |rig: &PlannedRig| match rig {
         PlannedRig::Directory => true,
         PlannedRig::Disk(disk) => !matches!(disk.base, DiskBase::Device(_)),

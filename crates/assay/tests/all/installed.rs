@@ -129,8 +129,8 @@ fn a_real_server_runs_from_an_archive() {
     let world = World::new();
     let output = world.run(&["server", "list", "--json"]);
     let list: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let downloaded = list.as_array().unwrap().iter().find(|one| one["origin"] == "cache");
-    let Some(program) = downloaded.and_then(|one| one["program"].as_str()) else { return };
+    let downloaded = list.as_array().unwrap().iter().find(|server| server["origin"] == "cache");
+    let Some(program) = downloaded.and_then(|server| server["program"].as_str()) else { return };
     // …/mysql-9.7.4/usr/sbin/mysqld
     let tree = Path::new(program).ancestors().nth(3).unwrap();
     let (directory, name) = (tree.parent().unwrap(), tree.file_name().unwrap());

@@ -98,8 +98,12 @@ fn second(event: &Value) -> f64 {
 
 fn are_found(results: &Value) -> bool {
     let (sound, stalling) = (stalls(results, "sound"), stalls(results, "stalling"));
-    let events: Vec<&Value> =
-        stalling["events"].as_array().unwrap().iter().filter(|one| is_the_faults(one)).collect();
+    let events: Vec<&Value> = stalling["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|event| is_the_faults(event))
+        .collect();
     for event in &events {
         println!("{} ms at {}, second {}", event["delay_ms"], event["at"], second(event));
     }

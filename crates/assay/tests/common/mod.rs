@@ -19,7 +19,8 @@ pub fn program() -> &'static str {
     &PROGRAM
 }
 
-/// Returns true if the program has the hidden switch `--tear`, with which cargo builds it for tests;
+/// Returns true if the program has the hidden switch `--tear`, with which cargo builds it for
+/// tests;
 /// the released program has none.
 pub fn can_tear() -> bool {
     std::env::var_os("ASSAY_PROGRAM").is_none()

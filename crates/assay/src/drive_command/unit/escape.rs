@@ -7,7 +7,7 @@ use std::path::{Component, Path};
 /// Turns an absolute path into an instance name, as `systemd-escape --path` does: slashes become
 /// dashes, except those at the ends.
 #[must_use]
-pub fn path(path: &Path) -> String {
+pub(crate) fn path(path: &Path) -> String {
     let parts = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name.as_encoded_bytes()),
         _ => None,
@@ -36,7 +36,7 @@ fn escaped(bytes: &[u8]) -> String {
 /// Quotes a word of a command line in a unit (`systemd.service(5)`, "Command lines"), or of a
 /// setting that takes several words, and doubles `%`.
 #[must_use]
-pub fn word(text: &str) -> String {
+pub(crate) fn word(text: &str) -> String {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:@,".contains(sign);
     let doubled = text.replace('%', "%%");
     match text.chars().all(is_plain) {
@@ -47,7 +47,7 @@ pub fn word(text: &str) -> String {
 
 /// Escapes a field of `fstab(5)`: characters that end a field or a line become octal numbers.
 #[must_use]
-pub fn field(text: &str) -> String {
+pub(crate) fn field(text: &str) -> String {
     let mut field = String::new();
     for sign in text.chars() {
         match sign {

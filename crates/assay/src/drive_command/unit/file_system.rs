@@ -8,7 +8,7 @@ use assay_drive::{BLOCK_BYTES, BlockBuffer, Disk};
 
 /// A file system, named as in `mount(8)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub enum FileSystemKind {
+pub(crate) enum FileSystemKind {
     /// Ext4 with bigalloc and clusters of 16 KiB
     Ext4,
     /// XFS, which can be grown later
@@ -27,14 +27,14 @@ impl FileSystemKind {
 
 /// Reads the kind and UUID of the file system on a drive that is not attached; `None` if it is
 /// unknown.
-pub fn find(disk: &dyn Disk) -> assay_drive::Result<Option<(FileSystemKind, String)>> {
+pub(crate) fn find(disk: &dyn Disk) -> assay_drive::Result<Option<(FileSystemKind, String)>> {
     let mut block = BlockBuffer::zeroed(BLOCK_BYTES as usize);
     disk.read(0, block.as_mut())?;
     Ok(named(block.as_ref()))
 }
 
 /// Reads the kind and UUID of the file system on an attached drive, through its device or file.
-pub fn find_in(shown: &Path) -> std::io::Result<Option<(FileSystemKind, String)>> {
+pub(crate) fn find_in(shown: &Path) -> std::io::Result<Option<(FileSystemKind, String)>> {
     let mut block = vec![0; BLOCK_BYTES as usize];
     File::open(shown)?.read_exact_at(&mut block, 0)?;
     Ok(named(&block))

@@ -82,12 +82,12 @@ const ROWS: [(usize, Row); 11] = [
 ];
 
 /// Rows of a view on a terminal of so many: one stays for what was said before.
-pub fn rows_on(terminal_rows: u16) -> usize {
+pub(crate) fn rows_on(terminal_rows: u16) -> usize {
     usize::from(terminal_rows.saturating_sub(1)).clamp(1, ROWS.len())
 }
 
 /// Draws what was seen: at most so many lines, none wider than so many columns.
-pub fn draw(seen: &Seen, columns: usize, rows: usize) -> Vec<Line> {
+pub(crate) fn draw(seen: &Seen, columns: usize, rows: usize) -> Vec<Line> {
     let fitting = ROWS.iter().filter(|(rank, _)| *rank < rows);
     fitting.map(|(_, row)| draw_row(*row, seen, Line::new(columns))).collect()
 }

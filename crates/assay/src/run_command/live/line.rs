@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthChar;
 
 /// The colours that the view is drawn with; what they look like a terminal's user has chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Color {
+pub(crate) enum Color {
     Red,
     Green,
     Yellow,
@@ -15,7 +15,7 @@ pub enum Color {
 
 /// How a piece of text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Style {
+pub(crate) enum Style {
     #[default]
     Plain,
     Bold,
@@ -43,7 +43,7 @@ impl Style {
 
 /// A line that takes so many columns of a terminal at most.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub(crate) struct Line {
     pieces: Vec<(String, Style)>,
     columns: usize,
     columns_max: usize,

@@ -29,9 +29,9 @@ use assay_ports::terminal::{self, KeyInput, Waited};
 
 use crate::print::screen;
 use assay_system::interrupt::Interrupt;
-pub use phases::PhaseNames;
+pub(crate) use phases::PhaseNames;
 use seen::Ending;
-pub use seen::{DISK_SERIES, Seen};
+pub(crate) use seen::{DISK_SERIES, Seen};
 
 /// Monitor and load tell something new once a second; with half of that nothing is shown later than
 /// it is old.
@@ -44,7 +44,7 @@ const ESCAPE: u8 = 0x1b;
 
 /// The view, while it is there.
 #[derive(Debug)]
-pub struct View {
+pub(crate) struct View {
     seen: Arc<Mutex<Seen>>,
     /// Closed, it ends the painter.
     wake: Option<PipeWriter>,

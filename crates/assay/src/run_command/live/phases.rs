@@ -4,7 +4,7 @@ use assay_plan::Experiment;
 
 /// The phases of each run of a plan, in order; none where it has no phases.
 #[derive(Debug, Clone, Default)]
-pub struct PhaseNames {
+pub(crate) struct PhaseNames {
     /// Of each its name, and when it ends, in seconds from the beginning of the measuring window.
     each: Vec<(String, f64)>,
 }

@@ -14,7 +14,7 @@ use assay_study::metrics::metric;
 const SECONDS_KEPT: usize = 240;
 
 /// Series of the device: of each operation its bytes (but for flushes), how many and how long.
-pub const DISK_SERIES: [&str; 8] = [
+pub(crate) const DISK_SERIES: [&str; 8] = [
     metric!("disk_read_bytes_per_s").name,
     metric!("disk_reads_per_s").name,
     metric!("disk_read_latency_ms").name,
@@ -26,11 +26,11 @@ pub const DISK_SERIES: [&str; 8] = [
 ];
 
 /// A second of all of [`DISK_SERIES`].
-pub type DiskSecond = [Option<f64>; DISK_SERIES.len()];
+pub(crate) type DiskSecond = [Option<f64>; DISK_SERIES.len()];
 
 /// Whether the run goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ending {
+pub(crate) enum Ending {
     /// It does.
     #[default]
     None,
@@ -42,7 +42,7 @@ pub enum Ending {
 
 /// A second of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LoadSecond {
+pub(crate) struct LoadSecond {
     /// Transactions per second.
     pub tps: f64,
     /// 99th percentile of their response times.
@@ -51,7 +51,7 @@ pub struct LoadSecond {
 
 /// Everything that is drawn.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// Of the plan.
     pub title: String,
     /// Of each of its runs.

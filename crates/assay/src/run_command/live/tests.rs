@@ -1,4 +1,4 @@
-//! What a person sees of a run, on terminals of every size.
+//! Tests of the live view on terminals of every size.
 
 use assay_load::{Latency, Queries, Second, SecondPhase};
 use proptest::prelude::*;
@@ -28,7 +28,7 @@ const SECOND: DiskSecond = [
     None,
 ];
 
-/// A study in its second run of four.
+/// State of a study in its second run of four.
 fn seen() -> Seen {
     let mut count = Count::new(LENGTHS, 4);
     count.ended();
@@ -44,7 +44,7 @@ fn seen() -> Seen {
     seen
 }
 
-/// The lines of a terminal that has nothing but the view on it, without styles.
+/// Lines of a terminal that shows only the view, without styles.
 fn drawn(seen: &Seen, columns: usize, rows: usize) -> Vec<String> {
     draw(seen, columns, rows).iter().map(|line| without_styles(&line.text(true))).collect()
 }
@@ -106,7 +106,7 @@ fn a_sparkline_shows_the_newest_seconds_and_leaves_gaps() {
     let rows = drawn(&seen, 90, 11);
     assert!(rows[4].starts_with("tps    █▄█ "), "{rows:#?}");
     assert!(!rows[5].contains(['█', '▄']), "what is not known is not drawn: {rows:#?}");
-    // 49 columns are left for it: the one high second of the beginning has gone.
+    // With 49 columns, the high seconds at the beginning are not shown any more.
     seen.load = (0..60).map(|second| if second < 5 { 1e9 } else { 1.0 }).map(second_of).collect();
     let rows = drawn(&seen, 90, 11);
     assert!(rows[4].starts_with("tps    ████████"), "{rows:#?}");
@@ -183,7 +183,8 @@ prop_compose! {
         seen.trial = Some(trial);
         seen.step = step;
         seen.trial_s = trial_s;
-        seen.load = values.into_iter().map(|(tps, latency_ms_p99)| LoadSecond { tps, latency_ms_p99 }).collect();
+        let second = |(tps, latency_ms_p99)| LoadSecond { tps, latency_ms_p99 };
+        seen.load = values.into_iter().map(second).collect();
         (seen.disk, seen.is_disk_counted, seen.ending) = (disk, is_disk_counted, ending);
         seen
     }
@@ -191,7 +192,11 @@ prop_compose! {
 
 proptest! {
     #[test]
-    fn any_state_is_drawn_at_any_size(seen in any_seen(), columns in 1..=200_usize, rows in 1..=60_usize) {
+    fn any_state_is_drawn_at_any_size(
+        seen in any_seen(),
+        columns in 1..=200_usize,
+        rows in 1..=60_usize,
+    ) {
         let lines = drawn(&seen, columns, rows);
         prop_assert_eq!(lines.len(), rows.min(11));
         for text in lines {

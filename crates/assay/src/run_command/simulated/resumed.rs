@@ -32,7 +32,8 @@ fn a_command_that_is_killed_costs_the_run_in_hand_alone() {
     assert!(dry.stdout.contains("\n3 of 4 runs, about "), "{dry:?}");
     let clean = world.run(&["clean"]);
     assert!(clean.stdout.contains("removed directory "), "{clean:?}");
-    let left = std::fs::read_dir(world.path("study")).unwrap().map(|one| one.unwrap().file_name());
+    let left =
+        std::fs::read_dir(world.path("study")).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(left.into_iter().all(|name| !name.to_str().unwrap().starts_with("assay-")));
     assert_eq!(world.run(&["clean"]).stdout, "nothing to clean\n");
 

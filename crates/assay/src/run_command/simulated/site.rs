@@ -1,4 +1,4 @@
-//! The simulated site and the stage on which a test's script plays a run.
+//! The simulated site, and the stage on which a test's script plays a run.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use crate::run_command::machines::Machines;
 const ATTEMPTS: &str = "attempts";
 
 /// Machines whose runs are played by a script.
-pub struct Simulated<F> {
+pub(crate) struct Simulated<F> {
     script: F,
 }
 
@@ -98,13 +98,13 @@ impl<F: Fn(&Stage<'_>) -> Outcome> Site for SimulatedSite<'_, F> {
 }
 
 /// Returns the positions of the runs attempted by commands in `directory`, oldest first.
-pub fn attempts(directory: &Path) -> Vec<u32> {
+pub(crate) fn attempts(directory: &Path) -> Vec<u32> {
     let noted = std::fs::read_to_string(directory.join(ATTEMPTS)).unwrap_or_default();
     noted.lines().map(|line| line.parse().unwrap()).collect()
 }
 
-/// A run in hand.
-pub struct Stage<'a> {
+/// The current run.
+pub(crate) struct Stage<'a> {
     /// The run.
     pub key: &'a TrialKey,
     /// Place of the run in the plan's order, from 1.
@@ -179,7 +179,7 @@ impl Stage<'_> {
 }
 
 /// A run that was measured.
-pub fn done(tps: f64) -> Outcome {
+pub(crate) fn done(tps: f64) -> Outcome {
     let figures = [("tps", tps), ("latency_ms_p99", 3.0)];
     Outcome {
         window: Some(Window { from_s: 0.0, to_s: 2.0 }),
@@ -189,6 +189,6 @@ pub fn done(tps: f64) -> Outcome {
 }
 
 /// A run that failed.
-pub fn failed(reason: &str) -> Outcome {
+pub(crate) fn failed(reason: &str) -> Outcome {
     Outcome { reason: Some(reason.into()), ..Outcome::default() }
 }
