@@ -1,5 +1,4 @@
-//! `assay powercut`: the power goes under load, everything comes up again, and every page and every
-//! committed row is checked.
+//! `assay powercut`: cuts the power under load, recovers, and checks every page and committed row.
 
 mod pages;
 mod put_back;
@@ -94,10 +93,7 @@ struct CutArgs {
     json: bool,
 }
 
-/// Cuts the power as often as wanted and says what was lost.
-///
-/// # Errors
-/// The reason why the power cut could not be made.
+/// Cuts the power and prints the losses.
 pub(crate) fn run(args: &PowercutArgs) -> Result<ExitCode> {
     match &args.action {
         Some(Action::Tear(args)) => tear::run(args),
@@ -165,8 +161,8 @@ fn repeat(wanted: &Wanted<'_>, kept: &Path, progress: &Progress) -> Result<ExitC
     }
     if let (true, Some(commits)) = (found.losses.is_empty(), found.commits) {
         print::line(format_args!(
-            "no loss beyond what the settings allow: {} of {} acknowledged commits lost, all \
-            pages and rows intact",
+            "no loss beyond what the settings allow: {} of {} acknowledged commits lost, all pages \
+             and rows intact",
             commits.lost, commits.acknowledged
         ));
     }
@@ -191,7 +187,7 @@ fn code(is_survived: bool) -> ExitCode {
     if is_survived { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
-/// Tells what the study has of these configurations now.
+/// Prints the study's results for these configurations.
 fn conclude(wanted: &Wanted<'_>, is_json: bool) -> Result<ExitCode> {
     let store = Store::look(wanted.study)?.context("the study is gone")?;
     let study = store.study()?;
@@ -199,52 +195,52 @@ fn conclude(wanted: &Wanted<'_>, is_json: bool) -> Result<ExitCode> {
     let cuts = study.power_cuts.into_iter();
     let cuts: Vec<PowerCut> = cuts.filter(|cut| wanted.configs.contains(&cut.config)).collect();
     let mut all = PowerCuts::of_all(&cuts);
-    all.sort_by_key(|one| wanted.configs.iter().position(|name| name == one.config));
+    all.sort_by_key(|cuts| wanted.configs.iter().position(|name| name == cuts.config));
     let recovery_of =
-        |one: &PowerCuts<'_>| recoveries.iter().find(|recovery| recovery.config == one.config);
+        |cuts: &PowerCuts<'_>| recoveries.iter().find(|recovery| recovery.config == cuts.config);
     if is_json {
-        let configs = all.iter().map(|one| in_json(one, recovery_of(one)));
+        let configs = all.iter().map(|cuts| in_json(cuts, recovery_of(cuts)));
         print::line(serde_json::to_string_pretty(&json!({
             "configs": configs.collect::<Vec<_>>(),
             "cuts": cuts,
         }))?);
     } else {
-        all.iter().for_each(|one| tell(wanted, one, recovery_of(one)));
+        all.iter().for_each(|cuts| tell(wanted, cuts, recovery_of(cuts)));
     }
     Ok(code(cuts.iter().all(PowerCut::is_survived)))
 }
 
-/// A verdict as JSON has it.
+/// A verdict, as JSON.
 #[derive(Serialize)]
 struct Judged(
     #[serde(serialize_with = "assay_report::results_json::judgement::comparison")] Comparison,
 );
 
-fn in_json(one: &PowerCuts<'_>, recovery: Option<&Comparison>) -> serde_json::Value {
+fn in_json(cuts: &PowerCuts<'_>, recovery: Option<&Comparison>) -> serde_json::Value {
     json!({
-        "config": one.config,
-        "replica": one.replica,
-        "cuts": one.cuts,
-        "with_loss": one.with_loss,
-        "at_most_one_in": one.one_in_at_least(),
-        "share_with_loss": one.share_with_loss(),
-        "torn_writes": one.torn_writes,
-        "torn_pages": one.torn_pages,
-        "doublewrite_pages": one.doublewrite_pages,
-        "acknowledged_commits": one.acknowledged,
-        "lost_commits": one.lost_commits,
-        "recovery_ms": one.recovery_ms,
+        "config": cuts.config,
+        "replica": cuts.replica,
+        "cuts": cuts.cuts,
+        "with_loss": cuts.with_loss,
+        "at_most_one_in": cuts.one_in_at_least(),
+        "share_with_loss": cuts.share_with_loss(),
+        "torn_writes": cuts.torn_writes,
+        "torn_pages": cuts.torn_pages,
+        "doublewrite_pages": cuts.doublewrite_pages,
+        "acknowledged_commits": cuts.acknowledged,
+        "lost_commits": cuts.lost_commits,
+        "recovery_ms": cuts.recovery_ms,
         "recovery": recovery.cloned().map(Judged),
     })
 }
 
-fn tell(wanted: &Wanted<'_>, one: &PowerCuts<'_>, recovery: Option<&Comparison>) {
-    print::line(format_args!("{}: {}", one.config, words::result(one)));
-    print::line(format_args!("  {}", words::seen(one)));
+fn tell(wanted: &Wanted<'_>, cuts: &PowerCuts<'_>, recovery: Option<&Comparison>) {
+    print::line(format_args!("{}: {}", cuts.config, words::result(cuts)));
+    print::line(format_args!("  {}", words::seen(cuts)));
     if let Some(recovery) = recovery {
         print::line(format_args!("  time to recover: {}", words::recovery(recovery)));
     }
-    let Some(first) = one.first_loss else { return };
+    let Some(first) = cuts.first_loss else { return };
     print::line(format_args!("  first loss: {}", words::lost(first)));
     match &first.aftermath {
         Some(aftermath) => tell_aftermath(aftermath),
@@ -263,13 +259,13 @@ fn tell(wanted: &Wanted<'_>, one: &PowerCuts<'_>, recovery: Option<&Comparison>)
 /// Progress on standard error.
 struct Progress {
     line: Living,
-    /// How a cut that was kept is looked at again.
+    /// Command that repeats a kept cut's recovery.
     again: String,
     study: PathBuf,
     going: Mutex<Going>,
 }
 
-/// How far a configuration has come.
+/// Progress of a configuration.
 #[derive(Debug, Default)]
 struct Going {
     config: String,

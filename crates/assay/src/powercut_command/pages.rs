@@ -1,5 +1,5 @@
-//! `assay powercut pages`: the torn pages of a data directory, their copies, and the commands that
-//! put the newest ones back.
+//! `assay powercut pages`: finds torn pages of a data directory and their copies, and prints the
+//! commands that put the newest ones back.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -59,10 +59,7 @@ pub(crate) struct PagesArgs {
     json: bool,
 }
 
-/// Looks, prints, and tries if that is wanted.
-///
-/// # Errors
-/// No data directory, or one that a server runs on; what kept it from being tried.
+/// Prints the pages and commands, and tries them with `--try`.
 pub(crate) fn run(args: &PagesArgs) -> Result<ExitCode> {
     let directory = args.directory.canonicalize().with_context(|| {
         format!("{} is not there; give a data directory", args.directory.display())
@@ -99,7 +96,7 @@ pub(crate) fn run(args: &PagesArgs) -> Result<ExitCode> {
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// A server's pages change while they are read, and look torn then.
+/// Refuses a directory on which a server runs: pages look torn while they are written.
 fn check_unused(directory: &Path) -> Result<()> {
     let Ok(system) = directory.join("ibdata1").metadata() else { return Ok(()) };
     if let Some(process) = file_locks::holders(&system)?.first() {
@@ -134,7 +131,7 @@ fn lines(found: &PageScan, left: &Aftermath, directory: &Path) -> Vec<String> {
                 .into(),
         );
     }
-    if found.torn().any(|one| one.older_first().is_some()) {
+    if found.torn().any(|page| page.older_first().is_some()) {
         lines.push(
             "MySQL restores a page from the first copy that it finds: it would take the older ones"
                 .into(),
@@ -150,7 +147,7 @@ fn lines(found: &PageScan, left: &Aftermath, directory: &Path) -> Vec<String> {
     lines
 }
 
-/// Whose files they are: MySQL since 8.0 keeps its dictionary in `mysql.ibd`.
+/// Vendor of the files: MySQL since 8.0 keeps its dictionary in `mysql.ibd`.
 fn make_of(directory: &Path) -> Flavour {
     if directory.join("mysql.ibd").is_file() { Flavour::Mysql } else { Flavour::Mariadb }
 }

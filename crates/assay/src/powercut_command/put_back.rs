@@ -1,4 +1,4 @@
-//! The commands that put the newest copies over torn pages, for a person to run.
+//! Commands that put the newest copies over torn pages, for a user to run.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ pub(super) fn commands(aftermath: &Aftermath, directory: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The commands for a disk that is kept in `kept`: a copy of it is mounted at `assay-kept` in the
-/// working directory. `None` if no page can be put back.
+/// Commands for a disk kept in `kept`: a copy of it is mounted at `assay-kept` in the working
+/// directory. `None` if no page can be put back.
 pub(super) fn of_disk(aftermath: &Aftermath, kept: &Path, is_drive: bool) -> Option<Vec<String>> {
     const COPY: &str = "assay-kept.img";
     const MOUNT: &str = "assay-kept";

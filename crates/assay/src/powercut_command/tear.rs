@@ -1,4 +1,4 @@
-//! `assay powercut tear`: pages are torn by hand, and a server is started on each.
+//! `assay powercut tear`: tears pages, and starts a server on each.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -69,10 +69,7 @@ enum Page {
     Table,
 }
 
-/// Tears, starts and prints.
-///
-/// # Errors
-/// The reason why nothing could be tried.
+/// Tears pages, starts a server on each, and prints the results.
 pub(crate) fn run(args: &TearArgs) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let say = |text: &str| print::note(format_args!("  {text}"));
@@ -143,7 +140,7 @@ fn page(kind: Kind, target: &Target) -> String {
     let [older, old, newest] = target.lsns;
     format!(
         "{}: page {} of tablespace {} ({}), LSN {old} at its head, {newest} at its end; newest \
-        copy {newest}, older copy {older}",
+         copy {newest}, older copy {older}",
         kind_word(kind),
         target.name.page,
         target.name.space,
@@ -172,7 +169,7 @@ fn row(row: &Row) -> Vec<String> {
     lines
 }
 
-/// How a server took a directory, in words.
+/// Describes a server's reaction to a directory.
 pub(super) fn ended(trial: &Trial) -> String {
     match &trial.end {
         End::Whole { tables } => format!("starts, CHECK TABLE finds all {tables} tables whole"),
@@ -185,7 +182,7 @@ pub(super) fn ended(trial: &Trial) -> String {
     }
 }
 
-/// The first words of a reason: a server's log goes on for pages.
+/// Shortens a reason: a server's log may be pages long.
 fn shown(reason: &str) -> String {
     const CHARACTERS: usize = 240;
     let line = on_one_line(reason);

@@ -1,4 +1,4 @@
-//! How far a run is: runs, seconds, and the time left.
+//! Progress of a study: runs, seconds, and the time left.
 
 use std::time::{Duration, Instant};
 
@@ -6,63 +6,58 @@ use assay_load::Warmup;
 use assay_load::capacity::{Step, runs_expected};
 use assay_plan::Experiment;
 
-/// The longest time that `runs` runs of a plan can take, in seconds, loading excluded; the estimate
-/// before any run was timed.
+/// Longest time of `runs` runs of a plan, without loading tables; the estimate before any run was
+/// timed.
 pub(crate) fn planned_seconds(experiment: &Experiment, runs: usize) -> f64 {
     runs as f64 * Lengths::of(experiment).trial_seconds()
 }
 
-/// What bringing a rig up and down takes on a small machine, in seconds, until runs have been
-/// timed.
+/// Estimated time of building and removing a rig on a small machine, until runs have been timed.
 const RIG_SECONDS_GUESS: f64 = 6.0;
 
-/// The closed loop in which a search begins.
+/// Number of closed-loop runs with which a search begins.
 const CLOSED_LOOPS: u32 = 1;
 
-/// How long runs of a plan are, in seconds.
+/// Lengths of a plan's runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Lengths {
-    /// Of measuring.
+    /// Measuring window.
     pub seconds: f64,
-    /// Of warming up before.
+    /// Warm-up before it.
     pub warmup_seconds: f64,
-    /// Whether warming up may end sooner.
+    /// Whether the warm-up may end sooner.
     pub is_warmup_a_cap: bool,
-    /// Whether measuring may end sooner.
+    /// Whether the measuring window may end sooner.
     pub is_measuring_a_cap: bool,
-    /// Where each is a search for the highest rate within the plan's objective, which warms up and
-    /// measures many times: how often, as far as can be told before.
+    /// Expected number of runs of a search for the highest rate; `None` if runs are no searches.
     pub search_runs: Option<u32>,
 }
 
-/// A search in hand.
+/// A search in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Searching {
-    /// Runs that have ended.
     runs: u32,
-    /// Runs still to come, as far as can be told.
+    /// Expected number of further runs.
     left: u32,
-    /// When the last ended, from the study's beginning.
+    /// End of the last run, since the study's beginning.
     told: Duration,
 }
 
-/// Runs done, runs to do, and when that began.
+/// Number of runs done and to do, with their times.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Count {
     /// Runs that have ended.
     pub done: usize,
-    /// Runs to make, those done included.
+    /// All runs, ended ones included.
     pub trials: usize,
-    /// How long they are.
     pub lengths: Lengths,
     began: Instant,
-    /// When the last of those done ended, from the beginning.
+    /// End of the last ended run, since the beginning.
     last_ended: Duration,
     searching: Option<Searching>,
 }
 
 impl Lengths {
-    /// Of a plan's runs.
     pub fn of(experiment: &Experiment) -> Lengths {
         Lengths {
             seconds: experiment.seconds,
@@ -76,19 +71,19 @@ impl Lengths {
         }
     }
 
-    /// Seconds from one run to the next, before any has been timed.
+    /// Seconds from one run to the next, before any run has been timed.
     pub fn trial_seconds(&self) -> f64 {
         self.loaded_seconds() + RIG_SECONDS_GUESS
     }
 
-    /// Seconds under load, at most.
+    /// Longest time under load.
     pub fn loaded_seconds(&self) -> f64 {
         let one = self.seconds + self.warmup_seconds;
         one * f64::from(self.search_runs.unwrap_or(1))
     }
 
-    /// What is being done at a second of a run's clock whose measuring window began at `window_s`,
-    /// if it has.
+    /// Describes the load at `end_s` of a run's clock; `window_s` is the beginning of its measuring
+    /// window, if it has begun.
     fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
         let at_most = |is_cap: bool| if is_cap { "at most " } else { "" };
         match window_s {
@@ -100,7 +95,7 @@ impl Lengths {
             ),
             None => format!(
                 "warming up, second {:.0} of {}{:.0}",
-                // The load begins on the next whole second of the clock.
+                // The load begins at the next whole second of the clock.
                 end_s.min(self.warmup_seconds),
                 at_most(self.is_warmup_a_cap),
                 self.warmup_seconds
@@ -110,19 +105,19 @@ impl Lengths {
 }
 
 impl Count {
-    /// Of so many runs, none done.
     pub fn new(lengths: Lengths, trials: usize) -> Count {
         let (began, last_ended) = (Instant::now(), Duration::ZERO);
         Count { done: 0, trials, lengths, began, last_ended, searching: None }
     }
 
-    /// What is being done at a second of the clock of the run in hand, whose measuring window began
-    /// at `window_s`, if it has.
+    /// Describes the load at `end_s` of the current run's clock; `window_s` is the beginning of its
+    /// measuring window, if it has begun.
     pub fn phase(&self, end_s: f64, window_s: Option<f64>) -> String {
         let Some(expected) = self.lengths.search_runs else {
             return self.lengths.phase(end_s, window_s);
         };
-        let (runs, left) = self.searching.map_or((0, expected), |one| (one.runs, one.left));
+        let (runs, left) =
+            self.searching.map_or((0, expected), |search| (search.runs, search.left));
         let run = runs + 1;
         format!(
             "searching for the highest rate: run {run} of about {}, second {end_s:.0}",
@@ -130,7 +125,7 @@ impl Count {
         )
     }
 
-    /// A run of the search in hand has ended.
+    /// Counts a run of the current search.
     pub fn searched(&mut self, step: &Step) {
         self.searched_after(step, self.began.elapsed());
     }
@@ -140,7 +135,7 @@ impl Count {
         self.searching = Some(Searching { runs, left, told });
     }
 
-    /// A run has ended.
+    /// Counts a run.
     pub fn ended(&mut self) {
         self.ended_after(self.began.elapsed());
     }
@@ -151,7 +146,7 @@ impl Count {
         self.searching = None;
     }
 
-    /// From the runs timed so far, or from the plan before the first has ended.
+    /// Estimated time left: from the timed runs, or from the plan before the first has ended.
     pub fn seconds_left(&self) -> f64 {
         self.seconds_left_after(self.began.elapsed())
     }
@@ -163,7 +158,7 @@ impl Count {
         };
         let in_hand = elapsed.saturating_sub(self.last_ended).as_secs_f64();
         let behind_it = self.trials.saturating_sub(self.done + 1) as f64;
-        // One that takes longer than others says nothing of those behind it.
+        // A run that takes longer than others does not predict the later ones.
         let of_this = match self.searching {
             Some(searching) => {
                 let since_told = elapsed.saturating_sub(searching.told).as_secs_f64();
@@ -177,15 +172,14 @@ impl Count {
         }
     }
 
-    /// Seconds that a search took still when its last run ended, if each run takes as long as those
-    /// did.
+    /// Time left for a search when its last run ended, by the mean length of its runs.
     fn search_seconds_left(&self, searching: &Searching) -> f64 {
         let took_s = searching.told.saturating_sub(self.last_ended).as_secs_f64();
         took_s * f64::from(searching.left) / f64::from(searching.runs.max(1))
     }
 
-    /// What part of all runs is done, of 1, when the one in hand has been under load for so many
-    /// seconds.
+    /// Share of all runs that is done, from 0 to 1, after `trial_s` seconds of load in the current
+    /// run.
     pub fn share(&self, trial_s: f64) -> f64 {
         let of_trial = match self.searching {
             Some(Searching { runs, left, .. }) => f64::from(runs) / f64::from((runs + left).max(1)),

@@ -1,8 +1,8 @@
-//! `assay demo`: its plan, or, where emulated drives cannot be attached, one that needs nothing of
-//! the kernel.
+//! `assay demo`: runs its plan, or a plan without disks of its own if emulated drives cannot be
+//! attached.
 //!
-//! Guarantee: what is missing is said in one line before anything is made, and a report is written
-//! all the same.
+//! Guarantee: missing requirements are printed in one line before anything is created, and a report
+//! is written all the same.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,10 +29,7 @@ pub(crate) struct DemoArgs {
     common: CommonArgs,
 }
 
-/// Runs the demo's plan in a directory of its own, or the plan that can be run here.
-///
-/// # Errors
-/// As [`super::run`].
+/// Runs the demo's plan, or its substitute, in a directory of its own.
 pub(crate) fn demo(args: &DemoArgs) -> Result<ExitCode> {
     let plan = Plan::demo()?;
     let Some(missing) = check::lacks(&Experiment::of(plan.plan.clone())?) else {
@@ -58,7 +55,7 @@ impl DemoArgs {
         given.map_or_else(|| unfinished(Path::new("."), name), Ok)
     }
 
-    /// The last line after a report: what to try next.
+    /// Prints the last line after a report: the next command to try.
     fn point_to(&self, next: &str) {
         if !self.common.dry_run {
             print::line(format_args!("next: {next}"));
@@ -66,7 +63,8 @@ impl DemoArgs {
     }
 }
 
-/// `name`, or the first of `name-2`, … that is not finished: a demo is typed twice to see it twice.
+/// Returns `name`, or the first of `name-2`, … whose study is not finished, so that a second `assay
+/// demo` runs again.
 fn unfinished(parent: &Path, name: &str) -> Result<PathBuf> {
     let names = std::iter::once(name.to_owned()).chain((2..).map(|n| format!("{name}-{n}")));
     for study in names.map(|name| parent.join(name)) {

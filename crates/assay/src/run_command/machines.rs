@@ -1,4 +1,4 @@
-//! The machines on which the runs of a plan are made: this one, and the hosts that the plan names.
+//! Machines that make a plan's runs: this one, or the hosts that the plan names.
 
 use anyhow::Result;
 
@@ -9,10 +9,10 @@ use assay_lab::hosts::{FromHosts, HostContext, Remote};
 use assay_lab::run::loads::Loads;
 use assay_lab::run::{self, RunContext, Setup, Site};
 
-/// Machines on which the runs of a plan are made.
+/// Machines that make the runs of a plan.
 pub(crate) trait Machines {
-    /// Checks that the plan can be run, and prints where its files will lie and which servers it
-    /// takes. Changes nothing.
+    /// Checks that the plan can be run, and prints the location of its files and the servers that
+    /// it uses. Changes nothing.
     ///
     /// # Errors
     /// The reason why the plan cannot be run.

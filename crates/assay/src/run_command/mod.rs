@@ -1,9 +1,9 @@
-//! `assay run` and `assay demo`: what is missing of a plan, run after run, then the report.
+//! `assay run` and `assay demo`: makes the runs that a study lacks, then writes the report.
 //!
-//! The order of things: the plan is read, checked, checked against the machine and tried out before
-//! the first thing is made that is measured; then each run gets a rig of its own and the store gets
-//! each run when it ends. Ctrl-C ends the run in hand, which is run again next time; everything
-//! before it stays. `q` in the live view lets that run end.
+//! The plan is read, checked in form, checked against the machine and tried out before anything is
+//! created. Each run gets its own rig, and is stored when it ends. Ctrl-C ends the current run,
+//! which is repeated by the next command; earlier runs stay. `q` in the live view lets the current
+//! run finish.
 
 mod count;
 mod demo;
@@ -67,7 +67,7 @@ pub(crate) struct RunArgs {
     common: CommonArgs,
 }
 
-/// Arguments of `assay run` and `assay demo`.
+/// Options of both commands.
 #[derive(Debug, Args)]
 struct CommonArgs {
     #[command(flatten)]
@@ -95,8 +95,7 @@ struct CommonArgs {
 /// Runs a plan from a file.
 ///
 /// # Errors
-/// Whatever keeps the run from beginning, or from storing its results. A run that fails is not an
-/// error here.
+/// The run cannot begin, or its results cannot be stored. A failed run of the plan is not an error.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     run_on(&OfPlan, args)
 }
@@ -163,12 +162,12 @@ fn run_plan(
         let left = run::trials(site, about, &mut store, &missing, interrupt, &progress)?;
         Ok((store, progress, left))
     })?;
-    // The view stays until the site is taken down.
+    // The view stays until the site is torn down.
     drop(progress);
     conclude(&store, study, interrupt.is_set().then_some(left))
 }
 
-/// A figure beside power cuts is not one of the pair that stood them.
+/// Warns that configurations with a replica for power cuts run without it.
 fn warn_of_replicas(experiment: &Experiment) {
     for name in experiment.power_cut.replicas.keys() {
         log::warn!(
@@ -177,23 +176,23 @@ fn warn_of_replicas(experiment: &Experiment) {
     }
 }
 
-/// A killed run's device or mount takes space and memory until somebody removes it. Ledgers that
-/// cannot be read are for those to report who need one.
+/// Warns of resources that killed runs have left, since they take space and memory. Unreadable
+/// ledgers are not reported here, but by commands that need them.
 fn warn_of_leftovers() {
     let left = run::leftovers().unwrap_or_default();
     if let Some(first) = left.first() {
         log::warn!(
             "a run that was killed left {} behind on this machine, e.g. {first}; `assay clean` \
-            removes that",
+             removes that",
             counted(left.len() as u64, "resource")
         );
     }
 }
 
-/// Share of the CPUs below which most runs come out flagged, in percent.
+/// Share of CPU time, in percent, below which most runs are flagged.
 const CPU_GRANTED_LEAST: f64 = 80.0;
 
-/// Prints the calibration before the first run.
+/// Prints the machine's calibration before the first run.
 fn tell_calibration(experiment: &Experiment, found: &Calibration) {
     print::note(calibration::line(found));
     if found.cpu_granted_percent < CPU_GRANTED_LEAST {
@@ -206,7 +205,7 @@ fn tell_calibration(experiment: &Experiment, found: &Calibration) {
     }
 }
 
-/// Warns of what the plan asks for and the machine does not give.
+/// Warns of settings that the machine does not put into effect.
 fn tell_differing(described: &Described) {
     for (config, warnings) in &described.differing {
         for warning in warnings {
@@ -215,7 +214,7 @@ fn tell_differing(described: &Described) {
     }
 }
 
-/// Says what would be run and whether it can be; changes nothing.
+/// Prints the runs and checks the machine; changes nothing.
 fn dry_run(
     machines: &impl Machines,
     (context, hosts): (&RunContext<'_>, &HostContext<'_>),
@@ -231,8 +230,7 @@ fn dry_run(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Nothing is to be run: nothing is made or tried, but the report follows what the plan says of it
-/// now.
+/// Rewrites the report of a finished study, by the present plan.
 fn finished(
     (experiment, read): (&Experiment, &ReadPlan),
     study: &Path,
@@ -245,7 +243,7 @@ fn finished(
     conclude(&store, study, interrupt.is_set().then_some(0))
 }
 
-/// The answer, and what is left to do: of an interrupted command so many runs.
+/// Prints the answer, and after an interruption the number of runs left.
 fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<ExitCode> {
     let trials = store.study()?.trials;
     let count = |state| trials.iter().filter(|trial| trial.state == state).count();
@@ -263,7 +261,7 @@ fn conclude(store: &Store, study: &Path, interrupted: Option<usize>) -> Result<E
     if flagged > 0 {
         print::note(format_args!(
             "{flagged} of {} runs are not comparable because the machine disturbed them; once it \
-            is quieter, run the same command with --retry-flagged to repeat them",
+             is quieter, run the same command with --retry-flagged to repeat them",
             trials.len()
         ));
     }

@@ -1,7 +1,7 @@
-//! Progress of a study for a person: a line for each run, and on a terminal the live view, or one
-//! line that is rewritten.
+//! Shows the progress of a study: a line for each run, and on a terminal the live view or a line
+//! that is overwritten.
 //!
-//! All of it goes to standard error; standard output carries only what a program would want.
+//! Everything goes to standard error; standard output is for programs.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ use assay_study::metrics::{Metric, metric};
 use assay_study::{Outcome, TrialKey, Warning};
 use assay_system::interrupt::Interrupt;
 
-/// Why a run that is kept may not be compared, if so.
+/// Suffix of a run that is not comparable.
 fn not_comparable(warnings: &[Warning]) -> String {
     match warnings.iter().any(Warning::forbids_comparing) {
         false => String::new(),
@@ -37,7 +37,7 @@ fn not_comparable(warnings: &[Warning]) -> String {
     }
 }
 
-/// Result of a search, in words.
+/// Describes a search's result.
 fn searched(results: &BTreeMap<String, f64>) -> String {
     let figure = |metric: &Metric| results.get(metric.name).copied();
     let low = figure(metric!("capacity_low_per_s"));
@@ -50,19 +50,20 @@ fn searched(results: &BTreeMap<String, f64>) -> String {
     }
 }
 
-/// Unit of its events per second.
+/// Name of its events per second.
 fn events_per_s(outcome: &Outcome) -> &'static str {
     let is_of_files = outcome.results.contains_key(metric!("file_reads_per_s").name);
     if is_of_files { "operations/s" } else { "tps" }
 }
 
-/// Progress of a study, where a person sees it.
+/// Progress of a study, shown to the user.
 #[derive(Debug)]
 pub(crate) struct ProgressView {
     shown: Shown,
     count: Mutex<Count>,
 }
 
+/// Form in which progress is shown.
 #[derive(Debug)]
 enum Shown {
     Lines(Living),
@@ -70,8 +71,7 @@ enum Shown {
 }
 
 impl ProgressView {
-    /// Progress of a study with `trials` runs to go; with a live view, if it is wanted and there is
-    /// a terminal for it.
+    /// Progress of `trials` runs; with a live view if `is_live` and there is a terminal for it.
     #[must_use]
     pub fn new(
         experiment: &Experiment,
@@ -220,7 +220,7 @@ impl LoadProgress for ProgressView {
     }
 }
 
-/// Prints the runs that are missing of the `planned` ones.
+/// Prints the runs that a command would make of a plan with `planned` runs.
 pub(crate) fn dry_run(experiment: &Experiment, planned: usize, missing: &[&PlannedTrial]) {
     if missing.is_empty() {
         print::line(format_args!("nothing to do: none of the {planned} runs is missing"));
@@ -239,7 +239,7 @@ pub(crate) fn dry_run(experiment: &Experiment, planned: usize, missing: &[&Plann
     ));
 }
 
-/// Prints which servers the runs would use.
+/// Prints the servers that the runs would use.
 pub(crate) fn tell_servers(servers: &Servers) {
     for server in servers {
         match server {
@@ -257,21 +257,20 @@ pub(crate) fn tell_servers(servers: &Servers) {
     }
 }
 
-/// Prints on which disk the files of the runs will lie.
+/// Prints the disk on which the files of the runs will be.
 pub(crate) fn tell_location(location: &Path) {
-    // The directory itself may be made by the run.
+    // The run may create the directory itself.
     let whole = std::path::absolute(location).unwrap_or_else(|_| location.into());
     let existing = whole.ancestors().find(|path| path.exists());
     let mount = existing.and_then(|path| filesystem::mount_of(path).ok().flatten());
-    let on =
-        mount.map_or_else(String::new, |one| format!(", {} on {}", one.file_system, one.source));
+    let on = mount.map_or_else(String::new, |it| format!(", {} on {}", it.file_system, it.source));
     print::line(format_args!("files lie in {}{on}", location.display()));
 }
 
 /// File systems that keep files in memory (`tmpfs(5)`).
 const OF_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
-/// Warns where the disk to measure is memory.
+/// Warns if the disk to measure is memory.
 pub(crate) fn warn_of_memory(experiment: &Experiment, study: &Path) {
     let is_in_files = |rig: &PlannedRig| match rig {
         PlannedRig::Directory => true,
@@ -289,7 +288,7 @@ pub(crate) fn warn_of_memory(experiment: &Experiment, study: &Path) {
     if let Some(mount) = mount.filter(|mount| OF_MEMORY.contains(&mount.file_system.as_str())) {
         log::warn!(
             "{} is memory ({}): what is measured is no disk; give a directory on one with \
-            --location",
+             --location",
             whole.display(),
             mount.file_system
         );

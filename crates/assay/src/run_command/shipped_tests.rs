@@ -1,4 +1,4 @@
-//! Every plan that comes with Assay, in each form, fits the least machine that it names, and cites
+//! Tests that every built-in plan, in each form, fits the least machine that it names, and cites
 //! the claims of the paper that it repeats.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use assay_plan::{Experiment, Form, LeastMachine, Plan, shipped};
 
 use super::planned_seconds;
 
-/// Plans that set a part of a paper beside names of their own, and why.
+/// Plans that compare a part of a paper under names of their own.
 const OWN_WORDS: [&str; 1] = ["demo"];
 
 /// Needs of a plan beyond the least machine that it names; empty if the plan fits.
@@ -42,7 +42,7 @@ fn shipped_plans_fit_the_least_machine_that_they_name() {
     }
 }
 
-/// The negative controls, one for each thing that a plan needs.
+/// Negative controls, one for each requirement of a plan.
 #[test]
 fn a_plan_that_needs_more_than_it_names_is_found() {
     let all = shipped().unwrap();
@@ -74,11 +74,11 @@ fn shipped_plans_that_repeat_a_paper_have_its_claims() {
         let Some(paper) = &plan.paper else { continue };
         let titles = assay_claims::find::all().unwrap().into_iter();
         assert!(
-            titles.map(|one| one.document.title).any(|title| title == paper.title),
+            titles.map(|claims| claims.document.title).any(|title| title == paper.title),
             "{name} {form:?} repeats a paper without claims"
         );
         assert_eq!(paper.claims.is_none(), OWN_WORDS.contains(&name), "{name} {form:?}");
-        let has_figures = paper.comparisons.iter().any(|one| !one.printed.is_empty());
+        let has_figures = paper.comparisons.iter().any(|comparison| !comparison.printed.is_empty());
         assert!(has_figures, "{name} {form:?}");
     }
 }

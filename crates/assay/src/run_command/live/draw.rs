@@ -1,18 +1,17 @@
-//! Draws the live view: at most eleven rows, of which a small terminal gets the ones that matter
-//! most.
+//! Draws the live view: at most eleven rows; a small terminal gets the most important ones.
 
 use super::line::{Color, Line, Style};
 use super::seen::{Ending, Seen};
 use assay_base::text::{size, time};
 use unicode_width::UnicodeWidthStr;
 
-/// Columns of a row's name.
+/// Columns for a row's name.
 const NAME_COLUMNS: usize = 7;
-/// Columns of a row's figures, without a sparkline as many as there are.
+/// Columns for a row's figures; without a sparkline, all columns.
 const FIGURE_COLUMNS: usize = 34;
-/// A sparkline with fewer columns says nothing.
+/// Smallest width at which a sparkline is drawn.
 const SPARK_COLUMNS_MIN: usize = 8;
-/// What a sparkline is drawn with, from nothing to its highest value.
+/// Characters of a sparkline, from zero to its highest value.
 const SPARKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// A row of the view.
@@ -28,11 +27,11 @@ enum Row {
     Keys,
 }
 
-/// What a device does, and where its figures are in `DISK_SERIES`.
+/// An operation of the device, with indices into `DISK_SERIES`.
 #[derive(Debug, PartialEq, Eq)]
 struct Operation {
     name: &'static str,
-    /// Which series is drawn.
+    /// Series of the sparkline.
     drawn: usize,
     bytes: Option<usize>,
     count: usize,
@@ -65,8 +64,8 @@ const FLUSH: Operation = Operation {
     color: Color::Magenta,
 };
 
-/// All rows from top to bottom, each with its rank: a terminal of *n* rows gets those ranked below
-/// *n*. The first blank row is where the cursor rests.
+/// All rows from top to bottom, each with its rank: a terminal with *n* rows gets those ranked
+/// below *n*. The cursor rests at the first blank row.
 const ROWS: [(usize, Row); 11] = [
     (9, Row::Blank),
     (0, Row::Trial),
@@ -81,12 +80,13 @@ const ROWS: [(usize, Row); 11] = [
     (1, Row::Keys),
 ];
 
-/// Rows of a view on a terminal of so many: one stays for what was said before.
+/// Number of rows for the view on a terminal with `terminal_rows`; one row is reserved for the last
+/// message.
 pub(crate) fn rows_on(terminal_rows: u16) -> usize {
     usize::from(terminal_rows.saturating_sub(1)).clamp(1, ROWS.len())
 }
 
-/// Draws what was seen: at most so many lines, none wider than so many columns.
+/// Draws at most `rows` lines of at most `columns`.
 pub(crate) fn draw(seen: &Seen, columns: usize, rows: usize) -> Vec<Line> {
     let fitting = ROWS.iter().filter(|(rank, _)| *rank < rows);
     fitting.map(|(_, row)| draw_row(*row, seen, Line::new(columns))).collect()
@@ -126,7 +126,7 @@ fn draw_row(row: Row, seen: &Seen, line: Line) -> Line {
 }
 
 impl Operation {
-    /// Those of the last second.
+    /// Figures of the last second.
     fn figures(&self, seen: &Seen) -> Option<String> {
         if seen.is_disk_counted == Some(false) {
             return Some("not counted on this machine".into());
@@ -139,7 +139,7 @@ impl Operation {
     }
 }
 
-/// What the keys do now, in full and shorter.
+/// Descriptions of the keys, from long to short.
 fn keys(ending: Ending) -> &'static [&'static str] {
     match ending {
         Ending::None => &[
@@ -149,14 +149,14 @@ fn keys(ending: Ending) -> &'static [&'static str] {
         ],
         Ending::AfterTrial => &[
             "stopping after this run    q: stop now and repeat this run next time    any other \
-            key: do not stop",
+             key: do not stop",
             "stopping after this run  q: stop now  other key: do not stop",
             "q: stop now; other key: do not",
             "stopping",
         ],
         Ending::Now => &[
             "stopping; finished runs are kept    q or Ctrl-C: end at once, then `assay clean` \
-            removes what is left",
+             removes what is left",
             "stopping; finished runs are kept    q: end at once",
             "stopping; finished runs are kept",
             "stopping",
@@ -164,7 +164,7 @@ fn keys(ending: Ending) -> &'static [&'static str] {
     }
 }
 
-/// Appends the first of these texts that fits, else the words of the last that do.
+/// Appends the first text that fits, or as many words of the last one as fit.
 fn write(texts: &[impl AsRef<str>], style: Style, mut line: Line) -> Line {
     let fits = |text: &&str| text.width() <= line.columns_left();
     match (texts.iter().map(AsRef::as_ref).find(fits), texts.last()) {
@@ -175,8 +175,7 @@ fn write(texts: &[impl AsRef<str>], style: Style, mut line: Line) -> Line {
     line
 }
 
-/// The first words of a text that is wider than `columns`, with an ellipsis; of a first word that
-/// is too wide, its beginning.
+/// Cuts a text to `columns`, at a word if possible, and adds an ellipsis.
 fn cut(text: &str, columns: usize) -> String {
     let ends = text.match_indices(' ').map(|(end, _)| &text[..end]);
     let fitting = ends.take_while(|words| words.width() < columns).last();
@@ -197,7 +196,7 @@ fn gauge(seen: &Seen, line: Line) -> Line {
     line
 }
 
-/// A name, the last seconds of something, and how it is now.
+/// A row with a name, a sparkline of the last seconds, and the current figures.
 fn series(
     (name, color): (&str, Color),
     now: Option<String>,
@@ -214,8 +213,7 @@ fn series(
     write(&[now.unwrap_or_else(|| "–".into())], Style::Plain, line)
 }
 
-/// The last values, as many as there are columns: each as a share of the highest, a gap where it is
-/// not known.
+/// The last values, one a column, each as a share of the highest; a gap where the value is unknown.
 fn sparkline(values: impl DoubleEndedIterator<Item = Option<f64>>, columns: usize) -> String {
     let known = values.map(|value| value.filter(|value| value.is_finite()));
     let mut last: Vec<Option<f64>> = known.rev().take(columns).collect();

@@ -1,9 +1,8 @@
-//! One line of the view: text in styles, never wider than it may be, sent with SGR escapes
-//! (ECMA-48).
+//! A line of the view: styled text with a maximum width, sent with SGR escapes (ECMA-48).
 
 use unicode_width::UnicodeWidthChar;
 
-/// The colours that the view is drawn with; what they look like a terminal's user has chosen.
+/// Colours of the view; the terminal's palette decides their appearance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Color {
     Red,
@@ -13,7 +12,7 @@ pub(crate) enum Color {
     Cyan,
 }
 
-/// How a piece of text looks.
+/// Style of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Style {
     #[default]
@@ -24,7 +23,7 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    /// The escape that begins it; empty for plain text.
+    /// Escape sequence that begins the style; empty for plain text.
     fn escape(self, has_colors: bool) -> &'static str {
         match self {
             Style::Bold => "\x1b[1m",
@@ -41,7 +40,7 @@ impl Style {
     }
 }
 
-/// A line that takes so many columns of a terminal at most.
+/// A line with a maximum number of columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pieces: Vec<(String, Style)>,
@@ -50,18 +49,16 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    /// An empty one.
     pub fn new(columns_max: usize) -> Line {
         Line { pieces: Vec::new(), columns: 0, columns_max }
     }
 
-    /// How many columns are left.
     pub fn columns_left(&self) -> usize {
         self.columns_max - self.columns
     }
 
-    /// Appends what fits of a text. Characters that take no column of their own, such as control
-    /// characters, are left out.
+    /// Appends as much of a text as fits. Characters without width, such as control characters, are
+    /// left out.
     pub fn put(&mut self, text: &str, style: Style) {
         let mut fitting = String::new();
         for character in text.chars() {
@@ -77,14 +74,14 @@ impl Line {
         self.pieces.push((fitting, style));
     }
 
-    /// Appends blanks up to a column, the first being 0.
+    /// Appends blanks up to a column, counted from 0.
     pub fn skip_to(&mut self, column: usize) {
         let blanks = column.min(self.columns_max).saturating_sub(self.columns);
         self.put(&" ".repeat(blanks), Style::Plain);
     }
 
-    /// What a terminal is sent: without the blanks at the end, and with colours or, where people
-    /// want none (`NO_COLOR`), without.
+    /// Text for the terminal, without trailing blanks; without colours if the user has set
+    /// `NO_COLOR`.
     pub fn text(&self, has_colors: bool) -> String {
         let Some((last, before)) = self.pieces[..self.seen_pieces()].split_last() else {
             return String::new();
@@ -97,7 +94,7 @@ impl Line {
         text
     }
 
-    /// Pieces up to the last that is more than blanks.
+    /// Number of pieces up to the last one that is not blank.
     fn seen_pieces(&self) -> usize {
         let is_seen = |(piece, _): &(String, Style)| !piece.trim_matches(' ').is_empty();
         self.pieces.iter().rposition(is_seen).map_or(0, |last| last + 1)

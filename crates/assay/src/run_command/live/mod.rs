@@ -1,12 +1,11 @@
-//! The live view of a run: what is being done, how fast, what the device does, and the key that
-//! ends it.
+//! The live view of a run: the current step, throughput, the device's activity, and the key that
+//! ends the run.
 //!
-//! A thread of its own paints at most twice a second, and when a key has changed something; it runs
-//! where the load and the monitor do. Those only hand it numbers and never wait for the terminal.
-//! Lines that stay are printed above it, as without it.
+//! A thread paints at most twice a second, and after a key press; it runs on the CPUs of load and
+//! monitor, which only hand it numbers and never wait for the terminal. Lines that stay are printed
+//! above the view.
 //!
-//! Guarantees: the terminal is as it was when the view is dropped; a view that is in nobody's
-//! foreground stays quiet.
+//! Guarantees: dropping the view restores the terminal; a view in the background prints nothing.
 
 mod draw;
 mod line;
@@ -33,25 +32,23 @@ pub(crate) use phases::PhaseNames;
 use seen::Ending;
 pub(crate) use seen::{DISK_SERIES, Seen};
 
-/// Monitor and load tell something new once a second; with half of that nothing is shown later than
-/// it is old.
+/// Shortest interval between paintings. Monitor and load report once a second; at half of that no
+/// figure is shown late.
 const BETWEEN_PAINTS: Duration = Duration::from_millis(500);
-/// A key that comes sooner after another than this ends no run: pasted, or held down, it was not
-/// meant as an answer.
+/// A key within this time after another is ignored: it was pasted or held down.
 const BURST: Duration = Duration::from_millis(300);
-/// The key of that name; it begins the sequences that other keys send (ECMA-48, 7-bit CSI).
+/// Code of the Escape key, which also begins the sequences of other keys (ECMA-48, 7-bit CSI).
 const ESCAPE: u8 = 0x1b;
 
-/// The view, while it is there.
 #[derive(Debug)]
 pub(crate) struct View {
     seen: Arc<Mutex<Seen>>,
-    /// Closed, it ends the painter.
+    /// Wakes and ends the painter when closed.
     wake: Option<PipeWriter>,
     painter: Option<JoinHandle<()>>,
 }
 
-/// What the thread owns.
+/// State of the painting thread.
 struct Painter {
     seen: Arc<Mutex<Seen>>,
     interrupt: Interrupt,
@@ -62,8 +59,8 @@ struct Painter {
 }
 
 impl View {
-    /// Shows `seen`, painted on the CPUs given (empty: on any). Nothing where there is no terminal
-    /// to show it on, or none that understands more than lines.
+    /// Shows `seen`, painted on `cpus` (empty: any). Returns `None` without a terminal, or on one
+    /// that only understands lines.
     pub fn open(seen: Seen, interrupt: &Interrupt, cpus: &[usize]) -> Option<View> {
         let terminal = std::env::var("TERM").unwrap_or_default();
         if terminal.is_empty() || terminal == "dumb" {
@@ -77,13 +74,13 @@ impl View {
             interrupt: interrupt.clone(),
             keys,
             wake: wake_reader,
-            // https://no-color.org: present and not empty.
+            // https://no-color.org: set and not empty.
             has_colors: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
             pressed: None,
         };
         let cpus = cpus.to_vec();
         let paint = move || {
-            // Where it cannot be bound to them it runs where the run itself does.
+            // If the thread cannot be bound to these CPUs, it runs on those of the process.
             let _ = bind_thread(&cpus);
             painter.run();
         };
@@ -91,12 +88,12 @@ impl View {
         Some(View { seen, wake: Some(wake), painter: Some(painter) })
     }
 
-    /// Changes what is shown from the next painting on.
+    /// Changes the state for the next painting.
     pub fn change(&self, change: impl FnOnce(&mut Seen)) {
         change(&mut self.seen.lock());
     }
 
-    /// Whether the study is to end before another run.
+    /// Whether the user wants the study to end.
     pub fn is_end_wanted(&self) -> bool {
         self.seen.lock().ending != Ending::None
     }
@@ -106,7 +103,7 @@ impl Drop for View {
     fn drop(&mut self) {
         drop(self.wake.take());
         if let Some(painter) = self.painter.take() {
-            // One that panicked has said so and given the terminal back.
+            // A painter that panicked has printed that and restored the terminal.
             let _ = painter.join();
         }
         screen::end();
@@ -137,14 +134,14 @@ impl Painter {
         }
         let size = terminal::size();
         let shot = self.look(size.columns.into());
-        // In the last column terminals differ in where the cursor is afterwards.
+        // Terminals differ in the cursor's position after a character in the last column.
         let columns = usize::from(size.columns - 1).max(1);
         let lines = draw::draw(&shot, columns, draw::rows_on(size.rows));
         let texts: Vec<String> = lines.iter().map(|line| line.text(self.has_colors)).collect();
         screen::paint(&texts, size);
     }
 
-    /// What there is to be seen now, as far as so many columns show it.
+    /// Copies the state, with as much history as `columns` can show.
     fn look(&self, columns: usize) -> Seen {
         let mut seen = self.seen.lock();
         if self.interrupt.is_set() {
@@ -154,7 +151,7 @@ impl Painter {
         seen.clone()
     }
 
-    /// Whether the keys have changed something.
+    /// Handles keys; returns true if they changed the state.
     fn press(&mut self, bytes: &[u8]) -> bool {
         let pressed = self.pressed.replace(Instant::now());
         let is_burst = pressed.is_some_and(|pressed| pressed.elapsed() < BURST);
@@ -174,16 +171,15 @@ impl Painter {
     }
 }
 
-/// Whether what was typed begins with a key that asks for an end.
+/// Whether the input begins with a key that ends the run.
 fn is_quit(bytes: &[u8]) -> bool {
-    // Arrows and their like are one key each, and none of ours.
+    // Arrows and other special keys are escape sequences, and none of them ends a run.
     let is_escape_sequence = bytes.len() > 1 && bytes[0] == ESCAPE;
     matches!(bytes, [b'q' | b'Q' | ESCAPE, ..]) && !is_escape_sequence
 }
 
-/// What becomes of a run by what was typed: by the first key of what came at once, for what is
-/// pasted was not meant for us, and a run is lost by two keys, the second of which answers what the
-/// first has shown.
+/// State after a burst of keys, by its first key: pasted text is not meant as an answer, and ending
+/// a run takes two keys, the second of which answers the prompt of the first.
 fn after_keys(ending: Ending, bytes: &[u8]) -> Ending {
     match (ending, is_quit(bytes)) {
         (Ending::None, true) => Ending::AfterTrial,

@@ -1,16 +1,15 @@
-//! Which phase of a run goes on, by the plan's names.
+//! Names of a run's phases by time.
 
 use assay_plan::Experiment;
 
-/// The phases of each run of a plan, in order; none where it has no phases.
+/// Phases of each run of a plan, in order; empty if it has none.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PhaseNames {
-    /// Of each its name, and when it ends, in seconds from the beginning of the measuring window.
+    /// Name and end of each phase, in seconds since the beginning of the measuring window.
     each: Vec<(String, f64)>,
 }
 
 impl PhaseNames {
-    /// Of a plan's runs.
     pub fn of(experiment: &Experiment) -> PhaseNames {
         let phases = experiment.phases.iter().scan(0.0, |end_s, phase| {
             *end_s += phase.seconds;
@@ -19,10 +18,10 @@ impl PhaseNames {
         PhaseNames { each: phases.collect() }
     }
 
-    /// What follows the step of a run that has been measured for so many seconds: `, phase 2 of 5:
-    /// burst`.
+    /// Suffix for the step of a run after `measured_s` seconds of its measuring window: `, phase 2
+    /// of 5: burst`.
     pub fn at(&self, measured_s: f64) -> String {
-        // A second belongs to the phase in which it began, as it is told when it has ended.
+        // A second belongs to the phase in which it began; it is reported when it has ended.
         let place = self.each.iter().position(|(_, end_s)| measured_s <= *end_s);
         let last = self.each.len().checked_sub(1);
         match place.or(last) {

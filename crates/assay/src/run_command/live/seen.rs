@@ -1,4 +1,4 @@
-//! What the live view knows of a run: plain values, from which alone it is drawn.
+//! State of the live view: plain values, from which alone it is drawn.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use assay_lab::monitor::Glimpse;
 use assay_study::TrialKey;
 use assay_study::metrics::metric;
 
-/// Seconds of load that are kept to be drawn; no terminal that people use is wider.
+/// Seconds of load that are kept: more than the columns of any usual terminal.
 const SECONDS_KEPT: usize = 240;
 
-/// Series of the device: of each operation its bytes (but for flushes), how many and how long.
+/// Series of the device: bytes (not for flushes), number and latency of each operation.
 pub(crate) const DISK_SERIES: [&str; 8] = [
     metric!("disk_read_bytes_per_s").name,
     metric!("disk_reads_per_s").name,
@@ -28,58 +28,53 @@ pub(crate) const DISK_SERIES: [&str; 8] = [
 /// A second of all of [`DISK_SERIES`].
 pub(crate) type DiskSecond = [Option<f64>; DISK_SERIES.len()];
 
-/// Whether the run goes on.
+/// Whether the study goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Ending {
-    /// It does.
     #[default]
     None,
-    /// It ends with the run in hand.
+    /// It ends after the current run.
     AfterTrial,
-    /// It is ending.
+    /// It is ending now.
     Now,
 }
 
 /// A second of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct LoadSecond {
-    /// Transactions per second.
     pub tps: f64,
-    /// 99th percentile of their response times.
+    /// 99th percentile of response times.
     pub latency_ms_p99: f64,
 }
 
-/// Everything that is drawn.
+/// The state that is drawn.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
-    /// Of the plan.
+    /// Title of the plan.
     pub title: String,
-    /// Of each of its runs.
+    /// Phases of each run.
     pub phases: PhaseNames,
-    /// Runs and time.
     pub count: Count,
-    /// The run in hand, its place and its name.
+    /// Place and name of the current run.
     pub trial: Option<String>,
-    /// What is being done.
+    /// Current step.
     pub step: String,
-    /// Seconds that the run in hand has been measured and warmed up for.
+    /// Seconds of warm-up and measurement of the current run.
     pub trial_s: f64,
-    /// Of the load, oldest first.
+    /// Seconds of load, oldest first.
     pub load: VecDeque<LoadSecond>,
-    /// Of the device, oldest first.
+    /// Seconds of the device, oldest first.
     pub disk: Vec<DiskSecond>,
-    /// Whether the machine counts what the device does; nothing while nothing is monitored.
+    /// Whether the machine has counters for the device; `None` while nothing is monitored.
     pub is_disk_counted: Option<bool>,
-    /// Whether the run goes on.
     pub ending: Ending,
-    /// Where the device is looked at, while a run is measured.
+    /// Source of the device's figures, while a run is measured.
     pub monitor: Option<Glimpse<{ DISK_SERIES.len() }>>,
-    /// When the measuring window of the run in hand began, on its clock.
+    /// Beginning of the current run's measuring window, on the run's clock.
     pub window_s: Option<f64>,
 }
 
 impl Seen {
-    /// Of a run that begins.
     pub fn new(title: &str, phases: PhaseNames, count: Count) -> Seen {
         Seen {
             title: title.into(),
@@ -97,7 +92,7 @@ impl Seen {
         }
     }
 
-    /// Another run is in hand.
+    /// Begins another run.
     pub fn begin_trial(&mut self, trial: &TrialKey) {
         let Count { done, trials, .. } = self.count;
         self.trial = Some(format!("run {} of {trials}: {trial}", done + 1));
@@ -110,16 +105,16 @@ impl Seen {
         self.monitor = None;
     }
 
-    /// The run in hand has ended; what it showed stays until another begins.
+    /// Ends the current run; its figures stay until another begins.
     pub fn end_trial(&mut self, count: Count) {
         self.count = count;
         self.trial_s = 0.0;
         self.monitor = None;
     }
 
-    /// A second of load has passed.
+    /// Adds a second of load.
     pub fn second(&mut self, second: &Second) {
-        // What is left of a second at the end of a run has rates that rest on next to nothing.
+        // The rest of a second at a run's end has rates that are based on almost nothing.
         if second.length_s > 0.5 {
             if self.load.len() == SECONDS_KEPT {
                 self.load.pop_front();
@@ -136,13 +131,12 @@ impl Seen {
         self.step = step + &phase.unwrap_or_default();
     }
 
-    /// Takes what the monitor has seen in the last seconds.
+    /// Takes the monitor's figures of the last seconds.
     pub fn look(&mut self, seconds: usize) {
         if let Some(monitor) = &self.monitor {
             self.is_disk_counted = Some(monitor.is_counted());
             let disk = monitor.last(seconds);
-            // A monitor that has ended has handed everything over; its last seconds stay to be
-            // seen.
+            // A monitor that has ended has no figures left; the last ones stay on the screen.
             if !disk.is_empty() {
                 self.disk = disk;
             }
