@@ -38,6 +38,7 @@ mod fake;
 mod file_options;
 mod mixes;
 mod operations;
+mod option_value;
 mod pace;
 mod part;
 mod phases;

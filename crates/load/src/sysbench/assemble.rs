@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::given::{Given, dashed, read_switch};
+use super::given::{Given, dashed};
 use super::old;
 use super::options::HOST;
 use super::parse::{
@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::keys::RandType;
 use crate::mode::Mode;
+use crate::option_value::SYSBENCH;
 use crate::part::Part;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
@@ -236,7 +237,7 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
 /// As sysbench's `--mysql-ssl`: of 1.0 on or off, of 1.1 a mode of MySQL's. A CA that is named is held to, unless nothing is encrypted.
 fn tls(given: &Given) -> Result<Tls> {
     let text = given.text("mysql_ssl");
-    let mode = match (SslMode::parse(text), read_switch(text)) {
+    let mode = match (SslMode::parse(text), SYSBENCH.switch(text)) {
         (Some(mode), _) => mode,
         (None, Some(true)) => SslMode::Required,
         (None, Some(false)) if given.is_given("mysql_ssl") => SslMode::Disabled,
@@ -279,11 +280,11 @@ fn schema(given: &Given, generator: Generator) -> Result<Schema> {
     let words = Generator::ALL.map(|generator| (generator.name(), generator));
     Ok(Schema {
         generator: match given.is_given("generator") {
-            true => given.choice("generator", words)?,
+            true => given.choice("generator", &words)?,
             false => generator,
         },
         kind: given
-            .choice("schema", [("default", SchemaKind::Default), ("text", SchemaKind::Text)])?,
+            .choice("schema", &[("default", SchemaKind::Default), ("text", SchemaKind::Text)])?,
         table_name: given.is_given("table_name").then(|| given.text("table_name").to_owned()),
         tables: given.number("tables")?,
         table_size: given.number("table_size")?,
@@ -311,10 +312,10 @@ fn workload(given: &Given, recipe: Option<Recipe>) -> Result<Workload> {
     let writes = |name| if is_read_only { Ok(0) } else { given.number(name) };
     let is_write_only = given.switch("oltp_write_only")?;
     let reads = |name| if is_write_only { Ok(0) } else { given.number(name) };
-    let rand_type = given.is_given("rand_type").then(|| given.choice("rand_type", rand_types));
+    let rand_type = given.is_given("rand_type").then(|| given.choice("rand_type", &rand_types));
     Ok(Workload {
         recipe: recipe.unwrap_or(Recipe::OltpReadWrite),
-        mode: given.choice("mode", [("compat", Mode::Compat), ("strict", Mode::Strict)])?,
+        mode: given.choice("mode", &[("compat", Mode::Compat), ("strict", Mode::Strict)])?,
         range_size: given.number("range_size")?,
         point_selects: reads("point_selects")?,
         simple_ranges: reads("simple_ranges")?,
@@ -343,7 +344,7 @@ fn workload(given: &Given, recipe: Option<Recipe>) -> Result<Workload> {
         rand_hot_share: given.number("rand_hot_share")?,
         rand_scatter: given.switch("rand_scatter")?,
         db_ps_mode: given
-            .choice("db_ps_mode", [("auto", PsMode::Auto), ("disable", PsMode::Disable)])?,
+            .choice("db_ps_mode", &[("auto", PsMode::Auto), ("disable", PsMode::Disable)])?,
         mysql_ignore_errors: ignore_errors(given.text("mysql_ignore_errors"))?,
         ycsb: YcsbOptions::default(),
     })
@@ -381,7 +382,7 @@ pub(super) fn schedule(given: &Given, seed: u64, generator: Generator) -> Result
     };
     let rate: u64 = given.renamed("rate", "tx_rate")?;
     let arrivals =
-        given.choice("arrivals", [("poisson", Arrivals::Poisson), ("even", Arrivals::Even)])?;
+        given.choice("arrivals", &[("poisson", Arrivals::Poisson), ("even", Arrivals::Even)])?;
     Ok(Schedule {
         threads: given.renamed("threads", "num_threads")?,
         warmup: warmup(given.text("warmup_time"))?,

@@ -4,23 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::options::find;
-use crate::error::{Error, Result};
-use assay_base::suggest;
+use super::options::{Opt, find};
+use crate::error::Result;
+use crate::option_value::{OptionValue, SYSBENCH};
 
 /// Values by the names of the table of options.
 pub(super) type Options = BTreeMap<&'static str, String>;
 
-/// On or off, as sysbench reads it.
-pub(super) fn read_switch(text: &str) -> Option<bool> {
-    match text.to_ascii_lowercase().as_str() {
-        "on" | "true" | "1" | "yes" => Some(true),
-        "off" | "false" | "0" | "no" => Some(false),
-        _ => None,
-    }
-}
-
-/// Options as given, read by type; what was not given has the default of the table.
+/// Options as given; the value of one that is not given is the default in the table.
 pub(super) struct Given(pub(super) Options);
 
 impl Given {
@@ -29,8 +20,12 @@ impl Given {
     }
 
     pub(super) fn text(&self, name: &'static str) -> &str {
-        let default = || find(name).map_or("", |option| option.default);
-        self.0.get(name).map_or_else(default, String::as_str)
+        self.0.get(name).map_or_else(|| default(name), String::as_str)
+    }
+
+    fn value(&self, name: &'static str) -> OptionValue<'_> {
+        let dashed = format!("--{}", dashed(name));
+        OptionValue { name: dashed, text: self.text(name), dialect: &SYSBENCH }
     }
 
     pub(super) fn path(&self, name: &'static str) -> Option<PathBuf> {
@@ -39,41 +34,21 @@ impl Given {
     }
 
     pub(super) fn number<T: FromStr>(&self, name: &'static str) -> Result<T> {
-        let text = self.text(name);
-        text.parse().map_err(|_| {
-            Error::Config(format!("`--{}={text}` is not a valid number; see --help", dashed(name)))
-        })
+        self.value(name).number()
     }
 
     pub(super) fn switch(&self, name: &'static str) -> Result<bool> {
-        let text = self.text(name);
-        read_switch(text).ok_or_else(|| {
-            Error::Config(format!("`--{}={text}` is neither on nor off", dashed(name)))
-        })
+        self.value(name).switch()
     }
 
-    /// One of some words, each with its meaning.
-    pub(super) fn choice<T: Copy, const M: usize>(
-        &self,
-        name: &'static str,
-        words: [(&str, T); M],
-    ) -> Result<T> {
-        let text = self.text(name);
-        words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning).ok_or_else(|| {
-            let names = words.map(|(word, _)| word);
-            let hint = suggest::hint(text, names);
-            Error::Config(format!(
-                "`--{}={text}` is none of {}{hint}",
-                dashed(name),
-                names.join(", ")
-            ))
-        })
+    /// The meaning of the option's value, which is one of `words`.
+    pub(super) fn choice<T: Copy>(&self, name: &'static str, words: &[(&str, T)]) -> Result<T> {
+        self.value(name).choice(words)
     }
 
     /// Whether a number is given that is not the default.
     pub(super) fn differs(&self, name: &str) -> bool {
-        let default = || find(name).map_or("", |option| option.default);
-        self.0.get(name).is_some_and(|given| given != default())
+        self.0.get(name).is_some_and(|given| given != default(name))
     }
 
     /// The value of an option that has an old name too: as in sysbench 1.0.20 the old one counts, in either order, unless it has
@@ -94,6 +69,10 @@ impl Given {
             None => Ok(default),
         }
     }
+}
+
+fn default(name: &str) -> &'static str {
+    find(name).map_or("", Opt::default)
 }
 
 pub(super) fn dashed(name: &str) -> String {

@@ -56,8 +56,10 @@ pub(super) fn line_of(option: &Opt) -> String {
     };
     let name = format!("--{}{value}", option.name.replace('_', "-"));
     let mark = if option.origin == Origin::Own { "*" } else { " " };
-    let default =
-        if option.default.is_empty() { String::new() } else { format!(" [{}]", option.default) };
+    let default = match option.default() {
+        "" => String::new(),
+        default => format!(" [{default}]"),
+    };
     format!("{name:35}{mark} {}{default}", option.help)
 }
 

@@ -62,7 +62,7 @@ pub(super) fn of_test(name: &str, given: &Given) -> Result<Recipe> {
     }
     let mode = given.choice(
         "oltp_test_mode",
-        [
+        &[
             ("complex", Some(Recipe::OltpComplex)),
             ("simple", Some(Recipe::OltpSimple)),
             ("nontrx", None),
@@ -72,7 +72,7 @@ pub(super) fn of_test(name: &str, given: &Given) -> Result<Recipe> {
         Some(recipe) => Ok(recipe),
         None => given.choice(
             "oltp_nontrx_mode",
-            [
+            &[
                 ("select", Recipe::OltpNontrxSelect),
                 ("update_key", Recipe::OltpNontrxUpdateKey),
                 ("update_nokey", Recipe::OltpNontrxUpdateNokey),
@@ -96,9 +96,9 @@ pub(super) fn run_by(recipe: Recipe, given: &Given) -> Recipe {
 /// [`Error::Config`] with the option and what to give instead.
 pub(super) fn check(given: &Given, recipe: Recipe) -> Result<()> {
     if !matches!(recipe.generator(), Generator::V05 | Generator::Legacy) {
-        given.choice("oltp_reconnect_mode", [("session", ())])?;
+        given.choice("oltp_reconnect_mode", &[("session", ())])?;
     }
-    given.choice("mysql_engine_trx", [("auto", ()), ("yes", ()), ("trx=yes", ())])?;
+    given.choice("mysql_engine_trx", &[("auto", ()), ("yes", ()), ("trx=yes", ())])?;
     let is_04 = recipe.generator() == Generator::V04;
     if is_04 && given.switch("validate")? {
         return refuse(

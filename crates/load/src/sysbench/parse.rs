@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use super::assemble::assemble;
-use super::given::{Given, Options, read_switch};
+use super::given::{Given, Options};
 use super::old;
 use super::options::{FILES, HOST, OPTIONS, Takes, find, unbuilt};
 use crate::capacity::Objective;
 use crate::error::{Error, Result};
+use crate::option_value::SYSBENCH;
 use crate::recipe::{Recipe, is_no_database_test};
 use crate::spec::LoadSpec;
 use assay_base::suggest;
@@ -257,7 +258,7 @@ pub(super) fn split(all: &[String]) -> Result<(Options, Vec<String>)> {
         let value = match (value, option.takes) {
             (Some(value), _) => value,
             (None, Takes::Switch | Takes::SwitchOr(_)) => match words.peek() {
-                Some(next) if read_switch(next).is_some() => {
+                Some(next) if SYSBENCH.switch(next).is_some() => {
                     words.next().cloned().unwrap_or_default()
                 }
                 _ => "on".into(),

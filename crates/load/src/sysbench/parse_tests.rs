@@ -80,7 +80,7 @@ fn words_and_options_come_in_any_order_and_spelling() {
 #[test]
 fn every_option_of_the_table_is_read() {
     for option in OPTIONS {
-        let value = match option.default {
+        let value = match option.default() {
             _ if option.name == "rand_type" => "pareto",
             _ if option.name == "generator" => "sysbench-1.0",
             // It would be a second workload; and the workload has tables of another name.

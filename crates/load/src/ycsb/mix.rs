@@ -51,6 +51,10 @@ pub struct Mix {
 }
 
 impl Mix {
+    /// The mix of a run without any proportion, from the code of YCSB's core workload.
+    pub(crate) const CORE_DEFAULT: Mix =
+        Mix { read: 0.95, update: 0.05, insert: 0.0, scan: 0.0, read_modify_write: 0.0 };
+
     /// The published workload of this letter, `a` to `f`.
     #[must_use]
     pub fn of(letter: char) -> Option<Mix> {

@@ -11,13 +11,13 @@ use super::properties::Properties;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::mode::Mode;
+use crate::option_value::{OptionValue, YCSB};
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{InsertOrder, Schema};
 use crate::spec::LoadSpec;
 use crate::workload::{AllWord, IgnoreErrors, Workload};
 use crate::ycsb::{Mix, RequestDistribution, ScanLengths, YcsbOptions};
-use assay_base::suggest;
 use assay_mysql::{Address, Endpoint, Tls};
 
 /// Seconds between status lines, and the percentiles that 0.17.0 prints.
@@ -123,27 +123,28 @@ fn read_fields(given: &Read<'_>) -> Result<Option<String>> {
 
 fn schema(given: &Read<'_>) -> Result<Schema> {
     let orders = [("hashed", InsertOrder::Hashed), ("ordered", InsertOrder::Ordered)];
+    let default = Schema::default();
     Ok(Schema {
         generator: Generator::Ycsb,
         table_name: given.0.text("table").filter(|name| !name.is_empty()).map(str::to_owned),
         table_size: given.number("recordcount", 1)?,
-        field_count: given.number("fieldcount", 10)?,
-        field_length: given.number("fieldlength", 100)?,
+        field_count: given.number("fieldcount", default.field_count)?,
+        field_length: given.number("fieldlength", default.field_length)?,
         insert_order: given.choice("insertorder", &orders)?.unwrap_or_default(),
-        zero_padding: given.number("zeropadding", 1)?,
-        ..Schema::default()
+        zero_padding: given.number("zeropadding", default.zero_padding)?,
+        ..default
     })
 }
 
 fn workload(command: YcsbCommand, given: &Read<'_>) -> Result<Workload> {
     let modes = [("compat", Mode::Compat), ("strict", Mode::Strict)];
-    // The defaults of YCSB's code, which are not those of its published files.
+    let default = Mix::CORE_DEFAULT;
     let mix = Mix {
-        read: given.number("readproportion", 0.95)?,
-        update: given.number("updateproportion", 0.05)?,
-        insert: given.number("insertproportion", 0.0)?,
-        scan: given.number("scanproportion", 0.0)?,
-        read_modify_write: given.number("readmodifywriteproportion", 0.0)?,
+        read: given.number("readproportion", default.read)?,
+        update: given.number("updateproportion", default.update)?,
+        insert: given.number("insertproportion", default.insert)?,
+        scan: given.number("scanproportion", default.scan)?,
+        read_modify_write: given.number("readmodifywriteproportion", default.read_modify_write)?,
     };
     let distributions = [
         ("uniform", RequestDistribution::Uniform),
@@ -154,28 +155,34 @@ fn workload(command: YcsbCommand, given: &Read<'_>) -> Result<Workload> {
     ];
     let lengths = [("uniform", ScanLengths::Uniform), ("zipfian", ScanLengths::Zipfian)];
     let is_load = command == YcsbCommand::Load;
+    let recipe = if is_load { Recipe::YcsbLoad } else { Recipe::Ycsb };
+    let (default, options) = (Workload::default(), YcsbOptions::default());
+    let max_scan_length = options.max_scan_length(recipe);
     Ok(Workload {
-        recipe: if is_load { Recipe::YcsbLoad } else { Recipe::Ycsb },
+        recipe,
         mode: given.choice("assay.mode", &modes)?.unwrap_or(Mode::Compat),
-        rand_hot_fraction: given.number("hotspotdatafraction", 0.2)?,
-        rand_hot_share: given.number("hotspotopnfraction", 0.8)?,
+        rand_hot_fraction: given.number("hotspotdatafraction", default.rand_hot_fraction)?,
+        rand_hot_share: given.number("hotspotopnfraction", default.rand_hot_share)?,
         // YCSB counts a failure, whatever the server's reason, and goes on.
         mysql_ignore_errors: IgnoreErrors::Every(AllWord::All),
         ycsb: YcsbOptions {
             mix: (!is_load).then_some(mix),
             request_distribution: given.choice("requestdistribution", &distributions)?,
-            max_scan_length: Some(given.number("maxscanlength", 1000)?),
+            max_scan_length: Some(given.number("maxscanlength", max_scan_length)?),
             scan_length_distribution: given
                 .choice("scanlengthdistribution", &lengths)?
                 .unwrap_or_default(),
-            write_all_fields: given.switch("writeallfields", false)?,
-            operation_count: given.number("operationcount", 0)?,
-            insertion_retry_limit: given.number("core_workload_insertion_retry_limit", 0)?,
-            insertion_retry_interval: given
-                .number("core_workload_insertion_retry_interval", 3.0)?,
-            ..YcsbOptions::default()
+            write_all_fields: given.switch("writeallfields", options.write_all_fields)?,
+            operation_count: given.number("operationcount", options.operation_count)?,
+            insertion_retry_limit: given
+                .number("core_workload_insertion_retry_limit", options.insertion_retry_limit)?,
+            insertion_retry_interval: given.number(
+                "core_workload_insertion_retry_interval",
+                options.insertion_retry_interval,
+            )?,
+            ..options
         },
-        ..Workload::default()
+        ..default
     })
 }
 
@@ -207,14 +214,15 @@ fn schedule(command: YcsbCommand, given: &Read<'_>) -> Result<Schedule> {
     }
     let time_of_day =
         || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_secs());
+    let default = Schedule::default();
     Ok(Schedule {
-        threads: given.number("threadcount", 1)?,
+        threads: given.number("threadcount", default.threads)?,
         warmup: Warmup::Seconds(given.number("assay.warmup", 0.0)?),
         seconds,
         events,
         pace,
         seed: given.optional("assay.seed")?.unwrap_or_else(time_of_day),
-        ..Schedule::default()
+        ..default
     })
 }
 
@@ -295,10 +303,13 @@ fn exporter(given: &Read<'_>) -> Result<Exporter> {
 struct Read<'a>(&'a Properties);
 
 impl Read<'_> {
+    fn value(&self, key: &str) -> Option<OptionValue<'_>> {
+        let text = self.0.text(key)?.trim();
+        Some(OptionValue { name: key.to_owned(), text, dialect: &YCSB })
+    }
+
     fn optional<T: FromStr>(&self, key: &str) -> Result<Option<T>> {
-        let Some(text) = self.0.text(key) else { return Ok(None) };
-        let bad = |_| Error::Config(format!("`{key}={text}` is not a valid number"));
-        text.trim().parse().map(Some).map_err(bad)
+        self.value(key).map(|value| value.number()).transpose()
     }
 
     fn number<T: FromStr>(&self, key: &str, default: T) -> Result<T> {
@@ -306,21 +317,10 @@ impl Read<'_> {
     }
 
     fn switch(&self, key: &str, default: bool) -> Result<bool> {
-        match self.0.text(key).map(|text| text.trim().to_ascii_lowercase()).as_deref() {
-            None => Ok(default),
-            Some("true") => Ok(true),
-            Some("false") => Ok(false),
-            Some(other) => refuse(format!("`{key}={other}` is neither true nor false")),
-        }
+        self.value(key).map_or(Ok(default), |value| value.switch())
     }
 
     fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<Option<T>> {
-        let Some(text) = self.0.text(key).map(str::trim) else { return Ok(None) };
-        let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text));
-        found.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| {
-            let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            let hint = suggest::hint(text, names.iter().copied());
-            Error::Config(format!("`{key}={text}` is none of {}{hint}", names.join(", ")))
-        })
+        self.value(key).map(|value| value.choice(words)).transpose()
     }
 }

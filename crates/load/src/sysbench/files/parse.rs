@@ -127,16 +127,17 @@ fn assemble(command: FileioCommand, given: &Given) -> Result<FileioLine> {
 
 fn fileio(given: &Given) -> Result<Fileio> {
     let test_mode = given.is_given("file_test_mode");
-    let test_mode = test_mode.then(|| given.choice("file_test_mode", TestMode::ALL)).transpose()?;
+    let test_mode =
+        test_mode.then(|| given.choice("file_test_mode", &TestMode::ALL)).transpose()?;
     Ok(Fileio {
-        mode: given.choice("mode", [("compat", Mode::Compat), ("strict", Mode::Strict)])?,
+        mode: given.choice("mode", &[("compat", Mode::Compat), ("strict", Mode::Strict)])?,
         file_num: given.number("file_num")?,
         file_block_size: size(given, "file_block_size")?,
         file_total_size: size(given, "file_total_size")?,
         file_test_mode: test_mode,
         file_io_mode: given.choice(
             "file_io_mode",
-            [("sync", IoMode::Sync), ("async", IoMode::Async), ("mmap", IoMode::Mmap)],
+            &[("sync", IoMode::Sync), ("async", IoMode::Async), ("mmap", IoMode::Mmap)],
         )?,
         file_async_backlog: given.number("file_async_backlog")?,
         file_extra_flags: extra_flags(given.text("file_extra_flags"))?,
@@ -145,7 +146,7 @@ fn fileio(given: &Given) -> Result<Fileio> {
         file_fsync_end: given.switch("file_fsync_end")?,
         file_fsync_mode: given.choice(
             "file_fsync_mode",
-            [("fsync", FsyncMode::Fsync), ("fdatasync", FsyncMode::Fdatasync)],
+            &[("fsync", FsyncMode::Fsync), ("fdatasync", FsyncMode::Fdatasync)],
         )?,
         file_merged_requests: given.number("file_merged_requests")?,
         file_rw_ratio: given.number("file_rw_ratio")?,
