@@ -41,6 +41,8 @@ mod codec;
 mod core;
 mod drive;
 mod format;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod host;
 mod inspect;
 mod opening;

@@ -5,6 +5,7 @@
 
 mod calm;
 pub mod mutate;
+mod mysql_server;
 mod port;
 mod recording;
 mod scope;
@@ -12,6 +13,7 @@ mod skip;
 mod tablespace;
 
 pub use calm::calm;
+pub use mysql_server::RecordedServer;
 pub use port::free_port;
 pub use recording::{is_recording, record};
 pub use scope::{Scope, count, is_full, scope};
