@@ -30,7 +30,7 @@ pub(crate) fn passwords(accounts: &[Account], interrupt: &Interrupt) -> Result<(
         if account.must_be_asked()
             && let Some(password) = typed(&format!("password of {account}: "), interrupt)?
         {
-            account::tell(account, password);
+            account::set_password(account, password);
         }
     }
     Ok(())

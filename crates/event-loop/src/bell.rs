@@ -1,4 +1,4 @@
-//! What wakes all tasks of a loop from another thread.
+//! Wakes all tasks of a loop from another thread.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,11 +7,11 @@ use std::thread::Thread;
 
 use rustix::event::{EventfdFlags, eventfd};
 
-/// Rings a loop: all its tasks look again at what they wait for.
+/// The bell of a loop. Ringing it has all tasks check what they wait for.
 #[derive(Debug, Clone)]
 pub struct Bell(pub(crate) Rung);
 
-/// Who hears it.
+/// The target of a bell.
 #[derive(Debug, Clone)]
 pub(crate) enum Rung {
     Loop(Arc<OwnedFd>),
@@ -19,7 +19,7 @@ pub(crate) enum Rung {
 }
 
 impl Bell {
-    /// For a loop that is yet to be made.
+    /// Creates the bell of a new loop.
     ///
     /// # Errors
     /// The process may open no more files.
@@ -28,16 +28,16 @@ impl Bell {
         Ok(Bell(Rung::Loop(Arc::new(counter))))
     }
 
-    /// Of a thread whose waits block it, as [`crate::Handle::of_thread`] makes them.
+    /// Creates the bell of a thread whose waits block, as those of [`crate::Handle::of_thread`] do.
     #[must_use]
     pub fn of_thread(thread: Thread) -> Bell {
         Bell(Rung::Thread(thread))
     }
 
-    /// Rings it. A loop that is busy hears it before it waits next.
+    /// Rings the bell. A busy loop notices before its next wait.
     pub fn ring(&self) {
         match &self.0 {
-            // It can only be full, and then it has rung.
+            // The write fails only if the counter is full, and then the bell has rung.
             Rung::Loop(counter) => drop(rustix::io::write(counter, &1u64.to_ne_bytes())),
             Rung::Thread(thread) => thread.unpark(),
         }

@@ -1,4 +1,4 @@
-//! The loop: waits, and polls who has something to do.
+//! The loop: waits for events, and polls the tasks that they concern.
 
 use std::future::Future;
 use std::io;
@@ -19,25 +19,26 @@ pub struct EventLoop {
 }
 
 impl EventLoop {
-    /// Of at most so many tasks, rung by `bell`.
+    /// Creates a loop for at most `tasks_max` tasks, rung by `bell`.
     ///
     /// # Errors
-    /// The process may open no more files, or `bell` is a thread's.
+    /// The process may open no more files, or `bell` is that of a thread.
     pub fn new(bell: &Bell, tasks_max: usize) -> io::Result<EventLoop> {
         let Rung::Loop(counter) = &bell.0 else { return Err(io::ErrorKind::InvalidInput.into()) };
         Ok(EventLoop { state: Rc::new(State::new(tasks_max, counter)?), tasks_max })
     }
 
-    /// What its tasks wait by.
+    /// The handle through which the tasks wait.
     #[must_use]
     pub fn handle(&self) -> Handle {
         Handle(Some(Rc::clone(&self.state)))
     }
 
-    /// Polls `tasks` until all have ended, or until `is_over` holds when the bell rings: then those that have not are dropped.
+    /// Polls `tasks` until all have ended, or until the bell rings and `is_over` returns true: then
+    /// the remaining tasks are dropped.
     ///
     /// # Errors
-    /// The kernel refuses to wait, or there are more tasks than were said.
+    /// The kernel refuses to wait, or there are more tasks than the loop was made for.
     pub fn run<T: Future<Output = ()>>(
         &self,
         tasks: impl IntoIterator<Item = T>,
@@ -99,7 +100,7 @@ impl<'a, T: Future<Output = ()>> Tasks<'a, T> {
     }
 }
 
-/// Does `work` on a loop of its own.
+/// Runs `work` on a loop of its own.
 ///
 /// # Errors
 /// The process may open no more files.
@@ -111,11 +112,11 @@ pub fn block_on<T, F: Future<Output = T>>(work: impl FnOnce(Handle) -> F) -> io:
     result.ok_or_else(|| io::ErrorKind::Interrupted.into())
 }
 
-/// The result of `work` that never waits but by blocking its thread.
+/// Polls `work`, which is ready at its first poll: it waits only by blocking its thread.
 ///
 /// # Panics
-/// It waits in another way, which is a fault of the program.
-pub fn at_once<T>(work: impl Future<Output = T>) -> T {
+/// The work is not ready, which is a bug.
+pub fn poll_ready<T>(work: impl Future<Output = T>) -> T {
     match pin!(work).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
         Poll::Pending => unreachable!("what blocks its thread has nothing else to wait for"),

@@ -1,4 +1,4 @@
-//! What a task waits by.
+//! The waits of a task.
 
 use std::cell::Cell;
 use std::future::{self, Future};
@@ -12,21 +12,23 @@ use std::time::{Duration, Instant};
 
 use crate::state::State;
 
-/// The waits of the tasks of one loop, or those that block their thread.
+/// The waits of a loop's tasks, or those that block their thread.
 #[derive(Debug, Clone)]
 pub struct Handle(pub(crate) Option<Rc<State>>);
 
 impl Handle {
-    /// For a thread that does one thing: what waits blocks it, until its [`crate::Bell`] rings.
+    /// Creates the handle of a thread with one task: its waits block until its [`crate::Bell`]
+    /// rings.
     #[must_use]
     pub fn of_thread() -> Handle {
         Handle(None)
     }
 
-    /// Has the task at hand polled when there is something to read from `socket`, until that is closed. The socket must not block.
+    /// Has the current task polled when `socket` is readable, until it is closed. The socket must
+    /// be nonblocking.
     ///
     /// # Errors
-    /// The kernel watches no more sockets.
+    /// The kernel watches no more sockets, or the handle is that of a thread.
     pub fn watch(&self, socket: impl AsFd) -> io::Result<Watch> {
         let Some(state) = &self.0 else { return Err(io::ErrorKind::Unsupported.into()) };
         let task = state.current();
@@ -34,7 +36,8 @@ impl Handle {
         Ok(Watch { state: Rc::clone(state), task, wants_room: Cell::new(false) })
     }
 
-    /// Waits until `what` gives something. It is asked whenever the task is polled, so whatever changes its answer must ring.
+    /// Waits until `what` returns a value. It is called whenever the task is polled, so the code
+    /// that changes its result must ring the bell.
     pub fn look<T>(&self, mut what: impl FnMut() -> Option<T>) -> impl Future<Output = T> {
         future::poll_fn(move |_| {
             loop {
@@ -47,7 +50,8 @@ impl Handle {
         })
     }
 
-    /// Waits until `deadline`, for ever without one, or until `is_over` holds when the bell rings.
+    /// Waits until `deadline` (for ever without one), or until the bell rings and `is_over` returns
+    /// true.
     pub fn wait_until(
         &self,
         deadline: Option<Instant>,
@@ -76,13 +80,13 @@ impl Handle {
         })
     }
 
-    /// Waits so long.
+    /// Waits for `duration`.
     pub async fn sleep(&self, duration: Duration) {
         self.wait_until(Some(Instant::now() + duration), || false).await;
     }
 
-    /// Does `work` until `deadline` at most, and no longer than until `is_over` holds when the bell rings; nothing if it did not end
-    /// until then. On a thread that blocks it takes as long as it takes.
+    /// Runs `work` until `deadline`, or until the bell rings and `is_over` returns true. Returns
+    /// `None` if the work did not end by then. On a thread that blocks there is no limit.
     pub async fn until<T>(
         &self,
         deadline: Option<Instant>,
@@ -114,24 +118,25 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Whether something may have happened on the socket since this was asked last: then it is worth a try. If not, or if the try would
-    /// block, the task is polled again when something has.
+    /// Returns true if the socket may have become ready since the last call: then reading or
+    /// writing is worth a try. If not, or if the try would block, the task is polled again when the
+    /// socket is ready.
     #[inline]
     pub fn take_ready(&self) -> bool {
         self.state.ready(self.task).is_some_and(|ready| ready.replace(false))
     }
 
-    /// Says that a try may be worth it again: the last one did not take all there was.
+    /// Marks the socket as ready again: the last read did not take everything.
     pub fn set_ready(&self) {
         if let Some(ready) = self.state.ready(self.task) {
             ready.set(true);
         }
     }
 
-    /// Has the task polled, also, or no more, when there is room to write to `socket`.
+    /// Has the task polled also when `socket` is writable, if `wanted`.
     ///
     /// # Errors
-    /// It is not the socket that is watched.
+    /// The socket is not the watched one.
     pub fn want_room(&self, socket: impl AsFd, wanted: bool) -> io::Result<()> {
         if self.wants_room.replace(wanted) == wanted {
             return Ok(());

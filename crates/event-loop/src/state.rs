@@ -1,4 +1,5 @@
-//! What a loop and the handles of its tasks share: the kernel's list of sockets, one timer, and who waits until when.
+//! State shared by a loop and the handles of its tasks: the kernel's list of sockets, one timer,
+//! and the deadlines.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -15,16 +16,17 @@ use rustix::time::{
     timerfd_settime,
 };
 
-/// Events taken at once: as many tasks are polled before timers, and who became ready meanwhile, are looked at again.
+/// Events taken at once. After polling that many tasks, the loop looks at timers and new events
+/// again.
 const BATCH: usize = 32;
-/// What the kernel calls the timer and the bell; sockets it calls by their tasks' numbers.
+/// Names of the timer and the bell in the kernel's list; a socket has its task's number.
 const TIMER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 
-/// A list of events that is used again.
+/// A list of events, reused.
 pub(crate) type Events = Vec<epoll::Event>;
 
-/// Why the loop woke.
+/// The source of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     Task(u32),
@@ -36,13 +38,13 @@ pub(crate) enum Cause {
 pub(crate) struct State {
     epoll: OwnedFd,
     timer: OwnedFd,
-    /// When the timer goes off.
+    /// The time at which the timer fires.
     armed: Cell<Option<Instant>>,
-    /// Who is to be polled when. What a task no longer waits for stays in it and costs a poll.
+    /// Deadlines of tasks. A deadline that its task no longer waits for costs one poll.
     deadlines: RefCell<BinaryHeap<Reverse<(Instant, u32)>>>,
     /// The task that is being polled.
     current: Cell<u32>,
-    /// Of each task, whether its socket may have something for it.
+    /// For each task, true if its socket may be ready.
     ready: Box<[Cell<bool>]>,
 }
 
@@ -51,7 +53,7 @@ impl State {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        // Told of changes alone, so that neither has to be read.
+        // Edge-triggered, so that neither has to be read.
         for (source, name) in [(&timer, TIMER), (bell, BELL)] {
             epoll::add(&epoll, source, epoll::EventData::new_u64(name), interest(false))?;
         }
@@ -69,7 +71,7 @@ impl State {
         Events::with_capacity(BATCH)
     }
 
-    /// Waits for the next events, which are at most a batch.
+    /// Waits for the next events, at most [`BATCH`].
     pub(crate) fn wait(&self, events: &mut Events) -> io::Result<()> {
         self.arm()?;
         match epoll::wait(&self.epoll, spare_capacity(events), None) {
@@ -78,7 +80,7 @@ impl State {
         }
     }
 
-    /// What an event is about; notes that the socket of its task is ready.
+    /// The source of an event. Marks the socket of its task as ready.
     #[inline]
     pub(crate) fn cause(&self, event: &epoll::Event) -> Cause {
         let data = event.data;
@@ -97,7 +99,7 @@ impl State {
         }
     }
 
-    /// Sets the timer to the next deadline, where it is not.
+    /// Sets the timer to the next deadline, unless it is set already.
     fn arm(&self) -> io::Result<()> {
         let Some(Reverse((deadline, _))) = self.deadlines.borrow().peek().copied() else {
             return Ok(());
@@ -105,7 +107,7 @@ impl State {
         if self.armed.get().is_some_and(|armed| armed <= deadline) {
             return Ok(());
         }
-        // Zero would stop it.
+        // Zero would stop the timer.
         let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
         let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
         let value =
@@ -116,12 +118,12 @@ impl State {
         Ok(())
     }
 
-    /// Has the task at hand polled at `deadline`.
+    /// Has the current task polled at `deadline`.
     pub(crate) fn set_deadline(&self, deadline: Instant) {
         self.deadlines.borrow_mut().push(Reverse((deadline, self.current.get())));
     }
 
-    /// The task whose deadline is the first before `now`.
+    /// The task with the earliest deadline that is not after `now`.
     pub(crate) fn take_due(&self, now: Instant) -> Option<u32> {
         let mut deadlines = self.deadlines.borrow_mut();
         match deadlines.peek() {
@@ -144,21 +146,21 @@ impl State {
         self.ready.get(task as usize)
     }
 
-    /// Has `task` polled when there is something to read from `socket`.
+    /// Has `task` polled when `socket` is readable.
     pub(crate) fn add(&self, socket: BorrowedFd<'_>, task: u32) -> io::Result<()> {
         let name = epoll::EventData::new_u64(task.into());
         Ok(epoll::add(&self.epoll, socket, name, interest(false))?)
     }
 
-    /// The same, and also, or no more, when there is room to write to it.
+    /// Has `task` polled when `socket` is readable and, if `writes`, when it is writable.
     pub(crate) fn change(&self, socket: BorrowedFd<'_>, task: u32, writes: bool) -> io::Result<()> {
         let name = epoll::EventData::new_u64(task.into());
         Ok(epoll::modify(&self.epoll, socket, name, interest(writes))?)
     }
 }
 
-/// Told once for each change. On a Unix socket there is room to write whenever the peer has read: who asked for that all the time would
-/// wake twice for each answer.
+/// Edge-triggered. A Unix socket becomes writable whenever the peer has read: a task that always
+/// asked for that would wake twice for each answer.
 fn interest(writes: bool) -> epoll::EventFlags {
     let reads = epoll::EventFlags::IN | epoll::EventFlags::ET;
     if writes { reads | epoll::EventFlags::OUT } else { reads }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// Two ends of a connection that do not block.
+/// Both ends of a nonblocking connection.
 fn pair() -> (UnixStream, UnixStream) {
     let (a, b) = UnixStream::pair().unwrap();
     a.set_nonblocking(true).unwrap();
@@ -25,7 +25,7 @@ async fn read(watch: &Watch, mut socket: &UnixStream, bytes: &mut [u8]) -> usize
         match socket.read(bytes) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Poll::Pending,
             read => {
-                // What filled the space may have left more.
+                // A read that filled the buffer may have left more.
                 if matches!(read, Ok(count) if count == bytes.len()) {
                     watch.set_ready();
                 }
@@ -49,7 +49,8 @@ async fn write(watch: &Watch, mut socket: &UnixStream, bytes: &[u8]) -> usize {
     written
 }
 
-/// Of so many tasks, each of which is answered at once, who was answered when; `greed` answers are taken without waiting.
+/// The order in which `tasks` tasks receive answers that are always ready; `greed` answers are
+/// taken without waiting.
 fn answered(tasks: usize, greed: usize) -> Vec<usize> {
     let event_loop = EventLoop::new(&Bell::new().unwrap(), tasks).unwrap();
     let log = RefCell::new(Vec::new());
@@ -73,7 +74,7 @@ fn answered(tasks: usize, greed: usize) -> Vec<usize> {
     log.into_inner()
 }
 
-/// Whether nobody had a second turn before all had their first, and so on.
+/// Returns true if no task had a second turn before all had their first, and so on.
 fn is_fair(log: &[usize], tasks: usize) -> bool {
     log.chunks(tasks).all(|turn| (0..tasks).all(|number| turn.contains(&number)))
 }
@@ -95,7 +96,7 @@ fn waits_below_a_millisecond_are_not_rounded_up_to_one() {
         handle.sleep(asked).await;
         began.elapsed()
     };
-    // Others may take the CPU: the soonest of many is what the timer can do.
+    // Other processes may take the CPU: the fastest of many waits shows the timer's precision.
     let soonest = (0..200).map(|_| block_on(took).unwrap()).min().unwrap();
     assert!(soonest >= asked && soonest < Duration::from_micros(900), "{soonest:?}");
 }
@@ -132,7 +133,7 @@ fn the_bell_has_everybody_look_again_and_drops_who_is_left_when_it_is_over() {
             (event_loop.handle(), &ended, &dropped, &stop, &over, &bell);
         async move {
             let _dropped = Dropped(dropped);
-            // The last two never end by themselves.
+            // The last two tasks never end by themselves.
             handle.wait_until(None, || number < 8 && stop.load(Ordering::Relaxed)).await;
             ended.set(ended.get() + 1);
             if ended.get() == 8 {
@@ -198,9 +199,9 @@ fn a_thread_blocks_in_the_same_waits_until_it_is_rung() {
     thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let handle = Handle::of_thread();
-            at_once(handle.sleep(Duration::from_millis(1)));
-            at_once(handle.wait_until(None, || is_over.load(Ordering::Relaxed)));
-            at_once(handle.look(|| is_over.load(Ordering::Relaxed).then_some(3)))
+            poll_ready(handle.sleep(Duration::from_millis(1)));
+            poll_ready(handle.wait_until(None, || is_over.load(Ordering::Relaxed)));
+            poll_ready(handle.look(|| is_over.load(Ordering::Relaxed).then_some(3)))
         });
         is_over.store(true, Ordering::Relaxed);
         Bell::of_thread(waiting.thread().clone()).ring();

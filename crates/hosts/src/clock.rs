@@ -1,43 +1,46 @@
-//! By how much a host's clock differs from ours, and how certain that is.
+//! Offset of a host's clock from ours, and its uncertainty.
 //!
-//! As NTP has it (RFC 5905, section 8): of a question that leaves at t1, arrives at t2, is answered at t3 and back at t4, the
-//! answering clock is ahead by ((t2 − t1) + (t3 − t4)) ÷ 2, to half the time that both ways took. Of several the one that took
-//! least is believed: whatever delays a message makes it less certain, and never more.
+//! As in NTP (RFC 5905, section 8): for a request that leaves at t1, arrives at t2, is answered at
+//! t3 and returns at t4, the answering clock is ahead by ((t2 − t1) + (t3 − t4)) ÷ 2, with an
+//! uncertainty of half the round trip. The fastest of several round trips counts: a delay only
+//! raises the uncertainty.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Reason;
+use crate::failure::FailureReason;
 
-/// How uncertain a comparison may be, in ms, for seconds of two hosts to be put side by side: a twentieth of a second's length.
+/// Highest uncertainty, in ms, at which seconds of two hosts may be merged: a twentieth of a
+/// second.
 pub const UNCERTAINTY_MS_MAX: f64 = 50.0;
 
-/// How far two clocks can be apart, in ms: a hundred years.
+/// Highest plausible offset, in ms: a hundred years.
 const OFFSET_MS_MAX: f64 = 3.2e12;
 
-/// How far a clock may move against ours while a load runs, in ms, beyond what the comparisons left uncertain.
+/// Highest drift against our clock during a load, in ms, in addition to the uncertainty of the
+/// comparisons.
 const MOVE_MS_MAX: f64 = 20.0;
 
-/// A question and its answer, in ns since 1970 of the clock of whoever notes it.
+/// A request and its answer, in ns since 1970 by the clock of the machine that takes the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RoundTrip {
-    /// When it left, by our clock.
+    /// When the request left, by our clock.
     pub(crate) asked_ns: u64,
-    /// When it arrived, by theirs.
+    /// When it arrived, by the host's clock.
     pub(crate) received_ns: u64,
-    /// When it was answered, by theirs.
+    /// When it was answered, by the host's clock.
     pub(crate) answered_ns: u64,
-    /// When the answer was here, by ours.
+    /// When the answer arrived, by our clock.
     pub(crate) heard_ns: u64,
 }
 
-/// A host's clock beside ours.
+/// A host's clock compared with ours.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ClockOffset {
-    /// How far it is ahead, in ms.
+    /// The host's time minus ours, in ms.
     pub offset_ms: f64,
-    /// By how much that may be wrong, in ms, either way.
+    /// Uncertainty of the offset, in ms, either way.
     pub uncertainty_ms: f64,
     /// The shortest round trip, in ms.
     pub round_trip_ms: f64,
@@ -48,7 +51,7 @@ fn difference_ms(a: u64, b: u64) -> f64 {
 }
 
 impl RoundTrip {
-    /// How long both ways took, in ms.
+    /// Duration of both ways, in ms.
     fn delay_ms(self) -> f64 {
         let there = difference_ms(self.answered_ns, self.received_ns);
         (difference_ms(self.heard_ns, self.asked_ns) - there).max(0.0)
@@ -61,7 +64,7 @@ impl RoundTrip {
 }
 
 impl ClockOffset {
-    /// From round trips; nothing without one.
+    /// The offset by the fastest round trip; `None` without one.
     pub(crate) fn of(trips: &[RoundTrip]) -> Option<ClockOffset> {
         let best = trips.iter().copied().min_by(|a, b| a.delay_ms().total_cmp(&b.delay_ms()))?;
         Some(ClockOffset {
@@ -71,43 +74,40 @@ impl ClockOffset {
         })
     }
 
-    /// Whether clocks can be that far apart: one that was never set shows 1970.
+    /// Returns true for a plausible offset: a clock that was never set shows 1970.
     pub(crate) fn is_plausible(self) -> bool {
         self.offset_ms.abs() <= OFFSET_MS_MAX && self.round_trip_ms <= OFFSET_MS_MAX
     }
 
-    /// Whether seconds of both can be put side by side.
-    ///
-    /// # Errors
-    /// The comparison is too uncertain for that.
-    pub(crate) fn check(self) -> Result<(), Reason> {
+    /// Checks that seconds of both clocks may be merged.
+    pub(crate) fn check(self) -> Result<(), FailureReason> {
         match self.uncertainty_ms <= UNCERTAINTY_MS_MAX {
             true => Ok(()),
-            false => Err(Reason::ClockUncertain {
+            false => Err(FailureReason::ClockUncertain {
                 uncertainty_ms: self.uncertainty_ms,
                 allowed_ms: UNCERTAINTY_MS_MAX,
             }),
         }
     }
 
-    /// Whether the clock has kept its pace beside ours until `later`.
+    /// Checks that the clock has kept pace with ours until `later`.
     ///
     /// # Errors
-    /// It was set, or drifted.
-    pub(crate) fn check_until(self, later: ClockOffset) -> Result<(), Reason> {
+    /// The clock was set, or drifted.
+    pub(crate) fn check_until(self, later: ClockOffset) -> Result<(), FailureReason> {
         let by_ms = later.offset_ms - self.offset_ms;
         match by_ms.abs() <= self.uncertainty_ms + later.uncertainty_ms + MOVE_MS_MAX {
             true => Ok(()),
-            false => Err(Reason::ClockMoved { by_ms }),
+            false => Err(FailureReason::ClockMoved { by_ms }),
         }
     }
 
-    /// What its clock shows when ours shows `ours_ns`.
+    /// The host's time at our time `ours_ns`.
     pub(crate) fn theirs_ns(self, ours_ns: u64) -> u64 {
         ours_ns.saturating_add_signed(self.offset_ns())
     }
 
-    /// What our clock shows when its shows `theirs_ns`.
+    /// Our time at the host's time `theirs_ns`.
     #[must_use]
     pub fn ours_ns(self, theirs_ns: u64) -> u64 {
         theirs_ns.saturating_add_signed(self.offset_ns().saturating_neg())
@@ -118,13 +118,13 @@ impl ClockOffset {
     }
 }
 
-/// What our clock showed at an instant that is past, in ns since 1970.
+/// The time of a past instant, in ns since 1970 by our clock.
 #[must_use]
 pub fn ns_of(instant: Instant) -> u64 {
     now_ns().saturating_sub(instant.elapsed().as_nanos() as u64)
 }
 
-/// When our clock showed that, which is past; now, where it has yet to.
+/// The instant of a past time by our clock; now, for a time to come.
 #[must_use]
 pub fn instant_of(ns: u64) -> Instant {
     let ago = Duration::from_nanos(now_ns().saturating_sub(ns));
@@ -132,7 +132,7 @@ pub fn instant_of(ns: u64) -> Instant {
     now.checked_sub(ago).unwrap_or(now)
 }
 
-/// What our clock shows, in ns since 1970.
+/// The time in ns since 1970 by our clock.
 pub(crate) fn now_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     now.tv_sec.cast_unsigned().saturating_mul(1_000_000_000) + now.tv_nsec.cast_unsigned()
@@ -146,7 +146,7 @@ mod tests {
 
     const NOW_NS: u64 = 1_800_000_000_000_000_000;
 
-    /// Of a clock that is ahead by so much, with so much on each way; in µs.
+    /// A round trip to a clock that is `ahead`, in µs.
     fn trip(ahead: i64, there: u64, between: u64, back: u64) -> RoundTrip {
         let theirs = |ours: u64| ours.saturating_add_signed(ahead * 1000);
         let arrived = NOW_NS + there * 1000;
@@ -191,10 +191,10 @@ mod tests {
             round_trip_ms: 2.0 * uncertainty_ms,
         };
         assert!(of(3e6, 49.0).check().is_ok(), "a clock may be wrong: it is corrected");
-        assert!(matches!(of(0.0, 51.0).check(), Err(Reason::ClockUncertain { .. })));
+        assert!(matches!(of(0.0, 51.0).check(), Err(FailureReason::ClockUncertain { .. })));
         let before = of(100.0, 5.0);
         assert!(before.check_until(of(129.0, 5.0)).is_ok());
         let moved = before.check_until(of(60.0, 5.0));
-        assert!(matches!(moved, Err(Reason::ClockMoved { by_ms }) if by_ms == -40.0));
+        assert!(matches!(moved, Err(FailureReason::ClockMoved { by_ms }) if by_ms == -40.0));
     }
 }

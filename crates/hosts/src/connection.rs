@@ -1,6 +1,6 @@
-//! A login on a host that lasts: one process of `ssh` keeps it, and every command there goes through it.
+//! A persistent login on a host: one `ssh` process holds it, and every command to the host uses it.
 //!
-//! Its socket lies in a directory of our own that nobody else may enter, and that is in the ledger. Dropped, it is closed.
+//! Its socket is in a private directory, which is in the ledger. Dropping the login closes it.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -18,54 +18,51 @@ use assay_system::new_name;
 use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-use crate::failure::Reason;
+use crate::failure::FailureReason;
 use crate::ssh;
 
-/// How often it is looked whether the client has logged in.
+/// Interval at which the login is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// How soon Ctrl-C is seen while a host is waited for.
+/// Interval at which Ctrl-C is checked while waiting for a host.
 pub(crate) const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
 
-/// With what the client ends when it has no connection (`ssh(1)`, "EXIT STATUS").
+/// Exit code of the client when it has no connection (`ssh(1)`, "EXIT STATUS").
 pub(crate) const LOST: i32 = 255;
 
-/// How long logging in may take, slow name servers and several hops included.
+/// Longest login, slow name servers and several hops included.
 const LOGIN_PATIENCE: Duration = Duration::from_secs(30);
 
-/// A Unix socket's path has at most 107 bytes (`unix(7)`), and the client adds 17 to the name while it makes it.
+/// A Unix socket's path has at most 107 bytes (`unix(7)`), and the client adds 17 to the name while
+/// it creates the socket.
 const SOCKET_BYTES_MAX: usize = 107 - 17;
 
-/// What a line of a script for us begins with: whatever else a shell prints there is not meant for us.
+/// Prefix of the lines that a script prints for us, since a shell may print other lines.
 const MARK: &str = "@assay ";
 
-/// A login.
 #[derive(Debug)]
 pub(crate) struct Connection {
     spec: HostSpec,
     interrupt: Interrupt,
     client: Mutex<Child>,
-    /// What the client has said.
+    /// The client's output.
     said: File,
     socket: PathBuf,
-    // Taken down after the client.
+    // Dropped after the client.
     _directory: Made,
 }
 
 impl Connection {
-    /// Logs in.
-    ///
-    /// # Errors
-    /// Whatever keeps us from it, in a variant of its own.
+    /// Logs in. Each cause of failure has its own variant of [`FailureReason`].
     pub(crate) fn open(
         spec: &HostSpec,
         ledger: &Arc<Ledger>,
         interrupt: &Interrupt,
-    ) -> Result<Connection, Reason> {
-        spec.check().map_err(Reason::Spec)?;
+    ) -> Result<Connection, FailureReason> {
+        spec.check().map_err(FailureReason::Spec)?;
         let path = new_directory();
         let made = ledger.make_directory(&path);
-        let directory = made.map_err(|error| Reason::Here(format!("{error:#}")))?;
+        let directory = made.map_err(|error| FailureReason::Here(format!("{error:#}")))?;
         let socket = path.join("s");
         let said = memory_file()?;
         let mut command = Command::new("ssh");
@@ -84,7 +81,7 @@ impl Connection {
         Ok(connection)
     }
 
-    fn await_login(&self) -> Result<(), Reason> {
+    fn await_login(&self) -> Result<(), FailureReason> {
         let deadline = Instant::now() + LOGIN_PATIENCE;
         while Instant::now() < deadline {
             if self.client.lock().wait(LOOK_EVERY).map_err(here)?.is_some() {
@@ -96,10 +93,10 @@ impl Connection {
             self.check_interrupt()?;
         }
         let seconds = LOGIN_PATIENCE.as_secs();
-        Err(Reason::Unreachable(format!("no login after {seconds} s")))
+        Err(FailureReason::Unreachable(format!("no login after {seconds} s")))
     }
 
-    /// As the user named the host.
+    /// The host's name, as given by the user.
     pub(crate) fn name(&self) -> &str {
         &self.spec.ssh
     }
@@ -108,24 +105,21 @@ impl Connection {
         &self.spec
     }
 
-    /// A command there, for a shell, not started yet.
+    /// A shell command on the host, not started yet.
     pub(crate) fn command(&self, words: &str) -> Command {
         let mut command = Command::new("ssh");
         command.args(ssh::words(&self.spec, &self.socket, false)).arg(words);
         command
     }
 
-    /// Runs a script there with `arguments`; gives the lines that it marks as meant for us.
-    ///
-    /// # Errors
-    /// The connection is gone, or the script failed.
+    /// Runs a script on the host with `arguments`. Returns its marked lines.
     pub(crate) fn ask(
         &self,
         script: &str,
         arguments: &[&str],
         input: Stdio,
         limit: Duration,
-    ) -> Result<Answer, Reason> {
+    ) -> Result<Answer, FailureReason> {
         let words = ["sh", "-c", script, "assay"].into_iter().chain(arguments.iter().copied());
         let words: Vec<String> = words.map(quoted).collect();
         let mut command = self.command(&format!("exec {}", words.join(" ")));
@@ -135,24 +129,26 @@ impl Connection {
         let mut client = child::spawn(command, &[]).map_err(no_client)?;
         let ended = self.await_end(&mut client, limit)?;
         if is_full(&stdout) {
-            return Err(Reason::Protocol("it printed more than was asked for".into()));
+            return Err(FailureReason::Protocol("it printed more than was asked for".into()));
         }
         match ended {
             Some(status) if status.success() => Ok(Answer::of(&read(&stdout), &read(&stderr))),
             Some(status) if status.code() != Some(LOST) => {
-                Err(Reason::Protocol(on_one_line(&read(&stderr))))
+                Err(FailureReason::Protocol(on_one_line(&read(&stderr))))
             }
-            Some(_) => Err(Reason::Lost(self.last_words())),
-            None => Err(Reason::Lost(Some(format!("no answer after {} s", limit.as_secs())))),
+            Some(_) => Err(FailureReason::Lost(self.last_words())),
+            None => {
+                Err(FailureReason::Lost(Some(format!("no answer after {} s", limit.as_secs()))))
+            }
         }
     }
 
-    /// Waits for a client to end, for as long as nobody interrupts that; nothing when it has not within the limit.
+    /// Waits until a client ends or the user interrupts; returns `None` after `patience`.
     pub(crate) fn await_end(
         &self,
         client: &mut Child,
         limit: Duration,
-    ) -> Result<Option<ExitStatus>, Reason> {
+    ) -> Result<Option<ExitStatus>, FailureReason> {
         let deadline = Instant::now() + limit;
         while Instant::now() < deadline {
             if let Some(status) = client.wait(STOP_SEEN_WITHIN).map_err(here)? {
@@ -163,22 +159,22 @@ impl Connection {
         Ok(None)
     }
 
-    /// Fails if the user wants us to stop.
-    pub(crate) fn check_interrupt(&self) -> Result<(), Reason> {
-        if self.interrupt.is_set() { Err(Reason::Interrupted) } else { Ok(()) }
+    /// Fails if the user has interrupted.
+    pub(crate) fn check_interrupt(&self) -> Result<(), FailureReason> {
+        if self.interrupt.is_set() { Err(FailureReason::Interrupted) } else { Ok(()) }
     }
 
-    /// What the client said last, if it said anything.
+    /// The last line of the client's output, if any.
     pub(crate) fn last_words(&self) -> Option<String> {
         Some(on_one_line(&read(&self.said))).filter(|words| !words.is_empty())
     }
 }
 
-/// What a script told us.
+/// The output of a script.
 #[derive(Debug)]
 pub(crate) struct Answer {
     lines: Vec<String>,
-    /// What was said besides, on one line.
+    /// Its other output, on one line.
     pub(crate) complaint: String,
 }
 
@@ -188,7 +184,7 @@ impl Answer {
         Answer { lines: lines.map(str::to_owned).collect(), complaint: on_one_line(stderr) }
     }
 
-    /// What follows `word`, if it was said.
+    /// The rest of the line that begins with `word`, if there is one.
     pub(crate) fn after(&self, word: &str) -> Option<&str> {
         let rest = |line: &'_ str| -> Option<usize> {
             let rest = line.strip_prefix(word)?;
@@ -197,23 +193,22 @@ impl Answer {
         self.lines.iter().find_map(|line| rest(line).map(|from| &line[from..]))
     }
 
-    /// Whether `word` was said.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.after(word).is_some()
     }
 }
 
-/// A word for any Bourne shell; lines stay lines.
+/// Quotes a word for any Bourne shell; line breaks are kept.
 pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The most that a program may say.
+/// Limit of a program's output, in bytes.
 const SAID_BYTES_MAX: u64 = 1 << 20;
 
-/// A memory file for what a program says. It is as long as it may ever be, and zeroes are what has not been said: a program that writes
-/// without end fills no memory, but meets an error.
-pub(crate) fn memory_file() -> Result<File, Reason> {
+/// A memory file for a program's output. It has its full length from the start, filled with zeroes:
+/// a program that writes without end does not fill the memory, but gets an error.
+pub(crate) fn memory_file() -> Result<File, FailureReason> {
     let of_here = |error: rustix::io::Errno| here(error.into());
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = memfd_create("assay-ssh", flags).map(File::from).map_err(of_here)?;
@@ -222,7 +217,7 @@ pub(crate) fn memory_file() -> Result<File, Reason> {
     Ok(file)
 }
 
-/// What is in it, wherever its writer is.
+/// The content, independent of the writer's position.
 pub(crate) fn read(file: &File) -> String {
     let mut bytes = vec![0; SAID_BYTES_MAX as usize];
     let length = file.read_at(&mut bytes, 0).unwrap_or(0);
@@ -231,24 +226,25 @@ pub(crate) fn read(file: &File) -> String {
     String::from_utf8_lossy(&said[..end]).into_owned()
 }
 
-/// Whether a program said all that it may, and perhaps more.
+/// Returns true if the output reached its limit, and may be cut.
 fn is_full(file: &File) -> bool {
     let mut last = [0];
     matches!(file.read_at(&mut last, SAID_BYTES_MAX - 1), Ok(1)) && last != [0]
 }
 
-pub(crate) fn here(error: std::io::Error) -> Reason {
-    Reason::Here(format!("cannot run `ssh`: {error}"))
+pub(crate) fn here(error: std::io::Error) -> FailureReason {
+    FailureReason::Here(format!("cannot run `ssh`: {error}"))
 }
 
-pub(crate) fn no_client(error: std::io::Error) -> Reason {
+pub(crate) fn no_client(error: std::io::Error) -> FailureReason {
     match error.kind() {
-        std::io::ErrorKind::NotFound => Reason::NoClient,
+        std::io::ErrorKind::NotFound => FailureReason::NoClient,
         _ => here(error),
     }
 }
 
-/// Where the user's own sockets go, if that is short enough; another name each time.
+/// A new path among the user's own sockets if that is short enough, in the temporary directory
+/// otherwise.
 fn new_directory() -> PathBuf {
     let name = new_name("ssh");
     let run = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);

@@ -1,4 +1,5 @@
-//! Copies of this program in a host's cache, which other machines have brought: that in use is held, and of the others a few are kept.
+//! Copies of this program in a host's cache, left by other machines: the current one is locked, and
+//! a few of the others are kept.
 
 use anyhow::Result;
 use assay_system::cache::{self, CacheLock};
@@ -6,25 +7,22 @@ use assay_system::cache_entry;
 
 use crate::program::own_entry;
 
-/// Their directory in the cache.
 const SHELF: &str = "programs";
 
-/// How many are kept beside that in use: those who measure from one machine have one or two versions.
+/// Number of copies kept in addition to the current one: users of one machine have one or two
+/// versions.
 const KEPT: usize = 2;
 
-/// Holds the copy that this process runs from, if it does, and removes the least recently used of the others.
-///
-/// # Errors
-/// What the system answered.
+/// Locks the copy that this process runs from, and removes the least recently used of the others.
 pub(crate) fn tidy() -> Result<()> {
     let Some(own) = own_entry(&cache::root()?.join(SHELF)) else { return Ok(()) };
     cache_entry::hold(&own)?;
-    // Somebody who copies now tidies up afterwards.
+    // A process that is copying right now tidies up afterwards.
     let Some(shelf) = CacheLock::try_open(SHELF)? else { return Ok(()) };
     let mut others = cache_entry::list(SHELF)?;
-    others.retain(|one| one.path != own);
-    for one in others.iter().rev().skip(KEPT) {
-        cache_entry::remove(&shelf, &one.path)?;
+    others.retain(|copy| copy.path != own);
+    for copy in others.iter().rev().skip(KEPT) {
+        cache_entry::remove(&shelf, &copy.path)?;
     }
     Ok(())
 }

@@ -1,14 +1,11 @@
-//! Where the program at the other end keeps what it needs for the length of a session.
+//! The directory that holds a session's files on a host.
 
 use std::path::PathBuf;
 
 use anyhow::Result;
 use assay_system::{new_name, state};
 
-/// A directory that is not there yet, in the state directory: no other session has its name.
-///
-/// # Errors
-/// The state directory cannot be written to.
+/// A new name in the state directory, which no other session uses.
 pub fn new_session_directory() -> Result<PathBuf> {
     Ok(state::below("sessions")?.join(new_name("session")))
 }

@@ -1,4 +1,4 @@
-//! What a host is, as the program there sees it.
+//! Facts about a host, as seen by the program there.
 
 use std::path::{Path, PathBuf};
 
@@ -7,40 +7,34 @@ use assay_system::state;
 use assay_system::{cache, free_bytes};
 use serde::{Deserialize, Serialize};
 
-/// A host as it is. What it does not tell is absent.
+/// A host's system. Values that it does not report are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// Its own name.
+pub struct HostFacts {
     pub name: String,
-    /// The kernel's release.
     pub kernel: String,
-    /// The kind of machine, e.g. `x86_64`.
+    /// The processor architecture, e.g. `x86_64`.
     pub machine: String,
-    /// CPUs that programs may run on there.
+    /// Number of usable CPUs.
     pub cpus: usize,
-    /// Memory, in bytes.
     pub memory_bytes: Option<u64>,
-    /// Whether we are root there.
     pub is_root: bool,
-    /// The cache directory.
     pub cache: Option<PathBuf>,
-    /// Free space in it, in bytes.
+    /// Free space in the cache directory, in bytes.
     pub cache_free_bytes: Option<u64>,
-    /// The state directory.
     pub state: Option<PathBuf>,
-    /// The address that `ssh` reached (`ssh(1)`, `SSH_CONNECTION`).
+    /// The address that `ssh` connected to (`ssh(1)`, `SSH_CONNECTION`).
     pub address: Option<String>,
-    /// The address that it saw us come from.
+    /// Our address, as seen by the host.
     pub client: Option<String>,
 }
 
-impl Facts {
-    /// Of this machine.
-    pub(crate) fn here() -> Facts {
+impl HostFacts {
+    /// The facts of this machine.
+    pub(crate) fn here() -> HostFacts {
         let uname = rustix::system::uname();
         let part = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
         let cache = cache::root().ok();
-        Facts {
+        HostFacts {
             name: part(uname.nodename()),
             kernel: part(uname.release()),
             machine: part(uname.machine()),
@@ -58,7 +52,7 @@ impl Facts {
     }
 }
 
-/// Free space where a directory is, or would be made.
+/// Free space in the file system of a directory, which need not exist yet.
 fn free_near(path: &Path) -> Option<u64> {
     free_bytes(path.ancestors().find(|part| part.is_dir())?).ok()
 }
@@ -70,7 +64,7 @@ fn memory_bytes(meminfo: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// A word of the connection: the client's address and port, the server's address and port.
+/// A word of `SSH_CONNECTION`: the client's address and port, the server's address and port.
 fn connected(place: usize) -> Option<String> {
     word(&std::env::var("SSH_CONNECTION").ok()?, place)
 }
@@ -85,7 +79,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_told() {
-        let facts = Facts::here();
+        let facts = HostFacts::here();
         assert!(facts.cpus > 0 && facts.memory_bytes.is_some_and(|bytes| bytes > 1 << 20));
         assert_eq!(facts.machine, std::env::consts::ARCH);
         assert_eq!(memory_bytes("MemFree: 1 kB\nMemTotal:    2048 kB\n"), Some(2 << 20));

@@ -1,11 +1,14 @@
-//! Other machines, reached over OpenSSH's own client with the user's own configuration, keys and known hosts.
+//! Other machines, reached over OpenSSH's client with the user's configuration, keys and known
+//! hosts.
 //!
-//! [`Host::connect`] logs in and brings this program there; [`Session`] is the program at work at the other end, which [`serve`] runs;
-//! [`compare_clocks`](Session::compare_clocks) says by how much its clock differs; [`load`] puts load on one server from several hosts.
+//! [`RemoteHost::connect`] logs in and copies this program to the host; [`HostSession`] is the
+//! program running there, which [`serve`] implements; [`compare_clocks`](Session::compare_clocks)
+//! measures the offset of its clock; [`load`] loads one server from several hosts.
 //!
-//! Guarantees: nobody is ever asked anything; a link that is cut is noticed within [`PATIENCE`] at both ends, and so is a death at
-//! either; what was made there is written down in a ledger there, and removed when the session ends, however it does; what is secret
-//! travels on the session's standard input alone. Whatever goes wrong is a [`Failure`]: a host and a reason, in one line.
+//! Guarantees: no prompt ever appears. Both ends notice a cut link within [`PATIENCE`], and a death
+//! of the other end too. Everything made on a host is in a ledger there and is removed when the
+//! session ends, however it ends. Secrets travel on the session's standard input alone. Every error
+//! is a [`Failure`]: a host and a reason, in one line.
 
 mod clock;
 mod connection;
@@ -24,9 +27,9 @@ mod ssh;
 pub use assay_base::HostSpec;
 pub use clock::{ClockOffset, UNCERTAINTY_MS_MAX, instant_of, ns_of};
 pub use directory::new_session_directory;
-pub use facts::Facts;
-pub use failure::{Failure, Reason, Result};
-pub use host::{Host, Step};
+pub use facts::HostFacts;
+pub use failure::{Failure, FailureReason, Result};
+pub use host::{ConnectStep, RemoteHost};
 pub use protocol::PATIENCE;
 pub use serve::{Talk, Works, serve};
-pub use session::{Message, Session};
+pub use session::{HostSession, Message};

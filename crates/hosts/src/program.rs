@@ -1,4 +1,4 @@
-//! This program on a host: looked for by its digest, copied where it is not there, and known to run there or not.
+//! This program on a host: found by its digest, copied if it is missing, and tried there.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,21 +11,24 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 use crate::connection::{Answer, Connection};
-use crate::failure::Reason;
+use crate::failure::FailureReason;
 
-/// This program, also when its file was replaced since it began.
+/// This program, even if its file was replaced meanwhile.
 const OURSELVES: &str = "/proc/self/exe";
 
-/// How long a question to a host's shell may take, and a copy over a slow link.
+/// Longest answer of a host's shell, and longest copy over a slow link.
 const ASK_PATIENCE: Duration = Duration::from_secs(60);
 const COPY_PATIENCE: Duration = Duration::from_secs(1800);
 
-/// Tells what the host is, where the program belongs, and whether it is there: $1 is the directory it may write to or nothing,
-/// $2 the program's name, $3 its digest. A directory that others may write to is none of ours: what lies there could be anybody's program.
-/// Others may write beside ours where what they cannot do is take it away.
+/// Prints the host's system, the program's directory, and whether the program is there. $1 is the
+/// directory to use or empty, $2 the program's name, $3 its digest. A directory that others may
+/// write to is refused: the program in it could be anybody's. Others may write to a parent
+/// directory if they cannot replace ours.
 const LOOK: &str = r#"
 me=$(id -u)
-kind() { [ -e "$1" ] || [ -L "$1" ] && ls -ldn "$1" | { read -r mode _ owner _; echo "$mode $owner"; }; }
+kind() {
+    [ -e "$1" ] || [ -L "$1" ] && ls -ldn "$1" | { read -r mode _ owner _; echo "$mode $owner"; }
+}
 if [ -n "$1" ]; then
     case $(kind "$1") in
     "" | d????-??-*" $me" | d????-??-*" 0" | d????????t*" $me" | d????????t*" 0") ;;
@@ -43,14 +46,16 @@ for part in "$d" "$d/programs" "$d/programs/$2" ${1:+"$1/state"}; do
     esac
 done
 echo "@assay shelf $d/programs"
-if [ "$(sha256sum 2>/dev/null <"$d/programs/$2/assay")" = "$3  -" ] && [ -x "$d/programs/$2/assay" ]; then
+if [ "$(sha256sum 2>/dev/null <"$d/programs/$2/assay")" = "$3  -" ] &&
+    [ -x "$d/programs/$2/assay" ]; then
     echo "@assay there"
 fi
 "#;
 
-/// Takes the program from standard input: $1 is the shelf, $2 the program's name, $3 its digest, $4 the KiB that it needs. It is
-/// there whole and runs, or not at all; what interrupted copies left goes. One that gets nothing for 15 s gives up: the link is cut, and
-/// sshd would keep it for hours.
+/// Reads the program from standard input. $1 is the directory, $2 the program's name, $3 its
+/// digest, $4 its size in KiB. Afterwards the program is there whole and runs, or not at all;
+/// leftovers of interrupted copies are removed. Gives up after 15 s without data: the link is cut,
+/// and sshd would keep the script running for hours.
 const COPY: &str = r#"
 umask 077
 mkdir -p "$1" || { echo "@assay unwritable"; exit 0; }
@@ -100,29 +105,28 @@ fi
 echo "@assay copied"
 "#;
 
-/// This program as a file.
 struct Ourselves {
     /// SHA-256, in hexadecimal.
     digest: String,
     bytes: u64,
-    /// The newest version of glibc that it needs something of.
+    /// The newest version of glibc that it needs.
     glibc: Option<(u32, u32)>,
 }
 
-/// The program where it is on a host.
+/// The program on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// Its path there.
     pub(crate) path: String,
-    /// How many bytes were copied; nothing where it was there.
+    /// Number of bytes copied; `None` if the program was already there.
     pub(crate) copied_bytes: Option<u64>,
 }
 
-/// Has the program be there; `copying` is called before it is copied, with its size in bytes.
-///
-/// # Errors
-/// It would not run there, or cannot be copied: nothing is left of it then.
-pub(crate) fn place(connection: &Connection, copying: &dyn Fn(u64)) -> Result<Placed, Reason> {
+/// Copies the program to the host unless it is there. `copying` is called before the copy, with its
+/// size in bytes. After an error nothing is left of it.
+pub(crate) fn place(
+    connection: &Connection,
+    copying: &dyn Fn(u64),
+) -> Result<Placed, FailureReason> {
     let us = ourselves()?;
     let directory = connection.spec().directory.as_deref().unwrap_or(Path::new(""));
     let directory = directory.to_string_lossy();
@@ -131,12 +135,12 @@ pub(crate) fn place(connection: &Connection, copying: &dyn Fn(u64)) -> Result<Pl
         connection.ask(LOOK, &[&directory, name, &us.digest], Stdio::null(), ASK_PATIENCE)?;
     if let Some(directory) = looked.after("foreign") {
         let words = "it belongs to somebody else, or others may write to it".to_owned();
-        return Err(Reason::Unwritable { directory: directory.to_owned(), words });
+        return Err(FailureReason::Unwritable { directory: directory.to_owned(), words });
     }
     check_machine(&looked)?;
     check_library(&looked, us.glibc)?;
     let shelf = looked.after("shelf").filter(|shelf| shelf.starts_with('/'));
-    let shelf = shelf.ok_or_else(|| Reason::Protocol(looked.complaint.clone()))?;
+    let shelf = shelf.ok_or_else(|| FailureReason::Protocol(looked.complaint.clone()))?;
     let path = format!("{shelf}/{name}/assay");
     if looked.has("there") {
         return Ok(Placed { path, copied_bytes: None });
@@ -146,7 +150,12 @@ pub(crate) fn place(connection: &Connection, copying: &dyn Fn(u64)) -> Result<Pl
     Ok(Placed { path, copied_bytes: Some(us.bytes) })
 }
 
-fn copy(connection: &Connection, us: &Ourselves, shelf: &str, name: &str) -> Result<(), Reason> {
+fn copy(
+    connection: &Connection,
+    us: &Ourselves,
+    shelf: &str,
+    name: &str,
+) -> Result<(), FailureReason> {
     let file = File::open(OURSELVES).map_err(unreadable)?;
     let kib = us.bytes.div_ceil(1024).to_string();
     let answer =
@@ -157,33 +166,37 @@ fn copy(connection: &Connection, us: &Ourselves, shelf: &str, name: &str) -> Res
     }
     if let Some(free) = answer.after("full") {
         let free_bytes = free.parse::<u64>().unwrap_or(0) * 1024;
-        return Err(Reason::NoSpace { directory: directory(), free_bytes, needed_bytes: us.bytes });
+        return Err(FailureReason::NoSpace {
+            directory: directory(),
+            free_bytes,
+            needed_bytes: us.bytes,
+        });
     }
     if answer.has("cannot") {
         let program = format!("{shelf}/{name}/assay");
-        return Err(Reason::CannotRun { program, words: answer.complaint });
+        return Err(FailureReason::CannotRun { program, words: answer.complaint });
     }
     match answer.has("unwritable") {
-        true => Err(Reason::Unwritable { directory: directory(), words: answer.complaint }),
-        false => Err(Reason::Lost(Some("the copy of the program is not whole".into()))),
+        true => Err(FailureReason::Unwritable { directory: directory(), words: answer.complaint }),
+        false => Err(FailureReason::Lost(Some("the copy of the program is not whole".into()))),
     }
 }
 
-fn check_machine(looked: &Answer) -> Result<(), Reason> {
+fn check_machine(looked: &Answer) -> Result<(), FailureReason> {
     let theirs = looked.after("machine").unwrap_or_default();
-    // The kernel of 64-bit ARM calls itself so on every distribution of ours.
+    // Linux reports 64-bit ARM by this name on every supported distribution.
     match theirs == format!("Linux {}", std::env::consts::ARCH) {
         true => Ok(()),
-        false => Err(Reason::OtherMachine { theirs: theirs.to_owned() }),
+        false => Err(FailureReason::OtherMachine { theirs: theirs.to_owned() }),
     }
 }
 
-/// Where a host does not tell its library, trying tells.
-fn check_library(looked: &Answer, needed: Option<(u32, u32)>) -> Result<(), Reason> {
+/// Checks the version of glibc; a host that does not report it is tried.
+fn check_library(looked: &Answer, needed: Option<(u32, u32)>) -> Result<(), FailureReason> {
     let there = looked.after("library").unwrap_or_default();
     let version = there.strip_prefix("glibc ").and_then(version);
     match (needed, version) {
-        (Some(needed), Some(version)) if version < needed => Err(Reason::OldLibrary {
+        (Some(needed), Some(version)) if version < needed => Err(FailureReason::OldLibrary {
             there: there.to_owned(),
             needed: format!("{}.{}", needed.0, needed.1),
         }),
@@ -197,14 +210,14 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor[..digits].parse().ok()?))
 }
 
-fn ourselves() -> Result<&'static Ourselves, Reason> {
+fn ourselves() -> Result<&'static Ourselves, FailureReason> {
     static OURS: OnceLock<Result<Ourselves, String>> = OnceLock::new();
     let ours = OURS.get_or_init(|| Ourselves::read().map_err(|error| error.to_string()));
-    ours.as_ref().map_err(|words| Reason::Here(format!("cannot read this program: {words}")))
+    ours.as_ref().map_err(|words| FailureReason::Here(format!("cannot read this program: {words}")))
 }
 
-fn unreadable(error: std::io::Error) -> Reason {
-    Reason::Here(format!("cannot read this program: {error}"))
+fn unreadable(error: std::io::Error) -> FailureReason {
+    FailureReason::Here(format!("cannot read this program: {error}"))
 }
 
 impl Ourselves {
@@ -224,7 +237,7 @@ impl Ourselves {
     }
 }
 
-/// Where the tables of an ELF file of 64 bits, and what a row of them holds, are found (`elf(5)`).
+/// Offsets of the tables of a 64-bit ELF file, and of the fields of a row (`elf(5)`).
 mod elf {
     pub(super) const SECTIONS_AT: u64 = 0x28;
     pub(super) const SECTION_COUNT_AT: u64 = 0x3c;
@@ -232,12 +245,13 @@ mod elf {
     pub(super) const TYPE: u64 = 4;
     pub(super) const OFFSET: u64 = 24;
     pub(super) const SIZE: u64 = 32;
-    /// The type of the table of strings; dynamic linking has one, with the names of the versions that are needed.
+    /// Type of the string table; dynamic linking has one with the names of the versions that are
+    /// needed.
     pub(super) const STRINGS: u32 = 3;
 }
 
-/// The newest version of glibc whose symbols are needed, which dynamic linking finds by a name such as `GLIBC_2.34`; nothing for a
-/// program without.
+/// The newest version of glibc whose symbols are needed, by names such as `GLIBC_2.34`; `None` for
+/// a static program.
 fn newest_glibc(file: &File) -> std::io::Result<Option<(u32, u32)>> {
     let number = |at: u64, bytes: usize| -> std::io::Result<u64> {
         let mut raw = [0; 8];
@@ -258,13 +272,13 @@ fn newest_glibc(file: &File) -> std::io::Result<Option<(u32, u32)>> {
     Ok(newest)
 }
 
-/// Of names with zeroes between.
+/// The newest version in a table of zero-terminated names.
 fn newest_named(strings: &[u8]) -> Option<(u32, u32)> {
     let names = strings.split(|byte| *byte == 0).filter_map(|name| std::str::from_utf8(name).ok());
     names.filter_map(|name| version(name.strip_prefix("GLIBC_")?)).max()
 }
 
-/// The directory of the program's own copy, where it runs from one.
+/// The directory of the copy that this process runs from, if it does.
 pub(crate) fn own_entry(shelf: &Path) -> Option<PathBuf> {
     let program = std::fs::read_link(OURSELVES).ok()?;
     let entry = program.parent()?;

@@ -1,7 +1,8 @@
-//! What the two ends of a session say to each other, a line of JSON each.
+//! Messages between the two ends of a session, each a line of JSON.
 //!
-//! The far end says [`Hello`] first. Every few seconds ours asks whether it is there, and it answers; an end that hears nothing for
-//! [`PATIENCE`] takes the link for cut. Beside that there is one work at a time, whose own words only its two halves understand.
+//! The far end sends [`Hello`] first. Every few seconds our end sends [`ToHost::Ask`], and the far
+//! end answers; an end that receives nothing for [`PATIENCE`] treats the link as cut. In addition
+//! there is at most one job at a time, whose messages only its two halves understand.
 
 use std::time::Duration;
 
@@ -9,73 +10,65 @@ use assay_ports::child::Identity;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::facts::Facts;
+use crate::facts::HostFacts;
 
-/// How often it is asked whether the other end is there.
+/// Interval of the keep-alive messages.
 pub(crate) const ASK_EVERY: Duration = Duration::from_secs(2);
 
-/// After how long without a word a link counts as cut.
+/// Silence after which a link counts as cut.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Which words are understood; raised when they change.
+/// Version of the messages; raised with every change of them.
 pub(crate) const PROTOCOL: u32 = 3;
 
-/// To the far end. It may hold a password: it is written to the session and nowhere else.
+/// A message to the far end. It may hold a password: it is written to the session and nowhere else.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ToHost {
-    /// Whether it is there, and what its clock shows.
+    /// Asks for a sign of life and the time.
     Ask {
-        /// Comes back with the answer.
+        /// Returned with the answer.
         number: u64,
     },
-    /// Begin a work.
-    Begin {
-        /// What it is called.
-        work: String,
-        /// What it is to do.
-        task: Value,
-    },
-    /// Something for the work in hand.
+    /// Starts a job.
+    Begin { work: String, task: Value },
+    /// A message for the current job.
     Tell(Value),
-    /// End the work in hand before its time.
+    /// Ends the current job early.
     Stop,
-    /// End.
+    /// Ends the session.
     End,
 }
 
-/// From the far end.
+/// A message from the far end.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FromHost {
-    /// It is ready.
     Hello(Box<Hello>),
-    /// It is there.
+    /// The answer to [`ToHost::Ask`].
     Here {
-        /// Of the question.
+        /// The number of the request.
         number: u64,
-        /// When that arrived, in ns since 1970.
+        /// When the request arrived, in ns since 1970.
         received_ns: u64,
-        /// When this was written, in ns since 1970.
+        /// When the answer was written, in ns since 1970.
         answered_ns: u64,
     },
-    /// Something of the work in hand.
+    /// A message of the current job.
     Told(Value),
-    /// The work has ended, with this.
+    /// The result of the job.
     Done(Value),
-    /// The work has failed, with this.
+    /// The error of the job.
     Failed(Value),
 }
 
-/// What the far end is.
+/// The far end's program and system.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Hello {
-    /// Which words it understands.
+    /// The version of the messages, [`PROTOCOL`].
     pub(crate) protocol: u32,
-    /// The program's version.
     pub(crate) version: String,
-    pub(crate) facts: Facts,
-    /// Its process there.
+    pub(crate) facts: HostFacts,
     pub(crate) process: Identity,
 }
 

@@ -1,7 +1,8 @@
-//! The program at work on a host: the far end of the session.
+//! The program on a host: the far end of the session.
 //!
-//! Guarantees: it ends when it is asked to, when the connection ends, and when nothing came over it for [`PATIENCE`]; the work in
-//! hand has then taken down what it made. Standard input and output belong to the session.
+//! Guarantees: it ends on request, when the connection ends, and after [`PATIENCE`] without a
+//! message. The current job has then removed what it made. Standard input and output belong to the
+//! session.
 
 use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -18,19 +19,20 @@ use serde_json::Value;
 
 use crate::clock::now_ns;
 use crate::copies;
-use crate::facts::Facts;
+use crate::facts::HostFacts;
 use crate::protocol::{FromHost, Hello, PATIENCE, PROTOCOL, ToHost};
 
-/// What can be done on a host.
+/// The jobs that a host can run.
 pub trait Works: Sync {
-    /// Does it, and gives what comes of it; ends early when told to. Nothing where no work has that name.
+    /// Runs the job and returns its result. Ends early if asked to. Returns `None` if there is no
+    /// job of that name.
     ///
     /// # Errors
-    /// What went wrong, as whoever began it understands it.
+    /// A value that the other end of the job understands.
     fn carry_out(&self, work: &str, task: Value, talk: &Talk) -> Option<Result<Value, Value>>;
 }
 
-/// What a work in hand says and hears.
+/// The messages of the current job.
 #[derive(Debug)]
 pub struct Talk {
     say: Sender<FromHost>,
@@ -39,48 +41,45 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Tells something.
+    /// Sends a message.
     pub fn tell(&self, what: &impl Serialize) {
         if let Ok(value) = serde_json::to_value(what) {
-            // Whoever does not listen any more ends the work in another way.
+            // An end that no longer listens ends the job in another way.
             let _ = self.say.send(FromHost::Told(value));
         }
     }
 
-    /// Waits for what is told next; nothing once the work is to end.
+    /// Waits for the next message; returns `None` once the job must end.
     pub fn hear(&self) -> Option<Value> {
         self.told.lock().recv().ok()
     }
 
-    /// Whether the work is to end.
+    /// Set when the job must end.
     #[must_use]
     pub fn stop(&self) -> &Interrupt {
         &self.stop
     }
 }
 
-/// What the far end waits for.
 enum Event {
-    /// A message, and when it came, in ns since 1970.
+    /// A message, and its time of arrival in ns since 1970.
     Heard(ToHost, u64),
-    /// Standard input has ended, or holds what is no message.
+    /// Standard input has ended, or holds an invalid message.
     Gone,
-    /// A signal asks for an end.
     Asked,
-    /// The work has ended, and says so.
+    /// The job has ended with this message.
     Worked(FromHost),
 }
 
-/// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Asked,
     Gone,
-    /// Nothing came any more.
+    /// No message arrived within [`PATIENCE`].
     Silent,
 }
 
-/// The work in hand, from outside.
+/// The session's handle of the current job.
 struct InHand {
     tell: Sender<Value>,
     stop: Interrupt,
@@ -89,9 +88,10 @@ struct InHand {
 /// Serves a session on standard input and output until it ends.
 ///
 /// # Errors
-/// The system refuses a thread or a signal's handler.
+/// The system refuses a thread or a signal handler.
 pub fn serve(works: &dyn Works) -> Result<()> {
-    // It was started by a path that says nothing; lists of processes show this (proc(5), comm).
+    // The path that started the program says nothing, and lists of processes show this name
+    // (`proc(5)`, comm).
     rustix::thread::set_name(c"assay")?;
     if let Err(error) = copies::tidy() {
         log::warn!("{error:#}");
@@ -102,7 +102,7 @@ pub fn serve(works: &dyn Works) -> Result<()> {
     let _ = say.send(FromHost::Hello(Box::new(Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").into(),
-        facts: Facts::here(),
+        facts: HostFacts::here(),
         process: me,
     })));
     begin_to_read(send.clone())?;
@@ -140,7 +140,7 @@ fn work_on(works: &dyn Works, work: &str, task: Value, talk: &Talk) -> FromHost 
     }
 }
 
-/// Does what is asked for until the session ends; says how it did.
+/// Processes requests until the session ends.
 fn attend(
     events: &Receiver<Event>,
     say: &Sender<FromHost>,
@@ -158,7 +158,7 @@ fn attend(
             Event::Heard(message, received_ns) => (message, received_ns),
             Event::Gone => return End::Gone,
             Event::Asked => return End::Asked,
-            // Said only now: who hears it may begin the next.
+            // Sent only now: the receiver may start the next job at once.
             Event::Worked(ended) => {
                 *in_hand = None;
                 let _ = say.send(ended);
@@ -178,7 +178,7 @@ fn attend(
             (ToHost::Tell(what), Some(work)) => drop(work.tell.send(what)),
             (ToHost::Stop, Some(work)) => {
                 work.stop.set();
-                // What waits to be told something is told that nothing comes.
+                // Wakes a job that waits for a message.
                 let stop = work.stop.clone();
                 *in_hand = Some(InHand { tell: channel().0, stop });
             }
@@ -188,7 +188,7 @@ fn attend(
     }
 }
 
-/// Hands on what comes, on a thread of its own: nobody waits for standard input but it.
+/// Starts a thread that reads standard input, so that no other thread blocks on it.
 fn begin_to_read(events: Sender<Event>) -> Result<()> {
     let read = move || {
         for line in std::io::stdin().lock().lines() {
@@ -204,7 +204,7 @@ fn begin_to_read(events: Sender<Event>) -> Result<()> {
     Ok(())
 }
 
-/// Writes what is said, on a thread of its own: over a cut link writing waits for ever, and nothing else may.
+/// Starts a thread that writes messages: writing to a cut link blocks for ever.
 fn begin_to_write(events: Sender<Event>) -> Result<Sender<FromHost>> {
     let (say, said) = channel::<FromHost>();
     let write = move || {
@@ -221,11 +221,11 @@ fn begin_to_write(events: Sender<Event>) -> Result<Sender<FromHost>> {
     Ok(say)
 }
 
-/// Ends the process of sshd that serves our connection and nothing else: over a cut link it would wait until TCP gives up, for a quarter
-/// of an hour or more.
+/// Ends the sshd process of this connection alone: over a cut link it would wait for TCP's timeout
+/// of a quarter of an hour or more.
 fn end_connection() {
     let parent = std::os::unix::process::parent_id();
-    // Held before it is looked at: while it is our parent, its number means no other.
+    // Opened before it is checked: while it is our parent, its number is not reused.
     let Ok(Some(process)) = Process::open(parent) else { return };
     let name = std::fs::read_to_string(format!("/proc/{parent}/comm")).unwrap_or_default();
     if name.starts_with("sshd") && std::os::unix::process::parent_id() == parent {

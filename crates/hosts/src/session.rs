@@ -1,8 +1,8 @@
-//! The program at work on a host: our end of the session.
+//! The program on a host: our end of the session.
 //!
-//! Guarantees: it ends with the connection, with this value, and with this process; a link over which nothing comes any more counts
-//! as cut after [`PATIENCE`]; whoever waits for it is told so. A host fills no memory here: lines have a bound, and so has what was said and
-//! not taken yet.
+//! Guarantees: it ends with the connection, with this value, and with this process. A silent link
+//! counts as cut after [`PATIENCE`], and every waiting call returns an error then. A host cannot
+//! fill the memory here: the length of lines and the amount of unread messages are limited.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
@@ -23,29 +23,30 @@ use serde_json::Value;
 
 use crate::clock::{ClockOffset, RoundTrip, now_ns};
 use crate::connection::{Connection, LOST, STOP_SEEN_WITHIN, here, memory_file, no_client, read};
-use crate::facts::Facts;
-use crate::failure::{Failure, Reason, Result};
+use crate::facts::HostFacts;
+use crate::failure::{Failure, FailureReason, Result};
 use crate::protocol::{ASK_EVERY, FromHost, Hello, PATIENCE, PROTOCOL, ToHost};
 
-/// How long the program may take to begin.
+/// Longest start of the program.
 const HELLO_PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long an answer to a question about its clock may take.
+/// Longest answer to a request for the time.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(8);
 
-/// Bytes of the longest line before the program has said who it is.
+/// Bytes of the longest line before the program's [`Hello`].
 const HELLO_BYTES_MAX: usize = 64 << 10;
 
-/// Bytes of the longest line of a work, unless that allows more ([`Session::allow_lines`]): an outcome has a few hundred kilobytes.
+/// Bytes of the longest line of a job, unless the job allows more ([`HostSession::allow_lines`]):
+/// an outcome has a few hundred kilobytes.
 const LINE_BYTES_MAX: usize = 4 << 20;
 
-/// Bytes that may be said and not be taken yet, in lines of the longest.
+/// Limit of unread messages, in longest lines.
 const UNTAKEN_LINES_MAX: usize = 2;
 
-/// How long it may take to end when it is asked to.
+/// Longest end of the program.
 const END_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Lines that a shell there may print before the program speaks.
+/// Lines that a shell may print before the program's first.
 const GREETING_LINES_MAX: usize = 100;
 
 /// Round trips of a comparison of clocks.
@@ -54,23 +55,21 @@ const ROUND_TRIPS: u64 = 20;
 /// Characters of a version that are shown.
 const VERSION_CHARS_MAX: usize = 64;
 
-/// What came over the session.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
     Line,
-    /// Longer than it may be.
     TooLong,
     End,
 }
 
-/// Reads a line of at most so many bytes into `line`, without its end; one that is broken off is none.
+/// Reads a line of at most `bytes_max` bytes into `line`, without its end; an unfinished line is dropped.
 fn next_line(
     hear: &mut impl BufRead,
     line: &mut Vec<u8>,
     bytes_max: usize,
 ) -> std::io::Result<Next> {
     line.clear();
-    // What a long one took is not kept.
+    // Releases the memory of a long line.
     line.shrink_to(HELLO_BYTES_MAX);
     let read = hear.take(bytes_max as u64 + 1).read_until(b'\n', line)?;
     Ok(match line.pop() {
@@ -80,54 +79,52 @@ fn next_line(
     })
 }
 
-/// A message of the work on the host.
+/// A message of a job.
 #[derive(Debug)]
 pub enum Message<T, D, E> {
-    /// It told something, and goes on.
+    /// The job goes on.
     Something(T),
-    /// It is done.
     Done(D),
-    /// It has failed.
     Failed(E),
 }
 
 /// A session with the program on a host.
 #[derive(Debug)]
-pub struct Session {
+pub struct HostSession {
     connection: Arc<Connection>,
     hello: Hello,
     line: Arc<Line>,
     work: Mutex<Receiver<(FromHost, usize)>>,
     trips: Mutex<Receiver<RoundTrip>>,
-    /// Dropped, the questions end.
+    /// Dropping it ends the keep-alive messages.
     asking: Option<Sender<()>>,
 }
 
-/// What the threads of a session share.
+/// State shared by the threads of a session.
 #[derive(Debug)]
 struct Line {
     tell: Mutex<Option<PipeWriter>>,
     client: Mutex<Child>,
-    /// What the client has said.
+    /// The client's output.
     said: File,
     heard: Mutex<Instant>,
-    /// The question that a comparison of clocks waits for, and when it was asked.
+    /// Number and time of the request whose answer a comparison of clocks waits for.
     asked: Mutex<Option<(u64, u64)>>,
     /// Bytes of the longest line.
     line_bytes_max: AtomicUsize,
-    /// Bytes of the messages that nobody has taken yet.
+    /// Bytes of the unread messages.
     untaken: AtomicUsize,
-    /// Why the session was ended, if that was for what the host said.
+    /// Why the session was ended, if the host violated the protocol.
     wrong: Mutex<Option<&'static str>>,
 }
 
-impl Session {
-    /// Begins one: `words` start the program there, which is at `program`.
+impl HostSession {
+    /// Starts a session: `words` start the program on the host, which is at `program`.
     pub(crate) fn begin(
         connection: &Arc<Connection>,
         program: &str,
         words: &str,
-    ) -> Result<Session, Reason> {
+    ) -> Result<HostSession, FailureReason> {
         let ((told, tell), (hear, said)) = (pipe().map_err(here)?, pipe().map_err(here)?);
         let complaints = memory_file()?;
         let mut command = connection.command(words);
@@ -150,43 +147,43 @@ impl Session {
         let lines = Arc::clone(&line);
         let listen = move || lines.listen(hear, &send_work, &send_trips);
         thread::Builder::new().name("host hears".into()).spawn(listen).map_err(here)?;
-        // Its listener would keep a client that is of no use.
+        // The listener would keep a client without use running.
         let hello = line.await_hello(&work, connection, program).inspect_err(|_| line.end())?;
         let lines = Arc::clone(&line);
         let ask = move || lines.ask_on(&asked);
         thread::Builder::new().name("host asks".into()).spawn(ask).map_err(here)?;
         let connection = Arc::clone(connection);
         let (work, trips, asking) = (work.into(), trips.into(), Some(asking));
-        Ok(Session { connection, hello, line, work, trips, asking })
+        Ok(HostSession { connection, hello, line, work, trips, asking })
     }
 
-    /// As the user named the host.
+    /// The host's name, as given by the user.
     #[must_use]
     pub fn host(&self) -> &str {
         self.connection.name()
     }
 
-    /// What the host is.
+    /// The host's system.
     #[must_use]
-    pub fn facts(&self) -> &Facts {
+    pub fn facts(&self) -> &HostFacts {
         &self.hello.facts
     }
 
-    /// The program's process there.
+    /// The program's process on the host.
     #[must_use]
     pub fn process(&self) -> Identity {
         self.hello.process
     }
 
-    /// By which address MySQL's traffic reaches it.
+    /// The address at which MySQL's traffic reaches the host.
     #[must_use]
     pub fn address(&self) -> Option<&str> {
         self.connection.spec().address.as_deref().or(self.hello.facts.address.as_deref())
     }
 
-    /// That something went wrong with this host.
+    /// A failure of this host.
     #[must_use]
-    pub fn failure(&self, reason: Reason) -> Failure {
+    pub fn failure(&self, reason: FailureReason) -> Failure {
         reason.of(self.host())
     }
 
@@ -194,17 +191,17 @@ impl Session {
         self.failure(self.line.why_lost(&self.connection))
     }
 
-    /// Compares its clock with ours, which takes twenty round trips.
+    /// Compares the host's clock with ours in twenty round trips.
     ///
     /// # Errors
-    /// The connection is lost, or the comparison too uncertain to be of use.
+    /// The connection is lost, or the comparison is too uncertain.
     pub fn compare_clocks(&self) -> Result<ClockOffset> {
         let offset = self.clock_offset()?;
         offset.check().map_err(|reason| self.failure(reason))?;
         Ok(offset)
     }
 
-    /// Whether its clock has kept its pace beside ours since `before`.
+    /// Checks that the host's clock has kept pace with ours since `before`.
     ///
     /// # Errors
     /// It has not, or the connection is lost.
@@ -213,13 +210,13 @@ impl Session {
         before.check_until(now).map_err(|reason| self.failure(reason))
     }
 
-    /// By how much its clock differs from ours, however uncertain that is.
+    /// The offset of the host's clock, however uncertain.
     pub(crate) fn clock_offset(&self) -> Result<ClockOffset> {
         let trips: Vec<RoundTrip> =
             (1..=ROUND_TRIPS).map(|number| self.round_trip(number)).collect::<Result<_>>()?;
         let offset = ClockOffset::of(&trips).ok_or_else(|| self.lost())?;
         if !offset.is_plausible() {
-            return Err(self.failure(Reason::Protocol("a time that no clock shows".into())));
+            return Err(self.failure(FailureReason::Protocol("a time that no clock shows".into())));
         }
         Ok(offset)
     }
@@ -240,43 +237,38 @@ impl Session {
         Err(self.lost())
     }
 
-    /// Allows lines of this many bytes, where a work says more at a time than loads do.
+    /// Allows longer lines, for a job that sends more at once than a load.
     pub fn allow_lines(&self, bytes: usize) {
         self.line.line_bytes_max.store(bytes.max(LINE_BYTES_MAX), Ordering::Relaxed);
     }
 
-    /// Begins a work there; one at a time.
-    ///
-    /// # Errors
-    /// It cannot be written down.
+    /// Starts a job on the host. There is one at a time.
     pub fn begin_work(&self, work: &str, task: &impl Serialize) -> Result<()> {
         let task = self.value(task)?;
         self.line.say(&ToHost::Begin { work: work.to_owned(), task });
         Ok(())
     }
 
-    /// Tells the work in hand something.
-    ///
-    /// # Errors
-    /// It cannot be written down.
+    /// Sends a message to the current job.
     pub fn tell(&self, what: &impl Serialize) -> Result<()> {
         self.line.say(&ToHost::Tell(self.value(what)?));
         Ok(())
     }
 
-    /// Asks the work in hand to end before its time.
+    /// Asks the current job to end early.
     pub fn stop(&self) {
         self.line.say(&ToHost::Stop);
     }
 
     fn value(&self, what: &impl Serialize) -> Result<Value> {
-        serde_json::to_value(what).map_err(|error| self.failure(Reason::Here(error.to_string())))
+        serde_json::to_value(what)
+            .map_err(|error| self.failure(FailureReason::Here(error.to_string())))
     }
 
-    /// What the work in hand says next, within `patience`.
+    /// Returns the next message of the current job; `None` after `patience`.
     ///
     /// # Errors
-    /// The connection is lost, or what comes is none of these.
+    /// The connection is lost, or the message is of none of these types.
     pub fn next<T: DeserializeOwned, D: DeserializeOwned, E: DeserializeOwned>(
         &self,
         patience: Duration,
@@ -295,13 +287,10 @@ impl Session {
             FromHost::Failed(value) => serde_json::from_value(value).map(Message::Failed),
             FromHost::Hello(_) | FromHost::Here { .. } => return Ok(None),
         };
-        told.map(Some).map_err(|error| self.failure(Reason::Protocol(error.to_string())))
+        told.map(Some).map_err(|error| self.failure(FailureReason::Protocol(error.to_string())))
     }
 
-    /// Ends it, once the program there has taken down what it made.
-    ///
-    /// # Errors
-    /// It does not end, or not well.
+    /// Ends the session after the program there has removed what it made.
     pub fn end(mut self) -> Result<()> {
         self.line.say(&ToHost::End);
         self.line.tell.lock().take();
@@ -314,14 +303,14 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for HostSession {
     fn drop(&mut self) {
         self.line.end();
     }
 }
 
 impl Line {
-    /// Who does not listen any more is known by his silence.
+    /// Sends a message. An end that no longer listens is noticed by its silence.
     fn say(&self, message: &ToHost) {
         let Ok(text) = serde_json::to_string(message) else { return };
         if let Some(tell) = self.tell.lock().as_mut() {
@@ -329,7 +318,7 @@ impl Line {
         }
     }
 
-    /// Hears what comes until nothing comes any more, and hands it on.
+    /// Reads messages until the stream ends, and forwards them.
     fn listen(
         &self,
         hear: PipeReader,
@@ -356,7 +345,7 @@ impl Line {
                         answered_ns,
                         heard_ns,
                     });
-                    // Nobody waits for the others.
+                    // Other answers have no waiting thread.
                     trip.map(|trip| trips.send(trip));
                 }
                 Ok(message) => {
@@ -382,7 +371,7 @@ impl Line {
         work: &Receiver<(FromHost, usize)>,
         connection: &Connection,
         program: &str,
-    ) -> Result<Hello, Reason> {
+    ) -> Result<Hello, FailureReason> {
         let deadline = Instant::now() + HELLO_PATIENCE;
         let first = loop {
             match work.recv_timeout(STOP_SEEN_WITHIN) {
@@ -398,11 +387,12 @@ impl Line {
             }
             let said = on_one_line(&read(&self.said));
             let ended = self.client.lock().wait(END_PATIENCE);
-            // What a shell answers of a program that it cannot start (POSIX, "Exit Status for Commands"), or the loader.
+            // Exit codes of a shell for a program that it cannot start (POSIX, "Exit Status for
+            // Commands"), or of the loader.
             let cannot = ended.ok().flatten().and_then(|status| status.code());
             return Err(match cannot {
                 Some(code) if code != LOST => {
-                    Reason::CannotRun { program: program.to_owned(), words: said }
+                    FailureReason::CannotRun { program: program.to_owned(), words: said }
                 }
                 _ => self.why_lost(connection),
             });
@@ -413,13 +403,15 @@ impl Line {
                 Ok(*hello)
             }
             _ => {
-                let printed = hello.version.chars().filter(|one| !one.is_control());
-                Err(Reason::OtherVersion { theirs: printed.take(VERSION_CHARS_MAX).collect() })
+                let printed = hello.version.chars().filter(|sign| !sign.is_control());
+                Err(FailureReason::OtherVersion {
+                    theirs: printed.take(VERSION_CHARS_MAX).collect(),
+                })
             }
         }
     }
 
-    /// Asks whether the other end is there until the session ends; whoever does not answer is gone.
+    /// Sends keep-alive messages until the session ends.
     fn ask_on(&self, asked: &Receiver<()>) {
         while asked.recv_timeout(ASK_EVERY) == Err(RecvTimeoutError::Timeout) {
             if self.heard.lock().elapsed() > PATIENCE {
@@ -429,23 +421,23 @@ impl Line {
         }
     }
 
-    /// Ends a session whose other end says what it must not.
+    /// Ends a session whose far end violates the protocol.
     fn refuse(&self, what: &'static str) {
         *self.wrong.lock() = Some(what);
         self.end();
     }
 
-    /// Ends the client: whoever listens hears that.
+    /// Ends the client; the listener notices.
     fn end(&self) {
         let _ = self.client.lock().signal(Signal::KILL);
     }
 
-    fn why_lost(&self, connection: &Connection) -> Reason {
+    fn why_lost(&self, connection: &Connection) -> FailureReason {
         if let Some(what) = *self.wrong.lock() {
-            return Reason::Protocol(what.into());
+            return FailureReason::Protocol(what.into());
         }
         let said = Some(on_one_line(&read(&self.said))).filter(|words| !words.is_empty());
-        Reason::Lost(connection.last_words().or(said))
+        FailureReason::Lost(connection.last_words().or(said))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Lines of a host that means harm, from seeds.
+//! Random lines of a hostile host, by seed.
 
 use super::*;
 
@@ -15,7 +15,8 @@ impl Random {
 }
 
 const LINES: &str = "Welcome!\n{\"here\":{\"number\":0,\"received_ns\":1,\"answered_ns\":2}}\n\
-                     {\"told\":{\"second\":{\"end_s\":1.0,\"events\":7}}}\n{\"done\":[[1,2],{\"a\":null}]}\n\
+                     {\"told\":{\"second\":{\"end_s\":1.0,\"events\":7}}}\n\
+                     {\"done\":[[1,2],{\"a\":null}]}\n\
                      {\"failed\":\"no\"}\n";
 
 const BYTES_MAX: usize = 100;

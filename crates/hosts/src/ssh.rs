@@ -1,7 +1,8 @@
-//! OpenSSH's client: with which options it is called, and what its words mean.
+//! OpenSSH's client: the options it is called with, and the meaning of its messages.
 //!
-//! The user's configuration decides how a host is reached and which keys are trusted. What is set here keeps it from asking
-//! anybody, from lending anything of ours to the host, and from waiting for a dead link.
+//! The user's configuration decides how a host is reached and which keys are trusted. The options
+//! set here keep the client from prompting, from forwarding anything of this machine to the host,
+//! and from waiting for a dead link.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,9 +10,10 @@ use std::path::Path;
 use assay_base::HostSpec;
 use assay_base::text::on_one_line;
 
-use crate::failure::Reason;
+use crate::failure::FailureReason;
 
-/// Set for every call. A link is dead after three questions of the client's, 3 s apart, that nobody answered (`ssh_config(5)`).
+/// Options of every call. A link is dead after three unanswered keep-alive messages, 3 s apart
+/// (`ssh_config(5)`).
 const OPTIONS: [&str; 13] = [
     "BatchMode=yes",
     "ConnectTimeout=10",
@@ -28,14 +30,15 @@ const OPTIONS: [&str; 13] = [
     "LogLevel=ERROR",
 ];
 
-/// Words of a call, up to the host: of the one that connects, or of one that uses its connection. `socket` is where they meet.
+/// Arguments of a call up to the host's name: those of the client that connects, or of one that
+/// shares its connection through `socket`.
 pub(crate) fn words(spec: &HostSpec, socket: &Path, connects: bool) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     if let Some(file) = &spec.ssh_config {
         words.extend(["-F".into(), file.into()]);
     }
     let mut option = |text: OsString| words.extend(["-o".into(), text]);
-    OPTIONS.iter().for_each(|one| option(one.into()));
+    OPTIONS.iter().for_each(|text| option(text.into()));
     let mut path = OsString::from("ControlPath=");
     path.push(socket);
     option(path);
@@ -46,7 +49,7 @@ pub(crate) fn words(spec: &HostSpec, socket: &Path, connects: bool) -> Vec<OsStr
         }
         false => {
             option("ControlMaster=no".into());
-            // Without the connection it would make one of its own.
+            // Without a shared connection the client would open its own.
             option_without_connection(&mut words);
         }
     }
@@ -58,22 +61,22 @@ fn option_without_connection(words: &mut Vec<OsString>) {
     words.extend(["-o".into(), "ProxyCommand=exit 255".into()]);
 }
 
-/// What the client meant that ended without a connection. Its words are all that it tells.
-pub(crate) fn meaning(said: &str) -> Reason {
+/// The reason why the client ended without a connection. Only its message reveals it.
+pub(crate) fn meaning(said: &str) -> FailureReason {
     let has = |words: &str| said.contains(words);
     let line = |words: &str| said.lines().find(|line| line.contains(words)).map(str::trim);
     if has("REMOTE HOST IDENTIFICATION HAS CHANGED") {
         // "Offending ED25519 key in FILE:LINE"
         let known_at = line("Offending").and_then(|line| line.split_once(" key in "));
-        return Reason::HostKeyChanged { known_at: known_at.map(|(_, at)| at.to_owned()) };
+        return FailureReason::HostKeyChanged { known_at: known_at.map(|(_, at)| at.to_owned()) };
     }
     if has("Host key verification failed") || has("host key is known for") {
-        return Reason::HostKeyUnknown;
+        return FailureReason::HostKeyUnknown;
     }
     if let Some(refusal) = line("Permission denied (") {
         let methods = refusal.rsplit_once('(').map_or("", |(_, methods)| methods);
         let methods = methods.trim_end_matches(['.', ')']).to_owned();
-        return Reason::LoginRefused { methods };
+        return FailureReason::LoginRefused { methods };
     }
     let unreachable = [
         "Could not resolve hostname",
@@ -86,9 +89,9 @@ pub(crate) fn meaning(said: &str) -> Reason {
     ];
     let words = on_one_line(said);
     match unreachable.iter().any(|words| has(words)) {
-        true => Reason::Unreachable(words.trim_start_matches("ssh: ").to_owned()),
-        false if words.is_empty() => Reason::Client("it ended without a word".into()),
-        false => Reason::Client(words),
+        true => FailureReason::Unreachable(words.trim_start_matches("ssh: ").to_owned()),
+        false if words.is_empty() => FailureReason::Client("it ended without a word".into()),
+        false => FailureReason::Client(words),
     }
 }
 
@@ -98,30 +101,32 @@ mod tests {
 
     #[test]
     fn what_the_client_says_has_a_meaning() {
-        let changed = "@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nOffending ED25519 key in /root/known:7\n\
+        let changed = "@@@@\n@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     \
+                       @\nOffending ED25519 key in /root/known:7\n\
                        Host key verification failed.\n";
         assert!(matches!(
             meaning(changed),
-            Reason::HostKeyChanged { known_at: Some(at) } if at == "/root/known:7"
+            FailureReason::HostKeyChanged { known_at: Some(at) } if at == "/root/known:7"
         ));
-        let unknown = "No ED25519 host key is known for db1 and you have requested strict checking.\nHost key verification failed.";
-        assert!(matches!(meaning(unknown), Reason::HostKeyUnknown));
+        let unknown = "No ED25519 host key is known for db1 and you have requested strict \
+                       checking.\nHost key verification failed.";
+        assert!(matches!(meaning(unknown), FailureReason::HostKeyUnknown));
         assert!(matches!(
             meaning("ann@db1: Permission denied (publickey,password).\r\n"),
-            Reason::LoginRefused { methods } if methods == "publickey,password"
+            FailureReason::LoginRefused { methods } if methods == "publickey,password"
         ));
         for said in [
             "ssh: connect to host 10.0.0.9 port 22: Connection refused",
             "ssh: Could not resolve hostname db9: Name or service not known",
             "kex_exchange_identification: Connection closed by remote host",
         ] {
-            assert!(matches!(meaning(said), Reason::Unreachable(_)), "{said}");
+            assert!(matches!(meaning(said), FailureReason::Unreachable(_)), "{said}");
         }
         assert!(matches!(
             meaning("command-line: line 0: Bad configuration option: x"),
-            Reason::Client(_)
+            FailureReason::Client(_)
         ));
-        assert!(matches!(meaning(""), Reason::Client(_)));
+        assert!(matches!(meaning(""), FailureReason::Client(_)));
     }
 
     #[test]

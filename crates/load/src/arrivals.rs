@@ -1,19 +1,19 @@
-//! How events of an open loop arrive.
+//! The arrival of events in an open loop.
 
 use serde::{Deserialize, Serialize};
 
-/// How planned starts are spaced.
+/// The spacing of planned starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
-    /// At random, as independent users arrive: gaps are exponential.
+    /// Random, as independent users arrive: gaps are exponential.
     #[default]
     Poisson,
-    /// All gaps alike.
+    /// Equal gaps.
     Even,
 }
 
-/// Whether so many events per second can be asked for.
+/// Returns true for a valid rate.
 pub(crate) fn is_rate(per_second: f64) -> bool {
     per_second > 0.0 && per_second <= 1e8
 }

@@ -1,27 +1,24 @@
-//! Whose command line it is: sysbench's, its fileio's, or YCSB's behind the word `ycsb`.
+//! Recognizes the program of a command line: sysbench, its fileio, or YCSB after the word `ycsb`.
 
 use crate::error::Result;
 use crate::{sysbench, ycsb_client};
 
-/// A command line, understood.
+/// A parsed command line.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "there is one for each process")]
 pub enum CommandLine {
-    /// A line of sysbench's tests of databases.
     Sysbench(sysbench::SysbenchLine),
-    /// A line of sysbench's test of files.
     Files(sysbench::FileioLine),
-    /// YCSB's line.
     Ycsb(ycsb_client::YcsbLine),
 }
 
 impl CommandLine {
-    /// Reads the words after the program's name.
+    /// Parses the arguments.
     ///
     /// # Errors
-    /// [`crate::Error::Config`] for what is unknown, not built, or makes no sense, in one line.
+    /// [`crate::Error::Config`] for unknown or unsupported options and invalid values, in one line.
     pub fn read(words: &[String]) -> Result<CommandLine> {
-        // A shell user's end of options.
+        // `--` ends the options, as in a shell.
         let behind = match words {
             [dashes, rest @ ..] if dashes == "--" => rest,
             all => all,

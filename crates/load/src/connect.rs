@@ -1,4 +1,4 @@
-//! Connections for set-up work, and a session's errors as callers of this crate see them.
+//! Connections for set-up work, and a session's errors as this crate reports them.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use assay_mysql::{ClientConnect, ClientSession, Endpoint, SessionError};
 
 use crate::error::{Error, Result};
 
-/// The time that a server may take to answer a question that costs it nothing, or next to nothing.
+/// Time limit of a query that costs the server nothing, or nearly nothing.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// The statement with the least to do.
+/// The cheapest statement.
 pub(crate) const NOTHING: &str = "DO 0";
 
-/// A connection for set-up work, to a server that answers: from then on it may take as long as it needs.
+/// Opens a connection for set-up work to a server that answers. It then has no time limit.
 pub(crate) fn open(endpoint: &Endpoint) -> Result<ClientSession> {
     let mut session = open_to_ask(endpoint)?;
     let answer = session.query(NOTHING.as_bytes());
@@ -21,20 +21,20 @@ pub(crate) fn open(endpoint: &Endpoint) -> Result<ClientSession> {
     Ok(session)
 }
 
-/// A connection for questions, which are answered at once or not at all.
+/// Opens a connection for cheap queries, with a time limit.
 pub(crate) fn open_to_ask(endpoint: &Endpoint) -> Result<ClientSession> {
     let connected =
-        ClientConnect::new(endpoint).and_then(|one| one.with_patience(PATIENCE).connect());
+        ClientConnect::new(endpoint).and_then(|connect| connect.with_patience(PATIENCE).connect());
     connected.map_err(|error| error.at(&endpoint.to_string(), "connect"))
 }
 
-/// The server says it is going down, or has closed idle or killed connections.
+/// Errors of a server that shuts down, or has closed idle or killed connections.
 const GOING: [u16; 5] = [1053, 1077, 1079, 1927, 4031];
 
-/// What a server answers, besides, to statements that it ends because it is going down: interrupted, killed.
+/// Further errors of statements that a shutdown ends: interrupted, killed.
 const ENDED: [u16; 2] = [1317, 3169];
 
-/// Whether the connection is of no more use.
+/// Returns true if the connection is lost.
 fn is_gone(error: &SessionError) -> bool {
     match error {
         SessionError::Server { code, .. } => GOING.contains(code),
@@ -43,19 +43,20 @@ fn is_gone(error: &SessionError) -> bool {
     }
 }
 
-/// Whether a restart of the server explains the error.
+/// Returns true if a restart of the server explains the error.
 pub(crate) fn is_of_restart(error: &SessionError) -> bool {
     is_gone(error) || error.code().is_some_and(|code| ENDED.contains(&code))
 }
 
-/// Whether a table that was changed meanwhile explains the error: its definition has changed, a statement must be prepared anew.
+/// Returns true if a changed table explains the error: its definition has changed, or a statement
+/// must be prepared anew.
 pub(crate) fn is_of_changed_table(error: &SessionError) -> bool {
     matches!(error, SessionError::Server { code: 1412 | 1615, .. })
 }
 
-/// A session's error with where it came from.
+/// Adds the origin to a session's error.
 pub(crate) trait At {
-    /// As callers of the crate see it, with the statement it came from.
+    /// Converts the error to that of this crate, with the statement that caused it.
     fn at(self, endpoint: &str, statement: &str) -> Error;
 }
 

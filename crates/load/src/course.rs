@@ -1,7 +1,9 @@
-//! The course of a load with phases: from when to when which pace and which mix holds, and the planned starts that follow.
+//! The course of a load with phases: the pace and mix of each time span, and the planned starts
+//! that follow.
 //!
-//! Planned starts are one stream over all phases: a Poisson process, or even arrivals, whose rate is a straight line in each
-//! phase. They are exact for any line, as the expected number of starts until an instant is inverted, not the rate stepped.
+//! Planned starts are one stream over all phases: a Poisson process, or even arrivals, with a rate
+//! that is linear in each phase. They are exact for any slope, as the expected number of starts
+//! until an instant is inverted, not the rate stepped.
 
 use std::sync::Arc;
 
@@ -9,19 +11,19 @@ use crate::phases::PhasePace;
 use crate::random::Rng;
 use crate::schedule::{Arrivals, Pace, SECOND_NS, Schedule};
 
-/// The mix that the load's own workload is.
+/// Number of the mix of the load's own workload.
 pub(crate) const MAIN_MIX: usize = 0;
 
-/// A stretch of the load in which pace and mix hold.
+/// A time span with one pace and mix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stretch {
-    /// In ns from the start of the load.
+    /// Start, in ns from the start of the load.
     from_ns: u64,
     to_ns: u64,
     pace: PhasePace,
-    /// Which of the load's mixes.
+    /// Number of the mix.
     pub(crate) mix: usize,
-    /// Starts that are expected before it.
+    /// Expected number of starts before it.
     before: f64,
 }
 
@@ -34,31 +36,31 @@ impl Stretch {
         (self.to_ns - self.from_ns) as f64 / SECOND_NS as f64
     }
 
-    /// Starts that are expected until its end.
+    /// Expected number of starts until its end.
     fn after(&self) -> f64 {
         self.before + self.pace.mean_per_s().unwrap_or(0.0) * self.length_s()
     }
 
-    /// When so many starts are expected from the start of the load, which is in this stretch. With the rate at its beginning a and
-    /// b more per second each second, x starts are expected after the s with x = a s + b s² ÷ 2.
+    /// The instant in this span until which `expected` starts are expected. With an initial rate a
+    /// and a slope b, x starts are expected after s seconds, with x = a s + b s² ÷ 2.
     fn when(&self, expected: f64) -> u64 {
         let PhasePace::Rate { from_per_s, to_per_s } = self.pace else { return self.to_ns };
         let (x, b) = (expected - self.before, (to_per_s - from_per_s) / self.length_s());
         let root = (from_per_s * from_per_s + 2.0 * b * x).max(0.0).sqrt();
-        // As a quotient, which is exact where b is zero or nearly so.
+        // The quotient form is exact also for a b of zero or nearly zero.
         let seconds = 2.0 * x / (from_per_s + root);
         (self.from_ns + (seconds * SECOND_NS as f64) as u64).min(self.to_ns - 1)
     }
 }
 
-/// All stretches of a load, without gaps.
+/// All spans of a load, without gaps.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Course {
     stretches: Vec<Stretch>,
 }
 
 impl Course {
-    /// Of a schedule with phases, whose mixes are numbered by `mix_of`: of each phase, in order.
+    /// The course of a schedule with phases; `mix_of` holds the number of each phase's mix.
     pub(crate) fn of(schedule: &Schedule, mix_of: &[usize]) -> Option<Course> {
         let phases = schedule.phases.as_ref()?;
         let mut course = Course { stretches: Vec::with_capacity(phases.each.len() + 1) };
@@ -84,16 +86,17 @@ impl Course {
         }
     }
 
-    /// The stretch of an instant, in ns from the start of the load; the last one for what lies behind it.
+    /// The span at an instant, in ns from the start of the load; the last one after the end.
     #[inline]
     pub(crate) fn at(&self, ns: u64) -> Option<&Stretch> {
         let found = self.stretches.iter().find(|stretch| ns < stretch.to_ns);
         found.or(self.stretches.last())
     }
 
-    /// Until when no stretch is in closed loop, from `ns` on.
+    /// The end of the spans without a closed loop, from `ns` on.
     pub(crate) fn open_until(&self, ns: u64) -> u64 {
-        let closed = self.stretches.iter().find(|one| one.to_ns > ns && one.is_closed());
+        let closed =
+            self.stretches.iter().find(|stretch| stretch.to_ns > ns && stretch.is_closed());
         closed.map_or(u64::MAX, |closed| closed.from_ns)
     }
 }
@@ -104,9 +107,9 @@ pub(crate) struct Along {
     course: Arc<Course>,
     arrivals: Arrivals,
     rng: Rng,
-    /// The stretch of the next start.
+    /// The span of the next start.
     place: usize,
-    /// Starts that are expected until the next one.
+    /// Expected number of starts until the next one.
     expected: f64,
     next_ns: u64,
 }
@@ -122,7 +125,7 @@ impl Along {
         along
     }
 
-    /// In expected starts.
+    /// The gap to the next start, in expected starts.
     fn gap(&mut self) -> f64 {
         match self.arrivals {
             Arrivals::Poisson => -(1.0 - self.rng.unit()).ln(),
@@ -141,7 +144,7 @@ impl Along {
         self.next_ns = u64::MAX;
     }
 
-    /// The next planned start; `u64::MAX` when there is none any more.
+    /// The next planned start; `u64::MAX` after the last.
     pub(crate) fn next_ns(&self) -> u64 {
         self.next_ns
     }
@@ -160,7 +163,7 @@ impl Along {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phases::{LoadPhase, Phases};
+    use crate::phases::{LoadPhase, LoadPhases};
     use crate::schedule::Warmup;
 
     fn rate(from_per_s: f64, to_per_s: f64) -> PhasePace {
@@ -169,7 +172,7 @@ mod tests {
 
     fn course(warmup: f64, each: &[(u32, PhasePace)]) -> Arc<Course> {
         let each = each.iter().map(|&(seconds, pace)| LoadPhase { seconds, pace, workload: None });
-        let phases = Phases { arrivals: Arrivals::Even, each: each.collect() };
+        let phases = LoadPhases { arrivals: Arrivals::Even, each: each.collect() };
         let schedule = Schedule {
             warmup: Warmup::Seconds(warmup),
             seconds: phases.seconds() as f64,
@@ -190,7 +193,7 @@ mod tests {
         starts.iter().filter(|start| (from_s..to_s).contains(*start)).count() as f64
     }
 
-    /// Starts that a rate which runs along a straight line gives within a part of it.
+    /// Expected number of starts between `a` and `b` of a span with a linear rate.
     fn area(from_per_s: f64, to_per_s: f64, length_s: f64, a: f64, b: f64) -> f64 {
         let at = |s: f64| from_per_s + (to_per_s - from_per_s) * s / length_s;
         (at(a) + at(b)) / 2.0 * (b - a)
@@ -248,17 +251,18 @@ mod tests {
             (6.0, 10.0, 200.0),
         ];
         for (from_s, to_s, expected) in parts {
-            let counts: Vec<f64> = runs.iter().map(|one| count(one, from_s, to_s)).collect();
+            let counts: Vec<f64> = runs.iter().map(|run| count(run, from_s, to_s)).collect();
             let mean = counts.iter().sum::<f64>() / counts.len() as f64;
-            let variance =
-                counts.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / counts.len() as f64;
-            // Four standard errors of a Poisson mean; the variance is the mean, known to about 7 % of it.
+            let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>()
+                / counts.len() as f64;
+            // Four standard errors of a Poisson mean; the variance is the mean, known to about 7 %
+            // of it.
             assert!((mean - expected).abs() <= 4.0 * (expected / 400.0).sqrt(), "{from_s}: {mean}");
             assert!((variance - expected).abs() <= 0.3 * expected, "{from_s}: {variance}");
         }
     }
 
-    /// The negative control: stepping the rate by second would be seen.
+    /// Negative control: a rate stepped by the second would be noticed.
     #[test]
     fn a_ramp_is_no_stair() {
         let course = course(0.0, &[(10, rate(1.0, 1000.0))]);

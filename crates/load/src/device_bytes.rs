@@ -1,31 +1,31 @@
-//! Bytes that a load of files moved, and those of them that the device moved.
+//! Bytes moved by a load of files, and by the device.
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes that a run moved, warm-up included, and those that the device did.
+/// Bytes moved by a run, warm-up included, and by the device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceBytes {
-    /// Read by the run.
+    /// Bytes read by the run.
     pub read_bytes: u64,
-    /// Read from devices for this process; absent where the kernel does not tell.
+    /// Bytes read from devices for this process; absent if the kernel does not report them.
     pub read_bytes_device: Option<u64>,
-    /// Written by the run.
+    /// Bytes written by the run.
     pub write_bytes: u64,
-    /// Written to the device of the files, by whomever; absent where there is none.
+    /// Bytes written to the device of the files, by any process; absent without a device.
     pub write_bytes_device: Option<u64>,
 }
 
-/// A smaller share of the bytes than this, in per cent, came from the device alone.
+/// Percentage of the bytes from which on the device counts as having moved all.
 const WHOLE_PERCENT: f64 = 99.5;
 
 impl DeviceBytes {
-    /// Share of the bytes read, in per cent, that the device delivered, where the page cache delivered some.
+    /// Percentage of the read bytes that the device delivered, if the page cache delivered some.
     #[must_use]
     pub fn read_percent(&self) -> Option<f64> {
         percent(self.read_bytes, self.read_bytes_device)
     }
 
-    /// Share of the bytes written, in per cent, that reached the device, where not all did.
+    /// Percentage of the written bytes that reached the device, if not all did.
     #[must_use]
     pub fn write_percent(&self) -> Option<f64> {
         percent(self.write_bytes, self.write_bytes_device)

@@ -1,78 +1,70 @@
-//! What can go wrong, one variant for each thing a caller would do differently.
+//! Errors: one variant for each that a caller would handle differently.
 
 use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 
-/// Why loading or running failed. A load on another host sends it on its way home.
+/// An error of preparing or running a load. A load host sends it to the coordinating machine.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Error {
-    /// No connection at all: nobody listens, or the network says no.
+    /// The connection failed.
     #[error(
-        "cannot connect to {address}: {reason}; check that the server is running and listening there"
+        "cannot connect to {address}: {reason}; check that the server is running and listening \
+         there"
     )]
     Connect {
-        /// Where.
         address: String,
-        /// What the system or the server said.
+        /// The system's or the server's message.
         reason: String,
     },
-    /// The server was reached, or was not tried, and no encrypted connection that may be trusted came to be.
+    /// The encryption failed, or could not be trusted.
     #[error("the connection to {address} cannot be encrypted: {reason}")]
     Encryption {
-        /// Where.
         address: String,
-        /// Which certificate or file is to blame, and what to do.
+        /// The certificate or file at fault, and what to do.
         reason: String,
     },
-    /// The server turned the user away (errors 1044, 1045, 1698 and the like).
+    /// The server refused the user (errors 1044, 1045, 1698 and the like).
     #[error("{user} may not log in: {message}; check user, password and grants")]
-    Denied {
-        /// User and address.
-        user: String,
-        /// The server's words.
-        message: String,
-    },
-    /// The server went away in mid-run (client errors 2006 and 2013, or the server said it shuts down).
+    Denied { user: String, message: String },
+    /// The connection was lost during the run (client errors 2006 and 2013, or the server's
+    /// shutdown).
     #[error("lost the server: {0}; see the server's own log for the reason")]
     Lost(String),
-    /// The server refused a statement with an error that is not on the list of those to ignore.
+    /// The server refused a statement with an error that is not ignored.
     #[error("server error {code} ({state}): {message}; {}", next_step(*code, statement))]
     Server {
-        /// The server's error number.
         code: u16,
-        /// The SQL state.
         state: String,
-        /// The server's message.
         message: String,
         /// The statement, shortened.
         statement: String,
     },
-    /// A setting makes no sense; nothing was done.
+    /// An invalid setting; nothing was done.
     #[error("{0}")]
     Config(String),
-    /// A limit would be hit; nothing was done.
+    /// A limit is too low; nothing was done.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Preflight(Vec<Problem>),
-    /// What was read is not what was written.
+    /// The data read differ from the data written.
     #[error("{0}")]
     Corrupt(String),
-    /// Another machine has a part in the load, and something is wrong with it; in its own words.
+    /// A failure of a load host, in its own words.
     #[error("{0}")]
     Host(String),
     /// The operating system refused something, such as a thread or a file.
     #[error("{what}")]
     System {
-        /// What was tried.
+        /// The failed action.
         what: String,
-        /// What it answered; on its way its words alone.
+        /// The system's error; serialized as its message alone.
         #[serde(with = "words")]
         source: io::Error,
     },
 }
 
-/// What the system answered, in words.
+/// Serializes a system's error as its message.
 mod words {
     use std::io;
 
@@ -87,16 +79,13 @@ mod words {
     }
 }
 
-/// A limit that a run would hit.
+/// A limit that is too low for a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// What is short: the server variable or the resource.
+    /// The server variable or the resource.
     pub what: String,
-    /// How much the run needs.
     pub needed: u64,
-    /// How much there is.
     pub available: u64,
-    /// What to do about it.
     pub remedy: String,
 }
 
@@ -110,7 +99,6 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The result of what this crate does.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {

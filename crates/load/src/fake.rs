@@ -1,4 +1,4 @@
-//! A fake server for tests: it answers after a set time, fails when told to, and remembers what it was asked.
+//! A fake server for tests: it answers after a set time, fails on demand, and logs all statements.
 
 use parking_lot::Mutex;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use crate::spec::LoadSpec;
 use crate::worker::render;
 use crate::workload::Workload;
 use assay_event_loop::Handle;
-use assay_mysql::{Connect, Endpoint, Reply, Session, SessionError, StatementId, Value};
+use assay_mysql::{BoundValue, Connect, Endpoint, Reply, Session, SessionError, StatementId};
 
 type Failure = dyn Fn(usize, &str) -> Option<SessionError> + Send + Sync;
 type Held = dyn Fn(usize) -> bool + Send + Sync;
 
-/// How often a statement that is held asks whether it still is.
+/// Interval at which a held statement checks whether it still is held.
 const HELD_FOR: Duration = Duration::from_micros(200);
 
 /// A load of a fake server.
@@ -29,31 +29,31 @@ pub(crate) fn load(schema: &Schema, workload: &Workload, schedule: &Schedule) ->
     }
 }
 
-/// Everything that a fake server was asked.
+/// The log of a fake server.
 #[derive(Default)]
 struct Log {
     texts: Vec<String>,
     connections: usize,
-    /// Statements executed: neither connections nor preparations.
+    /// Statements executed, without connections and preparations.
     statements: usize,
 }
 
-/// A fake server. Clones are the same server.
+/// A fake server. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct FakeServer {
     service: Duration,
     log: Arc<Mutex<Log>>,
     failure: Arc<Failure>,
     held: Arc<Held>,
-    /// Whether statements find rows.
+    /// True if statements find rows.
     finds_rows: bool,
     connections_max: usize,
-    /// Connections, by their numbers from 0, that nobody answers.
+    /// Numbers of the connections, from 0, that get no answer.
     away_for: Range<usize>,
 }
 
 impl FakeServer {
-    /// A server that takes `service` for each statement and never fails.
+    /// A server with the service time `service` that never fails.
     pub(crate) fn new(service: Duration) -> FakeServer {
         FakeServer {
             service,
@@ -66,14 +66,15 @@ impl FakeServer {
         }
     }
 
-    /// One that asks `failure` for the answer to the statement of that number and text, preparing not counted.
+    /// A server that calls `failure` with the number and text of each statement, except
+    /// preparations.
     pub(crate) fn failing(
         failure: impl Fn(usize, &str) -> Option<SessionError> + Send + Sync + 'static,
     ) -> FakeServer {
         FakeServer { failure: Arc::new(failure), ..FakeServer::new(Duration::ZERO) }
     }
 
-    /// The same server, which does not answer the statements of numbers that `held` holds for.
+    /// Holds back the answers to the statements whose numbers `held` accepts.
     pub(crate) fn that_holds(
         self,
         held: impl Fn(usize) -> bool + Send + Sync + 'static,
@@ -81,22 +82,22 @@ impl FakeServer {
         FakeServer { held: Arc::new(held), ..self }
     }
 
-    /// The same server, whose tables are empty.
+    /// Makes all tables empty.
     pub(crate) fn that_finds_nothing(self) -> FakeServer {
         FakeServer { finds_rows: false, ..self }
     }
 
-    /// The same server, at which nobody listens after so many connections.
+    /// Refuses connections after the first `connections_max`.
     pub(crate) fn that_turns_away_after(self, connections_max: usize) -> FakeServer {
         FakeServer { connections_max, ..self }
     }
 
-    /// The same server, which is not there for the connections of these numbers.
+    /// Refuses the connections with these numbers.
     pub(crate) fn that_is_away_for(self, away_for: Range<usize>) -> FakeServer {
         FakeServer { away_for, ..self }
     }
 
-    /// All statements so far, `connect` and `prepare …` among them.
+    /// All statements so far, including `connect` and `prepare …`.
     pub(crate) fn log(&self) -> Vec<String> {
         self.log.lock().texts.clone()
     }
@@ -156,7 +157,11 @@ impl Session for FakeSession {
         Ok(StatementId(self.statements.len() - 1))
     }
 
-    fn put_execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<(), SessionError> {
+    fn put_execute(
+        &mut self,
+        id: StatementId,
+        values: &[BoundValue<'_>],
+    ) -> Result<(), SessionError> {
         self.asked.clear();
         render(&self.statements[id.0], values, &mut self.asked);
         Ok(())
@@ -167,7 +172,7 @@ impl Session for FakeSession {
     }
 
     async fn exchange(&mut self) -> Result<Reply, SessionError> {
-        // Also of a server that takes no time: others have their turn.
+        // Also without a service time, so that other tasks have their turn.
         self.events.sleep(self.server.service.max(Duration::from_nanos(1))).await;
         let text = String::from_utf8_lossy(&self.asked).into_owned();
         let number = self.server.note_statement(text.clone());

@@ -1,4 +1,4 @@
-//! What to do to which files: sysbench's options under their own names (underscores for dashes).
+//! Options of fileio under sysbench's own names (underscores for dashes).
 
 use assay_base::Size;
 use assay_disk::BLOCK_BYTES;
@@ -11,22 +11,23 @@ use crate::mode::Mode;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TestMode {
-    /// Writes from the first byte to the last of new files, one after the other; those that are there are removed.
+    /// Writes new files from the first byte to the last, one after the other; existing ones are
+    /// removed.
     Seqwr,
-    /// The same to files that are there.
+    /// The same with existing files.
     Seqrewr,
-    /// Reads in that order.
+    /// Reads in the same order.
     Seqrd,
     /// Reads of blocks drawn at random.
     Rndrd,
     /// Writes of blocks drawn at random.
     Rndwr,
-    /// Both, in a fixed ratio.
+    /// Reads and writes of random blocks, in a fixed ratio.
     Rndrw,
 }
 
 impl TestMode {
-    /// All modes by their names.
+    /// All modes with their names.
     pub const ALL: [(&str, TestMode); 6] = [
         ("seqwr", TestMode::Seqwr),
         ("seqrewr", TestMode::Seqrewr),
@@ -36,25 +37,24 @@ impl TestMode {
         ("rndrw", TestMode::Rndrw),
     ];
 
-    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         TestMode::ALL.into_iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether it writes; one that does not has no fsyncs either.
+    /// Returns true for a mode that writes. Others have no fsyncs either.
     #[must_use]
     pub fn writes(self) -> bool {
         !matches!(self, TestMode::Seqrd | TestMode::Rndrd)
     }
 
-    /// Whether blocks are drawn.
+    /// Returns true for random modes.
     #[must_use]
     pub fn is_random(self) -> bool {
         matches!(self, TestMode::Rndrd | TestMode::Rndwr | TestMode::Rndrw)
     }
 
-    /// In words, as sysbench puts it.
+    /// The name in sysbench's output.
     pub(crate) fn words(self) -> &'static str {
         match self {
             TestMode::Seqwr => "sequential write (creation)",
@@ -67,20 +67,20 @@ impl TestMode {
     }
 }
 
-/// How operations reach the kernel.
+/// The way operations reach the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IoMode {
-    /// One system call that returns when it is done.
+    /// One system call, which returns when the operation is done.
     #[default]
     Sync,
-    /// Submitted, and waited for later; not built.
+    /// Asynchronous submission; not supported.
     Async,
-    /// Through mapped memory; not built.
+    /// Mapped memory; not supported.
     Mmap,
 }
 
-/// What files are opened with.
+/// Flags for opening files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExtraFlag {
@@ -92,7 +92,7 @@ pub enum ExtraFlag {
     Direct,
 }
 
-/// What makes a file durable.
+/// The system call that makes a file durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FsyncMode {
@@ -103,42 +103,44 @@ pub enum FsyncMode {
     Fdatasync,
 }
 
-/// Which files, and what is done to them.
+/// The options of a load of files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Fileio {
-    /// As sysbench does it, or repaired.
+    /// With sysbench's quirks, or repaired.
     pub mode: Mode,
-    /// How many files, `test_file.0` and so on.
+    /// Number of files, `test_file.0` and so on.
     pub file_num: u32,
     /// Bytes of an operation.
     pub file_block_size: Size,
     /// Bytes of all files together.
     pub file_total_size: Size,
-    /// The order of operations and their kinds; a run needs one.
+    /// The order of operations and their kinds; required for a run.
     pub file_test_mode: Option<TestMode>,
-    /// How operations reach the kernel.
+    /// The way operations reach the kernel.
     pub file_io_mode: IoMode,
-    /// Operations in flight with `async`; without effect, as that is not built.
+    /// Operations in flight with `async`; without effect, as that is not supported.
     #[serde(skip_serializing)]
     pub file_async_backlog: u32,
-    /// What files are opened with.
+    /// Flags for opening files.
     pub file_extra_flags: Vec<ExtraFlag>,
-    /// All files are made durable after so many reads and writes; 0 for never.
+    /// Number of reads and writes after which all files are made durable; 0 for never.
     pub file_fsync_freq: u32,
-    /// Whether each write makes its file durable in the same event; the other two are off then.
+    /// True if each write makes its file durable in the same event; the other two options are off
+    /// then.
     pub file_fsync_all: bool,
-    /// Whether each thread makes all files durable after its last event.
+    /// True if each thread makes all files durable after its last event.
     pub file_fsync_end: bool,
-    /// What makes a file durable.
+    /// The system call that makes a file durable.
     pub file_fsync_mode: FsyncMode,
-    /// So many blocks in one operation of a sequential mode; 0 for one.
+    /// Blocks in one operation of a sequential mode; 0 for one.
     pub file_merged_requests: u32,
     /// Reads for each write, with `rndrw`.
     pub file_rw_ratio: f64,
-    /// What the data that are written compress to, 1 for not at all; 0 for zeroes, which sysbench writes.
+    /// Compression ratio of the written data, 1 for incompressible; 0 for zeroes, which sysbench
+    /// writes.
     pub file_data_ratio: f64,
-    /// Whether what is read is checked.
+    /// True if reads are verified.
     pub validate: bool,
 }
 
@@ -165,7 +167,7 @@ impl Default for Fileio {
     }
 }
 
-/// More files than this no process may open by default, and no test needs.
+/// Highest number of files: no process may open more by default, and no test needs them.
 const FILES_MAX: u32 = 100_000;
 
 /// Bytes of the largest operation.
@@ -189,24 +191,25 @@ impl Fileio {
         }
     }
 
-    /// Bytes of an operation, on average over all files: the last one of a file may be shorter where blocks are merged.
+    /// Mean bytes of an operation over all files: the last one of a file may be shorter if blocks
+    /// are merged.
     #[must_use]
     pub fn request_bytes_mean(&self) -> f64 {
         let of_file = self.file_bytes() as f64;
         of_file / (of_file / self.request_bytes().max(1) as f64).ceil().max(1.0)
     }
 
-    /// The mode, which a run must have.
+    /// The mode, which a run requires.
     ///
     /// # Errors
-    /// [`Error::Config`]: none was given.
+    /// [`Error::Config`] if none was given.
     pub fn test_mode(&self) -> Result<TestMode> {
         let names = || TestMode::ALL.map(|(name, _)| name).join(", ");
         let missing = || format!("file_test_mode is missing; give one of {}", names());
         self.file_test_mode.ok_or_else(|| Error::Config(missing()))
     }
 
-    /// What written data compress to; nothing of zeroes. What is checked when it is read cannot be zeroes.
+    /// Compression ratio of the written data; `None` for zeroes. Verified data cannot be zeroes.
     #[must_use]
     pub fn data_ratio(&self) -> Option<f64> {
         match (self.file_data_ratio > 0.0, self.validate) {
@@ -216,18 +219,18 @@ impl Fileio {
         }
     }
 
-    /// Whether files are opened with this flag.
+    /// Returns true if files are opened with this flag.
     #[must_use]
     pub fn has(&self, flag: ExtraFlag) -> bool {
         self.file_extra_flags.contains(&flag)
     }
 
-    /// Whether files are made durable now and then.
+    /// Returns true if files are made durable periodically.
     pub(crate) fn fsyncs_periodically(&self) -> bool {
         self.file_fsync_freq > 0 && !self.file_fsync_all && self.may_fsync()
     }
 
-    /// Whether files are made durable after the last event.
+    /// Returns true if files are made durable after the last event.
     pub(crate) fn fsyncs_at_end(&self) -> bool {
         self.file_fsync_end && !self.file_fsync_all && self.may_fsync()
     }
@@ -236,7 +239,7 @@ impl Fileio {
         self.file_test_mode.is_some_and(TestMode::writes)
     }
 
-    /// Checks what cannot work, such as no files.
+    /// Checks the options.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.
@@ -256,13 +259,15 @@ impl Fileio {
         if total == 0 || !total.is_multiple_of(unit) {
             let nearest = (total.saturating_add(unit / 2) / unit).max(1).saturating_mul(unit);
             return refuse(format!(
-                "file_total_size is {}, which is no multiple of {} files of {} blocks; give {nearest}",
+                "file_total_size is {}, which is no multiple of {} files of {} blocks; give \
+                 {nearest}",
                 self.file_total_size, self.file_num, self.file_block_size
             ));
         }
         if self.has(ExtraFlag::Direct) && !block.is_multiple_of(512) {
             return refuse(format!(
-                "file_block_size is {}, but `direct` takes multiples of 512 bytes, and of {BLOCK_BYTES} on most disks; give {}",
+                "file_block_size is {}, but `direct` takes multiples of 512 bytes, and of \
+                 {BLOCK_BYTES} on most disks; give {}",
                 self.file_block_size,
                 block.next_multiple_of(BLOCK_BYTES)
             ));
@@ -271,7 +276,8 @@ impl Fileio {
             IoMode::Sync => {}
             IoMode::Async => {
                 return refuse(
-                    "file_io_mode `async` is not built; give `sync` and as many threads as operations in flight"
+                    "file_io_mode `async` is not built; give `sync` and as many threads as \
+                     operations in flight"
                         .into(),
                 );
             }
@@ -329,7 +335,8 @@ mod tests {
             ("file_rw_ratio is -1", |f| f.file_rw_ratio = -1.0),
             ("file_data_ratio is 0.5", |f| f.file_data_ratio = 0.5),
             (
-                "file_block_size is 1000, but `direct` takes multiples of 512 bytes, and of 4096 on most disks; give 4096",
+                "file_block_size is 1000, but `direct` takes multiples of 512 bytes, and of 4096 \
+                 on most disks; give 4096",
                 |f| {
                     f.file_block_size = Size(1000);
                     f.file_total_size = Size(128_000);

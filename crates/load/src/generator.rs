@@ -1,27 +1,29 @@
-//! Whose tables and transactions: generations of sysbench, which differ, or YCSB.
+//! The program whose tables and transactions are used: a generation of sysbench, or YCSB.
 //!
-//! Tables belong to a generator by [`crate::Schema::generator`], recipes by [`crate::Recipe::generator`]; the two must
-//! agree, which [`crate::Workload::check_tables`] sees to.
+//! [`crate::Schema::generator`] is the generator of tables, [`crate::Recipe::generator`] that of a
+//! recipe; [`crate::Workload::check_tables`] checks that they agree.
 
 use serde::{Deserialize, Serialize};
 
 /// A benchmark program: a generation of sysbench, or YCSB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Generator {
-    /// sysbench 0.4.12, test `oltp` (2006 to 2013): one table `sbtest` of equal rows, requests built before they run.
+    /// sysbench 0.4.12, test `oltp` (2006 to 2013): one table `sbtest` of equal rows, requests
+    /// built before they run.
     #[serde(rename = "sysbench-0.4")]
     V04,
     /// sysbench 0.5, `oltp.lua` (2012 to 2016): text only, one table to a transaction.
     #[serde(rename = "sysbench-0.5")]
     V05,
-    /// The scripts of sysbench 0.5 as 1.0.20 has and runs them (`tests/include/oltp_legacy`): text only.
+    /// The scripts of sysbench 0.5 as run by 1.0.20 (`tests/include/oltp_legacy`): text only.
     #[serde(rename = "sysbench-1.0-legacy")]
     Legacy,
     /// sysbench 1.0.20.
     #[default]
     #[serde(rename = "sysbench-1.0")]
     V10,
-    /// YCSB 0.17.0's core workloads over its JDBC binding: one table `usertable`, one operation at a time.
+    /// YCSB 0.17.0's core workloads over its JDBC binding: one table `usertable`, one operation at
+    /// a time.
     #[serde(rename = "ycsb")]
     Ycsb,
 }
@@ -43,13 +45,13 @@ impl Generator {
         }
     }
 
-    /// Whether all its rows are in one table.
+    /// Returns true if all rows are in one table.
     #[must_use]
     pub fn has_one_table(self) -> bool {
         matches!(self, Generator::V04 | Generator::Ycsb)
     }
 
-    /// Whether it is the one that is meant when none is named.
+    /// Returns true for the default.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Generator::default()

@@ -1,12 +1,13 @@
-//! sysbench's and YCSB's workloads, pacing and histograms; knows nothing of drives.
+//! sysbench's and YCSB's workloads, pacing and histograms; independent of drives.
 //!
-//! [`prepare()`] fills tables, [`run`] loads them and says what it found, [`preflight()`] says beforehand what would stop
-//! it, [`shortage`] whether its rate can be carried, [`cleanup`] drops the tables. [`fileio`] does the same to files, without a server.
-//! [`together`] makes one outcome of several loads of the same time.
-//! [`sysbench`] and [`ycsb_client`] read those tools' command lines and print as they do.
+//! [`prepare()`] fills tables, [`run`] runs a [`LoadSpec`] and returns its outcome, [`preflight()`]
+//! reports beforehand what would stop it, [`shortage`] whether its rate can be carried, [`cleanup`]
+//! drops the tables. [`fileio`] does the same with files, without a server. [`together`] merges the
+//! outcomes of concurrent loads. [`sysbench`] and [`ycsb_client`] parse those tools' command lines
+//! and print as they do.
 //!
-//! Guarantees: no event starts outside the schedule; each time is noted once, where it belongs; equal seeds draw equal
-//! keys; nothing is printed and no signal is handled here.
+//! Guarantees: no event starts outside the schedule; each time is recorded once, where it belongs;
+//! equal seeds draw equal keys; nothing is printed and no signal is handled here.
 
 pub mod capacity;
 pub mod error;
@@ -61,10 +62,10 @@ pub use generator::Generator;
 pub use keys::Distortion;
 pub use mode::Mode;
 pub use outcome::{
-    KindLatency, Observer, Outcome, Second, SecondPhase, ThreadOutcome, Unfinished, Work,
+    KindLatency, LoadObserver, LoadOutcome, Second, SecondPhase, ThreadOutcome, Unfinished, Work,
 };
-pub use part::Part;
-pub use phases::{LoadPhase, PhasePace, Phases};
+pub use part::LoadPart;
+pub use phases::{LoadPhase, LoadPhases, PhasePace};
 pub use preflight::preflight;
 pub use prepare::{
     PrepareOptions, PrepareProgress, PrepareReport, PrepareStage, cleanup, prepare, prewarm,
@@ -72,7 +73,7 @@ pub use prepare::{
 pub use program::{queries_per_event, statements_per_event};
 pub use reach::{Shortage, shortage};
 pub use recipe::Recipe;
-pub use record::{Latency, Queries, Timed};
+pub use record::{LatencyStats, Queries, TimedEvent};
 pub use run::{run, run_together};
 pub use schedule::{Arrivals, Pace, RidesOut, Schedule, Warmup};
 pub use schema::{Schema, SchemaKind};

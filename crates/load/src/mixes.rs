@@ -1,6 +1,6 @@
-//! The workloads of one load, made ready: its own, and those that its phases run on the same tables.
+//! The prepared workloads of one load: its own, and those of its phases on the same tables.
 //!
-//! What must not repeat within a load, such as ids of new rows, they draw from one source.
+//! They share the sources of values that must not repeat within a load, such as ids of new rows.
 
 use crate::course::MAIN_MIX;
 use crate::error::{Error, Result};
@@ -8,11 +8,11 @@ use crate::program::Program;
 use crate::spec::LoadSpec;
 use crate::workload::Workload;
 
-/// All mixes of a load; there is at least its own.
+/// All mixes of a load, at least its own.
 pub(crate) struct Mixes {
     main: Program,
     others: Vec<Program>,
-    /// Of each phase the number of its mix.
+    /// Number of each phase's mix.
     of_phases: Vec<usize>,
 }
 
@@ -38,7 +38,7 @@ impl Mixes {
         workload: &Workload,
         program: impl Fn(&Workload) -> Result<Program>,
     ) -> Result<usize> {
-        if let Some(place) = self.others.iter().position(|one| one.workload == *workload) {
+        if let Some(place) = self.others.iter().position(|program| program.workload == *workload) {
             return Ok(place + 1);
         }
         if workload.mode != self.main.workload.mode {
@@ -55,7 +55,7 @@ impl Mixes {
         &self.main
     }
 
-    /// The mix of this number.
+    /// The mix with this number.
     #[inline]
     pub(crate) fn of(&self, mix: usize) -> &Program {
         let other = mix.checked_sub(1).and_then(|place| self.others.get(place));
@@ -66,7 +66,7 @@ impl Mixes {
         std::iter::once(&self.main).chain(&self.others)
     }
 
-    /// Of each phase the number of its mix.
+    /// Number of each phase's mix.
     pub(crate) fn of_phases(&self) -> &[usize] {
         &self.of_phases
     }

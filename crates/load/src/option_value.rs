@@ -14,7 +14,7 @@ pub(crate) struct Dialect {
     no_switch: &'static str,
     /// The end of the message about a value that is no number.
     no_number: &'static str,
-    /// Whether the words of a choice may be in capitals.
+    /// True if the words of a choice may be in capitals.
     folds_case: bool,
 }
 

@@ -1,13 +1,15 @@
-//! When events start in open loop: planned instants, the same for every thread count.
+//! The starts of events in open loop: planned instants, the same for every thread count.
 //!
-//! One stream of planned starts is shared by all threads: whoever is free takes the next one and, if it lies ahead,
-//! waits for it. A backlog is therefore the difference between what is due and what was taken; it has no limit, and
-//! latency counted from the planned start holds all the waiting ("coordinated omission" cannot hide it).
+//! All threads share one stream of planned starts: a free thread takes the next one and waits for
+//! it if it lies ahead. A backlog is therefore the difference between the starts due and the starts
+//! taken; it has no limit, and the latency counted from the planned start includes all the waiting
+//! ("coordinated omission" cannot hide it).
 //!
-//! With phases the stream runs along their [`Course`]. A thread that is free in a closed loop takes what is overdue of the
-//! phases before it first, so that a backlog carries over.
+//! With phases the stream follows their [`Course`]. A free thread in a closed loop first takes the
+//! overdue starts of earlier phases, so a backlog carries over.
 //!
-//! Throttled as YCSB does it, each thread has a stream of its own, and what one is late with no other takes.
+//! Throttled as in YCSB, each thread has a stream of its own, and no other thread takes its late
+//! starts.
 
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ use crate::part::Deal;
 use crate::random::Rng;
 use crate::schedule::{Arrivals, Pace, Schedule};
 
-/// The stream of randomness the planned starts are drawn from; workers have the numbers of their threads.
+/// The random stream of the planned starts; workers use the numbers of their threads.
 const STREAM: u64 = u64::MAX;
 
 /// Planned starts, in ns from the start of the load, ascending.
@@ -49,8 +51,8 @@ impl Planned {
         planned
     }
 
-    /// The starts of one of so many threads, as YCSB has them: gaps of whole nanoseconds, the first start at random within
-    /// the first gap unless that is below a millisecond.
+    /// The starts of one of `threads` threads, as in YCSB: gaps of whole nanoseconds, the first
+    /// start at random within the first gap unless that is below a millisecond.
     fn of_thread(per_second: f64, threads: u32, thread: u32, seed: u64) -> Planned {
         let gap_ns = (1e9 * f64::from(threads) / per_second).floor();
         let mut rng = Rng::new(seed, STREAM - 1 - u64::from(thread));
@@ -71,7 +73,7 @@ impl Planned {
         let start = self.next_ns;
         self.taken += 1;
         self.next_ns = match self.arrivals {
-            // Multiplied rather than added up, so that a million gaps carry no rounding.
+            // Multiplied rather than added up, so that rounding does not accumulate.
             Arrivals::Even => self.first_ns + self.taken as f64 * self.gap_ns,
             Arrivals::Poisson => start + self.gap(),
         };
@@ -102,14 +104,14 @@ impl Starts {
     }
 }
 
-/// Of planned starts those that are dealt to one part of the load.
+/// The planned starts that are dealt to one part of the load.
 #[derive(Debug, Clone)]
 struct Dealt {
     starts: Starts,
     deal: Deal,
-    /// Of the next start, in the whole load.
+    /// Number of the next start in the whole load.
     number: u64,
-    /// How many of its own were taken.
+    /// Number of its own starts taken.
     taken: u64,
 }
 
@@ -126,7 +128,7 @@ impl Dealt {
 
     fn take(&mut self) -> u64 {
         let start = self.starts.take();
-        // Where there is none any more, none was taken.
+        // The end of the stream is no taken start.
         if start < u64::MAX {
             self.taken += 1;
             self.number += 1;
@@ -142,7 +144,7 @@ impl Dealt {
         }
     }
 
-    /// Takes all starts up to `ns`; says how many were taken so far.
+    /// Takes all starts up to `ns`. Returns the number taken so far.
     fn advance(&mut self, ns: u64) -> u64 {
         while self.next_ns() <= ns {
             self.take();
@@ -151,7 +153,7 @@ impl Dealt {
     }
 }
 
-/// One stream of planned starts: the next to be taken, and the first that is not due.
+/// One stream of planned starts: the next to take, and the first that is not due.
 #[derive(Debug)]
 struct Stream {
     next: Mutex<Dealt>,
@@ -182,39 +184,36 @@ impl Stream {
     }
 }
 
-/// What a free thread does next; instants are in ns from the start of the load.
+/// The next action of a free thread; instants are in ns from the start of the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// Starts an event of this mix at once.
     Event {
-        /// Which of the load's mixes.
+        /// Number of the mix.
         mix: usize,
     },
-    /// Starts an event of this mix that is planned for then, or was.
+    /// Starts an event of this mix at its planned time, which may be past.
     Planned {
-        /// When.
         at_ns: u64,
-        /// Which of the load's mixes.
+        /// Number of the mix.
         mix: usize,
     },
-    /// Asks again then.
-    Wait {
-        /// When.
-        until_ns: u64,
-    },
+    /// Waits until then, and asks again.
+    Wait { until_ns: u64 },
 }
 
-/// Hands planned starts to threads and knows how many are overdue.
+/// Hands planned starts to threads, and counts the overdue ones.
 #[derive(Debug)]
 pub(crate) struct Pacer {
-    /// One for all threads, or one for each.
+    /// One stream for all threads, or one for each.
     streams: Vec<Stream>,
     course: Option<Arc<Course>>,
     deal: Deal,
 }
 
 impl Pacer {
-    /// Of a schedule, whose phases have these mixes; nothing for a closed loop without planned starts.
+    /// The pacer of a schedule whose phases have these mixes; `None` for a closed loop without
+    /// planned starts.
     pub(crate) fn of(schedule: &Schedule, mix_of: &[usize]) -> Option<Pacer> {
         let Schedule { pace, seed, .. } = *schedule;
         let deal = schedule.deal();
@@ -226,7 +225,7 @@ impl Pacer {
         Some(Pacer { streams: vec![stream], course: Some(course), deal })
     }
 
-    /// A pacer for planned starts; nothing for a closed loop without.
+    /// The pacer of planned starts; `None` for a closed loop without them.
     fn new(pace: Pace, deal: Deal, seed: u64) -> Option<Pacer> {
         let stream = |planned, deal| Stream::new(Dealt::new(Starts::AtRate(planned), deal));
         let threads = deal.threads();
@@ -243,7 +242,7 @@ impl Pacer {
         Some(Pacer { streams, course: None, deal })
     }
 
-    /// What a thread does next that is free at `ns`.
+    /// The next action of a thread that is free at `ns`.
     #[inline]
     pub(crate) fn next(&self, thread: u32, ns: u64) -> Next {
         let Some(course) = &self.course else {
@@ -252,7 +251,7 @@ impl Pacer {
         let now = course.at(ns);
         let is_closed = now.is_none_or(|now| now.is_closed());
         let limit_ns = if is_closed { ns + 1 } else { course.open_until(ns) };
-        // One stream is all that a course has.
+        // A course has one stream.
         let taken = self.streams.first().and_then(|stream| stream.take_before(limit_ns));
         match taken {
             Some(at_ns) => {
@@ -269,12 +268,13 @@ impl Pacer {
         self.streams[place % self.streams.len()].next.lock().take()
     }
 
-    /// Planned starts up to `ns` that no thread has taken yet.
+    /// Number of planned starts up to `ns` that no thread has taken yet.
     pub(crate) fn queue_length(&self, ns: u64) -> u64 {
         self.streams.iter().map(|stream| stream.queue_length(ns)).sum()
     }
 
-    /// Planned starts before `ns` that no thread has taken, and the first of them, in ns from the start of the load.
+    /// Number of planned starts before `ns` that no thread has taken, and the first of them, in ns
+    /// from the start of the load.
     pub(crate) fn left_before(&self, ns: u64) -> Option<(u64, u64)> {
         let left = self.streams.iter().filter_map(|stream| stream.left_before(ns));
         left.reduce(|(count, first), (more, other)| (count + more, first.min(other)))
@@ -284,8 +284,8 @@ impl Pacer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::part::Part;
-    use crate::phases::{LoadPhase, PhasePace, Phases};
+    use crate::part::LoadPart;
+    use crate::phases::{LoadPhase, LoadPhases, PhasePace};
     use crate::schedule::SECOND_NS;
 
     fn starts(arrivals: Arrivals, count: usize) -> Vec<u64> {
@@ -353,7 +353,7 @@ mod tests {
             phase(1, PhasePace::Paused),
             phase(1, PhasePace::Closed),
         ];
-        let phases = Some(Phases { arrivals: Arrivals::Even, each });
+        let phases = Some(LoadPhases { arrivals: Arrivals::Even, each });
         let schedule = Schedule { seconds: 4.0, phases, ..Schedule::default() };
         let pacer = Pacer::of(&schedule, &[0, 1, 2, 3]).unwrap();
         let s = SECOND_NS;
@@ -371,7 +371,7 @@ mod tests {
                 "what was due is done in the pause, as it was meant"
             );
         }
-        // Ten a second: the last two are due at 1.8 and 1.9 s.
+        // Ten per second: the last two are due at 1.8 and 1.9 s.
         let last = [0, 1].map(|_| pacer.next(0, 3 * s + 7));
         assert_eq!(last[1], Next::Planned { at_ns: s + 9 * s / 10, mix: 1 });
         assert_eq!(pacer.next(0, 3 * s + 7), Next::Event { mix: 3 });
@@ -386,7 +386,8 @@ mod tests {
         assert!(firsts.iter().all(|first| *first < 40_000_000), "{firsts:?}");
         assert!(firsts[0] != firsts[1], "they do not start together");
         assert_eq!(pacer.take(2), firsts[2] + 40_000_000);
-        // One second of 100, of which five are taken. No other thread takes what thread 0 is late with.
+        // One second of 100 starts, of which five are taken. No other thread takes the late starts
+        // of thread 0.
         assert!((94..=96).contains(&pacer.queue_length(1_000_000_000)));
         let (left, first) = pacer.left_before(1_000_000_000).unwrap();
         assert!((94..=96).contains(&left) && first >= 40_000_000, "{left} {first}");
@@ -397,7 +398,7 @@ mod tests {
     #[test]
     fn parts_have_together_the_starts_of_the_whole() {
         let burst = PhasePace::Rate { from_per_s: 200.0, to_per_s: 400.0 };
-        let phases = Phases {
+        let phases = LoadPhases {
             arrivals: Arrivals::Poisson,
             each: vec![LoadPhase { seconds: 1, pace: burst, workload: None }],
         };
@@ -410,7 +411,7 @@ mod tests {
                     seconds: 1.0,
                     pace,
                     phases: phases.clone(),
-                    part: Part { number, of },
+                    part: LoadPart { number, of },
                     ..Schedule::default()
                 };
                 let mut all = Vec::new();

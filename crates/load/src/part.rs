@@ -1,60 +1,62 @@
-//! A part of a load: what one of several hosts does of it.
+//! The part of a load that one of several hosts runs.
 //!
-//! All hosts have the same schedule, with all threads, and each knows which part is its own. What a load has one sequence of (threads,
-//! planned starts, events, numbers of new rows) is dealt out in turn, as cards are, to threads and thereby to hosts: all parts together
-//! have each once, and draw what one load with all threads draws. A start that is dealt to a host waits for a thread of that host.
+//! All hosts have the same schedule, with all threads, and each knows its own part. A load's
+//! sequences (threads, planned starts, events, numbers of new rows) are dealt out in turn, like
+//! cards, to threads and so to hosts: all parts together have each element once, and draw the same
+//! as one load with all threads. A start that is dealt to a host waits for a thread of that host.
 
 use serde::{Deserialize, Serialize};
 
-/// Which part of a load.
+/// A part of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
-    /// From 0.
+pub struct LoadPart {
+    /// Number of the part, from 0.
     pub number: u32,
-    /// How many parts there are.
+    /// Number of parts.
     pub of: u32,
 }
 
-impl Part {
-    /// All of it.
-    pub const WHOLE: Part = Part { number: 0, of: 1 };
+impl LoadPart {
+    /// The whole load.
+    pub const WHOLE: LoadPart = LoadPart { number: 0, of: 1 };
 
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
     pub(crate) fn is_whole(&self) -> bool {
         self.of == 1
     }
 
-    /// How many of the numbers below `n` are this part's where they are dealt to parts in turn.
+    /// Count of the numbers below `n` that are this part's, if they are dealt to the parts in turn.
     fn below(self, n: u64) -> u64 {
         (n + u64::from(self.of - 1 - self.number)) / u64::from(self.of)
     }
 }
 
-impl Default for Part {
-    fn default() -> Part {
-        Part::WHOLE
+impl Default for LoadPart {
+    fn default() -> LoadPart {
+        LoadPart::WHOLE
     }
 }
 
-/// How a sequence is dealt out to the threads of a load, of which a part has its own: number n is thread n mod `threads`'s.
+/// The dealing of a sequence to the threads of a load, some of them this part's: number n belongs
+/// to thread n mod `threads`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deal {
-    part: Part,
+    part: LoadPart,
     threads: u32,
     /// Threads of the part.
     own: u32,
 }
 
 impl Deal {
-    /// To so many threads, of which this part has its own.
-    pub(crate) fn new(part: Part, threads: u32) -> Deal {
+    /// A deal to `threads` threads, of which this part has its own.
+    pub(crate) fn new(part: LoadPart, threads: u32) -> Deal {
         Deal { part, threads, own: part.below(u64::from(threads)) as u32 }
     }
 
-    /// To so many threads, all of them this part's.
+    /// A deal to `threads` threads, all of them this part's.
     pub(crate) fn to(threads: u32) -> Deal {
-        Deal { part: Part::WHOLE, threads, own: threads }
+        Deal { part: LoadPart::WHOLE, threads, own: threads }
     }
 
     /// Threads of the whole load.
@@ -72,17 +74,17 @@ impl Deal {
         self.part.number + place * self.part.of
     }
 
-    /// The place, among the part's own, of a thread of it.
+    /// The place of a thread among the part's own.
     pub(crate) fn place_of(self, thread: u32) -> u32 {
         thread / self.part.of
     }
 
-    /// Whether it is the first part, which does what is done once.
+    /// Returns true for the first part, which does everything that is done once.
     pub(crate) fn is_first(self) -> bool {
         self.part.number == 0
     }
 
-    /// Whether this number is the part's.
+    /// Returns true if this number is the part's.
     #[inline]
     pub(crate) fn has(self, number: u64) -> bool {
         self.part.is_whole()
@@ -99,7 +101,7 @@ impl Deal {
         round * u64::from(self.threads) + u64::from(self.thread(own))
     }
 
-    /// How many numbers below `n` are the part's.
+    /// Count of the numbers below `n` that are the part's.
     pub(crate) fn below(self, n: u64) -> u64 {
         let threads = u64::from(self.threads.max(1));
         n / threads * u64::from(self.own) + self.part.below(n % threads)
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
 
     fn dealt(threads: u32, of: u32) -> Vec<Deal> {
-        (0..of).map(|number| Deal::new(Part { number, of }, threads)).collect()
+        (0..of).map(|number| Deal::new(LoadPart { number, of }, threads)).collect()
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! Phases of a load: stretches of its measuring window, one after the other, each with a pace, and maybe a mix, of its own.
+//! Phases of a load: successive spans of its measuring window, each with its own pace and
+//! optionally its own mix.
 //!
-//! They are one load: connections stay, and what is due in one phase and not done in it is done in the next.
+//! They are one load: connections stay open, and the backlog of a phase carries over to the next.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,8 @@ use crate::workload::Workload;
 /// All phases of a load, in order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Phases {
-    /// How planned starts are spaced, in the warm-up too.
+pub struct LoadPhases {
+    /// Spacing of planned starts, in the warm-up too.
     pub arrivals: Arrivals,
     /// Each phase.
     pub each: Vec<LoadPhase>,
@@ -23,34 +24,34 @@ pub struct Phases {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadPhase {
-    /// How long it lasts, in seconds.
+    /// Length, in seconds.
     pub seconds: u32,
-    /// How its events are started.
+    /// Pace of its events.
     pub pace: PhasePace,
-    /// What is run in it, where that is not the load's own workload.
+    /// Its workload, if it differs from the load's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
 }
 
-/// How events of a phase are started.
+/// The pace of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhasePace {
     /// Closed loop: each thread starts the next event when the last has ended.
     Closed,
-    /// No event is due. What is left of the phase before is done all the same.
+    /// No event is due. The backlog of the phase before is still worked off.
     Paused,
-    /// Open loop, at a rate that changes evenly over the phase.
+    /// Open loop, at a rate that changes linearly over the phase.
     Rate {
-        /// Events per second at its beginning.
+        /// Events per second at the start.
         from_per_s: f64,
-        /// At its end.
+        /// Events per second at the end.
         to_per_s: f64,
     },
 }
 
 impl PhasePace {
-    /// The highest rate that is asked for; nothing in closed loop and in a pause.
+    /// The highest planned rate; `None` for a closed loop and a pause.
     #[must_use]
     pub fn highest_per_s(self) -> Option<f64> {
         match self {
@@ -59,7 +60,7 @@ impl PhasePace {
         }
     }
 
-    /// The mean rate that is asked for; nothing in closed loop.
+    /// The mean planned rate; `None` for a closed loop.
     #[must_use]
     pub fn mean_per_s(self) -> Option<f64> {
         match self {
@@ -70,14 +71,14 @@ impl PhasePace {
     }
 }
 
-impl Phases {
-    /// How long all of them last, in seconds.
+impl LoadPhases {
+    /// Total length, in seconds.
     #[must_use]
     pub fn seconds(&self) -> u64 {
         self.each.iter().map(|phase| u64::from(phase.seconds)).sum()
     }
 
-    /// Checks what cannot work, such as a rate of zero.
+    /// Checks the phases.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.
@@ -94,7 +95,8 @@ impl Phases {
                 && !(is_rate(from_per_s) && is_rate(to_per_s))
             {
                 return refuse(format!(
-                    "a phase's rate goes from {from_per_s} to {to_per_s}; give more than 0 events per second"
+                    "a phase's rate goes from {from_per_s} to {to_per_s}; give more than 0 events \
+                     per second"
                 ));
             }
             if let Some(workload) = &phase.workload {
@@ -105,12 +107,13 @@ impl Phases {
     }
 }
 
-/// A mix is run on tables that the load's own workload is at work on.
+/// Checks that a mix can run on the tables of the load's own workload.
 fn check_mix(workload: &Workload) -> Result<()> {
     if matches!(workload.recipe, Recipe::YcsbLoad | Recipe::OltpNontrxInsert) {
         let name = workload.recipe.name();
         return Err(Error::Config(format!(
-            "`{name}` begins with empty tables, so it cannot be run in a phase; use another recipe there"
+            "`{name}` begins with empty tables, so it cannot be run in a phase; use another recipe \
+             there"
         )));
     }
     Ok(())

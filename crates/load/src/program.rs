@@ -1,12 +1,12 @@
-//! A workload made ready to run: groups, statements and key draws, shared by all threads of a run.
+//! A prepared workload: groups, statements and choosers of keys, shared by all threads of a run.
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::generator::Generator;
-use crate::keys::{Keys, Unique, Walk};
+use crate::keys::{KeyChooser, Unique, Walk};
 use crate::mode::Mode;
-use crate::oltp::{Group, Kind, Tables, variants};
+use crate::oltp::{StatementGroup, StatementKind, TableChoice, variants};
 use crate::operations::Operations;
 use crate::part::Deal;
 use crate::random::splitmix64;
@@ -16,22 +16,22 @@ use crate::text::TextSource;
 use crate::workload::{PsMode, Workload};
 use crate::ycsb::Operation;
 
-/// A workload made ready.
+/// A prepared workload.
 pub(crate) struct Program {
     pub(crate) workload: Workload,
     pub(crate) generator: Generator,
-    pub(crate) groups: Vec<Group>,
+    pub(crate) groups: Vec<StatementGroup>,
     pub(crate) tables: u32,
     pub(crate) table_size: u64,
     pub(crate) auto_inc: bool,
-    /// The statements of every kind that occurs, by table (from 0), in the order of the recipe.
+    /// The statements of every kind in use, by table (from 0), in the order of the recipe.
     pub(crate) statements: Vec<Texts>,
     /// Draws of `id`, and of `k` of new rows.
-    pub(crate) rows: Keys,
+    pub(crate) rows: KeyChooser,
     pub(crate) unique: Arc<Unique>,
     pub(crate) walk: Arc<Walk>,
     pub(crate) text: Option<TextSource>,
-    /// What YCSB's events are made of, in place of the groups.
+    /// The operations of YCSB, in place of groups.
     pub(crate) operations: Option<Operations>,
     deal: Deal,
     schema: Schema,
@@ -40,18 +40,18 @@ pub(crate) struct Program {
 
 /// The SQL of one kind, a text for each table.
 pub(crate) struct Texts {
-    pub(crate) kind: Kind,
+    pub(crate) kind: StatementKind,
     pub(crate) by_table: Vec<String>,
-    /// Whether to ask the server to prepare it.
+    /// True if the server prepares it.
     pub(crate) prepare: bool,
 }
 
-/// Where hot keys are scattered to: the same place when loading as when running.
+/// Seed of scattering hot keys: the same for loading and running.
 pub(crate) fn scatter_seed(workload: &Workload, seed: u64) -> Option<u64> {
     workload.rand_scatter.then(|| splitmix64(&mut { seed }))
 }
 
-/// The source of English lines that a schema asks for.
+/// The source of English lines for the schema.
 pub(crate) fn text_source(schema: &Schema) -> Result<Option<TextSource>> {
     match (schema.kind, &schema.text) {
         (SchemaKind::Default, _) => Ok(None),
@@ -85,7 +85,7 @@ impl Program {
             tables: schema.tables,
             table_size: schema.table_size,
             auto_inc: schema.auto_inc,
-            rows: Keys::new(&workload.distribution(), 1, schema.table_size, scatter_seed),
+            rows: KeyChooser::new(&workload.distribution(), 1, schema.table_size, scatter_seed),
             unique: Arc::new(Unique::new(splitmix64(&mut seed.wrapping_add(1)), deal)),
             walk: Arc::new(Walk::new(schema.table_size, deal)),
             text: text_source(schema)?,
@@ -98,7 +98,8 @@ impl Program {
         })
     }
 
-    /// The same at work on tables on which `other` is too: what must not repeat, both draw from one source.
+    /// Shares with `other`, a program on the same tables, the sources of values that must not
+    /// repeat.
     pub(crate) fn beside(mut self, other: &Program) -> Program {
         self.unique = Arc::clone(&other.unique);
         self.walk = Arc::clone(&other.walk);
@@ -108,38 +109,40 @@ impl Program {
         self
     }
 
-    /// Draws of `k` for the `select_random_…` recipes of one thread. In sysbench each thread keeps to its own slice of
-    /// the table, so that the pattern changes with the number of threads; mode `strict` draws from the whole.
-    pub(crate) fn points(&self, thread: u32) -> Keys {
+    /// Choosers of `k` for the `select_random_…` recipes of one thread. In sysbench each thread
+    /// keeps to its own slice of the table, so the pattern depends on the number of threads; mode
+    /// `strict` draws from the whole.
+    pub(crate) fn points(&self, thread: u32) -> KeyChooser {
         let distribution = self.workload.distribution();
         if self.workload.mode == Mode::Strict {
-            return Keys::new(&distribution, 1, self.schema.table_size, self.scatter_seed);
+            return KeyChooser::new(&distribution, 1, self.schema.table_size, self.scatter_seed);
         }
         let slice = self.schema.table_size as f64 / f64::from(self.deal.threads());
         let end = |thread: u32| (f64::from(thread) * slice) as u64;
-        Keys::new(&distribution, end(thread), end(thread + 1), self.scatter_seed)
+        KeyChooser::new(&distribution, end(thread), end(thread + 1), self.scatter_seed)
     }
 
-    /// What is sent once before the load, by its first part: sysbench 0.4 empties the table that it will insert into.
+    /// The statement sent once before the load, by its first part: sysbench 0.4 empties the table
+    /// that it inserts into.
     pub(crate) fn opening(&self) -> Option<String> {
         (self.workload.recipe == Recipe::OltpNontrxInsert && self.deal.is_first())
             .then(|| format!("TRUNCATE TABLE {}", self.schema.table(1)))
     }
 
     /// The text of the statement of `kind` for `table`, from 0.
-    pub(crate) fn statement(&self, kind: Kind, table: usize) -> &str {
+    pub(crate) fn statement(&self, kind: StatementKind, table: usize) -> &str {
         let texts = self.statements.iter().find(|texts| texts.kind == kind);
         texts.and_then(|texts| texts.by_table.get(table)).map_or("", String::as_str)
     }
 
-    /// Statements each connection prepares.
+    /// Number of statements that each connection prepares.
     pub(crate) fn prepared_per_connection(&self) -> u64 {
         let prepared = self.statements.iter().filter(|texts| texts.prepare);
         prepared.map(|texts| texts.by_table.len() as u64).sum()
     }
 }
 
-fn texts(groups: &[Group], schema: &Schema, workload: &Workload) -> Vec<Texts> {
+fn texts(groups: &[StatementGroup], schema: &Schema, workload: &Workload) -> Vec<Texts> {
     let mut all: Vec<Texts> = Vec::new();
     for group in groups {
         for &kind in group.steps {
@@ -147,8 +150,8 @@ fn texts(groups: &[Group], schema: &Schema, workload: &Workload) -> Vec<Texts> {
                 continue;
             }
             let tables = match group.tables {
-                Tables::Any | Tables::Event => schema.tables,
-                Tables::None | Tables::First => variants(kind, workload, schema),
+                TableChoice::Any | TableChoice::Event => schema.tables,
+                TableChoice::None | TableChoice::First => variants(kind, workload, schema),
             };
             all.push(Texts {
                 kind,
@@ -160,18 +163,18 @@ fn texts(groups: &[Group], schema: &Schema, workload: &Workload) -> Vec<Texts> {
     all
 }
 
-/// sysbench 0.5 sends everything as text, 1.0 the insert of a new row. YCSB's JDBC driver prepares on the client, so that all
-/// travels as text too; mode `strict` prepares on the server.
-fn is_prepared(kind: Kind, workload: &Workload, schema: &Schema) -> bool {
+/// sysbench 0.5 sends everything as text, 1.0 the insert of a new row. YCSB's JDBC driver prepares
+/// on the client, so everything is sent as text too; mode `strict` prepares on the server.
+fn is_prepared(kind: StatementKind, workload: &Workload, schema: &Schema) -> bool {
     let is_text = match schema.generator {
         Generator::V05 | Generator::Legacy => true,
         Generator::Ycsb => workload.mode == Mode::Compat,
-        Generator::V04 | Generator::V10 => kind == Kind::InsertNew,
+        Generator::V04 | Generator::V10 => kind == StatementKind::InsertNew,
     };
     workload.db_ps_mode == PsMode::Auto && !is_text
 }
 
-/// Statements of one event, on average where an event is drawn from a mix.
+/// Statements of one event, the mean if an event is drawn from a mix.
 #[must_use]
 pub fn statements_per_event(workload: &Workload, schema: &Schema) -> f64 {
     match workload.recipe.generator() {
@@ -182,28 +185,28 @@ pub fn statements_per_event(workload: &Workload, schema: &Schema) -> f64 {
     }
 }
 
-/// Statements of one event and what they do, as far as that is certain: reads, writes, others.
+/// Statements of one event by their effect, as far as it is certain: reads, writes, others.
 ///
-/// A delete or update that hits no row counts as other instead of write. An event of YCSB is one of those that are counted here:
-/// [`statements_per_event`] has their mean.
+/// A delete or update that matches no row counts as other instead of write. An event of YCSB is one
+/// of the counted statements; [`statements_per_event`] returns their mean.
 #[must_use]
 pub fn queries_per_event(workload: &Workload, schema: &Schema) -> crate::record::Queries {
     let mut queries = crate::record::Queries::default();
     for group in Recipe::groups(workload.recipe, workload, schema) {
         for kind in group.steps {
             let count = match kind {
-                Kind::Begin | Kind::Commit => &mut queries.other,
-                Kind::IndexUpdate
-                | Kind::NonIndexUpdate
-                | Kind::Delete
-                | Kind::Insert
-                | Kind::InsertNew
-                | Kind::TextUpdate
-                | Kind::UpdateBeforeDelete
-                | Kind::WalkDelete
-                | Kind::WalkInsert
-                | Kind::RecordUpdate
-                | Kind::RecordInsert => &mut queries.write,
+                StatementKind::Begin | StatementKind::Commit => &mut queries.other,
+                StatementKind::IndexUpdate
+                | StatementKind::NonIndexUpdate
+                | StatementKind::Delete
+                | StatementKind::Insert
+                | StatementKind::InsertNew
+                | StatementKind::TextUpdate
+                | StatementKind::UpdateBeforeDelete
+                | StatementKind::WalkDelete
+                | StatementKind::WalkInsert
+                | StatementKind::RecordUpdate
+                | StatementKind::RecordInsert => &mut queries.write,
                 _ => &mut queries.read,
             };
             *count += u64::from(group.repeat);
@@ -283,7 +286,7 @@ mod tests {
             let drawn: Vec<u64> = (0..500).map(|_| keys.draw(&mut rng)).collect();
             (*drawn.iter().min().unwrap(), *drawn.iter().max().unwrap())
         };
-        // As sysbench 1.0.20 was seen to draw with 10 rows and 3 threads.
+        // The ranges of sysbench 1.0.20 with 10 rows and 3 threads.
         assert_eq!([0, 1, 2].map(|thread| range(Mode::Compat, thread)), [(0, 3), (3, 6), (6, 10)]);
         assert_eq!(range(Mode::Strict, 1), (1, 10));
     }

@@ -1,8 +1,8 @@
-//! Random numbers that one seed explains.
+//! Random numbers that one seed determines.
 //!
-//! xoshiro256++ of Blackman and Vigna (<https://prng.di.unimi.it/>), its state filled by splitmix64 from a seed
-//! and a stream number. Each worker and each chunk of rows takes a stream of its own, so what it draws depends on
-//! the seed and on that number only, never on the order in which threads happen to run.
+//! xoshiro256++ of Blackman and Vigna (<https://prng.di.unimi.it/>), its state filled by splitmix64
+//! from a seed and a stream number. Each worker and each chunk of rows uses a stream of its own, so
+//! its draws depend on the seed and on that number alone, never on the order in which threads run.
 
 /// A generator of one stream of random numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +14,8 @@ impl Rng {
     /// The stream numbered `stream` of `seed`: equal arguments, equal numbers.
     #[must_use]
     pub fn new(seed: u64, stream: u64) -> Rng {
-        // The stream is mixed by itself first, else (seed, stream + 1) and (seed + 1, stream) could meet.
+        // The stream number is mixed first: otherwise (seed, stream + 1) and (seed + 1, stream)
+        // could coincide.
         let mut counter = seed ^ splitmix64(&mut stream.wrapping_add(0x5851_f42d_4c95_7f2d));
         Rng { state: std::array::from_fn(|_| splitmix64(&mut counter)) }
     }
@@ -40,8 +41,8 @@ impl Rng {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A uniform whole number in 0..n, without bias (Lemire, "Fast random integer generation in an interval",
-    /// 2019). For n = 0 it is 0.
+    /// A uniform whole number in 0..n, without bias (Lemire, "Fast random integer generation in an
+    /// interval", 2019). For n = 0 it is 0.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         let mut wide = u128::from(self.next_u64()) * u128::from(n);
@@ -71,7 +72,8 @@ mod tests {
 
     #[test]
     fn matches_the_published_generators() {
-        // splitmix64 of 1234567, and xoshiro256++ from the state 1, 2, 3, 4: both as other implementations print them.
+        // splitmix64 of 1234567, and xoshiro256++ from the state 1, 2, 3, 4: both as other
+        // implementations print them.
         let mut counter = 1_234_567;
         assert_eq!(splitmix64(&mut counter), 6_457_827_717_110_365_317);
         assert_eq!(splitmix64(&mut counter), 3_203_168_211_198_807_973);

@@ -1,8 +1,8 @@
-//! Whether so many connections can carry a rate at all: each waits for one answer at a time, and no answer comes sooner than a
-//! round trip.
+//! Checks that the connections can carry a rate: each waits for one answer at a time, and no answer
+//! arrives sooner than a round trip.
 //!
-//! The bound is what no server could beat over this connection; a real one needs more. A rate beyond it is run all the same, as
-//! overload is a result.
+//! The bound is that of an infinitely fast server over this connection; a real one needs more
+//! connections. A rate beyond it is run all the same, as overload is a result.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -17,20 +17,21 @@ use crate::spec::LoadSpec;
 use crate::workload::Workload;
 use assay_mysql::Endpoint;
 
-/// Round trips that are timed, and the place of the one that counts when they are sorted: chance makes some longer.
+/// Number of timed round trips, and the place of the counted one in ascending order: chance
+/// prolongs some.
 const ROUND_TRIPS: usize = 100;
 const COUNTED: usize = 10;
 
-/// A rate that is more than the connections can carry.
+/// A rate beyond what the connections can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Shortage {
-    /// Events per second that are asked for.
+    /// Planned events per second.
     pub per_second: f64,
-    /// Connections.
+    /// Number of connections.
     pub threads: u32,
-    /// Events per second that these could do if the server took no time.
+    /// Events per second that these could carry with an infinitely fast server.
     pub per_second_max: f64,
-    /// A round trip, in microseconds.
+    /// Round trip, in microseconds.
     pub round_trip_us: f64,
 }
 
@@ -40,14 +41,16 @@ impl fmt::Display for Shortage {
         let connections = if self.threads == 1 { "connection" } else { "connections" };
         write!(
             f,
-            "a rate of {} per second is more than {} {connections} can carry: a round trip takes {:.0} µs, so they do at most {:.0} \
+            "a rate of {} per second is more than {} {connections} can carry: a round trip takes \
+             {:.0} µs, so they do at most {:.0} \
              events per second; use at least {needed:.0} threads, or a lower rate",
             self.per_second, self.threads, self.round_trip_us, self.per_second_max
         )
     }
 }
 
-/// Times round trips to the server. Returns the shortage if the load's rate exceeds what its connections can carry.
+/// Times round trips to the server. Returns the shortage if the load's rate exceeds what its
+/// connections can carry.
 ///
 /// # Errors
 /// The server cannot be asked.
@@ -67,7 +70,7 @@ pub fn shortage(load: &LoadSpec) -> Result<Option<Shortage>> {
     Ok(asked.into_iter().filter_map(short).max_by(worst))
 }
 
-/// Every rate that is asked for, and of which workload: that of the load, and those of its phases.
+/// All planned rates with their workloads: that of the load, and those of its phases.
 fn asked<'a>(workload: &'a Workload, schedule: &'a Schedule) -> Vec<(f64, &'a Workload)> {
     let phases = schedule.phases.iter().flat_map(|phases| &phases.each);
     let of_phases = phases.filter_map(|phase| {
@@ -113,7 +116,7 @@ mod tests {
     #[test]
     fn a_rate_beyond_the_round_trips_is_told_with_what_it_needs() {
         let trip = Duration::from_micros(100);
-        // Ten statements of 100 µs: a connection does a thousand a second.
+        // Ten statements of 100 µs: a connection does a thousand events per second.
         let short = of(10_000.0, 4, 1e-3, trip).unwrap();
         assert_eq!(short.per_second_max, 4000.0);
         let told = short.to_string();

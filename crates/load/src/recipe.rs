@@ -1,4 +1,4 @@
-//! The recipes: their names, and whose they are.
+//! The recipes: their names and their programs.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::generator::Generator;
 use assay_base::suggest;
 
-/// What an event is made of.
+/// The content of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recipe {
@@ -72,7 +72,7 @@ pub enum Recipe {
     YcsbE,
     /// YCSB's workload F: half reads, half read-modify-writes.
     YcsbF,
-    /// YCSB with a mix of one's own.
+    /// YCSB with a custom mix.
     Ycsb,
     /// YCSB's load phase: inserts into an empty table.
     YcsbLoad,
@@ -116,7 +116,7 @@ impl Recipe {
         Recipe::YcsbLoad,
     ];
 
-    /// The benchmark program whose recipe it is.
+    /// The benchmark program of the recipe.
     #[must_use]
     pub fn generator(self) -> Generator {
         match self {
@@ -152,7 +152,8 @@ impl Recipe {
         Recipe::ALL.into_iter().filter(move |recipe| recipe.generator() == generator)
     }
 
-    /// The name in plans and on command lines: sysbench's, of 0.4 made from its test mode; YCSB's letter after its name.
+    /// The name in plans and on command lines: sysbench's (for 0.4, made from its test mode), or
+    /// YCSB's letter after its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -192,7 +193,7 @@ impl Recipe {
         }
     }
 
-    /// The recipe of that name, with or without `oltp_` before it, or `.lua` after it.
+    /// Finds a recipe by name, with or without `oltp_` before it or `.lua` after it.
     ///
     /// # Errors
     /// [`Error::Config`] with the nearest name.
@@ -202,7 +203,8 @@ impl Recipe {
         if let Some(recipe) = legacy(name, file) {
             return recipe;
         }
-        // What sysbench's scripts share; it creates and drops their tables by itself too.
+        // The common part of sysbench's scripts, which also creates and drops their tables by
+        // itself.
         if bare == "oltp_common" {
             return Ok(Recipe::OltpReadWrite);
         }
@@ -214,7 +216,7 @@ impl Recipe {
     }
 }
 
-/// Legacy scripts of sysbench 1.0 (`tests/include/oltp_legacy`); `None` for those that are not built.
+/// Legacy scripts of sysbench 1.0 (`tests/include/oltp_legacy`); `None` for unsupported ones.
 const LEGACY: [(&str, Option<Recipe>); 11] = [
     ("oltp.lua", Some(Recipe::LegacyOltp)),
     ("select.lua", Some(Recipe::LegacySelect)),
@@ -223,16 +225,16 @@ const LEGACY: [(&str, Option<Recipe>); 11] = [
     ("delete.lua", Some(Recipe::LegacyDelete)),
     ("update_index.lua", Some(Recipe::LegacyUpdateIndex)),
     ("update_non_index.lua", Some(Recipe::LegacyUpdateNonIndex)),
-    // What the others share; it creates and drops their tables by itself too.
+    // The common part of the others, which also creates and drops their tables by itself.
     ("common.lua", Some(Recipe::LegacyOltp)),
     ("bulk_insert.lua", None),
     ("select_random_points.lua", None),
     ("select_random_ranges.lua", None),
 ];
 
-/// The recipe of a legacy script, or why there is none; nothing where it is none. Outside of their
-/// directory those count whose names 1.0 has for no script of its own. Of 0.5's directory, `tests/db`,
-/// `oltp.lua` alone is built.
+/// The recipe of a legacy script, or why there is none; `None` for other files. Outside of their
+/// directory, only names that 1.0 uses for no other script count. Of 0.5's directory, `tests/db`,
+/// only `oltp.lua` is supported.
 fn legacy(path: &str, file: &str) -> Option<Result<Recipe>> {
     let directory = path.strip_suffix(file).unwrap_or_default().trim_end_matches('/');
     let (name, recipe) = LEGACY.iter().find(|(name, _)| *name == file)?;
@@ -248,15 +250,15 @@ fn legacy(path: &str, file: &str) -> Option<Result<Recipe>> {
     }
 }
 
-/// sysbench's tests that are not of databases.
+/// sysbench's tests without a database.
 const NO_DATABASE: [&str; 4] = ["cpu", "memory", "threads", "mutex"];
 
-/// Whether it names a test of sysbench that puts no load on a database.
+/// Returns true for a test of sysbench without a database.
 pub(crate) fn is_no_database_test(name: &str) -> bool {
     NO_DATABASE.contains(&name)
 }
 
-/// Why there is no workload of that name, and which there are.
+/// The error of an unknown name, with the known ones.
 fn unknown(name: &str, bare: &str) -> String {
     let all = || Recipe::ALL.map(Recipe::name).join(", ");
     if bare == "bulk_insert" {

@@ -1,11 +1,12 @@
-//! The bytes of a row: groups of random digits, made many at a time; random integers, as sysbench 0.4 writes them.
+//! The bytes of a row: groups of random digits, made many at a time; random integers as in sysbench
+//! 0.4.
 
 use crate::random::Rng;
 use crate::schema::{C_BYTES, PAD_BYTES};
 
 const GROUP_DIGITS: usize = 11;
 const GROUP_VALUES: u64 = 100_000_000_000;
-/// How many integers sysbench 0.4 draws from (`SB_MAX_RND`).
+/// Number of different integers in sysbench 0.4 (`SB_MAX_RND`).
 const INTEGERS: u64 = 0x3fff_ffff;
 
 /// Fills `c` of a row.
@@ -22,7 +23,7 @@ pub(crate) fn fill_pad(rng: &mut Rng, pad: &mut [u8; PAD_BYTES]) {
 
 fn fill_groups(rng: &mut Rng, out: &mut [u8]) {
     for group in out.chunks_mut(GROUP_DIGITS + 1) {
-        // One draw makes eleven digits; no digit is off by more than 10¹¹ ÷ 2⁶⁴, a part in 10⁸.
+        // One draw makes eleven digits; the bias of a digit is at most 10¹¹ ÷ 2⁶⁴, a part in 10⁸.
         let value = (u128::from(rng.next_u64()) * u128::from(GROUP_VALUES)) >> 64;
         write_digits(value as u64, &mut group[..GROUP_DIGITS]);
         if let Some(last) = group.get_mut(GROUP_DIGITS) {
@@ -31,7 +32,8 @@ fn fill_groups(rng: &mut Rng, out: &mut [u8]) {
     }
 }
 
-/// Makes `out` so many random integers joined by `-`: at most ten digits each, as 0x3ffffffe is the largest.
+/// Fills `out` with `count` random integers joined by `-`: at most ten digits each, as 0x3ffffffe
+/// is the largest.
 #[inline]
 pub(crate) fn fill_integers(rng: &mut Rng, count: usize, out: &mut Vec<u8>) {
     out.clear();

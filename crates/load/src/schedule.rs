@@ -1,42 +1,42 @@
-//! How long, how many, how fast, from which seed, on which CPUs.
+//! Length, number of events, pace, seed and CPUs of a run.
 
 use serde::{Deserialize, Serialize};
 
 pub use crate::arrivals::Arrivals;
 use crate::arrivals::is_rate;
 use crate::error::{Error, Result};
-use crate::part::{Deal, Part};
-use crate::phases::Phases;
+use crate::part::{Deal, LoadPart};
+use crate::phases::LoadPhases;
 
-/// When measuring begins.
+/// The warm-up before measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warmup {
-    /// After this many seconds.
+    /// A fixed number of seconds.
     Seconds(f64),
-    /// Once throughput holds still: the means of the last two spans of five seconds differ by less than 5 %, or after
-    /// `cap_seconds`.
+    /// Until throughput is steady: the means of the last two spans of five seconds differ by less
+    /// than 5 %. Ends after `cap_seconds` at the latest.
     Steady {
-        /// Longest wait, in seconds.
+        /// Longest warm-up, in seconds.
         cap_seconds: f64,
     },
 }
 
-/// How events are started.
+/// The pace of events.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pace {
     /// Closed loop: each thread starts the next event when the last has ended.
     Closed,
-    /// Open loop: so many events per second over all threads, whether or not the server keeps up.
+    /// Open loop: a rate over all threads, whether or not the server keeps up.
     Rate {
         /// Events per second.
         per_second: f64,
-        /// How they are spaced.
+        /// Spacing of the starts.
         arrivals: Arrivals,
     },
-    /// A closed loop with a schedule, as YCSB's `-target`: each thread has its own even starts at its share of the rate, and
-    /// one that is behind goes on without a pause until it has caught up.
+    /// A closed loop with a schedule, as YCSB's `-target`: each thread has its own even starts at
+    /// its share of the rate, and a late one runs without pauses until it has caught up.
     Throttled {
         /// Events per second over all threads.
         per_second: f64,
@@ -44,7 +44,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// Events per second that are asked for; nothing in a closed loop without a schedule.
+    /// Planned events per second; `None` for a closed loop without a schedule.
     #[must_use]
     pub fn per_second(self) -> Option<f64> {
         match self {
@@ -54,45 +54,50 @@ impl Pace {
     }
 }
 
-/// How a run goes.
+/// The schedule of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
     /// Connections; of fileio, threads.
     pub threads: u32,
-    /// When measuring begins.
+    /// The warm-up.
     pub warmup: Warmup,
     /// Length of the measuring window in seconds; 0 for no limit.
     pub seconds: f64,
-    /// Events after which the run ends, counted from the start of the measuring window; 0 for no limit.
+    /// Events after which the run ends, counted from the start of the measuring window; 0 for no
+    /// limit.
     pub events: u64,
-    /// How events are started.
+    /// The pace of events.
     pub pace: Pace,
-    /// Where all randomness comes from.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// CPUs to run on; empty for any.
     pub cpus: Vec<usize>,
-    /// Seconds to wait for events in flight when time is up, after which their connections are cut; absent: no limit.
+    /// Seconds to wait for events in flight at the end, after which their connections are cut;
+    /// absent: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forced_shutdown: Option<f64>,
-    /// What the measuring window is made of, where that is more than one pace; the warm-up has the pace above.
+    /// The phases of the measuring window, if it has more than one pace; the warm-up has the pace
+    /// above.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub phases: Option<Phases>,
-    /// What the load bears that would end it else.
+    pub phases: Option<LoadPhases>,
+    /// Disturbances that the load tolerates.
     #[serde(skip_serializing_if = "RidesOut::is_nothing")]
     pub rides_out: RidesOut,
-    /// Which part of it is run, where several hosts run it together.
-    #[serde(skip_serializing_if = "Part::is_whole")]
-    pub part: Part,
+    /// The part that this host runs, if several hosts run the load.
+    #[serde(skip_serializing_if = "LoadPart::is_whole")]
+    pub part: LoadPart,
 }
 
-/// What a load goes on after, because it is meant to happen; else it ends the load, or is ignored where the workload says so.
+/// Planned disturbances that a load tolerates. Otherwise they end it, or are ignored if the
+/// workload says so.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RidesOut {
-    /// The server restarts: connections that broke are made anew as soon as it answers, however long that takes.
+    /// Restarts of the server: lost connections are made anew as soon as it answers, however long
+    /// that takes.
     pub restarts: bool,
-    /// A statement from outside changes tables: transactions that began before are run again.
+    /// Changes of tables by other sessions: transactions that started before are run again.
     pub changed_tables: bool,
 }
 
@@ -116,7 +121,7 @@ impl Default for Schedule {
             forced_shutdown: None,
             phases: None,
             rides_out: RidesOut::default(),
-            part: Part::WHOLE,
+            part: LoadPart::WHOLE,
         }
     }
 }
@@ -124,11 +129,11 @@ impl Default for Schedule {
 /// Nanoseconds of a second.
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
-/// The most threads one run may have.
+/// The most threads of one run.
 pub const THREADS_MAX: u32 = 4096;
 
 impl Schedule {
-    /// Checks what cannot work, such as no threads.
+    /// Checks the schedule.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.
@@ -153,13 +158,13 @@ impl Schedule {
         }
     }
 
-    /// How what it has one sequence of is dealt out; for a schedule that was checked.
+    /// The dealing of the load's sequences, for a valid schedule.
     pub(crate) fn deal(&self) -> Deal {
         Deal::new(self.part, self.threads)
     }
 
     fn check_part(&self) -> Result<()> {
-        let Part { number, of } = self.part;
+        let LoadPart { number, of } = self.part;
         let refuse = |message: String| Err(Error::Config(message));
         match self.warmup {
             _ if number >= of => refuse(format!("there is no part {number} of {of}")),
@@ -205,7 +210,7 @@ impl Schedule {
         }
     }
 
-    /// The length of the warm-up, in whole seconds; nothing of one that ends when throughput holds still.
+    /// The length of the warm-up, in whole seconds; `None` for one until throughput is steady.
     pub(crate) fn warmup_s(&self) -> Option<u64> {
         match self.warmup {
             Warmup::Seconds(seconds) => Some(seconds.max(0.0).ceil() as u64),
@@ -246,15 +251,15 @@ mod tests {
         let phase = |pace| LoadPhase { seconds: 5, pace, workload: None };
         let good = Schedule {
             seconds: 10.0,
-            phases: Some(Phases {
+            phases: Some(LoadPhases {
                 arrivals: Arrivals::Even,
                 each: vec![phase(PhasePace::Closed), phase(PhasePace::Paused)],
             }),
             ..Schedule::default()
         };
         good.check().unwrap();
-        let with = |one: LoadPhase| {
-            let phases = Phases { arrivals: Arrivals::Even, each: vec![one] };
+        let with = |phase: LoadPhase| {
+            let phases = LoadPhases { arrivals: Arrivals::Even, each: vec![phase] };
             Schedule { seconds: 5.0, phases: Some(phases), ..Schedule::default() }
         };
         let load = Workload { recipe: Recipe::YcsbLoad, ..Workload::default() };
@@ -276,7 +281,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_dealt_out_is_refused_with_what_to_change() {
-        let part = Part { number: 1, of: 3 };
+        let part = LoadPart { number: 1, of: 3 };
         let good = Schedule { threads: 3, events: 3, part, ..Schedule::default() };
         good.check().unwrap();
         let steady = Warmup::Steady { cap_seconds: 60.0 };
@@ -284,8 +289,8 @@ mod tests {
             (Schedule { threads: 2, ..good.clone() }, "2 threads are fewer than 3 hosts"),
             (Schedule { events: 2, ..good.clone() }, "2 events are fewer than 3 hosts"),
             (Schedule { warmup: steady, ..good.clone() }, "fixed length"),
-            (Schedule { part: Part { number: 3, of: 3 }, ..good.clone() }, "no part 3 of 3"),
-            (Schedule { part: Part { number: 0, of: 0 }, ..good }, "no part 0 of 0"),
+            (Schedule { part: LoadPart { number: 3, of: 3 }, ..good.clone() }, "no part 3 of 3"),
+            (Schedule { part: LoadPart { number: 0, of: 0 }, ..good }, "no part 0 of 0"),
         ] {
             let message = bad.check().unwrap_err().to_string();
             assert!(message.contains(told), "{message}");

@@ -1,8 +1,9 @@
 //! The tables: their columns, their SQL, and the bytes of a row.
 //!
-//! Tables are sysbench 1.0's `sbtest1` … `sbtestN`, or those of an older sysbench: 0.5 counts without sign, 0.4 has one
-//! table `sbtest`, whose rows are all alike. YCSB has one table `usertable` of keys and fields. Schema `text` adds two columns of English, so that a row about
-//! doubles and compresses as prose does, as in ScaleFlux's papers (which do not print their statements).
+//! Tables are sysbench 1.0's `sbtest1` … `sbtestN`, or those of an older sysbench: 0.5 uses
+//! unsigned integers, 0.4 has one table `sbtest` of equal rows. YCSB has one table `usertable` of
+//! keys and fields. Schema `text` adds two columns of English, so that a row about doubles in size
+//! and compresses as prose does, as in ScaleFlux's papers (which do not print their statements).
 
 use std::path::PathBuf;
 
@@ -18,47 +19,47 @@ pub const PAD_BYTES: usize = 59;
 /// Longest line of text in `data1` or `data2`, in bytes.
 pub const TEXT_BYTES_MAX: usize = 160;
 
-/// What YCSB has where nothing is said.
+/// YCSB's defaults.
 const FIELD_COUNT: u32 = 10;
 const FIELD_LENGTH: u32 = 100;
 const ZERO_PADDING: u32 = 1;
-/// The longest a `TEXT` holds, in bytes.
+/// Longest value of a `TEXT` column, in bytes.
 const FIELD_LENGTH_MAX: u32 = 65_535;
-/// Columns that InnoDB allows a table beside the key, with the three of its own.
+/// Columns that InnoDB allows next to the key and its own three.
 const FIELD_COUNT_MAX: u32 = 1013;
-/// Digits of the longest key that its column holds.
+/// Digits of the longest key that fits its column.
 const ZERO_PADDING_MAX: u32 = 250;
 
-/// The comment a table bears from its making until `prepare` has loaded it to its end.
+/// The comment of a table until `prepare` has loaded it completely.
 pub(crate) const LOADING: &str = "not loaded to its end: run cleanup, then prepare";
 
-/// Which columns a table has.
+/// The columns of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SchemaKind {
     /// sysbench's four: id, k, c, pad.
     #[default]
     Default,
-    /// Two columns of English more: data1, data2.
+    /// With two more columns of English: data1, data2.
     Text,
 }
 
-/// In which order keys follow the numbers of records.
+/// The order of keys relative to the numbers of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InsertOrder {
-    /// By the hash of the number: inserts fall anywhere in the index.
+    /// Hashed: inserts fall anywhere in the index.
     #[default]
     Hashed,
-    /// By the number itself: inserts append.
+    /// Ascending: inserts append.
     Ordered,
 }
 
-/// What the tables look like and how many rows they hold.
+/// The tables' form and size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schema {
-    /// The program whose tables they are.
+    /// The program that has such tables.
     #[serde(skip_serializing_if = "Generator::is_default")]
     pub generator: Generator,
     /// Columns.
@@ -77,23 +78,23 @@ pub struct Schema {
     /// Bytes of a field (YCSB).
     #[serde(skip_serializing_if = "is::<FIELD_LENGTH>")]
     pub field_length: u32,
-    /// Whether keys are hashed or ascend (YCSB).
+    /// Order of keys (YCSB).
     #[serde(skip_serializing_if = "is_default")]
     pub insert_order: InsertOrder,
-    /// Digits that ascending keys have at least (YCSB).
+    /// Least digits of ascending keys (YCSB).
     #[serde(skip_serializing_if = "is::<ZERO_PADDING>")]
     pub zero_padding: u32,
-    /// Whether use AUTO_INCREMENT.
+    /// True for AUTO_INCREMENT.
     pub auto_inc: bool,
     /// A plain index on `id` in place of the primary key.
     pub secondary: bool,
-    /// Whether to index column `k` once the rows are in.
+    /// True for an index on column `k`, built once the rows are in.
     pub create_secondary: bool,
     /// Storage engine.
     pub mysql_storage_engine: String,
     /// Further options of `CREATE TABLE`, such as `COMPRESSION='zlib'`.
     pub create_table_options: String,
-    /// A book whose lines fill the text columns, in place of the built-in generator.
+    /// A text file whose lines fill the text columns, in place of the built-in generator.
     pub text: Option<PathBuf>,
 }
 
@@ -120,7 +121,7 @@ impl Default for Schema {
 }
 
 impl Schema {
-    /// Checks what cannot work: no tables, no rows, identifiers beyond 31 bits, what an old sysbench does not have.
+    /// Checks the schema: tables, rows, identifiers within 31 bits, features of an old sysbench.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.
@@ -132,7 +133,7 @@ impl Schema {
         self.check_tables()
     }
 
-    /// The same of tables that are to be made or dropped, which may be empty.
+    /// Checks a schema for creating or dropping tables, which may be empty.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.
@@ -199,7 +200,8 @@ impl Schema {
         }
     }
 
-    /// What `LIKE` finds all tables by in the server's catalogue, among others perhaps.
+    /// The pattern by which `LIKE` finds all tables in the server's catalogue, possibly with
+    /// others.
     pub(crate) fn pattern(&self) -> &str {
         let own = if self.generator == Generator::Ycsb { "usertable" } else { "sbtest%" };
         self.table_name.as_deref().unwrap_or(own)
@@ -213,24 +215,24 @@ impl Schema {
         }
     }
 
-    /// `CREATE TABLE` for the table numbered `table`, from 1, as it is once it is loaded.
+    /// `CREATE TABLE` for the table numbered `table`, from 1, in its final form.
     #[cfg(test)]
     pub(crate) fn create_table(&self, table: u32) -> String {
         self.create_table_with(table, "")
     }
 
-    /// `CREATE TABLE` of a table that is to be loaded: with the sign that it is not yet.
+    /// `CREATE TABLE` of a table to load, with the comment [`LOADING`].
     pub(crate) fn create_table_to_load(&self, table: u32) -> String {
         let sign = format!(" COMMENT='{LOADING}'");
         self.create_table_with(table, if self.bears_sign() { &sign } else { "" })
     }
 
-    /// Takes the sign away; nothing where there is none. Changes the catalogue alone.
+    /// The statement that removes the comment, if there is one. It changes the catalogue alone.
     pub(crate) fn loaded(&self, table: u32) -> Option<String> {
         self.bears_sign().then(|| format!("ALTER TABLE {} COMMENT=''", self.table(table)))
     }
 
-    /// Options that may bring a comment of their own keep it.
+    /// Returns false if the options may hold a comment, which is kept.
     fn bears_sign(&self) -> bool {
         !self.create_table_options.to_ascii_lowercase().contains("comment")
     }
@@ -258,7 +260,8 @@ impl Schema {
         };
         format!(
             "CREATE TABLE {name} (id {integer} {id}, k {integer} NOT NULL DEFAULT 0, \
-             c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '',{text} {key}) ENGINE={engine}{sign} {options}"
+             c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '',{text} {key}) \
+             ENGINE={engine}{sign} {options}"
         )
         .trim_end()
         .to_owned()
@@ -277,7 +280,7 @@ impl Schema {
         std::iter::once("YCSB_KEY".to_owned()).chain(fields).collect()
     }
 
-    /// Whether an index on `k` is built once the rows are in.
+    /// Returns true if an index on `k` is built once the rows are in.
     pub(crate) fn has_index(&self) -> bool {
         self.create_secondary && self.generator != Generator::Ycsb
     }
@@ -293,9 +296,10 @@ impl Schema {
         }
     }
 
-    /// A record of YCSB in the tablespace, as measured on MySQL 9.7 after 40 000 to 100 000 hashed inserts: 2 013 bytes of
-    /// 10 × 100, 8 668 of 10 × 400, 49 772 of 10 × 1000. Pages that are filled in any order are about half full. What does not fit
-    /// half a page has its longest fields in pages of their own (MySQL manual, "DYNAMIC row format").
+    /// Bytes of a YCSB record in the tablespace, measured on MySQL 9.7 after 40 000 to 100 000
+    /// hashed inserts: 2 013 bytes of 10 × 100, 8 668 of 10 × 400, 49 772 of 10 × 1000. Pages
+    /// filled in random order are about half full. A record above half a page has its longest
+    /// fields in pages of their own (MySQL manual, "DYNAMIC row format").
     fn record_bytes(&self) -> u64 {
         const HEAD_BYTES: u64 = 43;
         const HALF_PAGE_BYTES: u64 = 8126;
@@ -310,9 +314,9 @@ impl Schema {
         (left as f64 / PAGE_FILL) as u64 + moved * length.div_ceil(PAGE_BYTES) * PAGE_BYTES
     }
 
-    /// Bytes of tablespace a row takes after loading, index on `k` included: measured after loading some
-    /// hundred thousand rows on MySQL 9.7 with 16 KiB pages. Rows of sysbench 0.4 all have the same `k`, and their index is
-    /// smaller.
+    /// Bytes of a row in the tablespace after loading, index on `k` included: measured with several
+    /// hundred thousand rows on MySQL 9.7 with 16 KiB pages. The rows of sysbench 0.4 have equal
+    /// `k`, and a smaller index.
     #[must_use]
     pub fn row_bytes(&self) -> u64 {
         match (self.kind, self.generator) {
@@ -333,7 +337,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Whether statements may have it as it is, without quotes.
+/// Returns true if the name needs no quotes in statements.
 fn is_plain_name(name: &str) -> bool {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     (1..=64).contains(&name.len())
@@ -372,8 +376,10 @@ mod tests {
             (schema(Generator::V04), schema(Generator::V05), schema(Generator::V10));
         assert_eq!(
             old.create_table(1),
-            "CREATE TABLE sbtest (id INTEGER UNSIGNED NOT NULL AUTO_INCREMENT, k INTEGER UNSIGNED NOT NULL DEFAULT 0, \
-             c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '', PRIMARY KEY (id)) ENGINE=innodb"
+            "CREATE TABLE sbtest (id INTEGER UNSIGNED NOT NULL AUTO_INCREMENT, k INTEGER UNSIGNED \
+             NOT NULL DEFAULT 0, \
+             c CHAR(120) NOT NULL DEFAULT '', pad CHAR(60) NOT NULL DEFAULT '', PRIMARY KEY (id)) \
+             ENGINE=innodb"
         );
         assert_eq!(old.create_index(1), "CREATE INDEX k ON sbtest (k)");
         assert!(newer.create_table(3).starts_with("CREATE TABLE sbtest3 (id INTEGER UNSIGNED NOT"));
@@ -386,7 +392,8 @@ mod tests {
         let schema =
             |options: &str| Schema { create_table_options: options.into(), ..Schema::default() };
         let partitioned = schema("PARTITION BY KEY (id)");
-        let told = "ENGINE=innodb COMMENT='not loaded to its end: run cleanup, then prepare' PARTITION BY KEY (id)";
+        let told = "ENGINE=innodb COMMENT='not loaded to its end: run cleanup, then prepare' \
+                    PARTITION BY KEY (id)";
         assert!(partitioned.create_table_to_load(2).ends_with(told));
         assert_eq!(partitioned.loaded(2).unwrap(), "ALTER TABLE sbtest2 COMMENT=''");
         let own = schema("comment 'mine'");

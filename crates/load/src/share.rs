@@ -1,10 +1,11 @@
-//! What is asked of one part of a load by itself.
+//! The share of one part of a load.
 
-use crate::part::Part;
-use crate::phases::{LoadPhase, PhasePace, Phases};
+use crate::part::LoadPart;
+use crate::phases::{LoadPhase, LoadPhases, PhasePace};
 use crate::schedule::{Pace, Schedule};
 
-/// The schedule of a part alone: its threads, and its share of events and rates. All parts' shares are together the schedule.
+/// The schedule of a part: its threads, and its share of events and rates. The shares of all parts
+/// add up to the schedule.
 pub(crate) fn share(schedule: &Schedule) -> Schedule {
     if schedule.part.is_whole() {
         return schedule.clone();
@@ -22,20 +23,21 @@ pub(crate) fn share(schedule: &Schedule) -> Schedule {
             Pace::Throttled { per_second } => Pace::Throttled { per_second: per_second * share },
         },
         phases: schedule.phases.as_ref().map(|phases| of_phases(phases, share)),
-        part: Part::WHOLE,
+        part: LoadPart::WHOLE,
         ..schedule.clone()
     }
 }
 
-fn of_phases(phases: &Phases, share: f64) -> Phases {
+fn of_phases(phases: &LoadPhases, share: f64) -> LoadPhases {
     let pace = |pace| match pace {
         PhasePace::Rate { from_per_s, to_per_s } => {
             PhasePace::Rate { from_per_s: from_per_s * share, to_per_s: to_per_s * share }
         }
         PhasePace::Closed | PhasePace::Paused => pace,
     };
-    let each = phases.each.iter().map(|one| LoadPhase { pace: pace(one.pace), ..one.clone() });
-    Phases { arrivals: phases.arrivals, each: each.collect() }
+    let each =
+        phases.each.iter().map(|phase| LoadPhase { pace: pace(phase.pace), ..phase.clone() });
+    LoadPhases { arrivals: phases.arrivals, each: each.collect() }
 }
 
 #[cfg(test)]
@@ -49,7 +51,7 @@ mod tests {
             threads: 5,
             events: 13,
             pace: Pace::Rate { per_second: 500.0, arrivals: Arrivals::Poisson },
-            phases: Some(Phases {
+            phases: Some(LoadPhases {
                 arrivals: Arrivals::Even,
                 each: vec![LoadPhase {
                     seconds: 4,
@@ -59,7 +61,7 @@ mod tests {
             }),
             ..Schedule::default()
         };
-        let of = |number| share(&Schedule { part: Part { number, of: 2 }, ..schedule.clone() });
+        let of = |number| share(&Schedule { part: LoadPart { number, of: 2 }, ..schedule.clone() });
         let (a, b) = (of(0), of(1));
         assert_eq!((a.threads, b.threads, a.events, b.events), (3, 2, 8, 5));
         assert_eq!((a.pace.per_second(), b.pace.per_second()), (Some(300.0), Some(200.0)));

@@ -8,8 +8,8 @@ use assay_mysql::Endpoint;
 
 /// A load: the server, its tables, the statements sent to it, their pace and their duration.
 ///
-/// It holds the server's password, and so has no serialization of its own: a message that carries it to
-/// another host says so with [`with_password`].
+/// It holds the server's password, and so has no serialization of its own: a message that carries
+/// it to another host says so with [`with_password`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadSpec {
     /// The server.
@@ -48,7 +48,8 @@ impl LoadSpec {
     }
 }
 
-/// Serializes a [`LoadSpec`] together with its password: `#[serde(with = "assay_load::with_password")]`.
+/// Serializes a [`LoadSpec`] together with its password: `#[serde(with =
+/// "assay_load::with_password")]`.
 ///
 /// Only for the input of a session with another host; never for a file, a log or a report.
 pub mod with_password {

@@ -1,21 +1,22 @@
-//! When a load begins, once all its connections are ready.
+//! The start of a load, once all its connections are ready.
 
 use std::time::Instant;
 
-/// When a load begins, and where its clock does.
+/// The start of a load, and the origin of its clock.
 #[derive(Clone, Copy)]
 pub(crate) enum Start<'a> {
-    /// As soon as all is ready, with the clock at zero.
+    /// As soon as all connections are ready, which is zero of the clock.
     AtOnce,
-    /// On the next whole second of a clock that began then.
+    /// On the next whole second of a clock that started then.
     OnClock(Instant),
-    /// When it is told to.
+    /// Together with other loads.
     Together(&'a dyn Rendezvous),
 }
 
-/// Where a load meets others that are to begin at the same instant.
+/// The meeting of loads that start at the same instant.
 pub trait Rendezvous: Sync {
-    /// Called once, when all connections are ready; gives the instant at which the load begins, and its clock with it. Nothing when
-    /// it is called off, which `stop` then says too. One that is past by then has the load begin on the next whole second of that clock.
+    /// Called once, when all connections are ready. Returns the instant at which the load and its
+    /// clock start; `None` if the load is called off, which `stop` then shows too. If the instant
+    /// is past, the load starts on the next whole second of that clock.
     fn meet(&self) -> Option<Instant>;
 }

@@ -1,27 +1,27 @@
-//! What to run: the recipe with its options, named as sysbench names them (underscores for dashes).
+//! A workload: the recipe with its options, named as sysbench names them (underscores for dashes).
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::generator::Generator;
-use crate::keys::{Arithmetic, Distortion, Distribution, RandType};
+use crate::keys::{Distortion, Distribution, KeyArithmetic, RandType};
 use crate::mode::Mode;
 use crate::recipe::Recipe;
 use crate::schema::Schema;
 use crate::ycsb::YcsbOptions;
 
-/// How statements travel.
+/// The form in which statements are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PsMode {
-    /// Prepared on the server, as text where the server refuses to prepare.
+    /// Prepared on the server; as text if the server refuses.
     #[default]
     Auto,
     /// All as text.
     Disable,
 }
 
-/// Server errors that make an event start again, where others end the run.
+/// Server errors that restart an event; others end the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum IgnoreErrors {
@@ -40,7 +40,7 @@ pub enum AllWord {
 }
 
 impl IgnoreErrors {
-    /// Whether error number `code` is to be ignored.
+    /// Returns true if error number `code` is ignored.
     #[must_use]
     pub fn covers(&self, code: u16) -> bool {
         match self {
@@ -61,9 +61,9 @@ impl Default for IgnoreErrors {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Workload {
-    /// What an event is made of.
+    /// The content of an event.
     pub recipe: Recipe,
-    /// As sysbench does it, or repaired.
+    /// With the program's quirks, or repaired.
     pub mode: Mode,
     /// Rows in a range.
     pub range_size: u64,
@@ -83,7 +83,7 @@ pub struct Workload {
     pub non_index_updates: u32,
     /// Pairs of delete and insert in a transaction.
     pub delete_inserts: u32,
-    /// Whether transactions have enable range selects.
+    /// True for transactions with range selects.
     pub range_selects: bool,
     /// No transactions: each statement commits itself.
     pub skip_trx: bool,
@@ -91,16 +91,17 @@ pub struct Workload {
     pub random_points: u32,
     /// Ranges of `select_random_ranges`.
     pub number_of_ranges: u32,
-    /// Upper less lower end of such a range.
+    /// Upper minus lower end of such a range.
     pub delta: u64,
     /// Selects of both text columns in a transaction (schema `text`).
     pub text_selects: u32,
     /// Updates of a text column in a transaction (schema `text`).
     pub text_updates: u32,
-    /// Least time to wait before a statement, in microseconds, `BEGIN` and `COMMIT` left out (sysbench 0.4).
+    /// Shortest wait before a statement, in microseconds, except `BEGIN` and `COMMIT` (sysbench
+    /// 0.4).
     #[serde(skip_serializing_if = "is_zero")]
     pub user_delay_min: u64,
-    /// Time that the wait stays below, in microseconds, if above the least.
+    /// Upper limit of the wait, in microseconds, if above the shortest.
     #[serde(skip_serializing_if = "is_zero")]
     pub user_delay_max: u64,
     /// Distribution of keys; absent: `special` in mode `compat`, `uniform` in mode `strict`.
@@ -120,13 +121,13 @@ pub struct Workload {
     pub rand_hot_fraction: f64,
     /// Share of draws that hotspot sends there.
     pub rand_hot_share: f64,
-    /// Whether popular keys are scattered over the table rather than neighbours.
+    /// True to scatter popular keys over the table rather than cluster them.
     pub rand_scatter: bool,
-    /// How statements travel.
+    /// The form in which statements are sent.
     pub db_ps_mode: PsMode,
     /// Errors that make an event start again: numbers, or `all`.
     pub mysql_ignore_errors: IgnoreErrors,
-    /// What YCSB's recipes do beyond their letters.
+    /// Options of YCSB's recipes.
     #[serde(skip_serializing_if = "YcsbOptions::is_default")]
     pub ycsb: YcsbOptions,
 }
@@ -176,7 +177,7 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// The distribution of keys, the mode's own where none is set.
+    /// The distribution of keys; by default that of the mode.
     #[must_use]
     pub fn distribution(&self) -> Distribution {
         let own = if self.mode == Mode::Compat { RandType::Special } else { RandType::Uniform };
@@ -190,16 +191,16 @@ impl Workload {
             hot_fraction: self.rand_hot_fraction,
             hot_share: self.rand_hot_share,
             arithmetic: match (self.mode, self.recipe.generator()) {
-                (Mode::Strict, _) | (_, Generator::Ycsb) => Arithmetic::Exact,
-                (Mode::Compat, Generator::V04) => Arithmetic::Words04,
-                (Mode::Compat, Generator::V05) => Arithmetic::Words05,
-                (Mode::Compat, Generator::Legacy | Generator::V10) => Arithmetic::Narrow,
+                (Mode::Strict, _) | (_, Generator::Ycsb) => KeyArithmetic::Exact,
+                (Mode::Compat, Generator::V04) => KeyArithmetic::Words04,
+                (Mode::Compat, Generator::V05) => KeyArithmetic::Words05,
+                (Mode::Compat, Generator::Legacy | Generator::V10) => KeyArithmetic::Narrow,
             },
         }
     }
 
-    /// What the 32-bit arithmetic of an old sysbench makes of its keys on tables of this size; nothing in mode `strict`,
-    /// and while it does no harm.
+    /// The effect of an old sysbench's 32-bit arithmetic on its keys in tables of this size; `None`
+    /// in mode `strict`, and if it has none.
     #[must_use]
     pub fn distortion(&self, schema: &Schema) -> Option<Distortion> {
         Distortion::of(&self.distribution(), schema.table_size)
@@ -219,7 +220,8 @@ impl Workload {
         }
         let known: Vec<&str> = Recipe::of(theirs).map(Recipe::name).collect();
         Err(Error::Config(format!(
-            "`{}` is a recipe of {}, but the tables are those of {}; set `generator` of the tables, or use one of these: {}",
+            "`{}` is a recipe of {}, but the tables are those of {}; set `generator` of the \
+             tables, or use one of these: {}",
             self.recipe.name(),
             mine.name(),
             theirs.name(),
@@ -227,7 +229,7 @@ impl Workload {
         )))
     }
 
-    /// Checks what cannot work, such as a share above 1.
+    /// Checks the options.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.

@@ -1,8 +1,9 @@
-//! Command lines in the forms in which public scripts and guides have them, each with the effect that it has in the original: the same
-//! here, or a refusal that names what is not built.
+//! Command lines in the forms in which public scripts and guides have them, each with the effect
+//! that it has in the original: the same here, or a refusal that names what is not built.
 //!
-//! `command_lines.toml` has the forms, and their effects as the originals' documentation and sources have them: sysbench 0.4.12, 0.5 and
-//! 1.0.20, YCSB 0.17.0. The words are read as `assay load` reads them.
+//! `command_lines.toml` has the forms, and their effects as the originals' documentation and
+//! sources have them: sysbench 0.4.12, 0.5 and 1.0.20, YCSB 0.17.0. The words are read as `assay
+//! load` reads them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -157,7 +158,8 @@ fn public_command_lines_do_here_what_they_do_in_the_original_or_are_refused() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// The negative control: another length, another workload, and what is taken in place of refused are seen.
+/// The negative control: another length, another workload, and what is taken in place of refused
+/// are seen.
 #[test]
 fn another_effect_is_a_fault() {
     let forms = |line: &str, more: &str| -> Form {
@@ -166,7 +168,8 @@ fn another_effect_is_a_fault() {
     let effect = |workload: Recipe, seconds: u32| {
         let name = workload.name();
         format!(
-            "effect = {{ command = 'run', workload = '{name}', threads = 1, seconds = {seconds}, events = 0, rate = 0 }}"
+            "effect = {{ command = 'run', workload = '{name}', threads = 1, seconds = {seconds}, \
+             events = 0, rate = 0 }}"
         )
     };
     let line = "oltp_insert run";

@@ -1,7 +1,9 @@
-//! How to log in to a server that somebody else runs, said without any secret: an account may be stored, its endpoint may not.
+//! Logins on servers that others run, without secrets: an account may be stored, its endpoint may
+//! not.
 //!
-//! A password is looked up when it is needed, where its owner keeps it: in a variable of the environment, in an option file, or
-//! in the owner's head. It is never in a command line, a file of ours or a message.
+//! A password is looked up when it is needed, where its owner keeps it: in an environment variable,
+//! in an option file, or in the owner's memory. It is never in a command line, in a file of ours or
+//! in a message.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,91 +15,93 @@ use serde::{Deserialize, Serialize};
 use crate::endpoint::{Address, Endpoint, ServerKey, Tls};
 use crate::option_file::{self, ClientOptions};
 
-/// A server, and where name and password for it are kept.
+/// A server, and the place where user name and password for it are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
-    /// Where it listens.
+    /// The server's address.
     pub address: Address,
-    /// Who we are there.
+    /// The source of user name and password.
     pub login: Login,
-    /// Encryption.
+    /// Encryption of the connection.
     pub tls: Tls,
-    /// The key that the password may be encrypted with where the connection is not.
+    /// The key that encrypts the password on a connection without TLS.
     #[serde(default)]
     pub key: ServerKey,
 }
 
-/// Where name and password are kept.
+/// The place where user name and password are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Login {
-    /// The password in a variable of the environment.
+    /// The password is in an environment variable.
     Variable {
         /// User name.
         user: String,
         /// The variable's name.
         variable: String,
     },
-    /// Both in the group `[client]` of an option file.
+    /// User name and password are in the group `[client]` of an option file.
     OptionFile {
         /// Absolute path.
         path: PathBuf,
     },
-    /// The password is asked for at the terminal, once in the life of a process; see [`tell`].
+    /// The user types the password at the terminal, once in the life of a process; see
+    /// [`set_password`].
     Asked {
         /// User name.
         user: String,
     },
 }
 
-/// Why there is no password.
+/// The reason why there is no password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoPassword {
-    /// The variable is not there.
+    /// The variable is not set.
     #[error("the environment variable {0} is not set; set it to the password")]
     Variable(String),
     /// The option file cannot be read.
     #[error("cannot read the option file {}: {reason}", path.display())]
     OptionFile {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's message.
         reason: String,
     },
-    /// It says nothing of an account.
+    /// The option file lacks the user name or the password.
     #[error("the option file {} has no {key} in its group [client]; add it", path.display())]
     Missing {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is not there.
+        /// The key that is missing.
         key: &'static str,
     },
-    /// Nobody was asked.
+    /// The user was not asked.
     #[error(
-        "the password for {0} must be typed, but there is no terminal to ask for it; use password_env or option_file"
+        "the password for {0} must be typed, but there is no terminal to ask for it; use \
+         password_env or option_file"
     )]
     NotAsked(String),
 }
 
-/// Passwords that were typed, by account.
-static TOLD: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+/// Typed passwords, by account.
+static TYPED: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
 
-/// Takes the password that was typed for `account`, for as long as this process lives.
-pub fn tell(account: &Account, password: String) {
+/// Stores the password that was typed for `account`, for the life of this process.
+pub fn set_password(account: &Account, password: String) {
     crate::client::keep_from_cores();
-    TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(account.to_string(), password);
+    TYPED.lock().unwrap_or_else(PoisonError::into_inner).insert(account.to_string(), password);
 }
 
 impl Account {
-    /// Whether its password has still to be asked for.
+    /// Returns true if the user has yet to type the password.
     #[must_use]
     pub fn must_be_asked(&self) -> bool {
-        let is_told =
-            || TOLD.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&self.to_string());
-        matches!(self.login, Login::Asked { .. }) && !is_told()
+        let is_typed =
+            || TYPED.lock().unwrap_or_else(PoisonError::into_inner).contains_key(&self.to_string());
+        matches!(self.login, Login::Asked { .. }) && !is_typed()
     }
 
-    /// What to connect to, password included: not to be kept.
+    /// The endpoint, with its password: not to be stored.
     ///
     /// # Errors
     /// There is no password where it should be.
@@ -131,7 +135,7 @@ impl Account {
                 Ok((user, options.password.ok_or_else(|| missing("password"))?))
             }
             Login::Asked { user } => {
-                let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+                let told = TYPED.lock().unwrap_or_else(PoisonError::into_inner);
                 let password = told.get(&self.to_string()).cloned();
                 let password = password.ok_or_else(|| NoPassword::NotAsked(self.to_string()))?;
                 Ok((user.clone(), password))
@@ -140,10 +144,10 @@ impl Account {
     }
 }
 
-/// The option file of an account.
+/// Reads the option file of an account.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn read(path: &std::path::Path) -> Result<ClientOptions, NoPassword> {
     option_file::read(path).map_err(|error| NoPassword::OptionFile {
         path: path.to_owned(),
@@ -151,7 +155,7 @@ pub fn read(path: &std::path::Path) -> Result<ClientOptions, NoPassword> {
     })
 }
 
-/// The user's name where it is not kept beside the password, and the address.
+/// Prints the user's name, unless it is kept with the password, and the address.
 impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.login {
@@ -173,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_looked_up_where_it_is_kept_and_its_lack_is_told() {
+    fn a_password_is_looked_up_where_it_is_kept_and_its_lack_is_typed() {
         let login = Login::Variable { user: "ann".into(), variable: "DB_PASSWORD".into() };
         let in_variable = account(login);
         let of = |value: Option<&str>| in_variable.login(|_| value.map(str::to_owned));
@@ -195,7 +199,7 @@ mod tests {
 
         let asked = account(Login::Asked { user: "bob".into() });
         assert!(asked.must_be_asked() && asked.login(|_| None).is_err());
-        tell(&asked, "typed".into());
+        set_password(&asked, "typed".into());
         assert_eq!(asked.login(|_| None), Ok(("bob".into(), "typed".into())));
         assert!(!asked.must_be_asked());
     }
@@ -205,7 +209,7 @@ mod tests {
         let login = Login::Asked { user: "kim".into() };
         let tls = Tls::Verified { ca: "/ca.pem".into() };
         let verified = Account { tls: tls.clone(), ..account(login) };
-        tell(&verified, "typed".into());
+        set_password(&verified, "typed".into());
         let endpoint = verified.endpoint("shop").unwrap();
         assert_eq!((endpoint.tls, &endpoint.address), (tls, &verified.address));
         assert_eq!((endpoint.user, endpoint.password), ("kim".into(), "typed".into()));
@@ -216,7 +220,7 @@ mod tests {
     #[test]
     fn what_is_stored_of_an_account_holds_no_secret() {
         let asked = account(Login::Asked { user: "eve".into() });
-        tell(&asked, "s3cret".into());
+        set_password(&asked, "s3cret".into());
         assert!(!format!("{asked} {asked:?}").contains("s3cret"));
         let endpoint = asked.endpoint("d").unwrap();
         assert!(!format!("{endpoint} {endpoint:?}").contains("s3cret"));

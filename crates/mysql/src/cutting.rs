@@ -1,7 +1,8 @@
-//! Set-up work that waits for a server as long as it takes, and ends when the user wants it to.
+//! Set-up work that waits for a server without a limit, and ends when the user interrupts it.
 //!
-//! Guarantee: [`GRACE`] after the flag is set, every connection that was handed to a [`Cutting`] is cut, and so is each that is handed
-//! to it later: threads that wait for an answer wake with an error. Until then statements in hand may end in order.
+//! Guarantee: [`GRACE`] after the flag is set, every connection that was passed to a [`Cutting`] is
+//! cut, and so is every later one: threads that wait for an answer wake with an error. Until then
+//! running statements may end normally.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -12,25 +13,25 @@ use std::time::{Duration, Instant};
 use crate::client::ClientSession;
 use crate::session::Interrupter;
 
-/// The time that statements in hand have to end by themselves.
+/// Time for running statements to end by themselves.
 pub const GRACE: Duration = Duration::from_secs(2);
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Connections to cut when the user wants an end.
+/// The connections to cut when the user interrupts.
 pub struct Cutting<'a> {
     stop: &'a AtomicBool,
     open: Mutex<Vec<Interrupter>>,
 }
 
 impl Cutting<'_> {
-    /// Has the connection cut when the flag is set; it is kept in mind as long as the work lasts.
+    /// Registers a connection to cut when the flag is set. It stays registered until the work ends.
     pub fn watch(&self, session: &ClientSession) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.push(session.interrupter());
     }
 
-    /// Whether an end is wanted.
+    /// Returns true once the user has interrupted.
     #[must_use]
     pub fn is_set(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
@@ -38,14 +39,14 @@ impl Cutting<'_> {
 
     fn cut(&self) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.drain(..).for_each(|one| one.cut());
+        open.drain(..).for_each(|connection| connection.cut());
     }
 }
 
-/// Does `work`, whose connections are cut when `stop` is set.
+/// Runs `work`, whose connections are cut when `stop` is set.
 ///
 /// # Errors
-/// No thread can be started that watches the flag.
+/// The thread that watches the flag cannot be started.
 pub fn cut_by<T>(stop: &AtomicBool, work: impl FnOnce(&Cutting<'_>) -> T) -> std::io::Result<T> {
     let cutting = Cutting { stop, open: Mutex::default() };
     thread::scope(|scope| {
@@ -74,8 +75,10 @@ mod tests {
     use super::*;
     use crate::endpoint::Endpoint;
 
-    /// A greeting of the protocol's version 10 without TLS, for an empty password.
-    const GREETING: &[u8] = b"\x40\0\0\0\x0a8.0.0\0\x01\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\x08\0\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_x\0";
+    /// A greeting of protocol version 10 without TLS, for an empty password.
+    const GREETING: &[u8] =
+        b"\x40\0\0\0\x0a8.0.0\0\x01\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\x08\0\x15\
+        \0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_x\0";
 
     #[test]
     fn a_statement_that_is_not_answered_ends_with_the_wish_to_stop() {
@@ -93,7 +96,7 @@ mod tests {
                 let mut taken = [0; 1000];
                 assert!(server.read(&mut taken).unwrap() > 0);
                 server.write_all(b"\x07\0\0\x02\0\0\0\x02\0\0\0").unwrap();
-                // One that has ended is closed, though somebody could cut it still.
+                // A dropped session is closed, although its interrupter still exists.
                 assert_eq!(server.read(&mut taken).unwrap(), 0);
                 let (mut server, _) = listener.accept().unwrap();
                 server.write_all(&greeting).unwrap();
@@ -101,7 +104,7 @@ mod tests {
                 server.write_all(b"\x07\0\0\x02\0\0\0\x02\0\0\0").unwrap();
                 assert!(server.read(&mut taken).unwrap() > 0);
                 stop.store(true, Ordering::SeqCst);
-                // Nothing is answered; the client goes.
+                // The server sends nothing; the client closes.
                 assert_eq!(server.read(&mut taken).unwrap_or(0), 0);
             });
             let waited = cut_by(&stop, |cutting| {

@@ -1,11 +1,11 @@
-//! Where the server is and who we are there.
+//! Address and account of a server.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// MySQL's port, where none is given.
+/// MySQL's default port.
 const PORT: u16 = 3306;
 
 /// A server's address.
@@ -24,7 +24,17 @@ pub enum Address {
 }
 
 impl Address {
-    /// Reads `host`, `host:port`, `[address]:port`, or a socket's absolute path; nothing where it is none of these.
+    /// Parses `host`, `host:port`, `[address]:port`, or a socket's absolute path; `None` for
+    /// anything else.
+    ///
+    /// ```
+    /// use assay_mysql::Address;
+    ///
+    /// let address = Address::parse("[::1]:3307").unwrap();
+    /// assert_eq!(address, Address::Tcp { host: "::1".into(), port: 3307 });
+    /// assert!(address.is_local());
+    /// assert_eq!(Address::parse("db1:0"), None);
+    /// ```
     #[must_use]
     pub fn parse(text: &str) -> Option<Address> {
         if text.starts_with('/') {
@@ -35,7 +45,7 @@ impl Address {
                 let (host, port) = rest.split_once(']')?;
                 (host, if port.is_empty() { None } else { Some(port.strip_prefix(':')?) })
             }
-            // Several colons are an address of version 6 without a port.
+            // Several colons are an IPv6 address without a port.
             (None, Some((host, port))) if !host.contains(':') => (host, Some(port)),
             (None, _) => (text, None),
         };
@@ -45,7 +55,7 @@ impl Address {
         is_host.then(|| Address::Tcp { host: host.into(), port })
     }
 
-    /// Whether what listens there is on this machine by its address.
+    /// Returns true if the address is one of this machine.
     #[must_use]
     pub fn is_local(&self) -> bool {
         match self {
@@ -64,7 +74,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Whether a TCP connection is encrypted, as MySQL's `ssl-mode`. A Unix socket never is.
+/// Encryption of a TCP connection, as MySQL's `ssl-mode`. A Unix socket is never encrypted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tls {
@@ -80,7 +90,8 @@ pub enum Tls {
         /// Certificates to trust.
         ca: PathBuf,
     },
-    /// `VERIFY_IDENTITY`: encrypted; the server's certificate must chain to one of this PEM file and bear the host's name.
+    /// `VERIFY_IDENTITY`: encrypted; the server's certificate must chain to one of this PEM file
+    /// and be issued for the host's name.
     VerifiedIdentity {
         /// Certificates to trust.
         ca: PathBuf,
@@ -97,23 +108,24 @@ impl Tls {
     }
 }
 
-/// Where the key comes from that a password is encrypted with on a connection without TLS.
+/// The source of the key that encrypts a password on a connection without TLS.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerKey {
-    /// Nowhere: the password does not go over such a connection. Whoever sits between could send a key of his own.
+    /// No key: the password is not sent over such a connection, since a man in the middle could
+    /// send a key of his own.
     #[default]
     None,
-    /// From the server, whoever that is (`get-server-public-key`).
+    /// The server sends the key, whoever it is (`get-server-public-key`).
     Fetched,
-    /// From its owner, as PEM (the file of `server-public-key-path`).
+    /// The key as PEM, given by the server's owner (the file of `server-public-key-path`).
     Known(String),
 }
 
 /// A MySQL or MariaDB server, a user and a database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// Where it listens.
+    /// The server's address.
     pub address: Address,
     /// User name.
     pub user: String,
@@ -121,16 +133,17 @@ pub struct Endpoint {
     pub password: String,
     /// Database that holds the tables.
     pub database: String,
-    /// Encryption.
+    /// Encryption of the connection.
     pub tls: Tls,
-    /// The key that the password may be encrypted with where the connection is not.
+    /// The key that encrypts the password on a connection without TLS.
     pub key: ServerKey,
-    /// Whether the user's name stays out of what is printed, as the password always does.
+    /// True if the user's name is not printed. The password never is.
     pub hides_user: bool,
 }
 
 impl Endpoint {
-    /// `root` without a password over a Unix socket, as on the servers that we start.
+    /// The endpoint of `root` without a password over a Unix socket, as on the servers that Assay
+    /// starts.
     #[must_use]
     pub fn root_over(socket: &Path, database: &str) -> Endpoint {
         Endpoint {
@@ -145,7 +158,7 @@ impl Endpoint {
     }
 }
 
-/// The password stays out of logs and error messages, and the user's name where it is to.
+/// Prints no password, and no user name if it is hidden.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Endpoint")

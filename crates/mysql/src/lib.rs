@@ -1,9 +1,40 @@
 //! A client of MySQL's protocol.
 //!
-//! [`ClientConnect`] makes connections to an [`Endpoint`]; [`ClientSession`] is one that blocks, [`LoopSession`] one of many on an event
-//! loop. Load generators speak the narrow traits [`Connect`] and [`Session`], which a test can put a fake behind. Errors are values: the
-//! server's own, a connection that was lost, one that never came to be. An
-//! [`account::Account`] says how to log in without holding a secret.
+//! [`ClientConnect`] makes connections to an [`Endpoint`]: a [`ClientSession`] blocks, a
+//! [`LoopSession`] is one of many on an event loop. Load generators use the narrow traits
+//! [`Connect`] and [`Session`], which a test can implement with a fake. Errors are values: the
+//! server's own, a lost connection, a failed one. An [`account::Account`] describes a login without
+//! holding a secret.
+//!
+//! A query over a connection that blocks its thread:
+//!
+//! ```
+//! use assay_mysql::{ClientSession, Endpoint};
+//!
+//! # let server = assay_testing::RecordedServer::start(&[Some("Berlin"), None]);
+//! # let socket = server.socket();
+//! let mut session = ClientSession::open(&Endpoint::root_over(&socket, "world"))?;
+//! let rows = session.rows("SELECT name FROM city")?;
+//! assert_eq!(rows, [[Some("Berlin".to_owned())], [None]]);
+//! # Ok::<(), assay_mysql::SessionError>(())
+//! ```
+//!
+//! The same on an event loop, where other tasks run while this one waits:
+//!
+//! ```
+//! use assay_mysql::{ClientConnect, Connect, Endpoint, Reply, Session};
+//!
+//! # let server = assay_testing::RecordedServer::start(&[Some("Berlin"), None]);
+//! # let socket = server.socket();
+//! let connect = ClientConnect::new(&Endpoint::root_over(&socket, "world"))?;
+//! let reply = assay_event_loop::block_on(async |events| {
+//!     let mut session = connect.connect_on(&events).await?;
+//!     session.put_query(b"SELECT name FROM city");
+//!     session.exchange().await
+//! });
+//! assert_eq!(reply??, Reply::Rows { rows: 2 });
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
@@ -19,6 +50,6 @@ mod ssl_mode;
 pub use client::{Bounds, ClientConnect, ClientSession, Fields, LoopSession};
 pub use endpoint::{Address, Endpoint, ServerKey, Tls};
 pub use session::{
-    Connect, Interrupter, LOST_IN_QUERY, Reply, Session, SessionError, StatementId, Value,
+    BoundValue, Connect, Interrupter, LOST_IN_QUERY, Reply, Session, SessionError, StatementId,
 };
 pub use ssl_mode::SslMode;

@@ -1,17 +1,18 @@
-//! A user's MySQL option file, such as `~/.my.cnf`: what its group `[client]` says of a server and an account.
+//! A user's MySQL option file, such as `~/.my.cnf`: server and account in its group `[client]`.
 //!
-//! As the MySQL manual has it ("Using Option Files"): groups in brackets, `name=value` with dashes or underscores in names,
-//! blanks around both left out, values in quotes or not, `#` and `;` before comments, escapes in values. Files that it
-//! includes are not read. What is read is kept out of logs and messages.
+//! The format is that of the MySQL manual ("Using Option Files"): groups in brackets, `name=value`
+//! with dashes or underscores in names, spaces around both ignored, values in quotes or not,
+//! comments after `#` and `;`, escapes in values. Included files are not read. The content is kept
+//! out of logs and messages.
 
 use std::path::Path;
 
-/// What the group `[client]` says; what it does not say is absent.
+/// The options of the group `[client]`; those that it lacks are absent.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ClientOptions {
     /// Host name or address.
     pub host: Option<String>,
-    /// Port, as it stands there.
+    /// Port, as text.
     pub port: Option<String>,
     /// A Unix socket.
     pub socket: Option<String>,
@@ -31,14 +32,14 @@ pub struct ClientOptions {
     pub get_server_public_key: Option<bool>,
     /// `server-public-key-path`.
     pub server_public_key_path: Option<String>,
-    /// An option that would make connections stricter and that is not built.
+    /// An option that would make connections stricter and is not supported.
     pub unbuilt: Option<&'static str>,
 }
 
-/// Options that hold a server to more than is checked here.
+/// Options that require checks of the server that are not supported.
 const UNBUILT: [&str; 4] = ["ssl-capath", "ssl-crl", "ssl-crlpath", "ssl-fips-mode"];
 
-/// Neither names nor passwords are for logs.
+/// Prints neither names nor passwords.
 impl std::fmt::Debug for ClientOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ClientOptions").finish_non_exhaustive()
@@ -48,7 +49,7 @@ impl std::fmt::Debug for ClientOptions {
 /// Reads the file.
 ///
 /// # Errors
-/// What the system answered.
+/// The system's error.
 pub fn read(path: &Path) -> std::io::Result<ClientOptions> {
     Ok(parse(&std::fs::read_to_string(path)?))
 }
@@ -69,16 +70,17 @@ fn parse(text: &str) -> ClientOptions {
     options
 }
 
-/// Underscores are dashes, and what programs that lack an option may ignore is read as others.
+/// Normalizes a name: underscores become dashes, and the prefix of options that programs may ignore
+/// (`loose-`) is removed.
 fn name_of(text: &str) -> String {
     let name = text.trim().replace('_', "-");
     name.strip_prefix("loose-").map(str::to_owned).unwrap_or(name)
 }
 
-/// A switch as MySQL's programs read it; without a value it is on.
+/// Reads a switch as MySQL's programs do; without a value it is on.
 fn is_on(value: Option<&str>) -> bool {
     let off = ["0", "off", "false"];
-    value.is_none_or(|value| !off.iter().any(|one| value.eq_ignore_ascii_case(one)))
+    value.is_none_or(|value| !off.iter().any(|word| value.eq_ignore_ascii_case(word)))
 }
 
 impl ClientOptions {
@@ -94,7 +96,7 @@ impl ClientOptions {
             "get-server-public-key" => self.get_server_public_key = Some(switch),
             _ => {}
         }
-        self.unbuilt = self.unbuilt.or(UNBUILT.into_iter().find(|one| *one == name));
+        self.unbuilt = self.unbuilt.or(UNBUILT.into_iter().find(|option| *option == name));
         let Some(value) = value else { return };
         let place = match name {
             "host" => &mut self.host,
@@ -111,7 +113,7 @@ impl ClientOptions {
     }
 }
 
-/// The value without its quotes and its comment, escapes resolved.
+/// The value without its quotes and its comment, with escapes resolved.
 fn unquoted(text: &str) -> String {
     let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'));
     let mut rest = text[quote.map_or(0, char::len_utf8)..].chars();
@@ -127,7 +129,7 @@ fn unquoted(text: &str) -> String {
                 Some('r') => value.push('\r'),
                 Some('s') => value.push(' '),
                 Some(other @ ('\\' | '\'' | '"')) => value.push(other),
-                // What is no escape stands for itself.
+                // An unknown escape stands for itself.
                 Some(other) => value.extend(['\\', other]),
                 None => value.push('\\'),
             },
@@ -144,8 +146,10 @@ mod tests {
     #[test]
     fn the_clients_group_alone_is_read() {
         let options = parse(
-            "user=stray\n# a comment\n[mysqld]\npassword=not this\n[client]\n; more\nhost = db1\nport=3307\n\
-             user = \"bench\"\npassword = 'a#b\\\\c'  # behind it\nssl_mode=REQUIRED\nssl-ca=/etc/ca.pem\n!include /x\nquick\n[mysql]\nuser=x\n",
+            "user=stray\n# a comment\n[mysqld]\npassword=not this\n[client]\n; more\nhost = \
+             db1\nport=3307\n\
+             user = \"bench\"\npassword = 'a#b\\\\c'  # behind \
+             it\nssl_mode=REQUIRED\nssl-ca=/etc/ca.pem\n!include /x\nquick\n[mysql]\nuser=x\n",
         );
         let text = |text: &str| Some(text.to_owned());
         let wanted = ClientOptions {

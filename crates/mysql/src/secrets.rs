@@ -1,7 +1,8 @@
-//! Variables of a server that hold secrets, by their names.
+//! Server variables that hold secrets, by their names.
 
-/// Parts of names of variables whose values are, or may be, secrets. Sources: MySQL's reference manual ("Server System Variables",
-/// "Replication", "Keyring System Variables", `authentication_ldap_*`) and MariaDB's ("System Variables", `file_key_management`,
+/// Parts of names of variables whose values are, or may be, secrets. Sources: MySQL's reference
+/// manual ("Server System Variables", "Replication", "Keyring System Variables",
+/// `authentication_ldap_*`) and MariaDB's ("System Variables", `file_key_management`,
 /// `hashicorp_key_management`, `s3_secret_key`, `wsrep_sst_auth`).
 const PARTS: [&str; 14] = [
     "password",
@@ -20,7 +21,7 @@ const PARTS: [&str; 14] = [
     "wsrep_provider_options",
 ];
 
-/// Names that hold one of [`PARTS`] and no secret.
+/// Names that contain one of [`PARTS`] and hold no secret.
 const NONE: [&str; 8] = [
     "_authentication_",
     "default_authentication",
@@ -32,24 +33,35 @@ const NONE: [&str; 8] = [
     "strict_password_validation",
 ];
 
-/// The value of a variable that is not shown.
+/// Printed in place of a secret value.
 pub const HIDDEN: &str = "(hidden)";
 
-/// Whether the value of a variable is kept out of what is stored and said.
+/// Returns true if the variable's value must not be stored or printed.
 #[must_use]
 pub fn is_secret(variable: &str) -> bool {
     let name = variable.to_ascii_lowercase();
     PARTS.iter().any(|part| name.contains(part)) && !NONE.iter().any(|none| name.contains(none))
 }
 
-/// A server's variables as they may be stored: those with secrets keep their names.
+/// A server's variables for storing: secret ones keep their names alone.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use assay_mysql::secrets::{HIDDEN, masked};
+///
+/// let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+/// let variables = BTreeMap::from([pair("keyring_aws_conf_file", "/k"), pair("port", "3306")]);
+/// let shown = masked(variables);
+/// assert_eq!((&shown["keyring_aws_conf_file"][..], &shown["port"][..]), (HIDDEN, "3306"));
+/// ```
 #[must_use]
 pub fn masked<C>(variables: C) -> C
 where
     C: IntoIterator<Item = (String, String)> + FromIterator<(String, String)>,
 {
     let mask = |(name, value): (String, String)| {
-        // An empty one tells that there is none.
+        // An empty value is shown: there is no secret.
         let hides = is_secret(&name) && !value.is_empty();
         (name, if hides { HIDDEN.to_owned() } else { value })
     };

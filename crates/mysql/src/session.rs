@@ -1,29 +1,29 @@
 //! A connection to a server, as narrow as a load generator needs it.
 //!
-//! Load speaks these traits, so a test can put a fake in place of a server.
+//! Load uses these traits, so a test can replace the server by a fake.
 
 use assay_event_loop::Handle;
 
 /// A value bound to a `?`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Value<'a> {
-    /// A whole number.
+pub enum BoundValue<'a> {
+    /// An integer.
     Int(i64),
     /// Text or bytes.
     Bytes(&'a [u8]),
 }
 
-/// What the server answered.
+/// The answer to a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     /// A result set; its rows were drained unread.
     Rows {
-        /// How many.
+        /// Number of rows.
         rows: u64,
     },
     /// No result set.
     Done {
-        /// Rows changed; on a connection that counts matches, rows found.
+        /// Rows changed; on a connection that counts matches, rows matched.
         affected: u64,
     },
 }
@@ -32,7 +32,7 @@ pub enum Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatementId(pub usize);
 
-/// Why a call on a session failed.
+/// An error of a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
     /// The server answered with an error.
@@ -50,13 +50,13 @@ pub enum SessionError {
     Lost {
         /// The client error number: 2006 if it was lost before the statement was sent, 2013 after.
         code: u16,
-        /// What the system said.
+        /// The system's message.
         message: String,
     },
-    /// No connection came to be.
+    /// The connection failed.
     #[error("cannot connect: {0}")]
     Connect(String),
-    /// No encrypted connection came to be.
+    /// The encryption failed.
     #[error("cannot encrypt the connection: {0}")]
     Encryption(String),
 }
@@ -64,24 +64,29 @@ pub enum SessionError {
 /// The client error number of a connection that broke while waiting for an answer.
 pub const LOST_IN_QUERY: u16 = 2013;
 
-/// A connection, on an event loop: what is asked is put together at once, and nobody blocks until it is answered.
+/// A connection on an event loop: statements are built at once, and waiting for the answer blocks
+/// no thread.
 pub trait Session {
     /// Prepares `sql` on the server.
     ///
     /// # Errors
-    /// The server refuses it, or is gone.
+    /// The server refuses the statement, or is gone.
     fn prepare(&mut self, sql: &str) -> impl Future<Output = Result<StatementId, SessionError>>;
-    /// Puts together what runs a prepared statement.
+    /// Buffers the execution of a prepared statement.
     ///
     /// # Errors
-    /// It takes another number of values.
-    fn put_execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<(), SessionError>;
-    /// Puts together what runs one statement of text.
+    /// The statement takes another number of values.
+    fn put_execute(
+        &mut self,
+        id: StatementId,
+        values: &[BoundValue<'_>],
+    ) -> Result<(), SessionError>;
+    /// Buffers one text statement.
     fn put_query(&mut self, sql: &[u8]);
-    /// Sends what was put together and drains the answer's rows.
+    /// Sends the buffered statement and drains the answer's rows.
     ///
     /// # Errors
-    /// The server refuses it, or is gone.
+    /// The server refuses the statement, or is gone.
     fn exchange(&mut self) -> impl Future<Output = Result<Reply, SessionError>>;
 }
 
@@ -89,12 +94,12 @@ pub trait Session {
 pub struct Interrupter(Box<dyn Fn() + Send + Sync>);
 
 impl Interrupter {
-    /// What cuts it.
+    /// Creates an interrupter from the function that cuts the connection.
     pub fn new(cut: impl Fn() + Send + Sync + 'static) -> Interrupter {
         Interrupter(Box::new(cut))
     }
 
-    /// Cuts it.
+    /// Cuts the connection.
     pub fn cut(&self) {
         (self.0)();
     }
@@ -102,12 +107,12 @@ impl Interrupter {
 
 /// Makes connections on event loops.
 pub trait Connect: Sync {
-    /// What it makes.
+    /// The type of the connections.
     type Session: Session;
-    /// A new connection, logged in, of the task at hand of the loop that `events` belongs to.
+    /// Connects and logs in, for the current task of the loop that `events` belongs to.
     ///
     /// # Errors
-    /// Nobody listens, or the user is turned away.
+    /// The server does not listen, or refuses the user.
     fn connect_on(
         &self,
         events: &Handle,
@@ -115,7 +120,7 @@ pub trait Connect: Sync {
 }
 
 impl SessionError {
-    /// The error number a list of errors to ignore would hold.
+    /// The error number by which a list of ignored errors names this error.
     #[must_use]
     pub fn code(&self) -> Option<u16> {
         match self {

@@ -1,10 +1,11 @@
-//! MySQL's `ssl-mode` (reference manual, "Command Options for Encrypted Connections"), from the weakest to the strictest.
+//! MySQL's `ssl-mode` (reference manual, "Command Options for Encrypted Connections"), from the
+//! weakest to the strictest.
 
 use std::path::PathBuf;
 
 use crate::endpoint::Tls;
 
-/// How much of a connection's security is asked for; a greater one is stricter.
+/// The required security of a connection; a greater one is stricter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SslMode {
     /// No encryption.
@@ -35,12 +36,21 @@ impl SslMode {
     /// Reads a name, in capitals or not.
     #[must_use]
     pub fn parse(name: &str) -> Option<SslMode> {
-        let place = SslMode::NAMES.iter().position(|one| one.eq_ignore_ascii_case(name))?;
+        let place = SslMode::NAMES.iter().position(|known| known.eq_ignore_ascii_case(name))?;
         ALL.get(place).copied()
     }
 
-    /// The encryption of this mode, with the CA that was named: the server is held to it unless nothing is encrypted. `None` if
-    /// there is no CA to check the server by.
+    /// The encryption of this mode, with the given CA: the server is checked against it unless
+    /// nothing is encrypted. `None` if the mode needs a CA and there is none.
+    ///
+    /// ```
+    /// use assay_mysql::{SslMode, Tls};
+    ///
+    /// let mode = SslMode::parse("verify_ca").unwrap();
+    /// assert_eq!(mode.with_ca(None), None);
+    /// let ca = "/etc/ca.pem".into();
+    /// assert_eq!(mode.with_ca(Some(ca)), Some(Tls::Verified { ca: "/etc/ca.pem".into() }));
+    /// ```
     #[must_use]
     pub fn with_ca(self, ca: Option<PathBuf>) -> Option<Tls> {
         match (self, ca) {

@@ -43,7 +43,7 @@ use rusqlite::{Connection, Transaction};
 
 pub use aggregate::{Results, over_window, quotients};
 pub use assay_load::PhasePace;
-pub use assay_load::capacity::{Capacity, Found, Objective, Purpose, Tried};
+pub use assay_load::capacity::{Capacity, CapacityFound, Objective, Purpose, Tried};
 pub use calibration::{Calibration, Port, TooFast};
 pub use events::Events;
 pub use guarded::check_directory;

@@ -1,11 +1,10 @@
-//! `assay host check`: checks that hosts can be used, and prints their properties and clock
-//! offsets.
+//! `assay host check`: the usability of hosts, their systems, and the offsets of their clocks.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
 use assay_base::text::{counted, size};
-use assay_hosts::{ClockOffset, Facts, Failure, Host};
+use assay_hosts::{ClockOffset, Failure, HostFacts, RemoteHost};
 use assay_system::interrupt::Interrupt;
 use clap::Args;
 use serde_json::{Value, json};
@@ -20,9 +19,10 @@ Examples:
   assay host check load1 load2 --json
   assay host check db1 --host-directory /mnt/scratch/assay
 
-Hosts are named as ssh takes them; its configuration, keys, agent and known hosts are used, and \
-nobody is asked anything: `ssh HOST` must work without a password. The program is copied to each \
-host unless it is there already; `assay clean --cache --host HOST` removes it.
+Hosts are named as ssh takes them; its configuration, keys, agent and known hosts are used, \
+and nobody is asked anything: `ssh HOST` must work without a password. \
+The program is copied to each host unless it is there already; \
+`assay clean --cache --host HOST` removes it.
 
 Exit codes: 0 all can be used, 2 some cannot.")]
 pub(super) struct CheckArgs {
@@ -36,15 +36,15 @@ pub(super) struct CheckArgs {
     json: bool,
 }
 
-/// Result of a host's check.
+/// The result of checking one host.
 struct HostCheck {
-    facts: Facts,
+    facts: HostFacts,
     clock: ClockOffset,
     address: Option<String>,
     copied_bytes: Option<u64>,
 }
 
-/// Checks all hosts concurrently and prints the results.
+/// Checks all hosts concurrently, and prints each.
 pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
     let all = with_all(&args.reach.specs(&args.hosts), &interrupt, look)?;
@@ -59,7 +59,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<ExitCode> {
     Ok(if all.iter().all(Result::is_ok) { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
-fn look(host: Host) -> Result<HostCheck, Failure> {
+fn look(host: RemoteHost) -> Result<HostCheck, Failure> {
     let session = host.session()?;
     let found = HostCheck {
         clock: session.compare_clocks()?,

@@ -10,7 +10,7 @@ use std::thread;
 
 use anyhow::Result;
 use assay_base::text::size;
-use assay_hosts::{Failure, Host, HostSpec, Step, Talk, Works, load, serve};
+use assay_hosts::{ConnectStep, Failure, HostSpec, RemoteHost, Talk, Works, load, serve};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
 use clap::{Args, Subcommand};
@@ -45,7 +45,6 @@ pub(crate) struct Reach {
     ssh_config: Option<PathBuf>,
 }
 
-/// Runs the subcommand.
 pub(crate) fn run(args: &HostArgs) -> Result<ExitCode> {
     match &args.action {
         Action::Check(args) => check::run(args),
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &HostArgs) -> Result<ExitCode> {
     }
 }
 
-/// Work that this program does for a session's other end.
+/// The jobs of this program for other machines.
 struct WorksHere;
 
 impl Works for WorksHere {
@@ -66,7 +65,7 @@ impl Works for WorksHere {
     }
 }
 
-/// Specifications of the named hosts.
+/// The hosts of these names, with the given directory and ssh configuration.
 pub(crate) fn specs(
     names: &[String],
     host_directory: Option<&PathBuf>,
@@ -85,31 +84,31 @@ impl Reach {
         specs(names, self.host_directory.as_ref(), self.ssh_config.as_ref())
     }
 
-    /// Whether an option was given.
+    /// Returns true if any of the options is given.
     pub(crate) fn is_given(&self) -> bool {
         self.host_directory.is_some() || self.ssh_config.is_some()
     }
 }
 
-/// Connects to all hosts, provides them with the program, and calls `work` for each, concurrently.
-/// Returns the results in the hosts' order.
+/// Calls `act` for all hosts concurrently, each connected and with the program on it. Returns the
+/// results in the order of the hosts.
 pub(crate) fn with_all<T: Send>(
     specs: &[HostSpec],
     interrupt: &Interrupt,
-    act: impl Fn(Host) -> Result<T, Failure> + Sync,
+    act: impl Fn(RemoteHost) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<Result<T, Failure>>> {
     let ledger = Ledger::open()?;
     let one = |spec: &HostSpec| {
-        let tell = |Step::Copying { bytes }| {
+        let tell = |ConnectStep::Copying { bytes }| {
             let size = size(bytes as f64);
             print::note(format_args!("assay: copying the program to {} ({size})", spec.ssh));
         };
-        Host::connect(spec, &Arc::clone(&ledger), interrupt, &tell).and_then(&act)
+        RemoteHost::connect(spec, &Arc::clone(&ledger), interrupt, &tell).and_then(&act)
     };
     Ok(thread::scope(|scope| {
         let threads: Vec<_> = specs.iter().map(|spec| scope.spawn(|| one(spec))).collect();
         let ended = threads.into_iter().map(thread::ScopedJoinHandle::join);
-        // A panic of a thread is passed on.
+        // A thread's panic is passed on.
         ended.map(|ended| ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     }))
 }

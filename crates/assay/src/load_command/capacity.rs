@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use assay_load::capacity::{Capacity, CapacityRun, Found, Objective, Purpose, Step, find};
+use assay_load::capacity::{
+    Capacity, CapacityFound, CapacityRun, Objective, Purpose, SearchStep, find,
+};
 use assay_load::sysbench::SysbenchLine;
 use assay_load::{Schedule, preflight};
 use serde::Serialize;
@@ -14,7 +16,7 @@ use serde::Serialize;
 use super::write_json;
 use crate::print;
 
-/// Result of a search, as `--json` writes it.
+/// The content of the file of `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     version: &'static str,
@@ -22,10 +24,7 @@ struct Report<'a> {
     capacity: &'a Capacity,
 }
 
-/// Searches for the highest rate and prints each run. Exit code 1 if no rate was found.
-///
-/// # Errors
-/// The objective is impossible, the server refuses, or a file cannot be written.
+/// Searches, and prints each run. Exits with 1 if no rate was found.
 pub(super) fn run(line: &SysbenchLine, stop: &Arc<AtomicBool>) -> Result<ExitCode> {
     if line.preflight {
         preflight(&line.load)?;
@@ -35,8 +34,8 @@ pub(super) fn run(line: &SysbenchLine, stop: &Arc<AtomicBool>) -> Result<ExitCod
     let on = CapacityRun { run: &run, schedule: &line.load.schedule, stop };
     let options = line.capacity;
     let percentile = options.objective.percentile;
-    // A closed pipe ends the output, not the search.
-    let show = |step: &Step| drop(writeln!(stdout(), "{}", told(step, percentile)));
+    // A closed pipe stops the output but not the search.
+    let show = |step: &SearchStep| drop(writeln!(stdout(), "{}", told(step, percentile)));
     let searched = find(&on, options.objective, options.resolution, options.runs_max, &show)?;
     let capacity = searched.capacity;
     let (text, is_found) = result(&capacity, options.objective);
@@ -53,8 +52,8 @@ pub(super) fn run(line: &SysbenchLine, stop: &Arc<AtomicBool>) -> Result<ExitCod
     Ok(if is_found { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Describes a run of a search, and the number of runs still expected, in a line.
-pub(crate) fn told(step: &Step, percentile: f64) -> String {
+/// A line about a run of a search, with the expected number of remaining runs.
+pub(crate) fn told(step: &SearchStep, percentile: f64) -> String {
     let tried = &step.tried;
     let purpose = match tried.purpose {
         Purpose::Probe => "probe",
@@ -73,7 +72,7 @@ pub(crate) fn told(step: &Step, percentile: f64) -> String {
     )
 }
 
-/// Describes the search's result in a line; true if a rate was found.
+/// A line about the result, and whether a rate was found.
 fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
     let Objective { percentile, ms } = objective;
     let runs = capacity.runs.len();
@@ -85,21 +84,21 @@ fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
         }
     };
     match capacity.found {
-        Found::Rate { rate, low, high } => (
+        CapacityFound::Rate { rate, low, high } => (
             format!(
                 "highest rate with p{percentile} of at most {ms} ms: {rate:.0}/s (90 % interval \
                  {low:.0} to {high:.0}), after {runs} runs{restarts}"
             ),
             true,
         ),
-        Found::AllMeet { highest } => (
+        CapacityFound::AllMeet { highest } => (
             format!(
                 "every rate up to {highest:.0}/s, twice the throughput of a closed loop, kept \
                  p{percentile} at {ms} ms or below; use more threads to try higher ones"
             ),
             true,
         ),
-        Found::NoneMeets { lowest, latency_ms } => (
+        CapacityFound::NoneMeets { lowest, latency_ms } => (
             format!(
                 "no rate met p{percentile} of at most {ms} ms: the lowest, {lowest:.1}/s, had \
                  {latency_ms:.2} ms; give a higher --objective-ms, or a longer --time to try lower \
@@ -107,7 +106,7 @@ fn result(capacity: &Capacity, objective: Objective) -> (String, bool) {
             ),
             false,
         ),
-        Found::Unsettled { low, high } => (
+        CapacityFound::Unsettled { low, high } => (
             format!(
                 "not settled after {runs} runs{restarts}: the rate lies between {low:.0} and \
                  {high:.0}/s; give more --capacity-runs, or a longer --time"
@@ -131,7 +130,7 @@ mod tests {
             latency_ms: 3.25,
             is_met: true,
         };
-        let told = |runs_left| told(&Step { tried, runs: 4, runs_left }, 99.0);
+        let told = |runs_left| told(&SearchStep { tried, runs: 4, runs_left }, 99.0);
         let text = "rest: 120.0/s asked, 119.5/s done, p99 3.25 ms: met";
         assert_eq!(told(12), format!("{text} (about 12 runs left)"));
         assert_eq!(told(1), format!("{text} (about 1 run left)"));
@@ -143,16 +142,17 @@ mod tests {
         let objective = Objective { percentile: 99.0, ms: 10.0 };
         let of = |found| Capacity { objective, found, restarts: 1, runs: Vec::new() };
         let told = |found| result(&of(found), objective);
-        let (text, is_found) = told(Found::Rate { rate: 3811.0, low: 3760.2, high: 3859.9 });
+        let (text, is_found) =
+            told(CapacityFound::Rate { rate: 3811.0, low: 3760.2, high: 3859.9 });
         assert!(
             text.contains("p99 of at most 10 ms: 3811/s (90 % interval 3760 to 3860)"),
             "{text}"
         );
         assert!(is_found && text.contains("restarted once"), "{text}");
-        let (text, is_found) = told(Found::NoneMeets { lowest: 100.0, latency_ms: 14.2 });
+        let (text, is_found) = told(CapacityFound::NoneMeets { lowest: 100.0, latency_ms: 14.2 });
         assert!(text.contains("the lowest, 100.0/s, had 14.20 ms") && !is_found, "{text}");
-        let (_, is_found) = told(Found::Unsettled { low: 1.0, high: 2.0 });
+        let (_, is_found) = told(CapacityFound::Unsettled { low: 1.0, high: 2.0 });
         assert!(!is_found);
-        assert!(told(Found::AllMeet { highest: 9000.0 }).1);
+        assert!(told(CapacityFound::AllMeet { highest: 9000.0 }).1);
     }
 }

@@ -1,25 +1,24 @@
-//! Ends a run: with its outcome, or with an error and the outcome up to then.
+//! The end of a run: its outcome, or an error with what was measured until then.
 
 use anyhow::{Error, Result};
-use assay_load::Outcome;
+use assay_load::LoadOutcome;
 use parking_lot::Mutex;
 
 use crate::print;
 
-/// Outcome of a run that an error has ended, kept by its observer.
-pub(super) type BrokenOff = Mutex<Option<Outcome>>;
+/// The outcome of a run that an error ended, as stored by an observer.
+pub(super) type BrokenOff = Mutex<Option<LoadOutcome>>;
 
-/// Outcome to print and write, and the error that ended the run, if any.
+/// An outcome to print and write, and the error that ended the run, if any.
 pub(super) struct Ending {
-    pub(super) outcome: Outcome,
+    pub(super) outcome: LoadOutcome,
     error: Option<Error>,
 }
 
 impl Ending {
-    /// # Errors
-    /// The run's error, if no event had completed before it.
+    /// Returns the run's error if no event had ended before it.
     pub(super) fn of(
-        ended: std::result::Result<Outcome, impl Into<Error>>,
+        ended: std::result::Result<LoadOutcome, impl Into<Error>>,
         broken_off: &BrokenOff,
     ) -> Result<Ending> {
         match (ended, broken_off.lock().take()) {
@@ -31,7 +30,7 @@ impl Ending {
         }
     }
 
-    /// Ends the command, once results are printed and written, with the run's error, if any.
+    /// Returns the run's error, after results were printed and written.
     pub(super) fn end(self) -> Result<()> {
         let Some(error) = self.error else { return Ok(()) };
         print::note(format_args!(

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use assay_load::sysbench::{FileioCommand, FileioLine, FileioPrinter, fileio_help};
-use assay_load::{Observer, Outcome, Second, fileio};
+use assay_load::{LoadObserver, LoadOutcome, Second, fileio};
 use parking_lot::Mutex;
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use super::ending::{BrokenOff, Ending};
 use super::{check_json, stop_on_signals, write_json};
 use crate::print;
 
-/// Directory of the files, as in sysbench.
+/// The directory of the files, as in sysbench.
 const DIRECTORY: &str = ".";
 
 /// Runs `assay load fileio`.
@@ -60,12 +60,12 @@ fn make(line: &FileioLine) -> Result<()> {
     line.reporting.json.as_deref().map_or(Ok(()), |path| write_json(path, &made))
 }
 
-/// Result of a run, as `--json` writes it.
+/// The content of the file of `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     version: &'static str,
     directory: String,
-    outcome: &'a Outcome,
+    outcome: &'a LoadOutcome,
     seconds: &'a [Second],
 }
 
@@ -86,7 +86,7 @@ fn load(line: &FileioLine) -> Result<()> {
     ending.end()
 }
 
-fn write_report(line: &FileioLine, outcome: &Outcome, seconds: &[Second]) -> Result<()> {
+fn write_report(line: &FileioLine, outcome: &LoadOutcome, seconds: &[Second]) -> Result<()> {
     let Some(path) = line.reporting.json.as_deref() else { return Ok(()) };
     let here = std::env::current_dir().context("cannot tell the current directory")?;
     write_json(
@@ -100,21 +100,21 @@ fn write_report(line: &FileioLine, outcome: &Outcome, seconds: &[Second]) -> Res
     )
 }
 
-/// Prints each second, and keeps it for the JSON.
+/// Prints each second as it ends, and keeps all for the JSON file.
 struct Screen {
     printer: Mutex<FileioPrinter<Stdout>>,
     seconds: Mutex<Vec<Second>>,
     broken_off: BrokenOff,
 }
 
-impl Observer for Screen {
+impl LoadObserver for Screen {
     fn second(&self, second: &Second) {
-        // A closed pipe ends the output, not the run.
+        // A closed pipe stops the output but not the run.
         drop(self.printer.lock().second(second));
         self.seconds.lock().push(second.clone());
     }
 
-    fn broken_off(&self, outcome: &Outcome) {
+    fn broken_off(&self, outcome: &LoadOutcome) {
         *self.broken_off.lock() = Some(outcome.clone());
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use assay_hosts::load::{self, LoadFound};
-use assay_hosts::{Failure, Session};
+use assay_hosts::{Failure, HostSession};
 use assay_load::sysbench::{SysbenchLine, SysbenchPrinter};
 use assay_ports::child;
 use assay_system::interrupt::Interrupt;
@@ -15,13 +15,11 @@ use super::ending::Ending;
 use super::{Screen, write_report};
 use crate::{host_command, print};
 
-/// Runs the load from all hosts. Exit code 2 if events in progress were cut off, as with sysbench.
-///
-/// # Errors
-/// A host cannot be used or is lost, the server refuses, or a file cannot be written.
+/// Runs the load from all hosts together. Exits as sysbench does, with 2 if events in flight were
+/// cut off.
 pub(super) fn run(line: &SysbenchLine) -> Result<ExitCode> {
     let interrupt = Interrupt::listen()?;
-    // The password is sent to the hosts within the sessions; ssh must not inherit it.
+    // The password goes to the hosts within the sessions, and to no ssh client.
     child::withhold("MYSQL_PWD");
     let sessions = connect(line, &interrupt)?;
     if line.preflight
@@ -36,7 +34,7 @@ pub(super) fn run(line: &SysbenchLine) -> Result<ExitCode> {
     };
     screen.with_printer(|printer| printer.header(line))?;
     let found = load::run(&sessions, &line.load, None, &screen, interrupt.flag());
-    let ended = sessions.into_iter().try_for_each(Session::end);
+    let ended = sessions.into_iter().try_for_each(HostSession::end);
     let (found, hosts, doubt) = match found {
         Ok(LoadFound { outcome, hosts, doubt }) => (Ok(outcome), hosts, doubt),
         Err(failure) => (Err(failure), Vec::new(), None),
@@ -46,14 +44,14 @@ pub(super) fn run(line: &SysbenchLine) -> Result<ExitCode> {
     let (path, seconds) = (line.reporting.json.as_deref(), screen.seconds.lock());
     write_report(path, &line.load.endpoint, &ending.outcome, &seconds, &hosts)?;
     let is_forced = ending.outcome.is_forced();
-    // Errors come last: the measurement is kept whatever doubts there are.
+    // Reported last: the measurements are kept, whatever the doubt about them.
     ending.end()?;
     doubt.map_or(ended, Err)?;
     Ok(if is_forced { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-/// Opens a session with every host; if one fails, none stays.
-fn connect(line: &SysbenchLine, interrupt: &Interrupt) -> Result<Vec<Session>> {
+/// Opens a session with each host, or fails.
+fn connect(line: &SysbenchLine, interrupt: &Interrupt) -> Result<Vec<HostSession>> {
     let hosts = &line.hosts;
     let specs =
         host_command::specs(&hosts.hosts, hosts.host_directory.as_ref(), hosts.ssh_config.as_ref());

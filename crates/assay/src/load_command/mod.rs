@@ -1,8 +1,9 @@
 //! `assay load`: runs the load generator with sysbench's command line.
 //!
-//! [`assay_load::CommandLine`] parses the arguments. Output is sysbench's, and JSON if asked for.
-//! `assay load ycsb` does the same with YCSB's command line, `assay load fileio` with files. The
-//! first Ctrl-C ends a run early with its results; the second one ends the process.
+//! Parses the arguments with [`assay_load::CommandLine`], runs the command, prints as sysbench
+//! prints, and writes everything as JSON if asked. `assay load ycsb` does the same with YCSB's
+//! command line, `assay load fileio` with files. The first Ctrl-C ends a run early with its
+//! results; the second one kills.
 
 pub(crate) mod capacity;
 mod ending;
@@ -23,8 +24,8 @@ use anyhow::{Context, Result};
 use assay_hosts::load::HostOutcome;
 use assay_load::sysbench::{SysbenchCommand, SysbenchLine, SysbenchPrinter, help};
 use assay_load::{
-    Endpoint, LoadSpec, Observer, Outcome, PrepareOptions, PrepareProgress, PrepareStage, Second,
-    cleanup, preflight, prepare, prewarm, shortage,
+    Endpoint, LoadObserver, LoadOutcome, LoadSpec, PrepareOptions, PrepareProgress, PrepareStage,
+    Second, cleanup, preflight, prepare, prewarm, shortage,
 };
 use assay_ports::secrecy::hide_after;
 use serde::Serialize;
@@ -34,11 +35,8 @@ use assay_report::files;
 use ending::{BrokenOff, Ending};
 
 /// Runs `assay load` with the arguments after `load`.
-///
-/// # Errors
-/// The command line is invalid, the server refuses, or a file cannot be written.
 pub(crate) fn run(args: &[OsString]) -> Result<ExitCode> {
-    // If the command line cannot be overwritten, `MYSQL_PWD` remains as the safe way.
+    // If hiding fails, the user can still use `MYSQL_PWD`.
     let _ = hide_after(&["--mysql-password=", "--mysql_password=", "db.passwd=", "-pdb.passwd="]);
     let words: Vec<String> = args.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let done = match assay_load::CommandLine::read(&words)? {
@@ -76,7 +74,7 @@ fn carry_out(line: &SysbenchLine) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns a flag that Ctrl-C and `SIGTERM` set; if it is set already, they end the process.
+/// A flag set by Ctrl-C or `SIGTERM`; if it is set already, they end the process.
 fn stop_on_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -114,23 +112,23 @@ fn show_progress(progress: &PrepareProgress) {
     };
     let left = progress.seconds_left.map_or(String::new(), |left| format!(", {left:.0} s left"));
     let (done, total) = (progress.done, progress.total);
-    // A closed pipe ends the output, not the loading.
+    // A closed pipe stops the output but not the loading.
     let _ = writeln!(stdout(), "{done} of {total} {what}, {:.0}/s{left}", progress.per_second);
 }
 
-/// Result of a run, as `--json` writes it.
+/// The content of the file of `--json`.
 #[derive(Serialize)]
 struct Report<'a> {
     version: &'static str,
     endpoint: String,
-    outcome: &'a Outcome,
+    outcome: &'a LoadOutcome,
     seconds: &'a [Second],
-    /// Outcomes by host; empty for a load from this machine alone.
+    /// Outcomes of several load hosts; empty for a load of this process.
     #[serde(skip_serializing_if = "<[HostOutcome]>::is_empty")]
     hosts: &'a [HostOutcome],
 }
 
-/// Runs a load. Exit code 2 if events in progress were cut off, as with sysbench.
+/// Exits as sysbench does: with 2 if events in flight were cut off.
 fn load(line: &SysbenchLine) -> Result<ExitCode> {
     if line.preflight {
         check(&line.load)?;
@@ -153,11 +151,11 @@ fn load(line: &SysbenchLine) -> Result<ExitCode> {
     Ok(if is_forced { ExitCode::from(2) } else { ExitCode::SUCCESS })
 }
 
-/// Writes the run's result to the file that `--json` names, if any.
+/// Writes the JSON file if one was asked for.
 fn write_report(
     path: Option<&Path>,
     endpoint: &Endpoint,
-    outcome: &Outcome,
+    outcome: &LoadOutcome,
     seconds: &[Second],
     hosts: &[HostOutcome],
 ) -> Result<()> {
@@ -166,7 +164,8 @@ fn write_report(
     path.map_or(Ok(()), |path| write_json(path, &report))
 }
 
-/// Checks the server's limits before a run, and warns of a rate beyond its connections.
+/// Checks the server's limits before a run, and prints a note if the rate exceeds what the
+/// connections can carry.
 fn check(load: &LoadSpec) -> Result<()> {
     preflight(load)?;
     if let Some(shortage) = shortage(load)? {
@@ -175,7 +174,7 @@ fn check(load: &LoadSpec) -> Result<()> {
     Ok(())
 }
 
-/// Prints each second, and keeps it for the JSON.
+/// Prints each second as it ends, and keeps all for the JSON file.
 struct Screen {
     printer: Mutex<SysbenchPrinter<Stdout>>,
     seconds: Mutex<Vec<Second>>,
@@ -188,19 +187,19 @@ impl Screen {
     }
 }
 
-impl Observer for Screen {
+impl LoadObserver for Screen {
     fn second(&self, second: &Second) {
-        // A closed pipe ends the output, not the run.
+        // A closed pipe stops the output but not the run.
         let _ = self.with_printer(|printer| printer.second(second));
         self.seconds.lock().push(second.clone());
     }
 
-    fn broken_off(&self, outcome: &Outcome) {
+    fn broken_off(&self, outcome: &LoadOutcome) {
         *self.broken_off.lock() = Some(outcome.clone());
     }
 }
 
-/// Checks before a run that the JSON file can be written; an existing file is not changed yet.
+/// Checks before a run that the file can be written. Does not change an existing one.
 fn check_json(path: Option<&Path>) -> Result<()> {
     let Some(path) = path else { return Ok(()) };
     let context = || cannot_write(path);
@@ -213,12 +212,12 @@ fn check_json(path: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the path is a device or a pipe, which a new file cannot replace.
+/// Returns true for a device or a pipe, which no file can replace.
 fn is_written_in_place(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| !metadata.is_file())
 }
 
-/// Resolves a symbolic link, so that the link itself stays.
+/// The target of a symbolic link, so that the link itself stays.
 fn target(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
@@ -227,7 +226,8 @@ fn cannot_write(path: &Path) -> String {
     format!("cannot write {}; give another file with --json", path.display())
 }
 
-/// Whether the reader has closed the pipe (`| head`), which is no error.
+/// Returns true if the reader is gone (`
+/// head`), which ends a program quietly.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let cause = error.root_cause().downcast_ref::<std::io::Error>();
     cause.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)

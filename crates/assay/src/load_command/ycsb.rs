@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use assay_load::ycsb_client::{
     MeasurementType, YcsbCommand, YcsbLine, beyond, closing, help, status,
 };
-use assay_load::{Observer, Outcome, PrepareOptions, Second, Timed, cleanup, prepare};
+use assay_load::{LoadObserver, LoadOutcome, PrepareOptions, Second, TimedEvent, cleanup, prepare};
 use parking_lot::Mutex;
 
 use super::ending::{BrokenOff, Ending};
@@ -42,7 +42,7 @@ pub(super) fn run(line: &YcsbLine) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Creates the table if it does not exist; YCSB requires it.
+/// Creates the table unless it exists. YCSB itself requires an existing table.
 fn create_table(line: &YcsbLine) -> Result<()> {
     let options = PrepareOptions {
         threads: 1,
@@ -100,8 +100,8 @@ fn write_raw(raw: &str, file: Option<&Path>) -> Result<()> {
 struct Screen<'a> {
     line: &'a YcsbLine,
     state: Mutex<State>,
-    /// Every operation, if the measurement needs each.
-    each: Mutex<Vec<Timed>>,
+    /// Every operation, if the measurement type needs each.
+    each: Mutex<Vec<TimedEvent>>,
     broken_off: BrokenOff,
 }
 
@@ -110,12 +110,12 @@ struct State {
     seconds: Vec<Second>,
     elapsed_s: f64,
     done: u64,
-    /// Seconds since the last line.
+    /// Time since the last line, in s.
     interval_s: f64,
     of_interval: u64,
 }
 
-impl Observer for Screen<'_> {
+impl LoadObserver for Screen<'_> {
     fn second(&self, second: &Second) {
         let mut state = self.state.lock();
         state.seconds.push(second.clone());
@@ -131,7 +131,7 @@ impl Observer for Screen<'_> {
         let line =
             status(state.elapsed_s, state.done, state.of_interval, state.interval_s, second, total);
         (state.interval_s, state.of_interval) = (0.0, 0);
-        // A closed pipe ends the output, not the run.
+        // A closed pipe stops the output but not the run.
         let _ = writeln!(stderr(), "{line}");
         if self.line.reporting.measurement == MeasurementType::TimeSeries {
             let _ = writeln!(stdout(), "{line}");
@@ -142,11 +142,11 @@ impl Observer for Screen<'_> {
         self.line.reporting.measurement.takes_each()
     }
 
-    fn each(&self, all: Vec<Timed>) {
+    fn each(&self, all: Vec<TimedEvent>) {
         *self.each.lock() = all;
     }
 
-    fn broken_off(&self, outcome: &Outcome) {
+    fn broken_off(&self, outcome: &LoadOutcome) {
         *self.broken_off.lock() = Some(outcome.clone());
     }
 }

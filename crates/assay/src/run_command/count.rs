@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use assay_load::Warmup;
-use assay_load::capacity::{Step, runs_expected};
+use assay_load::capacity::{SearchStep, runs_expected};
 use assay_plan::Experiment;
 
 /// Longest time of `runs` runs of a plan, without loading tables; the estimate before any run was
@@ -125,12 +125,12 @@ impl Count {
         )
     }
 
-    /// Counts a run of the current search.
-    pub fn searched(&mut self, step: &Step) {
+    /// A run of the search in hand has ended.
+    pub fn searched(&mut self, step: &SearchStep) {
         self.searched_after(step, self.began.elapsed());
     }
 
-    fn searched_after(&mut self, step: &Step, told: Duration) {
+    fn searched_after(&mut self, step: &SearchStep, told: Duration) {
         let (runs, left) = (step.runs, step.runs_left);
         self.searching = Some(Searching { runs, left, told });
     }
@@ -232,7 +232,7 @@ mod tests {
             latency_ms: 1.0,
             is_met: true,
         };
-        let step = |runs, runs_left| Step { tried, runs, runs_left };
+        let step = |runs, runs_left| SearchStep { tried, runs, runs_left };
         count.searched_after(&step(4, 12), Duration::from_secs(400));
         assert_eq!(count.seconds_left_after(Duration::from_secs(450)), 1150.0 + 1806.0);
         assert_eq!(count.share(450.0), 0.125);

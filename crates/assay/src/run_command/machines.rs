@@ -5,7 +5,7 @@ use anyhow::Result;
 use super::progress;
 use crate::print;
 use assay_base::HostSpec;
-use assay_lab::hosts::{FromHosts, HostContext, Remote};
+use assay_lab::hosts::{FromHosts, HostContext, RemoteSite};
 use assay_lab::run::loads::Loads;
 use assay_lab::run::{self, RunContext, Setup, Site};
 
@@ -61,7 +61,7 @@ impl Machines for OfPlan {
         let loads = from_hosts.as_ref().map_or(context.loads, |hosts| hosts as &dyn Loads);
         let context = RunContext { loads, ..context };
         let mut site: Box<dyn Site> = match &context.experiment.server_host {
-            Some(host) => Box::new(Remote::begin(host, context, hosts)?),
+            Some(host) => Box::new(RemoteSite::begin(host, context, hosts)?),
             None => {
                 let say = hosts.say;
                 Box::new(Setup::make(context, &say)?)

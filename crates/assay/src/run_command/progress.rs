@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_load::capacity::{Objective, Step};
+use assay_load::capacity::{Objective, SearchStep};
 use assay_load::{PrepareProgress, PrepareStage, Second};
 
 use super::count::{Count, Lengths, planned_seconds};
@@ -135,7 +135,7 @@ impl Progress for ProgressView {
         }
     }
 
-    fn tried(&self, key: &TrialKey, objective: Objective, step: &Step) {
+    fn tried(&self, key: &TrialKey, objective: Objective, step: &SearchStep) {
         self.count.lock().searched(step);
         let count = self.count();
         let text = told(step, objective.percentile);

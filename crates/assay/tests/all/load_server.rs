@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{TestServer, root_at};
 use assay_load::{
-    Address, Endpoint, Error, Generator, LoadSpec, Mode, Observer, PrepareOptions, Recipe,
+    Address, Endpoint, Error, Generator, LoadObserver, LoadSpec, Mode, PrepareOptions, Recipe,
     Schedule, Schema, SchemaKind, Second, ServerKey, Tls, Warmup, Workload, cleanup, preflight,
     prepare, prewarm, run,
 };
@@ -61,7 +61,7 @@ impl Fixture {
         schema: &Schema,
         workload: &Workload,
         schedule: &Schedule,
-    ) -> assay_load::Result<assay_load::Outcome> {
+    ) -> assay_load::Result<assay_load::LoadOutcome> {
         run(&self.load(schema, workload, schedule), None, &(), &AtomicBool::new(false))
     }
 
@@ -174,7 +174,7 @@ fn every_recipe_runs_on_both_schemas_in_both_modes() {
 /// Kills every connection to `database` after a second of load.
 struct Killer(Endpoint);
 
-impl Observer for Killer {
+impl LoadObserver for Killer {
     fn second(&self, _: &Second) {
         let Address::Socket(socket) = &self.0.address else { return };
         let mut control = root_at(socket);

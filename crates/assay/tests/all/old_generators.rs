@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{DIRECTORY, TestServer, World, has_server, root_at, small_plan, trials};
 use assay_load::{
-    Address, Endpoint, LoadSpec, Mode, Outcome, PrepareOptions, Recipe, Schedule, Schema,
+    Address, Endpoint, LoadOutcome, LoadSpec, Mode, PrepareOptions, Recipe, Schedule, Schema,
     ServerKey, Tls, Work, Workload, cleanup, preflight, prepare, prewarm, queries_per_event, run,
 };
 use mysql::prelude::Queryable;
@@ -60,7 +60,11 @@ impl Bench {
     }
 
     /// Runs the events; returns the statements of the server's general log.
-    fn run(&mut self, workload: &Workload, schema: &Schema) -> (Outcome, Vec<(String, String)>) {
+    fn run(
+        &mut self,
+        workload: &Workload,
+        schema: &Schema,
+    ) -> (LoadOutcome, Vec<(String, String)>) {
         let (endpoint, schema, workload) =
             (self.endpoint.clone(), schema.clone(), workload.clone());
         let schedule = Schedule { seconds: 0.0, events: EVENTS, ..Schedule::default() };
@@ -81,7 +85,7 @@ impl Bench {
 }
 
 /// Whether queries ÷ transactions is the recipe's, by this program's count and by the server's.
-fn reconciles(outcome: &Outcome, log: &[(String, String)], per_event: u64) -> bool {
+fn reconciles(outcome: &LoadOutcome, log: &[(String, String)], per_event: u64) -> bool {
     let Work::Server { workload, schema } = &outcome.work else { panic!("it loads a server") };
     let expected = queries_per_event(workload, schema).total();
     let queries = outcome.queries;

@@ -1,4 +1,5 @@
-//! Files that a load names: read on this machine, and there for as long as the load is on the other.
+//! Files that a load names: read on this machine, and written on the other for the duration of the
+//! load.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::directory::new_session_directory;
 
-/// A file on its way: it is text, a certificate or what tables are filled from.
+/// A text file sent with a load: a certificate, or the text that tables are filled with.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Carried {
     path: PathBuf,
@@ -24,9 +25,6 @@ fn places(load: &mut LoadSpec) -> Vec<&mut PathBuf> {
 }
 
 /// Reads the files that a load names.
-///
-/// # Errors
-/// One cannot be read.
 pub(super) fn read(load: &LoadSpec) -> Result<Vec<Carried>> {
     let read = |path: &mut PathBuf| {
         let text = std::fs::read_to_string(&path);
@@ -36,11 +34,8 @@ pub(super) fn read(load: &LoadSpec) -> Result<Vec<Carried>> {
     places(&mut load.clone()).into_iter().map(read).collect()
 }
 
-/// Writes the files to a new directory of this session and has the load name them there. They are removed with the
-/// returned handle.
-///
-/// # Errors
-/// They cannot be written; nothing is left then.
+/// Writes the files to a new directory of this session and makes the load name them there. Dropping
+/// the returned handle removes them. An error leaves nothing behind.
 pub(super) fn put(files: &[Carried], load: &mut LoadSpec) -> Result<Option<Made>> {
     if files.is_empty() {
         return Ok(None);

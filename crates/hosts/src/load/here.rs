@@ -1,4 +1,4 @@
-//! A load of several hosts, seen from the machine that has it run.
+//! A load of several hosts, seen from the machine that coordinates it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_load::{
-    LoadSpec, Observer, Outcome, Part, Schedule, Second, Shortage, is_plausible,
+    LoadObserver, LoadOutcome, LoadPart, LoadSpec, Schedule, Second, Shortage, is_plausible,
     is_plausible_second, seconds_together, together,
 };
 use serde::{Deserialize, Serialize};
@@ -17,18 +17,20 @@ use super::task::{
     Begin, LOAD, LoadDone, LoadFailed, LoadMessage, LoadTask, PREFLIGHT, PreflightDone,
 };
 use crate::clock::{ClockOffset, now_ns, ns_of};
-use crate::failure::{Failure, Reason, Result};
-use crate::session::{Message, Session};
+use crate::failure::{Failure, FailureReason, Result};
+use crate::session::{HostSession, Message};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// How soon Ctrl-C is seen.
+/// Interval at which Ctrl-C is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// How long before its beginning a load is told of it, beside twice the longest round trip: what a busy host may take to hear.
+/// Time between sending the start time and the start, in addition to twice the longest round trip:
+/// a busy host may take that long to read the message.
 const LEAD: Duration = Duration::from_millis(500);
 
-/// How long the other hosts may take to end once one has failed: longer than a load waits for events in hand.
+/// Time that the other hosts get to end after one has failed: longer than a load waits for events
+/// in flight.
 const END_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Seconds that a host may be ahead of the others.
@@ -37,37 +39,37 @@ const SECONDS_AHEAD_MAX: usize = 600;
 /// The longest window, in seconds: a year.
 const WINDOW_S_MAX: f64 = 3.2e7;
 
-/// What one host of a load found.
+/// The outcome of one host's part of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostOutcome {
-    /// As the user named it.
+    /// The host's name, as given by the user.
     pub host: String,
-    /// Its clock beside ours, when the load began.
+    /// The host's clock compared with ours when the load started.
     pub clock: ClockOffset,
-    /// Of its part of the load.
-    pub outcome: Outcome,
+    pub outcome: LoadOutcome,
 }
 
-/// What a load of several hosts found.
+/// The outcome of a load of several hosts.
 #[derive(Debug)]
 pub struct LoadFound {
-    /// All together.
-    pub outcome: Outcome,
-    /// Each, in the order of the sessions.
+    /// The merged outcome.
+    pub outcome: LoadOutcome,
+    /// Outcome of each host, in the order of the sessions.
     pub hosts: Vec<HostOutcome>,
-    /// Why their seconds may not lie beside each other as they are put: a clock that moved meanwhile, or that nobody answers for any more.
+    /// Why the hosts' seconds may be misaligned: a clock that moved during the load, or whose host
+    /// no longer answers.
     pub doubt: Option<Failure>,
 }
 
 type LoadSays = Message<LoadMessage, LoadDone, LoadFailed>;
 
-/// A host by its number, and what it said, or that it was lost.
+/// The number of a host, and its message or its loss.
 type Said = (usize, Result<LoadSays>);
 
 /// The part of the load that the host numbered `number` runs, of `of` hosts.
-fn part(session: &Session, load: &LoadSpec, number: usize, of: usize) -> Result<LoadTask> {
-    let here = |error: anyhow::Error| session.failure(Reason::Here(format!("{error:#}")));
-    let part = Part { number: number as u32, of: of as u32 };
+fn part(session: &HostSession, load: &LoadSpec, number: usize, of: usize) -> Result<LoadTask> {
+    let here = |error: anyhow::Error| session.failure(FailureReason::Here(format!("{error:#}")));
+    let part = LoadPart { number: number as u32, of: of as u32 };
     Ok(LoadTask {
         files: files::read(load).map_err(here)?,
         load: load.on(Schedule { part, ..load.schedule.clone() }),
@@ -75,21 +77,22 @@ fn part(session: &Session, load: &LoadSpec, number: usize, of: usize) -> Result<
 }
 
 impl LoadFailed {
-    fn of(self, session: &Session) -> Failure {
+    fn of(self, session: &HostSession) -> Failure {
         session.failure(match self {
-            LoadFailed::Load(error) => Reason::Load(error),
-            LoadFailed::Late(late_ms) => Reason::Late(late_ms),
-            LoadFailed::Host(words) => Reason::Work(words),
+            LoadFailed::Load(error) => FailureReason::Load(error),
+            LoadFailed::Late(late_ms) => FailureReason::Late(late_ms),
+            LoadFailed::Host(words) => FailureReason::Work(words),
         })
     }
 }
 
-/// Looks from each host, one after the other, for what would stop the load; says if the first finds that its rate cannot be carried.
+/// Runs the preflight check from each host in turn. Returns the shortage if the first host finds
+/// that the rate cannot be carried.
 ///
 /// # Errors
-/// What the first to find something found.
+/// The first problem found.
 pub fn preflight(
-    sessions: &[Session],
+    sessions: &[HostSession],
     load: &LoadSpec,
     stop: &AtomicBool,
 ) -> Result<Option<Shortage>> {
@@ -98,7 +101,7 @@ pub fn preflight(
         session.begin_work(PREFLIGHT, &part(session, load, number, sessions.len())?)?;
         loop {
             if stop.load(Ordering::Relaxed) {
-                return Err(session.failure(Reason::Interrupted));
+                return Err(session.failure(FailureReason::Interrupted));
             }
             match session.next::<LoadMessage, PreflightDone, LoadFailed>(LOOK_EVERY)? {
                 Some(Message::Done(found)) => {
@@ -113,21 +116,22 @@ pub fn preflight(
     Ok(short)
 }
 
-/// Runs the load from all hosts together. `observer` gets the seconds of all as one; `stop` ends it early, with what was measured.
-/// Seconds are counted from `origin`, on a whole second of which the load then begins, or from its beginning where there is none.
+/// Runs the load from all hosts together. `observer` gets the merged seconds; `stop` ends the load
+/// early, with what was measured until then. Seconds are counted from `origin`, on a whole second
+/// of which the load starts, or from the start of the load if there is none.
 ///
 /// # Errors
-/// The first host that is lost or fails; the load of the others has then ended too, and `observer` has got what all that
-/// answered had found until then.
+/// The first host that is lost or fails. The load of the others has ended by then, and `observer`
+/// has received the merged outcome of all hosts that answered.
 pub fn run(
-    sessions: &[Session],
+    sessions: &[HostSession],
     load: &LoadSpec,
     origin: Option<Instant>,
-    observer: &dyn Observer,
+    observer: &dyn LoadObserver,
     stop: &AtomicBool,
 ) -> Result<LoadFound> {
     let clocks: Vec<ClockOffset> =
-        sessions.iter().map(Session::compare_clocks).collect::<Result<_>>()?;
+        sessions.iter().map(HostSession::compare_clocks).collect::<Result<_>>()?;
     for (number, session) in sessions.iter().enumerate() {
         session.begin_work(LOAD, &part(session, load, number, sessions.len())?)?;
     }
@@ -146,7 +150,7 @@ pub fn run(
     })?;
     let doubt = check_clocks(sessions, &clocks, &outcomes).err();
     let Some(outcome) = together(&outcomes) else {
-        return Err(Reason::Here("no host is given to load from".into()).of(""));
+        return Err(FailureReason::Here("no host is given to load from".into()).of(""));
     };
     let hosts = sessions.iter().zip(clocks).zip(outcomes);
     let hosts = hosts.map(|((session, clock), outcome)| HostOutcome {
@@ -157,8 +161,13 @@ pub fn run(
     Ok(LoadFound { outcome: outcome.later(later_s), hosts: hosts.collect(), doubt })
 }
 
-/// A clock that moved has put its host's seconds beside others of the rest. Who stopped the load does not wait for that.
-fn check_clocks(sessions: &[Session], before: &[ClockOffset], outcomes: &[Outcome]) -> Result<()> {
+/// Checks that no clock moved: its host's seconds would be merged with other seconds of the rest.
+/// Skipped for a load that was interrupted, since its user does not wait.
+fn check_clocks(
+    sessions: &[HostSession],
+    before: &[ClockOffset],
+    outcomes: &[LoadOutcome],
+) -> Result<()> {
     for ((session, before), outcome) in sessions.iter().zip(before).zip(outcomes) {
         if !outcome.interrupted {
             session.check_clock_since(*before)?;
@@ -167,8 +176,8 @@ fn check_clocks(sessions: &[Session], before: &[ClockOffset], outcomes: &[Outcom
     Ok(())
 }
 
-/// Passes on what a host says until its load ends.
-fn pass_on(number: usize, session: &Session, send: &Sender<Said>, over: &AtomicBool) {
+/// Forwards a host's messages until its load ends.
+fn pass_on(number: usize, session: &HostSession, send: &Sender<Said>, over: &AtomicBool) {
     while !over.load(Ordering::Relaxed) {
         let said = match session.next::<LoadMessage, LoadDone, LoadFailed>(LOOK_EVERY) {
             Ok(None) => continue,
@@ -182,35 +191,35 @@ fn pass_on(number: usize, session: &Session, send: &Sender<Said>, over: &AtomicB
     }
 }
 
-/// A load under way.
+/// A running load.
 struct Running<'a> {
-    sessions: &'a [Session],
+    sessions: &'a [HostSession],
     clocks: &'a [ClockOffset],
-    /// When the clock began that seconds are counted on, where that is not when the load begins.
+    /// The origin of the clock on which seconds are counted, if it is not the start of the load.
     origin: Option<Instant>,
-    /// How much later than that the load begins, in seconds.
+    /// Seconds from that origin to the start of the load.
     later_s: f64,
-    observer: &'a dyn Observer,
+    observer: &'a dyn LoadObserver,
     ready: usize,
     has_window: bool,
-    /// Seconds of each host that others have not had yet.
+    /// Seconds of each host that the others have not reported yet.
     seconds: Vec<VecDeque<Second>>,
-    outcomes: Vec<Option<Outcome>>,
-    /// Hosts whose load has not ended.
+    outcomes: Vec<Option<LoadOutcome>>,
+    /// Number of hosts whose load has not ended.
     running: usize,
-    /// Hosts whose word counts no more.
+    /// Hosts whose further messages are ignored.
     refused: Vec<bool>,
     failure: Option<Failure>,
-    /// When the load was stopped, for whatever reason.
+    /// The time at which the load was stopped, for whatever reason.
     stopped: Option<Instant>,
 }
 
 impl<'a> Running<'a> {
     fn new(
-        sessions: &'a [Session],
+        sessions: &'a [HostSession],
         clocks: &'a [ClockOffset],
         origin: Option<Instant>,
-        observer: &'a dyn Observer,
+        observer: &'a dyn LoadObserver,
     ) -> Running<'a> {
         Running {
             sessions,
@@ -229,9 +238,14 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Attends to all until each has ended, or one has failed and the others had their time to end; gives what each found by its own
-    /// clock, and how much later than the origin that began.
-    fn attend(mut self, said: &Receiver<Said>, stop: &AtomicBool) -> Result<(Vec<Outcome>, f64)> {
+    /// Processes messages until every host has ended, or until one has failed and the others had
+    /// their time to end. Returns the outcomes, each by its host's clock, and the seconds from the
+    /// origin to the start.
+    fn attend(
+        mut self,
+        said: &Receiver<Said>,
+        stop: &AtomicBool,
+    ) -> Result<(Vec<LoadOutcome>, f64)> {
         while self.running > 0 && !self.is_overdue() {
             match said.recv_timeout(LOOK_EVERY) {
                 Ok((number, said)) => self.note(number, said)?,
@@ -242,7 +256,7 @@ impl<'a> Running<'a> {
                 self.stop();
             }
         }
-        let outcomes: Vec<Outcome> = self.outcomes.into_iter().flatten().collect();
+        let outcomes: Vec<LoadOutcome> = self.outcomes.into_iter().flatten().collect();
         let Some(failure) = self.failure else { return Ok((outcomes, self.later_s)) };
         if let Some(outcome) = together(&outcomes) {
             self.observer.broken_off(&outcome.later(self.later_s));
@@ -258,7 +272,7 @@ impl<'a> Running<'a> {
     fn stop(&mut self) {
         if self.stopped.is_none() {
             self.stopped = Some(Instant::now());
-            self.sessions.iter().for_each(Session::stop);
+            self.sessions.iter().for_each(HostSession::stop);
         }
     }
 
@@ -294,7 +308,7 @@ impl<'a> Running<'a> {
                 self.refuse(number);
             }
             Ok(Message::Done(outcome)) if !is_plausible(&outcome) => self.refuse(number),
-            // Its failure follows.
+            // The failure itself follows.
             Ok(Message::Something(LoadMessage::BrokenOff(outcome))) => {
                 self.outcomes[number] = Some(*outcome);
             }
@@ -309,10 +323,10 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// A host whose figures no load can have.
+    /// Ends the load of a host that reports impossible figures.
     fn refuse(&mut self, number: usize) {
         self.refused[number] = true;
-        let reason = Reason::Protocol("figures that no load can have".into());
+        let reason = FailureReason::Protocol("figures that no load can have".into());
         self.fail(self.sessions[number].failure(reason));
     }
 
@@ -322,7 +336,7 @@ impl<'a> Running<'a> {
         self.stop();
     }
 
-    /// Tells each host when to begin, by its own clock.
+    /// Sends each host the start time by its own clock.
     fn begin(&mut self) -> Result<()> {
         let longest_ms = self.clocks.iter().map(|clock| clock.round_trip_ms).fold(0.0, f64::max);
         let lead_ns = LEAD.as_nanos() as u64 + (2.0 * longest_ms * 1e6) as u64;
@@ -331,7 +345,7 @@ impl<'a> Running<'a> {
         all.try_for_each(|(session, clock)| session.tell(&Begin { at_ns: clock.theirs_ns(at_ns) }))
     }
 
-    /// The next whole second of the clock that seconds are counted on; the same time where that begins with the load.
+    /// The next whole second after the origin; `soonest_ns` itself if there is no origin.
     fn whole_second(&mut self, soonest_ns: u64) -> u64 {
         let Some(origin_ns) = self.origin.map(ns_of) else { return soonest_ns };
         let later = soonest_ns.saturating_sub(origin_ns).div_ceil(SECOND_NS);
@@ -339,7 +353,8 @@ impl<'a> Running<'a> {
         origin_ns + later * SECOND_NS
     }
 
-    /// Tells of the seconds that all have had who still run. All count from the same beginning, so the first that each has is the same.
+    /// Reports each second that all running hosts have reported. All hosts count from the same
+    /// start, so their next seconds are the same.
     fn tell_seconds(&mut self) {
         loop {
             let lack = self.seconds.iter().zip(&self.outcomes);

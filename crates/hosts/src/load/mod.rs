@@ -1,8 +1,9 @@
-//! Load on one server from several hosts at once, as one load.
+//! Load on one server from several hosts at once.
 //!
-//! Each host runs its part of the load ([`assay_load::Part`]): all begin at one instant, which each finds on its own clock by what the
-//! comparison said of it, and what they found is put together ([`assay_load::together`]). A host that is lost fails the load, and the
-//! others are stopped. Account and password travel on the sessions alone.
+//! Each host runs its part of the load ([`assay_load::LoadPart`]). All parts start at one instant,
+//! which each host finds on its own clock by the measured offset, and their outcomes are merged
+//! ([`assay_load::together`]). Losing a host fails the load and stops the others. Account and
+//! password travel on the sessions alone.
 
 mod files;
 mod here;

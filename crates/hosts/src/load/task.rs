@@ -1,11 +1,11 @@
-//! What a load host is told, and what it tells.
+//! Messages between the coordinating machine and a load host.
 
-use assay_load::{LoadSpec, Outcome, Second, Shortage, with_password};
+use assay_load::{LoadOutcome, LoadSpec, Second, Shortage, with_password};
 use serde::{Deserialize, Serialize};
 
 use super::files::Carried;
 
-/// The works, as they are called.
+/// Names of the jobs.
 pub(super) const LOAD: &str = "load";
 pub(super) const PREFLIGHT: &str = "preflight";
 
@@ -18,40 +18,39 @@ pub(super) struct LoadTask {
     pub(super) files: Vec<Carried>,
 }
 
-/// When to begin, in ns since 1970 of the clock of whoever is told.
+/// The start time, in ns since 1970 by the receiver's clock.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Begin {
     pub(super) at_ns: u64,
 }
 
-/// What a load tells while it runs.
+/// Messages of a running load.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum LoadMessage {
-    /// All connections are ready.
     Ready,
-    /// The measuring window lies there, in seconds of the load's clock; without an end where it ends with the last event.
-    Window { from_s: f64, to_s: Option<f64> },
-    /// A second has ended.
+    /// The measuring window, in seconds of the load's clock; without an end if the last event ends
+    /// it.
+    Window {
+        from_s: f64,
+        to_s: Option<f64>,
+    },
     Second(Box<Second>),
-    /// An error ends the load, which follows: what was measured until then.
-    BrokenOff(Box<Outcome>),
+    /// The outcome until an error that ends the load. The error follows.
+    BrokenOff(Box<LoadOutcome>),
 }
 
-/// Why a load, or the look before it, came to nothing there.
+/// Why a load or its preflight check failed.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum LoadFailed {
-    /// As the load has it.
     Load(assay_load::Error),
-    /// The word to begin came so much too late, in ms.
+    /// The start time arrived too late, by this many ms.
     Late(f64),
-    /// Something of the host's own.
+    /// A failure of the host itself.
     Host(String),
 }
 
-/// What comes of a load.
-pub(super) type LoadDone = Outcome;
+pub(super) type LoadDone = LoadOutcome;
 
-/// What comes of the look before it.
 pub(super) type PreflightDone = Option<Shortage>;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use assay_load::{Observer, Outcome, Rendezvous, Second, run_together, shortage};
+use assay_load::{LoadObserver, LoadOutcome, Rendezvous, Second, run_together, shortage};
 use parking_lot::Mutex;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use super::task::{Begin, LOAD, LoadFailed, LoadMessage, LoadTask, PREFLIGHT};
 use crate::clock::now_ns;
 use crate::serve::Talk;
 
-/// Does the works of a load host: the load, and the look before it. Nothing where the work is none of these.
+/// Runs the jobs of a load host: the load and its preflight check. Returns `None` for other jobs.
 pub fn carry_out(work: &str, task: Value, talk: &Talk) -> Option<Result<Value, Value>> {
     let done = match work {
         LOAD => understood(task).and_then(|task| load(task, talk)),
@@ -55,10 +55,10 @@ fn of_host(error: anyhow::Error) -> LoadFailed {
     LoadFailed::Host(format!("{error:#}"))
 }
 
-/// Passes on what happens.
+/// Sends the load's events to the machine that coordinates it.
 struct Teller<'a>(&'a Talk);
 
-impl Observer for Teller<'_> {
+impl LoadObserver for Teller<'_> {
     fn window(&self, from_s: f64, to_s: f64) {
         let to_s = (to_s < f64::MAX).then_some(to_s);
         self.0.tell(&LoadMessage::Window { from_s, to_s });
@@ -68,12 +68,12 @@ impl Observer for Teller<'_> {
         self.0.tell(&LoadMessage::Second(Box::new(second.clone())));
     }
 
-    fn broken_off(&self, outcome: &Outcome) {
+    fn broken_off(&self, outcome: &LoadOutcome) {
         self.0.tell(&LoadMessage::BrokenOff(Box::new(outcome.clone())));
     }
 }
 
-/// Says that all is ready, and waits to hear when to begin.
+/// Reports that all connections are ready, and waits for the start time.
 struct Meeting<'a> {
     talk: &'a Talk,
     late_ms: Mutex<Option<f64>>,
@@ -98,7 +98,7 @@ impl Rendezvous for Meeting<'_> {
     }
 }
 
-/// An error on its way is what it was, but for the system's own number.
+/// Errors are passed on unchanged, except that the errno is dropped.
 #[cfg(test)]
 mod tests {
     use assay_load::Error;

@@ -124,8 +124,10 @@ mod tests {
 
     #[test]
     fn every_kind_that_the_load_times_has_percentiles() {
-        let load: BTreeSet<&str> =
-            assay_load::oltp::Kind::ALL.into_iter().map(assay_load::oltp::Kind::name).collect();
+        let load: BTreeSet<&str> = assay_load::oltp::StatementKind::ALL
+            .into_iter()
+            .map(assay_load::oltp::StatementKind::name)
+            .collect();
         assert_eq!(KINDS.iter().map(|one| one.kind).collect::<BTreeSet<_>>(), load);
         let [_, _, p99, _] = StatementPercentile::of("index_update").unwrap();
         assert_eq!((p99.name(), p99.label()), ("latency_ms_p99{index_update}", "index_update p99"));

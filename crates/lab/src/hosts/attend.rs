@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_hosts::{ClockOffset, Failure, Message, Reason, Result, Session, instant_of};
-use assay_load::{Error, LoadSpec, Observer, Second};
+use assay_hosts::{ClockOffset, Failure, FailureReason, HostSession, Message, Result, instant_of};
+use assay_load::{Error, LoadObserver, LoadSpec, Second};
 use assay_plan::PlannedTrial;
 use assay_study::Outcome;
 use assay_system::interrupt::Interrupt;
@@ -27,7 +27,7 @@ type ServerMessage = Message<FromServer, Value, String>;
 /// The session with the server's machine.
 #[derive(Clone, Copy)]
 pub(super) struct Attending<'a> {
-    pub(super) session: &'a Session,
+    pub(super) session: &'a HostSession,
     pub(super) loads: &'a dyn Loads,
     pub(super) interrupt: &'a Interrupt,
 }
@@ -36,7 +36,7 @@ impl Attending<'_> {
     /// Runs a trial there. A run that Ctrl-C ended has failed.
     ///
     /// # Errors
-    /// The connection is lost, or the work there has ended.
+    /// The connection is lost, or the job there has ended.
     pub(super) fn run(self, trial: &PlannedTrial, progress: &dyn Progress) -> Result<Outcome> {
         self.session.tell(&ToServer::Run(trial.key.clone()))?;
         let stop = AtomicBool::new(false);
@@ -77,7 +77,7 @@ impl Attending<'_> {
     }
 
     fn failure(self, words: &str) -> Failure {
-        self.session.failure(Reason::Work(words.to_owned()))
+        self.session.failure(FailureReason::Work(words.to_owned()))
     }
 
     /// Ends the work there, and waits until it has taken down its resources.
@@ -146,9 +146,9 @@ fn show(trial: &PlannedTrial, progress: &dyn Progress, shown: Shown) {
 }
 
 /// Sends the load's progress to the server's machine.
-struct PassedOn<'a>(&'a Session);
+struct PassedOn<'a>(&'a HostSession);
 
-impl Observer for PassedOn<'_> {
+impl LoadObserver for PassedOn<'_> {
     fn window(&self, from_s: f64, to_s: f64) {
         let to_s = (to_s < f64::MAX).then_some(to_s);
         let _ = self.0.tell(&ToServer::Window { from_s, to_s });

@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use assay_base::HostSpec;
 use assay_hosts::load::{HostOutcome, LoadFound, preflight, run};
-use assay_hosts::{Failure, Reason, Session};
-use assay_load::{Error, LoadSpec, Observer, Shortage};
+use assay_hosts::{Failure, FailureReason, HostSession};
+use assay_load::{Error, LoadObserver, LoadSpec, Shortage};
 use assay_study::Warning;
 use parking_lot::Mutex;
 
@@ -20,7 +20,7 @@ pub struct FromHosts<'a> {
     specs: Vec<HostSpec>,
     ways: HostContext<'a>,
     /// One with each host, or none after one was lost.
-    sessions: Mutex<Vec<Session>>,
+    sessions: Mutex<Vec<HostSession>>,
 }
 
 impl<'a> FromHosts<'a> {
@@ -38,11 +38,11 @@ impl<'a> FromHosts<'a> {
     /// # Errors
     /// A session does not end in order.
     pub fn end(self) -> Result<()> {
-        Ok(self.sessions.into_inner().into_iter().try_for_each(Session::end)?)
+        Ok(self.sessions.into_inner().into_iter().try_for_each(HostSession::end)?)
     }
 
     /// Runs `act` on all sessions. A failure closes them, since any of them may be the lost one.
-    fn with<T>(&self, act: impl FnOnce(&[Session]) -> Result<T, Failure>) -> Result<T, Error> {
+    fn with<T>(&self, act: impl FnOnce(&[HostSession]) -> Result<T, Failure>) -> Result<T, Error> {
         let mut sessions = self.sessions.lock();
         act(&sessions).map_err(|failure| {
             sessions.clear();
@@ -91,7 +91,7 @@ impl Loads for FromHosts<'_> {
         &self,
         load: &LoadSpec,
         origin: Instant,
-        observer: &dyn Observer,
+        observer: &dyn LoadObserver,
         stop: &AtomicBool,
     ) -> assay_load::Result<LoadResult> {
         let found = self.with(|sessions| run(sessions, load, Some(origin), observer, stop));
@@ -106,7 +106,7 @@ impl Loads for FromHosts<'_> {
 /// The warning that the seconds of a host may be shifted.
 pub(super) fn doubted(failure: &Failure) -> Warning {
     let by_ms = match failure.reason {
-        Reason::ClockMoved { by_ms } => Some(by_ms),
+        FailureReason::ClockMoved { by_ms } => Some(by_ms),
         _ => None,
     };
     Warning::ClockMoved { host: failure.host.clone(), by_ms }

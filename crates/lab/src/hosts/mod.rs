@@ -2,7 +2,7 @@
 //! coordinated by the machine that started the study.
 //!
 //! - [`FromHosts`] runs the load of a study on other machines
-//! - [`Remote`] runs the trials of a study on another machine, where [`carry_out`] does the work as
+//! - [`RemoteSite`] runs the trials of a study on another machine, where [`carry_out`] does the work as
 //!   for a study of one machine, and requests each load
 //!
 //! Guarantees: a lost machine or connection fails only the current run, and is waited for before
@@ -21,5 +21,5 @@ mod there;
 
 pub use from_hosts::FromHosts;
 pub use reach::HostContext;
-pub use remote::{Remote, check};
+pub use remote::{RemoteSite, check};
 pub use there::carry_out;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use assay_base::HostSpec;
 use assay_base::text::size;
-use assay_hosts::{Failure, Host, Reason, Result, Session, Step};
+use assay_hosts::{ConnectStep, Failure, FailureReason, HostSession, RemoteHost, Result};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
 
@@ -26,7 +26,6 @@ const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
 pub struct HostContext<'a> {
     /// Lists the resources of this process, logins included.
     pub ledger: Arc<Ledger>,
-    /// Set by Ctrl-C.
     pub interrupt: Interrupt,
     /// Reports slow steps.
     pub say: &'a (dyn Fn(&str) + Sync),
@@ -37,18 +36,18 @@ impl HostContext<'_> {
     ///
     /// # Errors
     /// The host is left as it was.
-    pub(super) fn to(&self, spec: &HostSpec) -> Result<Session> {
-        let tell = |Step::Copying { bytes }| {
+    pub(super) fn to(&self, spec: &HostSpec) -> Result<HostSession> {
+        let tell = |ConnectStep::Copying { bytes }| {
             (self.say)(&format!("copying the program to {} ({})", spec.ssh, size(bytes as f64)));
         };
-        Host::connect(spec, &self.ledger, &self.interrupt, &tell)?.session()
+        RemoteHost::connect(spec, &self.ledger, &self.interrupt, &tell)?.session()
     }
 
     /// The same with a lost host, which may take a while to come back.
     ///
     /// # Errors
     /// It does not come back, or cannot be reached for another reason.
-    pub(super) fn back_to(&self, spec: &HostSpec) -> Result<Session> {
+    pub(super) fn back_to(&self, spec: &HostSpec) -> Result<HostSession> {
         let until = Instant::now() + BACK_WITHIN;
         loop {
             match self.to(spec) {
@@ -68,7 +67,7 @@ impl HostContext<'_> {
 
 /// Returns true if another try may succeed.
 fn may_pass(failure: &Failure) -> bool {
-    matches!(failure.reason, Reason::Unreachable(_) | Reason::Lost(_))
+    matches!(failure.reason, FailureReason::Unreachable(_) | FailureReason::Lost(_))
 }
 
 impl fmt::Debug for HostContext<'_> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use assay_hosts::{Talk, ns_of};
-use assay_load::{Error, LoadSpec, Observer, Shortage};
+use assay_load::{Error, LoadObserver, LoadSpec, Shortage};
 
 use super::task::{FromServer, ToServer};
 use crate::run::loads::{LoadResult, Loads, Way};
@@ -51,7 +51,7 @@ impl Loads for Relayed<'_> {
         &self,
         load: &LoadSpec,
         origin: Instant,
-        observer: &dyn Observer,
+        observer: &dyn LoadObserver,
         _stop: &AtomicBool,
     ) -> assay_load::Result<LoadResult> {
         let load = Box::new(load.clone());

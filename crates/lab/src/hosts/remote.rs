@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use assay_base::HostSpec;
-use assay_hosts::{Failure, Message, Reason, Session};
+use assay_hosts::{Failure, FailureReason, HostSession, Message};
 use assay_plan::PlannedTrial;
 use assay_ports::child::Identity;
 use assay_study::Outcome;
@@ -27,19 +27,19 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Rigs, server and monitor on another machine.
 #[derive(Debug)]
-pub struct Remote<'a> {
+pub struct RemoteSite<'a> {
     spec: HostSpec,
     context: RunContext<'a>,
     hosts: HostContext<'a>,
     /// `None` after it was lost.
-    session: Option<Session>,
+    session: Option<HostSession>,
     /// The program of a lost session.
     former: Option<Identity>,
     described: Described,
     _held: StudyLock,
 }
 
-impl<'a> Remote<'a> {
+impl<'a> RemoteSite<'a> {
     /// Makes the resources there that all runs share.
     ///
     /// # Errors
@@ -48,12 +48,12 @@ impl<'a> Remote<'a> {
         spec: &HostSpec,
         context: RunContext<'a>,
         hosts: HostContext<'a>,
-    ) -> Result<Remote<'a>> {
+    ) -> Result<RemoteSite<'a>> {
         let held = StudyLock::take(context.study, None)?;
         let session = hosts.to(spec)?;
         let described = begin_study(&session, &context, None, hosts.say)?;
         let session = Some(session);
-        Ok(Remote {
+        Ok(RemoteSite {
             spec: spec.clone(),
             context,
             hosts,
@@ -65,7 +65,7 @@ impl<'a> Remote<'a> {
     }
 
     /// The session, or a new one after it was lost.
-    fn session(&mut self, progress: &dyn Progress, trial: &PlannedTrial) -> Result<Session> {
+    fn session(&mut self, progress: &dyn Progress, trial: &PlannedTrial) -> Result<HostSession> {
         if let Some(session) = self.session.take() {
             return Ok(session);
         }
@@ -77,13 +77,13 @@ impl<'a> Remote<'a> {
         Ok(session)
     }
 
-    fn attending<'b>(&'b self, session: &'b Session) -> Attending<'b> {
+    fn attending<'b>(&'b self, session: &'b HostSession) -> Attending<'b> {
         let RunContext { loads, interrupt, .. } = self.context;
         Attending { session, loads, interrupt }
     }
 }
 
-impl Site for Remote<'_> {
+impl Site for RemoteSite<'_> {
     fn described(&self) -> Described {
         self.described.clone()
     }
@@ -113,7 +113,7 @@ impl Site for Remote<'_> {
     fn take_down(mut self: Box<Self>) -> Result<()> {
         if let Some(session) = self.session.take() {
             match self.attending(&session).end_work() {
-                Err(Failure { reason: Reason::Lost(_), .. }) => {
+                Err(Failure { reason: FailureReason::Lost(_), .. }) => {
                     self.former = Some(session.process());
                 }
                 ended => ended.and_then(|()| session.end())?,
@@ -133,7 +133,7 @@ fn task(context: &RunContext<'_>, address: String) -> Result<StudyTask> {
 }
 
 fn begin_study(
-    session: &Session,
+    session: &HostSession,
     context: &RunContext<'_>,
     former: Option<Identity>,
     say: &dyn Fn(&str),
@@ -161,14 +161,14 @@ fn begin_study(
             Some(Message::Something(FromServer::Shown(Shown::Say(text)))) => say(&text),
             Some(Message::Something(_)) | None => {}
             Some(Message::Failed(_) | Message::Done(_)) if is_stopped => {
-                return Err(session.failure(Reason::Interrupted).into());
+                return Err(session.failure(FailureReason::Interrupted).into());
             }
             Some(Message::Failed(words)) => {
-                return Err(session.failure(Reason::Work(words)).into());
+                return Err(session.failure(FailureReason::Work(words)).into());
             }
             Some(Message::Done(_)) => {
                 let words = "the study there ended before its first run".to_owned();
-                return Err(session.failure(Reason::Work(words)).into());
+                return Err(session.failure(FailureReason::Work(words)).into());
             }
         }
     }
@@ -188,13 +188,15 @@ fn clear(spec: &HostSpec, former: Identity, hosts: &HostContext<'_>) -> Result<(
     await_end(&session, hosts).and_then(|()| session.end())
 }
 
-fn await_end(session: &Session, hosts: &HostContext<'_>) -> Result<(), Failure> {
+fn await_end(session: &HostSession, hosts: &HostContext<'_>) -> Result<(), Failure> {
     loop {
         match session.next::<Value, Value, String>(LOOK_EVERY)? {
             Some(Message::Done(_)) => return Ok(()),
-            Some(Message::Failed(words)) => return Err(session.failure(Reason::Work(words))),
+            Some(Message::Failed(words)) => return Err(session.failure(FailureReason::Work(words))),
             Some(Message::Something(_)) => {}
-            None if hosts.interrupt.is_set() => return Err(session.failure(Reason::Interrupted)),
+            None if hosts.interrupt.is_set() => {
+                return Err(session.failure(FailureReason::Interrupted));
+            }
             None => {}
         }
     }

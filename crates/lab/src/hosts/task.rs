@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_load::capacity::{Objective, Step};
+use assay_load::capacity::{Objective, SearchStep};
 use assay_load::{Error, LoadSpec, PrepareProgress, Second, Shortage, with_password};
 use assay_ports::child::Identity;
 use assay_study::{Outcome, TrialKey};
@@ -19,7 +19,7 @@ pub(super) const CLEAR: &str = "study_clear";
 /// The input of a study, or of its check.
 #[derive(Serialize, Deserialize)]
 pub(super) struct StudyTask {
-    /// The plan, as [`assay_plan::Experiment::to_be_sent`] writes it.
+    /// The plan, as [`assay_plan::Plan::to_be_sent`] writes it.
     pub(super) plan: String,
     /// Devices there that may be overwritten.
     pub(super) erase: Vec<PathBuf>,
@@ -69,5 +69,5 @@ pub(super) enum Shown {
     Step(String),
     Loading(PrepareProgress),
     Second(Box<Second>),
-    Tried { objective: Objective, step: Step },
+    Tried { objective: Objective, step: SearchStep },
 }

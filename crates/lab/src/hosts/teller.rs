@@ -1,7 +1,7 @@
 //! Sends the progress of a run to the machine that started the study.
 
 use assay_hosts::Talk;
-use assay_load::capacity::{Objective, Step};
+use assay_load::capacity::{Objective, SearchStep};
 use assay_load::{PrepareProgress, Second};
 use assay_study::{Outcome, TrialKey};
 
@@ -46,7 +46,7 @@ impl Progress for Teller<'_> {
         self.tell(Shown::Second(Box::new(second.clone())));
     }
 
-    fn tried(&self, _: &TrialKey, objective: Objective, step: &Step) {
+    fn tried(&self, _: &TrialKey, objective: Objective, step: &SearchStep) {
         self.tell(Shown::Tried { objective, step: *step });
     }
 

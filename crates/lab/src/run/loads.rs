@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use assay_hosts::ClockOffset;
-use assay_load::{LoadSpec, Observer, Outcome, Shortage};
+use assay_load::{LoadObserver, LoadOutcome, LoadSpec, Shortage};
 use assay_study::Warning;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,7 @@ pub struct HostClock {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {
     /// All hosts together, by the run's clock.
-    pub outcome: Outcome,
+    pub outcome: LoadOutcome,
     pub about: AboutHosts,
 }
 
@@ -63,7 +63,7 @@ pub trait Loads: Debug + Sync {
         &self,
         load: &LoadSpec,
         origin: Instant,
-        observer: &dyn Observer,
+        observer: &dyn LoadObserver,
         stop: &AtomicBool,
     ) -> assay_load::Result<LoadResult>;
 }
@@ -90,7 +90,7 @@ impl Loads for FromHere {
         &self,
         load: &LoadSpec,
         origin: Instant,
-        observer: &dyn Observer,
+        observer: &dyn LoadObserver,
         stop: &AtomicBool,
     ) -> assay_load::Result<LoadResult> {
         let outcome = assay_load::run(load, Some(origin), observer, stop)?;

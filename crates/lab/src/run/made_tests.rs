@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_load::{Fileio, KindLatency, Latency, Outcome as Ran, Work};
+use assay_load::{Fileio, KindLatency, LatencyStats, LoadOutcome as Ran, Work};
 
 use super::measuring::seconds::{LOAD_SERIES, QUERY_SERIES};
 use super::results::figures::{self, Results};
@@ -11,7 +11,7 @@ use super::results::file_figures::FILE_SERIES;
 use super::results::servers;
 use crate::monitor::declarable;
 use assay_study::metrics::{self, Metric, Window};
-use assay_study::{Capacity, Found, Objective, OfServer, Series};
+use assay_study::{Capacity, CapacityFound, Objective, OfServer, Series};
 
 /// Each series of the monitor and the load, some of them of two CPUs.
 fn recorded() -> Vec<(String, &'static Metric)> {
@@ -50,8 +50,8 @@ fn stored() -> Results {
     let window = Window { from_s: 1.0, to_s: 9.0 };
     let latency = KindLatency {
         kind: "transaction".into(),
-        service: Latency::default(),
-        response: Latency::default(),
+        service: LatencyStats::default(),
+        response: LatencyStats::default(),
     };
     let mut ran = Ran {
         measure_start_s: window.from_s,
@@ -69,7 +69,7 @@ fn stored() -> Results {
     // The same once more on files: no run loads both.
     ran.work = Work::Files { fileio: Fileio::default() };
     let of_files = figures::of(&series, &ran, window);
-    let found = Found::Rate { rate: 2.0, low: 1.0, high: 3.0 };
+    let found = CapacityFound::Rate { rate: 2.0, low: 1.0, high: 3.0 };
     let objective = Objective { percentile: 99.0, ms: 10.0 };
     let searched = Capacity { objective, found, restarts: 0, runs: Vec::new() };
     let several = servers::summary(&[OfServer {

@@ -1,7 +1,7 @@
 //! Reports of a study's progress.
 
 use assay_load::Second;
-use assay_load::capacity::{Objective, Step};
+use assay_load::capacity::{Objective, SearchStep};
 use assay_study::{Outcome, TrialKey};
 
 use crate::monitor::Monitor;
@@ -24,7 +24,7 @@ pub trait Progress: LoadProgress {
     fn second(&self, key: &TrialKey, second: &Second);
 
     /// A step of the search for the highest rate within the objective has ended.
-    fn tried(&self, key: &TrialKey, objective: Objective, step: &Step);
+    fn tried(&self, key: &TrialKey, objective: Objective, step: &SearchStep);
 
     /// The machine disturbed a run, which is repeated; `extra_left` more may be.
     fn trial_discarded(&self, key: &TrialKey, outcome: &Outcome, extra_left: usize);

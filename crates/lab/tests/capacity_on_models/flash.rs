@@ -1,7 +1,7 @@
 //! A flash drive that was filled once: what it writes doubles when its garbage collection sets in while the search goes on.
 
 use assay_load::Result;
-use assay_load::capacity::{Capacity, Found, Objective, Prober, Purpose, Search, Tried};
+use assay_load::capacity::{Capacity, CapacityFound, Objective, Prober, Purpose, Search, Tried};
 use assay_presets::{Device, Preset, Scale};
 use assay_testing::count;
 
@@ -34,11 +34,11 @@ fn asked(is_worn: bool) -> Asked {
 }
 
 /// Whether a search reported more than the drive keeps after it.
-fn reports_too_much(found: Found, kept: f64) -> bool {
+fn reports_too_much(found: CapacityFound, kept: f64) -> bool {
     match found {
-        Found::Rate { rate, .. } => rate > ABOVE_MOST * kept,
-        Found::AllMeet { highest } => highest > ABOVE_MOST * kept,
-        Found::Unsettled { .. } | Found::NoneMeets { .. } => false,
+        CapacityFound::Rate { rate, .. } => rate > ABOVE_MOST * kept,
+        CapacityFound::AllMeet { highest } => highest > ABOVE_MOST * kept,
+        CapacityFound::Unsettled { .. } | CapacityFound::NoneMeets { .. } => false,
     }
 }
 
@@ -48,7 +48,7 @@ fn kept(drive: &mut Loaded) -> f64 {
 }
 
 /// A search that halves its bracket and believes what it saw: no run holds what was found, and nothing is forgotten.
-fn stops_at_the_first(prober: &mut dyn Prober) -> Found {
+fn stops_at_the_first(prober: &mut dyn Prober) -> CapacityFound {
     let (mut low, mut high) = (OPTIONS.start, OPTIONS.start);
     let mut is_met = |rate: f64| prober.run(rate, Purpose::Probe).unwrap().is_met;
     while is_met(high) {
@@ -58,7 +58,7 @@ fn stops_at_the_first(prober: &mut dyn Prober) -> Found {
         let rate = f64::sqrt(low * high);
         if is_met(rate) { low = rate } else { high = rate }
     }
-    Found::Rate { rate: f64::sqrt(low * high), low, high }
+    CapacityFound::Rate { rate: f64::sqrt(low * high), low, high }
 }
 
 /// Runs on a drive that is filled anew before its garbage collection sets in.
@@ -104,7 +104,7 @@ fn the_rate_of_a_fresh_flash_drive_is_not_reported_once_its_garbage_collection_h
         let kept = kept(&mut drive);
         show(seed, &capacity, kept);
         assert!(!reports_too_much(capacity.found, kept), "{seed}: {:?}", capacity.found);
-        if let Found::Rate { rate, .. } = capacity.found {
+        if let CapacityFound::Rate { rate, .. } = capacity.found {
             settled += 1;
             assert!(rate > BELOW_MOST * kept, "{seed}: {rate} of {kept}");
         }

@@ -1,7 +1,7 @@
 //! A cloud volume, whose capacity is known: what was paid for.
 
 use assay_load::Result;
-use assay_load::capacity::{Found, Objective, Prober, Purpose, Search, Tried};
+use assay_load::capacity::{CapacityFound, Objective, Prober, Purpose, Search, Tried};
 use assay_presets::{Preset, Scale};
 use assay_testing::{count, is_full};
 
@@ -46,7 +46,7 @@ type Rates = Vec<[f64; 3]>;
 fn rates(seeds: u64, prober: impl Fn(u64) -> Box<dyn Prober>) -> Rates {
     let searches = (0..seeds).map(|seed| searched(prober(seed).as_mut(), &ASKED, &OPTIONS));
     let rate = |found| match found {
-        Found::Rate { rate, low, high } => Some([low, rate, high]),
+        CapacityFound::Rate { rate, low, high } => Some([low, rate, high]),
         _ => None,
     };
     searches.filter_map(|capacity| rate(capacity.found)).collect()

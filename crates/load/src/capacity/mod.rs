@@ -1,13 +1,17 @@
-//! The highest rate that meets a latency objective, found by runs at rates that are chosen one after the other.
+//! The highest rate that meets a latency objective, found by runs at successive rates.
 //!
-//! Doubling and halving brackets it; then each run is at the rate at which meeting and missing are as likely, by all runs so
-//! far, until the interval is as narrow as was asked for. If all that is learned points beyond the bracket, it is made anew there. Overload leaves traces (a backlog of dirty pages, a drive that collects
-//! garbage, a cold pool): after a run that missed, the load rests at a rate that was met until that is met again. At the end the
-//! lower end of the interval must hold in most of three runs more, and in the last of them: if that missed, in one more. If it does
-//! not, or if clearly lower rates miss what higher ones met, the state has changed: all that was learned is forgotten, and the
-//! search begins anew below. So a fresh drive's rate is not reported for a used one's.
+//! Doubling and halving brackets the capacity. Each further run is at the rate at which, by all
+//! runs so far, meeting and missing the objective are equally likely, until the interval is as
+//! narrow as required. If the runs point beyond the bracket, it is made anew there. Overload leaves
+//! traces (a backlog of dirty pages, a drive's garbage collection, a cold pool): after a missed
+//! run, the load rests at a rate that was met until that is met again. At the end the lower end of
+//! the interval must hold in most of three more runs, and in the last of them; if that one missed,
+//! in one more. If it does not hold, or if clearly lower rates miss where higher ones met, the
+//! state has changed: everything learned is dropped, and the search restarts below. So a fresh
+//! drive's rate is not reported for a used one's.
 //!
-//! What is searched on is a [`Prober`]: a real server, or anything else that can be run at a rate and says how it went.
+//! The search runs on a [`Prober`]: a real server, or anything else that runs at a rate and reports
+//! the result.
 
 mod outlook;
 mod posterior;
@@ -23,153 +27,138 @@ use posterior::Posterior;
 
 pub use run::{CapacityRun, Searched, find};
 
-/// What a rate must keep to.
+/// The latency objective.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Objective {
-    /// Which percentile of the response times, above 0 and below 100.
+    /// Percentile of the response times, above 0 and below 100.
     pub percentile: f64,
-    /// It is to be at most this, in ms.
+    /// Its highest value, in ms.
     pub ms: f64,
 }
 
-/// How to search.
+/// The options of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Search {
-    /// The rate to begin with, in events per second.
+    /// The first rate, in events per second.
     pub start: f64,
-    /// Rates below are not tried: their runs have too few events for the percentile.
+    /// The lowest rate tried: slower runs have too few events for the percentile.
     pub rate_min: f64,
-    /// Rates above are not tried.
+    /// The highest rate tried.
     pub rate_max: f64,
-    /// Half the width that the interval is to have, as a share of the rate.
+    /// Half the width of the final interval, as a share of the rate.
     pub resolution: f64,
-    /// The most runs, those that let the server rest not counted.
+    /// The most runs, without those that let the server rest.
     pub runs_max: u32,
 }
 
-/// What a run is for.
+/// The purpose of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// To learn where the capacity lies.
+    /// Narrows the interval.
     Probe,
-    /// To let the server recover from a rate that it missed.
+    /// Lets the server recover from a rate that it missed.
     Rest,
-    /// To see whether what was found holds.
+    /// Checks that the found rate holds.
     Hold,
 }
 
 /// A run at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// What it was for.
     pub purpose: Purpose,
-    /// Events per second that were asked for.
+    /// Planned events per second.
     pub rate: f64,
-    /// Events per second that ended.
+    /// Completed events per second.
     pub achieved: f64,
-    /// The percentile of the objective, in ms, from when events were due.
+    /// The objective's percentile of the response times, in ms.
     pub latency_ms: f64,
-    /// Whether it met the objective: latency, and that the rate was done.
+    /// True if the run met the objective: the latency, and the rate itself.
     pub is_met: bool,
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
-pub enum Found {
+pub enum CapacityFound {
     /// The highest rate that meets the objective, with its 90 % interval; its lower end held.
-    Rate {
-        /// Events per second.
-        rate: f64,
-        /// The lower end.
-        low: f64,
-        /// The upper end.
-        high: f64,
-    },
-    /// No rate that was tried met the objective.
+    Rate { rate: f64, low: f64, high: f64 },
+    /// No rate met the objective.
     NoneMeets {
-        /// The lowest that was tried.
+        /// The lowest rate tried.
         lowest: f64,
         /// Its latency, in ms.
         latency_ms: f64,
     },
-    /// Every rate up to the highest that may be tried met it.
+    /// Every rate met the objective.
     AllMeet {
-        /// The highest that was tried.
+        /// The highest rate tried.
         highest: f64,
     },
-    /// The runs were used up before the interval was narrow, or before anything held.
+    /// The runs ended before the interval was narrow enough, or before a rate held.
     Unsettled {
-        /// The lower end of what is believed.
+        /// The lower end of the interval so far.
         low: f64,
         /// The upper end.
         high: f64,
     },
 }
 
-/// A search from its beginning to its end.
+/// A complete search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
-    /// What rates had to keep to.
     pub objective: Objective,
-    /// What came of it.
     #[serde(flatten)]
-    pub found: Found,
-    /// How often the search began anew because what it had found did not hold.
+    pub found: CapacityFound,
+    /// Number of restarts because a found rate did not hold.
     pub restarts: u32,
-    /// All runs, in order.
     pub runs: Vec<Tried>,
 }
 
-/// A search in hand: a run has ended.
+/// A run of a search, reported when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Step {
-    /// What it found.
+pub struct SearchStep {
     pub tried: Tried,
-    /// Runs that have ended, those that let the server rest included.
+    /// Number of runs so far, rests included.
     pub runs: u32,
-    /// Runs still to come as far as can be told, likewise. More, if it turns out that the state has changed.
+    /// Expected number of further runs, rests included. It grows if the state turns out to have
+    /// changed.
     pub runs_left: u32,
 }
 
-/// What can be run at a rate.
+/// A system that runs at a given rate.
 pub trait Prober {
-    /// Runs at `rate` events per second, in the state that the runs before have left.
-    ///
-    /// # Errors
-    /// What ends the search.
+    /// Runs at `rate` events per second, in the state left by the runs before. An error ends the
+    /// search.
     fn run(&mut self, rate: f64, purpose: Purpose) -> Result<Tried>;
 }
 
-/// What a miss is followed by: at most so many runs at this share of the rate that was met last.
+/// The most rests after a miss, and their rate as a share of the last rate that was met.
 const RESTS_MAX: u32 = 3;
 const REST_SHARE: f64 = 0.5;
-/// Runs at the lower end of what was found, and how many of them must meet the objective.
+/// Number of runs at the lower end of the interval, and how many of them must meet the objective.
 const HOLDS: u32 = 3;
 const HELD_MIN: u32 = 2;
-/// A rate that misses although one so much higher was met says that the state has changed, if so many do.
+/// Ratio to a higher rate that was met above which a miss means a changed state, and the number of
+/// such misses.
 const CHANGED_RATIO: f64 = 1.05;
 const CHANGED_MIN: u32 = 3;
-/// Where a new search begins, of the rate that did not hold.
+/// First rate after a restart, as a share of the rate that did not hold.
 const RESTART_SHARE: f64 = 0.7;
-/// How far beyond its bracket the capacity may lie: a run may have said the wrong thing.
+/// Factor by which the capacity may lie beyond its bracket: a run may have misled.
 const DOUBT: f64 = 1.5;
-/// What is believed to reach up to so much of the highest that can be believed reaches beyond it.
+/// Share of the highest possible capacity at which the interval counts as reaching beyond it.
 const AT_TOP: f64 = 0.98;
-/// The ends of the interval.
+/// Quantiles at the ends of the interval.
 const ENDS: [f64; 2] = [0.05, 0.95];
 
-/// Searches with `prober`; `shown` is told of each run.
-///
-/// # Errors
-/// The prober's.
+/// Searches with `prober`, and calls `shown` for each run.
 pub fn search(
     prober: &mut dyn Prober,
     objective: Objective,
     options: &Search,
-    shown: &dyn Fn(&Step),
+    shown: &dyn Fn(&SearchStep),
 ) -> Result<Capacity> {
     let outlook = Outlook::new();
     let mut searching = Searching { prober, options, shown, runs: Vec::new(), used: 0, outlook };
@@ -187,33 +176,33 @@ pub fn search(
     Ok(Capacity { objective, found, restarts, runs: searching.runs })
 }
 
-/// Runs that a search takes as far as can be told before the first, those that let the server rest included, if the state does
-/// not change: its interval is to be within `resolution` on either side, and at most `runs_max` count.
+/// Expected number of runs before the first one, rests included, if the state does not change. The
+/// interval ends within `resolution` on either side; at most `runs_max` runs count.
 #[must_use]
 pub fn runs_expected(resolution: f64, runs_max: u32) -> u32 {
     Outlook::new().runs_left(resolution, runs_max)
 }
 
-/// How a search between two restarts ended.
+/// The end of a search between two restarts.
 enum Epoch {
-    Done(Found),
+    Done(CapacityFound),
     DidNotHold(f64),
-    /// The bracket was too low: chance had spoilt the run at its upper end.
+    /// The bracket was too low: its upper end's run had missed by chance.
     Beyond(f64),
 }
 
-/// The two sides between which the capacity lies.
+/// The ends between which the capacity lies.
 enum Bracket {
     Between(f64, f64),
-    Done(Found),
+    Done(CapacityFound),
 }
 
 struct Searching<'a> {
     prober: &'a mut dyn Prober,
     options: &'a Search,
-    shown: &'a dyn Fn(&Step),
+    shown: &'a dyn Fn(&SearchStep),
     runs: Vec<Tried>,
-    /// Runs that count.
+    /// Number of runs that count.
     used: u32,
     outlook: Outlook,
 }
@@ -225,7 +214,7 @@ impl Searching<'_> {
         Ok(tried)
     }
 
-    /// A run from which is learned before it is shown.
+    /// Runs, updates the posterior, and then reports the run.
     fn learn(&mut self, rate: f64, purpose: Purpose, posterior: &mut Posterior) -> Result<Tried> {
         let tried = self.make(rate, purpose)?;
         posterior.learn(rate, tried.is_met);
@@ -244,7 +233,7 @@ impl Searching<'_> {
     fn show(&self, tried: Tried) {
         let most = self.options.runs_max.saturating_sub(self.used);
         let runs_left = self.outlook.runs_left(self.options.resolution, most);
-        (self.shown)(&Step { tried, runs: self.runs.len() as u32, runs_left });
+        (self.shown)(&SearchStep { tried, runs: self.runs.len() as u32, runs_left });
     }
 
     fn is_used_up(&self) -> bool {
@@ -259,8 +248,8 @@ impl Searching<'_> {
             Bracket::Done(found) => return Ok(Epoch::Done(found)),
         };
         let mut posterior = Posterior::between(low / DOUBT, high * DOUBT);
-        for one in self.runs[first..].iter().filter(|one| one.purpose != Purpose::Rest) {
-            posterior.learn(one.rate, one.is_met);
+        for run in self.runs[first..].iter().filter(|run| run.purpose != Purpose::Rest) {
+            posterior.learn(run.rate, run.is_met);
         }
         let (mut met, mut highest_met, mut contradictions) = (low, low, 0);
         loop {
@@ -274,14 +263,14 @@ impl Searching<'_> {
                 self.rest(met)?;
                 return Ok(self.anew(below, above));
             }
-            // What held is learned from too, and may have widened the interval.
+            // The holding runs update the posterior too, and may have widened the interval.
             let [below, above] = ENDS.map(|end| posterior.quantile(end));
             if is_narrow && above / below <= 1.0 + 3.0 * self.options.resolution {
                 let rate = posterior.quantile(0.5);
-                return Ok(Epoch::Done(Found::Rate { rate, low: below, high: above }));
+                return Ok(Epoch::Done(CapacityFound::Rate { rate, low: below, high: above }));
             }
             if self.is_used_up() {
-                return Ok(Epoch::Done(Found::Unsettled { low: below, high: above }));
+                return Ok(Epoch::Done(CapacityFound::Unsettled { low: below, high: above }));
             }
             let rate = posterior.quantile(0.5);
             if self.learn(rate, Purpose::Probe, &mut posterior)?.is_met {
@@ -296,8 +285,8 @@ impl Searching<'_> {
         }
     }
 
-    /// Whether most of some runs more at `rate` meet the objective, and the last of them does: a state that changes shows in the
-    /// last ones, so that after a last miss one more decides.
+    /// Returns true if most of several more runs at `rate` meet the objective, and the last one
+    /// does: a changing state shows in the last runs. After a last miss, one more run decides.
     fn holds(&mut self, rate: f64, posterior: &mut Posterior) -> Result<bool> {
         let (mut held, mut last) = (0, false);
         for _ in 0..HOLDS {
@@ -310,10 +299,10 @@ impl Searching<'_> {
         Ok(last && held >= HELD_MIN)
     }
 
-    /// The search once more, below `rate`, if there are runs left.
+    /// Restarts the search below `rate` if there are runs left.
     fn anew(&self, rate: f64, high: f64) -> Epoch {
         match self.is_used_up() {
-            true => Epoch::Done(Found::Unsettled { low: self.options.rate_min, high }),
+            true => Epoch::Done(CapacityFound::Unsettled { low: self.options.rate_min, high }),
             false => Epoch::DidNotHold(rate),
         }
     }
@@ -330,16 +319,19 @@ impl Searching<'_> {
                 } else {
                     (self.options.rate_min, rate)
                 };
-                return Ok(Bracket::Done(Found::Unsettled { low, high }));
+                return Ok(Bracket::Done(CapacityFound::Unsettled { low, high }));
             }
             match (first.is_met, last.is_met) {
                 (true, true) if rate >= self.options.rate_max => {
-                    return Ok(Bracket::Done(Found::AllMeet { highest: rate }));
+                    return Ok(Bracket::Done(CapacityFound::AllMeet { highest: rate }));
                 }
                 (true, true) => rate = (rate * 2.0).min(self.options.rate_max),
                 (false, false) if rate <= self.options.rate_min => {
                     let latency_ms = last.latency_ms;
-                    return Ok(Bracket::Done(Found::NoneMeets { lowest: rate, latency_ms }));
+                    return Ok(Bracket::Done(CapacityFound::NoneMeets {
+                        lowest: rate,
+                        latency_ms,
+                    }));
                 }
                 (false, false) => rate = (rate / 2.0).max(self.options.rate_min),
                 (true, false) => {
@@ -352,7 +344,7 @@ impl Searching<'_> {
         }
     }
 
-    /// Rests at half of a rate that was met until that is met again, a few times at most.
+    /// Rests at half of a rate that was met until that is met again, at most [`RESTS_MAX`] times.
     fn rest(&mut self, met: f64) -> Result<()> {
         for _ in 0..RESTS_MAX {
             if self.run(met * REST_SHARE, Purpose::Rest)?.is_met {

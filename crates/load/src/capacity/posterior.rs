@@ -1,15 +1,15 @@
-//! What is known of a capacity after some runs at rates that met the objective or missed it.
+//! The posterior of a capacity after runs that met the objective or missed it.
 //!
-//! Bayes' rule on a grid: the chance that a run at rate r meets the objective is a logistic function of ln c − ln r, with the
-//! capacity c and the spread of chance both unknown, and a run in fifty says the wrong thing whatever its rate (a machine that
-//! was busy). The next rate is where the halves of what is believed meet (probabilistic bisection: Horstein, "Sequential
-//! transmission using noiseless feedback", 1963).
+//! Bayes' rule on a grid: the probability that a run at rate r meets the objective is a logistic
+//! function of ln c − ln r, with the capacity c and the spread both unknown; one run in fifty
+//! misleads whatever its rate (a busy machine). The next rate is the median (probabilistic
+//! bisection: Horstein, "Sequential transmission using noiseless feedback", 1963).
 
 /// Points of the grid of ln c.
 const CAPACITIES: usize = 600;
-/// Spreads of chance, of ln r: from a hundredth of a percent to six percent.
+/// Spreads of ln r: from a hundredth of a percent to six percent.
 const SPREADS: [f64; 6] = [0.0001, 0.001, 0.004, 0.012, 0.03, 0.06];
-/// The share of runs that say the wrong thing whatever their rate.
+/// Share of runs that mislead whatever their rate.
 const MISTAKEN: f64 = 0.02;
 
 /// A distribution over capacities.
@@ -17,19 +17,19 @@ const MISTAKEN: f64 = 0.02;
 pub(super) struct Posterior {
     from: f64,
     step: f64,
-    /// For each capacity the spreads.
+    /// For each capacity, the weights of the spreads.
     weights: Vec<[f64; SPREADS.len()]>,
 }
 
 impl Posterior {
-    /// Anything from `low` to `high` events per second.
+    /// The prior: any capacity from `low` to `high` events per second.
     pub(super) fn between(low: f64, high: f64) -> Posterior {
         let (from, to) = (low.ln(), high.ln());
         let step = (to - from) / (CAPACITIES - 1) as f64;
         Posterior { from, step, weights: vec![[1.0; SPREADS.len()]; CAPACITIES] }
     }
 
-    /// Takes in that a run at `rate` met the objective or missed it.
+    /// Updates the posterior with a run at `rate`.
     pub(super) fn learn(&mut self, rate: f64, is_met: bool) {
         let mut sum = 0.0;
         for (place, weights) in self.weights.iter_mut().enumerate() {
@@ -43,14 +43,14 @@ impl Posterior {
         self.weights.iter_mut().flatten().for_each(|weight| *weight /= sum);
     }
 
-    /// The capacity that the share `quantile` of what is believed lies below.
+    /// A quantile of the capacity.
     pub(super) fn quantile(&self, quantile: f64) -> f64 {
         let whole: f64 = self.weights.iter().flatten().sum();
         let mut below = 0.0;
         for (place, weights) in self.weights.iter().enumerate() {
             let here: f64 = weights.iter().sum();
             if below + here >= quantile * whole {
-                // Within a step, belief is even.
+                // Within a grid step, the density is constant.
                 let part = (quantile * whole - below) / here - 0.5;
                 return (self.from + self.step * (place as f64 + part)).exp();
             }
@@ -67,7 +67,8 @@ mod tests {
     use super::*;
     use crate::random::Rng;
 
-    /// Runs at the median until the interval is narrow: 90 % of it, and how many runs it took.
+    /// Runs at the median until the interval is narrow. Returns its 90 % interval and the number of
+    /// runs.
     fn found(truth: f64, spread: f64, seed: u64) -> ([f64; 3], u32) {
         let mut rng = Rng::new(seed, 1);
         let mut posterior = Posterior::between(truth / 3.0, truth * 2.5);

@@ -1,45 +1,48 @@
-//! The search on a real server: each run is a load in open loop with Poisson arrivals. Who makes the run says where it comes from.
+//! The search on a real server: each run is a load in open loop with Poisson arrivals. The caller
+//! decides where the load runs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Capacity, Found, Objective, Prober, Purpose, Search, Step, Tried, search};
+use super::{
+    Capacity, CapacityFound, Objective, Prober, Purpose, Search, SearchStep, Tried, search,
+};
 use crate::error::{Error, Result};
-use crate::outcome::Outcome;
+use crate::outcome::LoadOutcome;
 use crate::schedule::{Arrivals, Pace, Schedule};
 
-/// How long a run that rests is, of one that probes.
+/// Length of a rest, as a share of a probing run.
 const REST_LENGTH: f64 = 0.5;
-/// A rate is done if so much of it was.
+/// Share of the planned events that a run must complete.
 const DONE_SHARE_MIN: f64 = 0.98;
-/// Events that must lie above a percentile for it to be told.
+/// Events that must lie above a percentile to estimate it.
 const ABOVE_LEAST: f64 = 10.0;
-/// Where a search begins: this share of what a closed loop did.
+/// First rate, as a share of the closed loop's throughput.
 const START_SHARE: f64 = 0.5;
 
-/// What is searched on.
+/// The load of a search.
 #[derive(Clone, Copy)]
 pub struct CapacityRun<'a> {
-    /// Makes a run, wherever the load comes from.
-    pub run: &'a dyn Fn(&Schedule) -> Result<Outcome>,
-    /// Threads, the length of a probing run and of its warm-up, the seed; the pace is the search's.
+    /// Runs the load on a schedule.
+    pub run: &'a dyn Fn(&Schedule) -> Result<LoadOutcome>,
+    /// Threads, seed, and the lengths of a probing run and its warm-up; the search sets the pace.
     pub schedule: &'a Schedule,
     /// Ends the search when set.
     pub stop: &'a AtomicBool,
 }
 
-/// A search, and the run that stands for what it found.
+/// A search, and the run that represents its result.
 #[derive(Debug)]
 pub struct Searched {
-    /// What came of it.
     pub capacity: Capacity,
-    /// Where a rate was found, the last run that held at the lower end of its interval; else the last that was tried.
-    pub outcome: Outcome,
+    /// The last run that held at the lower end of the interval, if a rate was found; otherwise the
+    /// last run tried.
+    pub outcome: LoadOutcome,
 }
 
 impl Searched {
     fn of(capacity: Capacity, load: Load<'_>) -> Result<Searched> {
         let outcome = match capacity.found {
-            Found::Rate { .. } => load.held.or(load.last),
+            CapacityFound::Rate { .. } => load.held.or(load.last),
             _ => load.last,
         };
         let outcome = outcome.ok_or_else(|| Error::Config("the search made no run".into()))?;
@@ -47,16 +50,17 @@ impl Searched {
     }
 }
 
-/// Finds the highest rate that meets `objective`: begins at half of what a closed loop does, and tries nothing above twice of it.
+/// Finds the highest rate that meets `objective`. Starts at half of a closed loop's throughput, and
+/// tries no rate above twice of it.
 ///
 /// # Errors
-/// [`Error::Config`] for an objective that cannot be or a stopped search, else what a run met.
+/// [`Error::Config`] for an invalid objective or a stopped search, otherwise the error of a run.
 pub fn find(
     on: &CapacityRun<'_>,
     objective: Objective,
     resolution: f64,
     runs_max: u32,
-    shown: &dyn Fn(&Step),
+    shown: &dyn Fn(&SearchStep),
 ) -> Result<Searched> {
     objective.check()?;
     check(on.schedule)?;
@@ -71,7 +75,7 @@ pub fn find(
 }
 
 impl Objective {
-    /// Checks that a rate could keep to it.
+    /// Checks that a rate could meet the objective.
     ///
     /// # Errors
     /// [`Error::Config`] with what to give instead.
@@ -99,14 +103,14 @@ struct Load<'a> {
     on: &'a CapacityRun<'a>,
     objective: Objective,
     number: u64,
-    /// The last run that held what was found.
-    held: Option<Outcome>,
-    /// The last that was to learn from.
-    last: Option<Outcome>,
+    /// The last run that held the found rate.
+    held: Option<LoadOutcome>,
+    /// The last probing run.
+    last: Option<LoadOutcome>,
 }
 
 impl Load<'_> {
-    fn go(&mut self, pace: Pace, length: f64) -> Result<Outcome> {
+    fn go(&mut self, pace: Pace, length: f64) -> Result<LoadOutcome> {
         if self.on.stop.load(Ordering::Relaxed) {
             return Err(Error::Config("the search was stopped".into()));
         }
@@ -144,15 +148,15 @@ impl Prober for Load<'_> {
     }
 }
 
-/// What waited longer than anything that ended counts as the latency: percentiles do not hold it.
-fn judged(outcome: &Outcome, rate: f64, purpose: Purpose, objective: Objective) -> Tried {
+/// Counts a longer wait of an unfinished event as the latency: percentiles do not include it.
+fn judged(outcome: &LoadOutcome, rate: f64, purpose: Purpose, objective: Objective) -> Tried {
     let times = outcome.latency_of("transaction");
     let measured =
         times.map_or(f64::MAX, |times| times.response.quantile_ms(objective.percentile / 100.0));
     let share = 1.0 - objective.percentile / 100.0;
     let hidden = outcome.hidden_wait().filter(|_| outcome.unfinished_percent() / 100.0 > share);
     let latency_ms = hidden.map_or(measured, |waiting| measured.max(waiting.wait_ms_max));
-    // Of few events, chance alone decides how many come.
+    // With few events, chance alone decides how many arrive.
     let expected = rate * outcome.elapsed_s;
     let chance = 3.0 / expected.max(1.0).sqrt();
     let is_done = outcome.tps >= rate * (DONE_SHARE_MIN - chance);

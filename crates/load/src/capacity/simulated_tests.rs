@@ -1,4 +1,5 @@
-//! The search on simulated queues whose capacity is known: four servers, a first-come queue, Poisson arrivals.
+//! The search on simulated queues with a known capacity: four servers, first come first served,
+//! Poisson arrivals.
 
 use assay_testing::count;
 
@@ -11,7 +12,7 @@ const OBJECTIVE: Objective = Objective { percentile: 99.0, ms: 10.0 };
 const OPTIONS: Search =
     Search { start: 1000.0, rate_min: 20.0, rate_max: 50_000.0, resolution: 0.015, runs_max: 150 };
 
-/// Servers that take `service_s`, which may grow with what was done.
+/// Servers with the service time `service_s`, a function of the events done so far.
 struct Queue {
     rng: Rng,
     done: f64,
@@ -23,7 +24,7 @@ impl Queue {
         Queue { rng: Rng::new(seed, 9), done: 0.0, service_s }
     }
 
-    /// The p99 in ms and events per second of a run from an empty queue.
+    /// The p99 in ms and the events per second of a run that starts with an empty queue.
     fn p99(&mut self, rate: f64, seconds: f64) -> (f64, f64) {
         let mut free = [0.0_f64; SERVERS];
         let (mut now, mut times) = (0.0, Vec::new());
@@ -54,7 +55,7 @@ impl Prober for Queue {
     }
 }
 
-/// Where runs of this length meet the objective as often as they miss it.
+/// The rate at which runs of this length meet the objective half of the time.
 fn truth(service_s: fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (100.0, 50_000.0);
     let runs = count(20, 60);
@@ -76,7 +77,7 @@ fn a_known_capacity_is_found_within_three_percent_in_nineteen_of_twenty_seeds() 
     for seed in 0..seeds {
         let found = search(&mut Queue::new(seed, service), OBJECTIVE, &OPTIONS, &|_| {}).unwrap();
         runs += found.runs.len();
-        let Found::Rate { rate, low, high } = found.found else { continue };
+        let CapacityFound::Rate { rate, low, high } = found.found else { continue };
         near += u32::from((rate / truth - 1.0).abs() < 0.03);
         covered += u32::from(low <= truth && truth <= high);
     }
@@ -94,7 +95,7 @@ fn runs_still_to_come_are_told_about_right() {
     let (mut told, mut came) = ([0.0; 3], [0.0; 3]);
     for seed in 0..count(10, 40) {
         let steps = std::cell::RefCell::new(Vec::new());
-        let show = |step: &Step| steps.borrow_mut().push(*step);
+        let show = |step: &SearchStep| steps.borrow_mut().push(*step);
         let found = search(&mut Queue::new(seed, |_| 1e-3), OBJECTIVE, &OPTIONS, &show).unwrap();
         let (steps, all) = (steps.into_inner(), found.runs.len());
         assert_eq!(steps.last().map(|step| step.runs as usize), Some(all));
@@ -112,7 +113,7 @@ fn runs_still_to_come_are_told_about_right() {
 
 #[test]
 fn a_state_that_changes_while_it_is_to_hold_is_not_reported_as_it_was() {
-    /// Meets any rate below its capacity, which falls to half when so many runs were to hold.
+    /// Meets any rate below its capacity, which halves after a number of holding runs.
     struct Falls(u32, u32);
 
     impl Prober for Falls {
@@ -125,10 +126,12 @@ fn a_state_that_changes_while_it_is_to_hold_is_not_reported_as_it_was() {
     }
     for fallen in 1..=HOLDS {
         let found = search(&mut Falls(fallen, 0), OBJECTIVE, &OPTIONS, &|_| {}).unwrap();
-        let Found::Rate { rate, .. } = found.found else { panic!("{fallen}: {:?}", found.found) };
+        let CapacityFound::Rate { rate, .. } = found.found else {
+            panic!("{fallen}: {:?}", found.found)
+        };
         assert!((485.0..515.0).contains(&rate), "{fallen}: {rate}");
     }
-    // One chance miss, last or not, is no change.
+    // A single miss by chance, last or not, is no change of state.
     for missed in 1..=HOLDS {
         let mut held = 0;
         let mut chance = |_: f64, purpose: Purpose| {
@@ -137,7 +140,9 @@ fn a_state_that_changes_while_it_is_to_hold_is_not_reported_as_it_was() {
         };
         let mut prober = Mistaken { chance: &mut chance };
         let found = search(&mut prober, OBJECTIVE, &OPTIONS, &|_| {}).unwrap();
-        let Found::Rate { rate, .. } = found.found else { panic!("{missed}: {:?}", found.found) };
+        let CapacityFound::Rate { rate, .. } = found.found else {
+            panic!("{missed}: {:?}", found.found)
+        };
         assert!((970.0..1030.0).contains(&rate) && found.restarts == 0, "{missed}: {rate}");
     }
 }
@@ -152,12 +157,12 @@ fn a_run_that_chance_spoils_while_bracketing_is_made_up_for() {
     let options = Search { start: 400.0, ..OPTIONS };
     let found =
         search(&mut Mistaken { chance: &mut chance }, OBJECTIVE, &options, &|_| {}).unwrap();
-    let Found::Rate { rate, .. } = found.found else { panic!("{:?}", found.found) };
+    let CapacityFound::Rate { rate, .. } = found.found else { panic!("{:?}", found.found) };
     assert!((970.0..1030.0).contains(&rate), "{rate}");
     assert_eq!(found.restarts, 0, "no state has changed");
 }
 
-/// Meets any rate up to 1000/s, but for runs that chance spoils.
+/// Meets any rate up to 1000/s, except for runs disturbed by chance.
 struct Mistaken<'a> {
     chance: &'a mut dyn FnMut(f64, Purpose) -> bool,
 }
@@ -179,13 +184,13 @@ fn a_state_that_decays_is_not_reported_as_it_was_fresh() {
     for seed in 0..seeds {
         let found = search(&mut Queue::new(seed, decaying), OBJECTIVE, &OPTIONS, &|_| {}).unwrap();
         println!("{:?} of {worn:.0}, {} restarts", found.found, found.restarts);
-        // Where it does not settle it says so, and not with the fresh state's rate.
+        // An unsettled search reports that, and not the fresh state's rate.
         match found.found {
-            Found::Rate { rate, .. } => {
+            CapacityFound::Rate { rate, .. } => {
                 settled += 1;
                 assert!((rate / worn - 1.0).abs() < 0.06, "{rate} of {worn}");
             }
-            Found::Unsettled { high, .. } => assert!(high < 1.3 * worn, "{high} of {worn}"),
+            CapacityFound::Unsettled { high, .. } => assert!(high < 1.3 * worn, "{high} of {worn}"),
             other => panic!("{other:?}"),
         }
         assert!(found.restarts > 0, "the state changed");
@@ -197,7 +202,9 @@ fn a_state_that_decays_is_not_reported_as_it_was_fresh() {
 fn an_objective_that_no_rate_meets_is_told_with_the_lowest_that_was_tried() {
     let slow = |_| 20e-3;
     let found = search(&mut Queue::new(1, slow), OBJECTIVE, &OPTIONS, &|_| {}).unwrap();
-    let Found::NoneMeets { lowest, latency_ms } = found.found else { panic!("{:?}", found.found) };
+    let CapacityFound::NoneMeets { lowest, latency_ms } = found.found else {
+        panic!("{:?}", found.found)
+    };
     assert!(lowest == 20.0 && latency_ms >= 10.0, "{lowest} {latency_ms}");
 }
 
@@ -206,9 +213,9 @@ fn a_server_that_meets_every_rate_is_told_so_and_a_search_without_runs_ends() {
     let quick = |_| 1e-6;
     let options = Search { rate_max: 4000.0, ..OPTIONS };
     let found = search(&mut Queue::new(1, quick), OBJECTIVE, &options, &|_| {}).unwrap();
-    assert_eq!(found.found, Found::AllMeet { highest: 4000.0 });
+    assert_eq!(found.found, CapacityFound::AllMeet { highest: 4000.0 });
     let short = Search { runs_max: 3, ..OPTIONS };
     let found = search(&mut Queue::new(1, |_| 1e-3), OBJECTIVE, &short, &|_| {}).unwrap();
-    assert!(matches!(found.found, Found::Unsettled { .. }), "{:?}", found.found);
-    assert_eq!(found.runs.iter().filter(|one| one.purpose != Purpose::Rest).count(), 3);
+    assert!(matches!(found.found, CapacityFound::Unsettled { .. }), "{:?}", found.found);
+    assert_eq!(found.runs.iter().filter(|run| run.purpose != Purpose::Rest).count(), 3);
 }

@@ -1,30 +1,30 @@
-//! What is written: zeroes, as sysbench writes, or words that follow from where they lie.
+//! The written data: zeroes, as in sysbench, or words that depend on their place.
 //!
-//! Contents depend on file and offset alone, so that a read can be checked whatever was written when and by which thread, and so that
-//! a block that came from another place is found.
+//! The content depends on file and offset alone, so a read can be verified whichever thread wrote
+//! the data and when, and a block from another place is noticed.
 
 use assay_disk::BLOCK_BYTES;
 
 use crate::random::Rng;
 
-/// What contents are drawn from besides their place: any number, the same for all.
+/// Seed of the contents in addition to their place: an arbitrary constant.
 const SEED: u64 = 20_150_407;
 
-/// Contents by place.
+/// Content by place.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Data {
-    /// Of each block so many bytes are drawn, the others are zero.
+    /// Number of random bytes in each block; the rest is zeroes.
     drawn_bytes: usize,
 }
 
 impl Data {
-    /// Data that compress so; nothing for zeroes.
+    /// Data with this compression ratio; `None` for zeroes.
     pub(super) fn new(ratio: Option<f64>) -> Option<Data> {
         let ratio = ratio?;
         Some(Data { drawn_bytes: ((BLOCK_BYTES as f64 / ratio) as usize).max(8) })
     }
 
-    /// Fills `bytes` with what belongs at `offset` of `file`.
+    /// Fills `bytes` with the content at `offset` of `file`.
     pub(super) fn fill(self, bytes: &mut [u8], file: u32, offset: u64) {
         let mut done = 0;
         while done < bytes.len() {
@@ -36,7 +36,7 @@ impl Data {
         }
     }
 
-    /// Fills a part of the block that begins at `place`, from `within` on.
+    /// Fills a part of the block at `place`, from `within` on.
     fn fill_part(self, part: &mut [u8], file: u32, place: u64, within: usize) {
         if part.len() == BLOCK_BYTES as usize {
             return self.fill_block(part, file, place);
@@ -55,7 +55,7 @@ impl Data {
         zeroes.fill(0);
     }
 
-    /// Whether `bytes` are what belongs there; `scratch` is as long.
+    /// Returns true if `bytes` are the content at this place; `scratch` is as long.
     pub(super) fn is(self, bytes: &[u8], scratch: &mut [u8], file: u32, offset: u64) -> bool {
         self.fill(scratch, file, offset);
         bytes == scratch

@@ -1,9 +1,11 @@
-//! How much of what a run reads and writes the device moves: the page cache gives and takes the rest.
+//! The share of a run's reads and writes that the device moves; the page cache handles the rest.
 //!
-//! Reads are those that the kernel sends to devices for this process (`read_bytes` of `/proc/self/io`, `proc(5)`), its read-ahead
-//! included. Its `write_bytes` counts pages as they become dirty and not as they are written, so that writes are those of the block
-//! device of the files (`/sys/dev/block/…/stat`, the kernel's `Documentation/block/stat.rst`), whoever sends them. File systems
-//! without a block device of their own, such as tmpfs, Btrfs and overlayfs, have no count of writes.
+//! Reads are those that the kernel sends to devices for this process (`read_bytes` of
+//! `/proc/self/io`, `proc(5)`), read-ahead included. Its `write_bytes` counts pages as they become
+//! dirty and not as they are written, so writes are those of the files' block device
+//! (`/sys/dev/block/…/stat`, the kernel's `Documentation/block/stat.rst`), from any process. File
+//! systems without a block device of their own, such as tmpfs, Btrfs and overlayfs, have no count
+//! of writes.
 
 use std::path::Path;
 
@@ -11,7 +13,7 @@ use rustix::fs::{major, minor, stat};
 
 use crate::device_bytes::DeviceBytes;
 
-/// The kernel's counts at one instant, in bytes.
+/// The kernel's counters at one instant, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Counts {
     read: Option<u64>,
@@ -19,12 +21,12 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The counts of this process and of the device below `directory`.
+    /// The counters of this process and of the device of `directory`.
     pub(super) fn now(directory: &Path) -> Counts {
         Counts { read: read_bytes(), written: written_bytes(directory) }
     }
 
-    /// Bytes counted since `before`, next to the bytes that the run moved.
+    /// Bytes counted since `before`, with those that the run moved.
     pub(super) fn since(self, before: Counts, read_bytes: u64, write_bytes: u64) -> DeviceBytes {
         let difference = |now: Option<u64>, before: Option<u64>| Some(now?.saturating_sub(before?));
         DeviceBytes {
@@ -41,7 +43,7 @@ fn read_bytes() -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix("read_bytes: "))?.trim().parse().ok()
 }
 
-/// The seventh field: sectors of 512 bytes, whatever the device's own are.
+/// The seventh field: sectors of 512 bytes, whatever the device's sector size.
 fn written_bytes(directory: &Path) -> Option<u64> {
     let device = stat(directory).ok()?.st_dev;
     let file = format!("/sys/dev/block/{}:{}/stat", major(device), minor(device));
@@ -62,7 +64,7 @@ mod tests {
         let none = Counts { read: None, written: None };
         let unknown = none.since(none, 400, 50);
         assert_eq!((unknown.read_percent(), unknown.write_percent()), (None, None));
-        // Read-ahead brings more than is asked for.
+        // Read-ahead reads more than requested.
         assert_eq!(counted(900, 0).since(counted(0, 0), 400, 0).read_percent(), None);
     }
 }

@@ -1,7 +1,7 @@
-//! The files: made, found, opened, removed.
+//! Creating, checking, opening and removing the files.
 //!
-//! They are `test_file.0`, `test_file.1` … in the directory given, as sysbench names them, so that either program takes what the other
-//! has made. Files that are there already are kept, and made longer where they are too short.
+//! They are `test_file.0`, `test_file.1` … in the given directory, as in sysbench, so either
+//! program accepts the other's files. Existing files are kept, and extended if they are too short.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -18,27 +18,25 @@ use super::data::Data;
 use crate::error::{Error, Result};
 use crate::file_options::{ExtraFlag, Fileio, FsyncMode, TestMode};
 
-/// What `prepare` does to a file.
+/// The action of `prepare` on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// It was not there.
+pub enum PrepareStep {
+    /// The file did not exist.
     Creating,
-    /// It was too short.
+    /// The file was too short.
     Extending,
-    /// It is long enough.
+    /// The file is long enough.
     Reusing,
 }
 
-/// What `prepare` has done.
+/// The result of `prepare`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
-pub struct Made {
-    /// Bytes written.
+pub struct PreparedFiles {
     pub bytes: u64,
-    /// Seconds taken.
     pub seconds: f64,
 }
 
-/// Of a file that is made so many bytes are written at once, at least one block.
+/// Bytes per write while preparing, at least one block.
 const WRITE_BYTES: u64 = 1 << 20;
 
 /// The path of a file.
@@ -51,7 +49,7 @@ fn failed(what: &str, path: &Path, source: io::Error) -> Error {
     Error::system(format!("cannot {what} {}", path.display()), source)
 }
 
-/// How long a file is; nothing if it is not there.
+/// The length of a file; `None` if it does not exist.
 fn length(path: &Path) -> Result<Option<u64>> {
     match path.metadata() {
         Ok(metadata) if metadata.is_file() => Ok(Some(metadata.len())),
@@ -61,27 +59,28 @@ fn length(path: &Path) -> Result<Option<u64>> {
     }
 }
 
-/// Makes the files in `directory`, filled with data and durable; `say` is told of each file.
+/// Creates the files in `directory`, filled with data and durable; calls `say` for each file.
 ///
 /// # Errors
-/// [`Error::Config`]: options that cannot be, or no room, before anything is written. [`Error::System`]: what the system said.
+/// [`Error::Config`] for invalid options or lack of space, before anything is written.
+/// [`Error::System`] for the system's errors.
 pub fn prepare(
     directory: &Path,
     fileio: &Fileio,
-    say: &mut dyn FnMut(Step, &Path),
+    say: &mut dyn FnMut(PrepareStep, &Path),
     stop: &AtomicBool,
-) -> Result<Made> {
+) -> Result<PreparedFiles> {
     fileio.check()?;
     check_room(directory, fileio)?;
     let begun = Instant::now();
-    let mut made = Made::default();
+    let mut made = PreparedFiles::default();
     for number in 0..fileio.file_num {
         made.bytes += make(directory, number, fileio, say, stop)?;
     }
-    Ok(Made { seconds: begun.elapsed().as_secs_f64(), ..made })
+    Ok(PreparedFiles { seconds: begun.elapsed().as_secs_f64(), ..made })
 }
 
-/// What is missing must fit into what is free, and is not found out when the disk is full.
+/// Checks that the missing data fit into the free space before writing.
 fn check_room(directory: &Path, fileio: &Fileio) -> Result<()> {
     let mut needed = 0;
     for number in 0..fileio.file_num {
@@ -106,26 +105,27 @@ fn mib(bytes: u64) -> String {
     format!("{:.0} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
-/// Makes one file as long as it has to be; gives how many bytes were written.
+/// Extends one file to its length. Returns the number of bytes written.
 fn make(
     directory: &Path,
     number: u32,
     fileio: &Fileio,
-    say: &mut dyn FnMut(Step, &Path),
+    say: &mut dyn FnMut(PrepareStep, &Path),
     stop: &AtomicBool,
 ) -> Result<u64> {
     let path = path(directory, number);
     let there = length(&path)?;
     let from = there.unwrap_or(0);
     if from >= fileio.file_bytes() {
-        say(Step::Reusing, &path);
+        say(PrepareStep::Reusing, &path);
         return Ok(0);
     }
-    say(if there.is_some() { Step::Extending } else { Step::Creating }, &path);
+    say(if there.is_some() { PrepareStep::Extending } else { PrepareStep::Creating }, &path);
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600).custom_flags(flags(fileio));
     let file = options.open(&path).map_err(|error| failed("make", &path, error))?;
-    // From a block's beginning: direct I/O takes nothing else, and the end of a block that was cut off is wanted too.
+    // From the start of a block: direct I/O accepts nothing else, and the rest of an incomplete
+    // block is needed too.
     let block = fileio.file_block_size.0;
     fill(&file, number, from / block * block, fileio, stop)
         .and_then(|()| file.sync_all())
@@ -153,10 +153,7 @@ fn fill(file: &File, number: u32, from: u64, fileio: &Fileio, stop: &AtomicBool)
     Ok(())
 }
 
-/// Removes the files of these options that are there; gives their paths.
-///
-/// # Errors
-/// [`Error::System`]: one that cannot be removed.
+/// Removes the existing files of these options. Returns their paths.
 pub fn cleanup(directory: &Path, fileio: &Fileio) -> Result<Vec<PathBuf>> {
     let mut removed = Vec::new();
     for number in 0..fileio.file_num {
@@ -170,7 +167,7 @@ pub fn cleanup(directory: &Path, fileio: &Fileio) -> Result<Vec<PathBuf>> {
     Ok(removed)
 }
 
-/// Checks that a run would find what it needs. `seqwr` makes its files itself.
+/// Checks that the files for a run exist. `seqwr` creates its files itself.
 ///
 /// # Errors
 /// [`Error::Config`] with what to do.
@@ -189,7 +186,8 @@ pub fn check(directory: &Path, fileio: &Fileio) -> Result<()> {
         };
         if there < fileio.file_bytes() {
             return Err(Error::Config(format!(
-                "{} has {}, but {} are needed; run `prepare` with the same file_num and file_total_size",
+                "{} has {}, but {} are needed; run `prepare` with the same file_num and \
+                 file_total_size",
                 path.display(),
                 Size(there),
                 Size(fileio.file_bytes())
@@ -199,7 +197,7 @@ pub fn check(directory: &Path, fileio: &Fileio) -> Result<()> {
     Ok(())
 }
 
-/// Opens all files for a run; `seqwr` removes those that are there and makes new ones, as sysbench does.
+/// Opens all files for a run; `seqwr` removes existing ones and creates new ones, as sysbench does.
 pub(super) fn open(directory: &Path, fileio: &Fileio) -> Result<Vec<File>> {
     check(directory, fileio)?;
     let makes = fileio.test_mode()? == TestMode::Seqwr;
@@ -220,7 +218,7 @@ pub(super) fn open(directory: &Path, fileio: &Fileio) -> Result<Vec<File>> {
     (0..fileio.file_num).map(open).collect()
 }
 
-/// What the file system says of direct I/O; a kernel before 6.1 does not.
+/// Checks the file system's alignment for direct I/O; kernels before 6.1 do not report it.
 fn check_alignment(file: &File, path: &Path, fileio: &Fileio) -> Result<()> {
     let Ok(told) = rustix::fs::statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) else {
         return Ok(());
@@ -254,10 +252,7 @@ pub(super) fn sync(file: &File, mode: FsyncMode) -> io::Result<()> {
     }
 }
 
-/// Takes the files out of the page cache, so that reads begin at the disk.
-///
-/// # Errors
-/// [`Error::System`]: what the system said.
+/// Drops the files from the page cache, so that reads reach the disk.
 pub fn forget(directory: &Path, fileio: &Fileio) -> Result<()> {
     for number in 0..fileio.file_num {
         let path = path(directory, number);
@@ -283,7 +278,7 @@ mod tests {
         }
     }
 
-    fn prepared(directory: &Path, fileio: &Fileio) -> (Vec<Step>, u64) {
+    fn prepared(directory: &Path, fileio: &Fileio) -> (Vec<PrepareStep>, u64) {
         let mut steps = Vec::new();
         let made = prepare(directory, fileio, &mut |step, _| steps.push(step), &false.into());
         (steps, made.unwrap().bytes)
@@ -293,12 +288,12 @@ mod tests {
     fn files_are_made_kept_lengthened_and_removed() {
         let directory = tempfile::tempdir().unwrap();
         let at = directory.path();
-        assert_eq!(prepared(at, &small()), (vec![Step::Creating; 3], 61_440));
-        assert_eq!(prepared(at, &small()), (vec![Step::Reusing; 3], 0));
+        assert_eq!(prepared(at, &small()), (vec![PrepareStep::Creating; 3], 61_440));
+        assert_eq!(prepared(at, &small()), (vec![PrepareStep::Reusing; 3], 0));
         std::fs::remove_file(at.join("test_file.2")).unwrap();
         let file = OpenOptions::new().write(true).open(at.join("test_file.1")).unwrap();
         file.set_len(5000).unwrap();
-        let steps = vec![Step::Reusing, Step::Extending, Step::Creating];
+        let steps = vec![PrepareStep::Reusing, PrepareStep::Extending, PrepareStep::Creating];
         assert_eq!(prepared(at, &small()), (steps, 15_480 + 20_480));
         assert!(std::fs::read(at.join("test_file.1")).unwrap().iter().all(|byte| *byte == 0));
         check(at, &small()).unwrap();

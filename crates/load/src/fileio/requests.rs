@@ -1,13 +1,15 @@
-//! Which operation comes next: one sequence for all threads.
+//! The sequence of operations, one for all threads.
 //!
 //! * An event is one operation: a read, a write, or making one file durable.
-//! * Sequential modes walk through all files, block by block, and begin again behind the last.
+//! * Sequential modes walk through all files, block by block, and start again after the last.
 //! * Random modes draw each block evenly from those of all files.
-//! * `rndrw` reads while fewer than ratio × (writes + 1) reads were done: 1.5 gives read, read, write, read, write.
-//! * After so many reads and writes as `file_fsync_freq` says, each file is made durable, one event a file.
+//! * `rndrw` reads while fewer than ratio × (writes + 1) reads are done: 1.5 gives read, read,
+//!   write, read, write.
+//! * After `file_fsync_freq` reads and writes, each file is made durable, one event a file.
 //!
-//! sysbench counts for the ratio what has ended, so that threads that start together all read, then all write. Mode
-//! `strict` counts what has begun: then the order is the same for any number of threads.
+//! For the ratio, sysbench counts ended operations, so threads that start together all read, then
+//! all write. Mode `strict` counts started ones: the order is then the same for any number of
+//! threads.
 
 use parking_lot::Mutex;
 
@@ -16,7 +18,6 @@ use crate::file_options::{Fileio, TestMode};
 use crate::mode::Mode;
 use crate::random::Rng;
 
-/// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     Read,
@@ -24,7 +25,7 @@ pub(super) enum Operation {
     Fsync,
 }
 
-/// An operation and where.
+/// An operation and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) operation: Operation,
@@ -33,7 +34,6 @@ pub(super) struct Request {
     pub(super) bytes: u64,
 }
 
-/// The sequence.
 #[derive(Debug)]
 pub(super) struct Requests {
     test_mode: TestMode,
@@ -50,15 +50,15 @@ pub(super) struct Requests {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Where a sequential mode goes on.
+    /// Next place of a sequential mode.
     file: u32,
     offset: u64,
-    /// For the ratio.
+    /// Reads counted for the ratio.
     reads: u64,
     writes: u64,
     /// Reads and writes since the last round of fsyncs.
     since_fsyncs: u32,
-    /// The next file of the round that is under way.
+    /// The next file of the current round.
     fsync_next: Option<u32>,
 }
 
@@ -95,14 +95,14 @@ impl Requests {
         self.walked(operation, &mut state)
     }
 
-    /// Takes note of a request that has ended.
+    /// Records that an operation has ended.
     pub(super) fn ended(&self, operation: Operation) {
         if self.counts_what_ended && self.test_mode == TestMode::Rndrw {
             self.state.lock().count(operation);
         }
     }
 
-    /// The file that is to be made durable now, if a round is due or under way.
+    /// The next file to make durable, if a round is due or in progress.
     fn due_fsync(&self, state: &mut State) -> Option<u32> {
         if self.fsync_freq > 0 && state.since_fsyncs >= self.fsync_freq {
             state.since_fsyncs = 0;
@@ -172,7 +172,7 @@ mod tests {
         }
     }
 
-    /// So many requests, each ended before the next is taken.
+    /// The first `count` requests, each ended before the next is taken.
     fn taken(fileio: &Fileio, count: usize) -> Vec<Request> {
         let requests = Requests::new(fileio).unwrap();
         let mut rng = Rng::new(1, 0);
@@ -202,7 +202,7 @@ mod tests {
             let places: Vec<(u32, u64)> =
                 requests.iter().map(|request| (request.file, request.offset / 4096)).collect();
             assert_eq!(places, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (0, 0), (0, 1)]);
-            assert!(letters(&requests).chars().all(|one| one == letter));
+            assert!(letters(&requests).chars().all(|other| other == letter));
             assert!(requests.iter().all(|request| request.bytes == 4096));
         }
     }
@@ -211,12 +211,14 @@ mod tests {
     fn merged_requests_end_with_their_file() {
         let fileio = Fileio { file_merged_requests: 2, ..small(TestMode::Seqrd) };
         let requests = taken(&fileio, 5);
-        let places = requests.iter().map(|one| (one.file, one.offset / 4096, one.bytes / 4096));
+        let places = requests
+            .iter()
+            .map(|request| (request.file, request.offset / 4096, request.bytes / 4096));
         let places: Vec<_> = places.collect();
         assert_eq!(places, [(0, 0, 2), (0, 2, 1), (1, 0, 2), (1, 2, 1), (0, 0, 2)]);
     }
 
-    /// As sysbench 1.0.20 was seen to go: `strace` of runs with one thread.
+    /// The order of sysbench 1.0.20, from `strace` of runs with one thread.
     #[test]
     fn the_ratio_makes_the_order_that_sysbench_makes() {
         for (ratio, order) in [

@@ -1,4 +1,4 @@
-//! The events of fileio: one operation on a file each.
+//! The events of fileio: one file operation each.
 
 use std::fs::File;
 use std::io;
@@ -17,30 +17,30 @@ use super::requests::{Operation, Request, Requests};
 use crate::error::{Error, Result};
 use crate::file_options::Fileio;
 use crate::mode::Mode;
-use crate::oltp::Kind;
-use crate::outcome::{Observer, Outcome, Work};
-use crate::record::{Event, Outcome as Counted};
+use crate::oltp::StatementKind;
+use crate::outcome::{LoadObserver, LoadOutcome, Work};
+use crate::record::{Counted, Event};
 use crate::run::carry_out;
 use crate::schedule::Schedule;
 use crate::start::Start;
 use crate::worker::{Task, Worker};
 
-/// Loads the files in `directory`, which [`super::prepare`] has made.
+/// Loads the files in `directory`, which [`super::prepare`] has created.
 ///
-/// Reads, writes and fsyncs are the outcome's `queries`: `read`, `write` and `other`. Seconds are counted as in
-/// [`crate::run()`].
+/// Reads, writes and fsyncs are the outcome's `queries`: `read`, `write` and `other`. Seconds are
+/// counted as in [`crate::run()`].
 ///
 /// # Errors
-/// [`Error::Config`]: options that cannot be, or files that are not as they say. [`Error::System`]: an operation that failed.
-/// [`Error::Corrupt`]: with `validate`, a block that is not what was written.
+/// [`Error::Config`] for invalid options or missing files, [`Error::System`] for a failed
+/// operation, [`Error::Corrupt`] with `validate` for a block that differs from the data written.
 pub fn run(
     directory: &Path,
     fileio: &Fileio,
     schedule: &Schedule,
     origin: Option<Instant>,
-    observer: &dyn Observer,
+    observer: &dyn LoadObserver,
     stop: &AtomicBool,
-) -> Result<Outcome> {
+) -> Result<LoadOutcome> {
     schedule.check()?;
     let task = Operations {
         files: open(directory, fileio)?,
@@ -57,23 +57,23 @@ pub fn run(
         let counts = Counts::now(directory);
         let bytes =
             counts.since(before, read.load(Ordering::Relaxed), written.load(Ordering::Relaxed));
-        Outcome { device: Some(bytes), ..outcome }
+        LoadOutcome { device: Some(bytes), ..outcome }
     };
     carry_out(&task, schedule, start, observer, stop).map(with_device)
 }
 
-/// Operations on files that are open.
+/// Operations on open files.
 struct Operations<'a> {
     fileio: &'a Fileio,
     files: Vec<File>,
     requests: Requests,
     data: Option<Data>,
-    /// Moved so far.
+    /// Bytes moved so far.
     read_bytes: AtomicU64,
     write_bytes: AtomicU64,
 }
 
-/// A thread's memory: what is written or was read, and what should have been.
+/// A thread's buffers: the data of an operation, and the expected data.
 struct Buffers {
     data: BlockBuffer,
     expected: BlockBuffer,
@@ -106,22 +106,24 @@ impl Task for Operations<'_> {
         let task = worker.shared.task;
         let request = task.requests.take(&mut worker.rng);
         match request.operation {
-            Operation::Read => worker.operate(request, Kind::FileRead, Counted::Read)?,
+            Operation::Read => worker.operate(request, StatementKind::FileRead, Counted::Read)?,
             Operation::Write => {
-                worker.operate(request, Kind::FileWrite, Counted::Write)?;
+                worker.operate(request, StatementKind::FileWrite, Counted::Write)?;
                 if task.fileio.file_fsync_all {
                     let fsync = Request { operation: Operation::Fsync, ..request };
-                    worker.operate(fsync, Kind::FileFsync, Counted::Other)?;
+                    worker.operate(fsync, StatementKind::FileFsync, Counted::Other)?;
                 }
             }
-            Operation::Fsync => worker.operate(request, Kind::FileFsync, Counted::Other)?,
+            Operation::Fsync => {
+                worker.operate(request, StatementKind::FileFsync, Counted::Other)?
+            }
         }
         task.requests.ended(request.operation);
         worker.note_event(planned, began);
         Ok(())
     }
 
-    /// Counted and timed, but no event.
+    /// The operation is counted and timed, but is no event.
     async fn end(worker: &mut Worker<'_, Self>) -> Result<()> {
         if !worker.shared.task.fileio.fsyncs_at_end() {
             return Ok(());
@@ -129,15 +131,15 @@ impl Task for Operations<'_> {
         worker.now = worker.clock.now();
         for file in 0..worker.shared.task.fileio.file_num {
             let request = Request { operation: Operation::Fsync, file, offset: 0, bytes: 0 };
-            worker.operate(request, Kind::FileFsync, Counted::Other)?;
+            worker.operate(request, StatementKind::FileFsync, Counted::Other)?;
         }
         Ok(())
     }
 }
 
 impl Worker<'_, Operations<'_>> {
-    /// Does it and notes how long it took.
-    fn operate(&mut self, request: Request, kind: Kind, counted: Counted) -> Result<()> {
+    /// Runs the operation and records its duration.
+    fn operate(&mut self, request: Request, kind: StatementKind, counted: Counted) -> Result<()> {
         self.shared.task.carry_out(request, &mut self.hand)?;
         let sent = std::mem::replace(&mut self.now, self.clock.now());
         self.note_statement(Event::Statement(kind, counted), self.now - sent);
@@ -192,7 +194,8 @@ fn failed(request: Request, source: io::Error) -> Error {
 
 fn corrupt(Request { file, offset, bytes, .. }: Request) -> Error {
     Error::Corrupt(format!(
-        "test_file.{file} does not hold at {offset} ({bytes} bytes) what was written there; if it was not prepared with \
+        "test_file.{file} does not hold at {offset} ({bytes} bytes) what was written there; if it \
+         was not prepared with \
          validate and the same options, remove it and run `prepare`"
     ))
 }
@@ -203,7 +206,7 @@ mod tests {
     use super::*;
     use assay_base::Size;
 
-    /// Four files of sixteen blocks, as used with strace to see what sysbench does.
+    /// Four files of sixteen blocks, as in the `strace` of sysbench.
     fn small(test_mode: TestMode) -> Fileio {
         Fileio {
             mode: Mode::Compat,
@@ -224,18 +227,18 @@ mod tests {
         directory
     }
 
-    fn ran(fileio: &Fileio, schedule: &Schedule) -> Outcome {
+    fn ran(fileio: &Fileio, schedule: &Schedule) -> LoadOutcome {
         let directory = prepared(fileio);
         run(directory.path(), fileio, schedule, None, &(), &false.into()).unwrap()
     }
 
-    fn counts(outcome: &Outcome) -> (u64, u64, u64, u64) {
+    fn counts(outcome: &LoadOutcome) -> (u64, u64, u64, u64) {
         let queries = outcome.queries;
         (outcome.events, queries.read, queries.write, queries.other)
     }
 
-    /// What sysbench 1.0.20 does in 250 events of one thread, counted with `strace`: rounds of four fsyncs are events, those at the
-    /// end are not.
+    /// The operations of sysbench 1.0.20 in 250 events of one thread, counted with `strace`: rounds
+    /// of four fsyncs are events, those at the end are not.
     #[test]
     fn events_are_counted_as_sysbench_counts_them() {
         for (mode, counted) in [
@@ -320,7 +323,7 @@ mod tests {
     fn direct_io_takes_the_buffers() {
         let flags = vec![ExtraFlag::Direct, ExtraFlag::Dsync];
         let fileio = Fileio { file_extra_flags: flags, ..small(TestMode::Rndrw) };
-        // Not in memory: a file system there may know no direct I/O.
+        // Not in a memory file system, which may not support direct I/O.
         let directory = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         prepare(directory.path(), &fileio, &mut |_, _| {}, &false.into()).unwrap();
         let outcome = run(directory.path(), &fileio, &events(100, 2), None, &(), &false.into());

@@ -1,10 +1,13 @@
-//! Which row is next: the distributions of keys.
+//! The distributions of keys.
 //!
-//! Sources: sysbench 1.0.20's uniform, gaussian, special and pareto as its users know them, quirks kept in `compat`
-//! mode; the first three of sysbench 0.4 and 0.5 too, overflows kept; exact zipf and a two-level hotspot besides. Each is *clustered* (the popular keys are neighbours, so they
-//! share pages) or *scattered* by a seeded bijection of the key range (they lie anywhere, the counts stay the same).
+//! Sources: sysbench 1.0.20's uniform, gaussian, special and pareto as its users know them, with
+//! quirks in `compat` mode; the first three of sysbench 0.4 and 0.5 too, with their overflows; in
+//! addition exact zipf and a two-level hotspot. Each is *clustered* (popular keys are neighbours
+//! and share pages) or *scattered* by a seeded bijection of the key range (they are anywhere, with
+//! the same counts).
 //!
-//! Guarantees: a draw lies within the ends given; it allocates nothing; equal seeds give equal draws.
+//! Guarantees: a draw lies within the given ends; it allocates nothing; equal seeds give equal
+//! draws.
 
 mod scatter;
 mod unique;
@@ -25,7 +28,7 @@ use zipf::Zipf;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RandType {
-    /// Every key alike.
+    /// Equal probabilities.
     Uniform,
     /// A bell around the middle: the mean of `rand_spec_iter` uniform numbers.
     Gaussian,
@@ -42,7 +45,6 @@ pub enum RandType {
 /// A distribution with its parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Distribution {
-    /// Which one.
     pub rand_type: RandType,
     /// Uniform numbers averaged by the bells.
     pub spec_iter: u32,
@@ -58,22 +60,22 @@ pub struct Distribution {
     pub hot_fraction: f64,
     /// Hotspot's share of draws that go to hot keys, 0 to 1.
     pub hot_share: f64,
-    /// Whose quirks are kept.
-    pub arithmetic: Arithmetic,
+    /// The arithmetic, with its quirks.
+    pub arithmetic: KeyArithmetic,
 }
 
-/// Whose arithmetic draws keys, quirks included.
+/// The program whose arithmetic draws keys, quirks included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Arithmetic {
-    /// As the distributions are defined, for any number of rows.
+pub enum KeyArithmetic {
+    /// Exact, for any number of rows.
     #[default]
     Exact,
-    /// sysbench 1.0's: `special` uses the number that chose the branch again, so its window is only (`spec_res` ÷ 100)
-    /// of what was asked.
+    /// That of sysbench 1.0: `special` uses the number that chose the branch again, so its window
+    /// is only (`spec_res` ÷ 100) of the requested width.
     Narrow,
-    /// sysbench 0.4's 32-bit words, which overflow on large tables.
+    /// The 32-bit words of sysbench 0.4, which overflow on large tables.
     Words04,
-    /// sysbench 0.5's, likewise.
+    /// The 32-bit words of sysbench 0.5.
     Words05,
 }
 
@@ -89,14 +91,14 @@ impl Default for Distribution {
             zipfian_exp: 0.8,
             hot_fraction: 0.2,
             hot_share: 0.8,
-            arithmetic: Arithmetic::Exact,
+            arithmetic: KeyArithmetic::Exact,
         }
     }
 }
 
 /// Draws keys from `first..=last`.
 #[derive(Debug, Clone)]
-pub struct Keys {
+pub struct KeyChooser {
     first: u64,
     count: u64,
     shape: Shape,
@@ -123,7 +125,7 @@ impl Shape {
                 iterations: d.spec_iter.max(1),
                 pct: d.spec_pct,
                 res: d.spec_res,
-                narrow: d.arithmetic == Arithmetic::Narrow,
+                narrow: d.arithmetic == KeyArithmetic::Narrow,
             },
             RandType::Pareto => Shape::Pareto { power: d.pareto_h.ln() / (1.0 - d.pareto_h).ln() },
             RandType::Zipf => Shape::Zipf(Zipf::new(count, d.zipfian_exp)),
@@ -135,19 +137,24 @@ impl Shape {
     }
 }
 
-impl Keys {
-    /// Keys of `first..=last` (at least one) under `distribution`; scattered if a seed for that is given.
+impl KeyChooser {
+    /// A chooser for `first..=last` (at least one key); scattered if there is a seed for that.
     #[must_use]
     pub fn new(
         distribution: &Distribution,
         first: u64,
         last: u64,
         scatter_seed: Option<u64>,
-    ) -> Keys {
+    ) -> KeyChooser {
         let count = last.saturating_sub(first).saturating_add(1);
         let words = Words::new(distribution, count).map(Shape::Words);
         let shape = words.unwrap_or_else(|| Shape::new(distribution, count));
-        Keys { first, count, shape, scatter: scatter_seed.map(|seed| Scatter::new(count, seed)) }
+        KeyChooser {
+            first,
+            count,
+            shape,
+            scatter: scatter_seed.map(|seed| Scatter::new(count, seed)),
+        }
     }
 
     /// The next key.

@@ -1,7 +1,8 @@
 //! A seeded bijection of 0..n, so that popular ranks need not be neighbours.
 //!
-//! Odd multiplications and right shifts are bijections of w-bit words; whatever they carry beyond n is carried again
-//! until it falls inside ("cycle walking", Black and Rogaway, 2002), which takes less than two turns on average.
+//! Odd multiplications and right shifts are bijections of w-bit words; whatever they carry beyond n
+//! is carried again until it falls inside ("cycle walking", Black and Rogaway, 2002), which takes
+//! less than two turns on average.
 
 use crate::random::splitmix64;
 
@@ -16,7 +17,7 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// The permutation of 0..`count` that `seed` names.
+    /// The permutation of 0..`count` for a seed.
     #[must_use]
     pub fn new(count: u64, seed: u64) -> Scatter {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
@@ -30,7 +31,7 @@ impl Scatter {
         }
     }
 
-    /// Where `rank`, less than n, is placed: a number less than n, another for every rank.
+    /// The place of `rank`; both are less than n, and no two ranks share a place.
     #[inline]
     #[must_use]
     pub fn place(&self, rank: u64) -> u64 {

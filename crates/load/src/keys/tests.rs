@@ -2,10 +2,10 @@ use super::*;
 use crate::random::Rng;
 use proptest::prelude::{prop_assert, proptest};
 
-fn keys(rand_type: RandType, first: u64, last: u64, scatter: Option<u64>) -> Keys {
+fn keys(rand_type: RandType, first: u64, last: u64, scatter: Option<u64>) -> KeyChooser {
     let distribution =
-        Distribution { rand_type, arithmetic: Arithmetic::Narrow, ..Distribution::default() };
-    Keys::new(&distribution, first, last, scatter)
+        Distribution { rand_type, arithmetic: KeyArithmetic::Narrow, ..Distribution::default() };
+    KeyChooser::new(&distribution, first, last, scatter)
 }
 
 fn special_of(u: f64) -> u64 {
@@ -54,8 +54,8 @@ fn pareto_meets_its_vectors() {
     }
 }
 
-/// The share of a million draws that falls on `low..high`, as fractions of the range.
-fn share(keys: &Keys, low: f64, high: f64) -> f64 {
+/// The share of a million draws in `low..high`, as fractions of the range.
+fn share(keys: &KeyChooser, low: f64, high: f64) -> f64 {
     let mut rng = Rng::new(11, 0);
     let (low, high) = ((low * 1e6) as u64, (high * 1e6) as u64);
     let hits = (0..1_000_000).filter(|_| (low..high).contains(&keys.draw(&mut rng))).count();
@@ -66,7 +66,7 @@ fn share(keys: &Keys, low: f64, high: f64) -> f64 {
 fn special_heats_three_quarters_of_its_window_and_fixed_the_whole() {
     let narrow = keys(RandType::Special, 0, 999_999, None);
     assert!((share(&narrow, 0.4975, 0.5050) - 0.759).abs() < 0.003);
-    let whole = Keys::new(
+    let whole = KeyChooser::new(
         &Distribution { rand_type: RandType::Special, ..Distribution::default() },
         0,
         999_999,
@@ -101,7 +101,7 @@ fn shares_of_the_hottest_rows_are_as_defined() {
 fn zipf_is_exact_on_a_small_range() {
     let distribution =
         Distribution { rand_type: RandType::Zipf, zipfian_exp: 0.99, ..Distribution::default() };
-    let keys = Keys::new(&distribution, 0, 9, None);
+    let keys = KeyChooser::new(&distribution, 0, 9, None);
     let mut rng = Rng::new(5, 0);
     let mut counts = [0u32; 10];
     for _ in 0..1_000_000 {
@@ -135,8 +135,20 @@ fn scattering_keeps_the_counts_and_breaks_the_neighbourhood() {
 
 proptest! {
     #[test]
-    fn draws_stay_between_the_ends(first in 0u64..1 << 40, span in 0u64..1 << 33, seed: u64, scatter: Option<u64>) {
-        let types = [RandType::Uniform, RandType::Gaussian, RandType::Special, RandType::Pareto, RandType::Zipf, RandType::Hotspot];
+    fn draws_stay_between_the_ends(
+        first in 0u64..1 << 40,
+        span in 0u64..1 << 33,
+        seed: u64,
+        scatter: Option<u64>,
+    ) {
+        let types = [
+            RandType::Uniform,
+            RandType::Gaussian,
+            RandType::Special,
+            RandType::Pareto,
+            RandType::Zipf,
+            RandType::Hotspot,
+        ];
         for rand_type in types {
             let keys = keys(rand_type, first, first + span, scatter);
             let mut rng = Rng::new(seed, 0);

@@ -1,8 +1,9 @@
 //! Numbers that never repeat, in no visible order: identifiers for inserts without auto-increment.
 //!
-//! The quadratic residues modulo a prime p ≡ 3 (mod 4) permute 0..p (J. Preshing, "How to generate a sequence of
-//! unique random integers", 2012); applied twice with an offset and a mask they permute all 32-bit numbers.
-//! A counter shared by all threads runs through them, so threads never collide. [`Walk`] is how sysbench 0.4 does it.
+//! The quadratic residues modulo a prime p ≡ 3 (mod 4) permute 0..p (J. Preshing, "How to generate
+//! a sequence of unique random integers", 2012); applied twice with an offset and a mask they
+//! permute all 32-bit numbers. A counter shared by all threads runs through them, so threads never
+//! collide. [`Walk`] is how sysbench 0.4 does it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +24,7 @@ pub(crate) struct Unique {
 }
 
 impl Unique {
-    /// Of this seed, those of one part.
+    /// The numbers of one part for a seed.
     pub(crate) fn new(seed: u64, deal: Deal) -> Unique {
         let mut state = seed;
         let mut next = || (splitmix64(&mut state) >> 32) as u32;
@@ -50,8 +51,8 @@ fn residue(x: u32) -> u32 {
     (if wide <= PRIME / 2 { square } else { PRIME - square }) as u32
 }
 
-/// A shared walk through all rows of a table, by steps of a prime: each is met once before any is met again, as long as
-/// their number is no multiple of it (sysbench 0.4, `LARGE_PRIME`).
+/// A shared walk through all rows of a table, by steps of a prime: each is met once before any is
+/// met again, as long as their number is no multiple of it (sysbench 0.4, `LARGE_PRIME`).
 #[derive(Debug)]
 pub(crate) struct Walk {
     rows: u64,
@@ -77,7 +78,7 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::part::Part;
+    use crate::part::LoadPart;
 
     #[test]
     fn a_million_numbers_are_distinct() {
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn parts_have_together_what_the_whole_has() {
-        let deals = |of| (0..of).map(move |number| Deal::new(Part { number, of }, 5));
+        let deals = |of| (0..of).map(move |number| Deal::new(LoadPart { number, of }, 5));
         let unique = |of| -> Vec<u32> {
             let of_part = |deal: Deal| {
                 let unique = Unique::new(9, deal);

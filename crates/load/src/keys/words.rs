@@ -1,19 +1,20 @@
 //! The 32-bit arithmetic of sysbench 0.4 and 0.5, with what it does to large tables.
 //!
-//! Both draw `random() % 0x3fffffff` and compute in 32-bit words that wrap. `special` draws from a range four times the
-//! table's; once that exceeds what can be drawn, the bell gets more than its quarter, and what folds back at the end of
-//! the range adds to it before: 25 to 33 % up to 178 M rows, 74.5 % at 800 M. The bell is a sum of twelve draws divided
-//! by twelve; at 358 M rows and above the sum wraps at 2³² and the bell with it. At 800 M rows more than half of the
-//! table is never drawn.
+//! Both draw `random() % 0x3fffffff` and compute in 32-bit words that wrap. `special` draws from a
+//! range four times the table's; once that exceeds what can be drawn, the bell gets more than its
+//! quarter, and what folds back at the end of the range adds to it before: 25 to 33 % up to 178 M
+//! rows, 74.5 % at 800 M. The bell is a sum of twelve draws divided by twelve; at 358 M rows and
+//! above the sum wraps at 2³² and the bell with it. At 800 M rows more than half of the table is
+//! never drawn.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Arithmetic, Distribution, RandType};
+use super::{Distribution, KeyArithmetic, RandType};
 use crate::random::Rng;
 
-/// How many numbers can be drawn: 0 to one less (`SB_MAX_RND` of sysbench 0.4 and 0.5).
+/// Number of different draws: 0 to one less (`SB_MAX_RND` of sysbench 0.4 and 0.5).
 const DRAWN: u32 = 0x3fff_ffff;
 
 /// A distribution computed in words.
@@ -26,18 +27,18 @@ pub(super) struct Words {
     range: u32,
     hot_rows: u32,
     hot_from: u32,
-    /// Whether ids are counted from 1 inside the arithmetic, as 0.4 does; 0.5 adds the first id at the end.
+    /// True if the arithmetic counts ids from 1, as in 0.4; 0.5 adds the first id at the end.
     from_one: bool,
 }
 
 impl Words {
-    /// The distribution over so many rows; nothing where it is not computed in words.
+    /// The distribution over `rows` rows; `None` if it is not computed in words.
     pub(super) fn new(distribution: &Distribution, rows: u64) -> Option<Words> {
         let d = distribution;
         let from_one = match d.arithmetic {
-            Arithmetic::Words04 => true,
-            Arithmetic::Words05 => false,
-            Arithmetic::Exact | Arithmetic::Narrow => return None,
+            KeyArithmetic::Words04 => true,
+            KeyArithmetic::Words05 => false,
+            KeyArithmetic::Exact | KeyArithmetic::Narrow => return None,
         };
         if !matches!(d.rand_type, RandType::Uniform | RandType::Gaussian | RandType::Special) {
             return None;
@@ -48,7 +49,7 @@ impl Words {
             rand_type: d.rand_type,
             rows,
             iterations: d.spec_iter.max(1),
-            // A range of 0 ends sysbench with a division by it.
+            // A range of 0 makes sysbench divide by zero.
             range: rows.wrapping_mul(factor(d.spec_res)).max(1),
             hot_rows: (rows.wrapping_mul(pct) / 100).max(1),
             hot_from: (rows / 2).wrapping_sub(rows.wrapping_mul(pct) / 200),
@@ -56,7 +57,7 @@ impl Words {
         })
     }
 
-    /// The next rank, from 0. Not below the table, but perhaps above it.
+    /// The next rank, from 0. It may exceed the table.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
         let id = match self.rand_type {
@@ -93,7 +94,7 @@ impl Words {
     }
 }
 
-/// How many times the table's size `special` draws from.
+/// The multiple of the table's size that `special` draws from.
 fn factor(res: f64) -> u32 {
     (100.0 / (100.0 - res)) as u32
 }
@@ -104,27 +105,28 @@ fn drawn(rng: &mut Rng) -> u32 {
     (rng.next_u64() >> 33) as u32 % DRAWN
 }
 
-/// What 32-bit arithmetic makes of a distribution on a large table.
+/// The effect of 32-bit arithmetic on a distribution over a large table.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Distortion {
     /// Rows in the table.
     pub rows: u64,
-    /// Share of the draws that fall on the bell of `special`, 0 to 1; absent for other distributions.
+    /// Share of the draws that fall on the bell of `special`, 0 to 1; absent for other
+    /// distributions.
     pub bell_share: Option<f64>,
-    /// The share that was asked for.
+    /// The configured share.
     pub bell_share_asked: f64,
     /// The largest id that the bell, or a uniform draw, can give, if that is not the last.
     pub last_id: Option<u64>,
 }
 
 impl Distortion {
-    /// What happens on a table of so many rows; nothing as long as no 32-bit number overflows.
+    /// The distortion on a table of `rows` rows; `None` without an overflow.
     #[must_use]
     pub fn of(distribution: &Distribution, rows: u64) -> Option<Distortion> {
         let words = Words::new(distribution, rows)?;
         let sum = rows.saturating_mul(u64::from(words.iterations));
         let range = rows.saturating_mul(u64::from(factor(distribution.spec_res)));
-        // The sum is kept in a C `int`, whose overflow is undefined long before the division could tell.
+        // The sum is a C `int`, whose overflow is undefined long before the division shows it.
         let overflows = match words.rand_type {
             RandType::Gaussian => sum > i32::MAX as u64,
             RandType::Special => sum > i32::MAX as u64 || range > u64::from(DRAWN),

@@ -1,8 +1,8 @@
 //! Exact zipf draws by rejection from an inverted hat.
 //!
-//! Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", ACM
-//! TOMACS 6(3), 1996. No table and no zeta sum, so a billion keys cost as little to set up as ten; less than 1.1
-//! uniform numbers a draw.
+//! Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone discrete
+//! distributions", ACM TOMACS 6(3), 1996. No table and no zeta sum, so a billion keys cost as
+//! little to set up as ten; less than 1.1 uniform numbers a draw.
 
 use crate::random::Rng;
 

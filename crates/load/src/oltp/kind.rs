@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
-pub enum Kind {
+pub enum StatementKind {
     /// `BEGIN`.
     Begin,
     /// `COMMIT`.
@@ -45,7 +45,8 @@ pub enum Kind {
     PadSelect,
     /// Deletes the next row of a walk through all (sysbench 0.4, `nontrx`).
     WalkDelete,
-    /// Inserts the next row of a walk through all, or of the server's numbering (sysbench 0.4, `nontrx`).
+    /// Inserts the next row of a walk through all, or of the server's numbering (sysbench 0.4,
+    /// `nontrx`).
     WalkInsert,
     /// All fields of one record by its key (YCSB).
     RecordRead,
@@ -65,68 +66,71 @@ pub enum Kind {
     FileFsync,
 }
 
-impl Kind {
-    /// How many kinds there are.
+impl StatementKind {
+    /// Number of kinds.
     pub const COUNT: usize = 28;
 
     /// All kinds, in order of their numbers.
-    pub const ALL: [Kind; Kind::COUNT] = [
-        Kind::Begin,
-        Kind::Commit,
-        Kind::PointSelect,
-        Kind::SimpleRange,
-        Kind::SumRange,
-        Kind::OrderRange,
-        Kind::DistinctRange,
-        Kind::IndexUpdate,
-        Kind::NonIndexUpdate,
-        Kind::Delete,
-        Kind::Insert,
-        Kind::InsertNew,
-        Kind::TextSelect,
-        Kind::TextUpdate,
-        Kind::RandomPoints,
-        Kind::RandomRanges,
-        Kind::UpdateBeforeDelete,
-        Kind::PadSelect,
-        Kind::WalkDelete,
-        Kind::WalkInsert,
-        Kind::RecordRead,
-        Kind::RecordUpdate,
-        Kind::RecordInsert,
-        Kind::RecordScan,
-        Kind::ReadModifyWrite,
-        Kind::FileRead,
-        Kind::FileWrite,
-        Kind::FileFsync,
+    pub const ALL: [StatementKind; StatementKind::COUNT] = [
+        StatementKind::Begin,
+        StatementKind::Commit,
+        StatementKind::PointSelect,
+        StatementKind::SimpleRange,
+        StatementKind::SumRange,
+        StatementKind::OrderRange,
+        StatementKind::DistinctRange,
+        StatementKind::IndexUpdate,
+        StatementKind::NonIndexUpdate,
+        StatementKind::Delete,
+        StatementKind::Insert,
+        StatementKind::InsertNew,
+        StatementKind::TextSelect,
+        StatementKind::TextUpdate,
+        StatementKind::RandomPoints,
+        StatementKind::RandomRanges,
+        StatementKind::UpdateBeforeDelete,
+        StatementKind::PadSelect,
+        StatementKind::WalkDelete,
+        StatementKind::WalkInsert,
+        StatementKind::RecordRead,
+        StatementKind::RecordUpdate,
+        StatementKind::RecordInsert,
+        StatementKind::RecordScan,
+        StatementKind::ReadModifyWrite,
+        StatementKind::FileRead,
+        StatementKind::FileWrite,
+        StatementKind::FileFsync,
     ];
 
-    /// The name it is stored and reported under.
+    /// The name in stores and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Begin => "begin",
-            Kind::Commit => "commit",
-            Kind::PointSelect | Kind::PadSelect => "point_select",
-            Kind::SimpleRange => "simple_range",
-            Kind::SumRange => "sum_range",
-            Kind::OrderRange => "order_range",
-            Kind::DistinctRange => "distinct_range",
-            Kind::IndexUpdate => "index_update",
-            Kind::NonIndexUpdate => "non_index_update",
-            Kind::Delete | Kind::WalkDelete => "delete",
-            Kind::Insert | Kind::InsertNew | Kind::WalkInsert | Kind::RecordInsert => "insert",
-            Kind::TextSelect => "text_select",
-            Kind::TextUpdate => "text_update",
-            Kind::RandomPoints => "random_points",
-            Kind::RandomRanges => "random_ranges",
-            Kind::UpdateBeforeDelete => "update_before_delete",
-            Kind::RecordRead | Kind::FileRead => "read",
-            Kind::RecordUpdate => "update",
-            Kind::RecordScan => "scan",
-            Kind::ReadModifyWrite => "read_modify_write",
-            Kind::FileWrite => "write",
-            Kind::FileFsync => "fsync",
+            StatementKind::Begin => "begin",
+            StatementKind::Commit => "commit",
+            StatementKind::PointSelect | StatementKind::PadSelect => "point_select",
+            StatementKind::SimpleRange => "simple_range",
+            StatementKind::SumRange => "sum_range",
+            StatementKind::OrderRange => "order_range",
+            StatementKind::DistinctRange => "distinct_range",
+            StatementKind::IndexUpdate => "index_update",
+            StatementKind::NonIndexUpdate => "non_index_update",
+            StatementKind::Delete | StatementKind::WalkDelete => "delete",
+            StatementKind::Insert
+            | StatementKind::InsertNew
+            | StatementKind::WalkInsert
+            | StatementKind::RecordInsert => "insert",
+            StatementKind::TextSelect => "text_select",
+            StatementKind::TextUpdate => "text_update",
+            StatementKind::RandomPoints => "random_points",
+            StatementKind::RandomRanges => "random_ranges",
+            StatementKind::UpdateBeforeDelete => "update_before_delete",
+            StatementKind::RecordRead | StatementKind::FileRead => "read",
+            StatementKind::RecordUpdate => "update",
+            StatementKind::RecordScan => "scan",
+            StatementKind::ReadModifyWrite => "read_modify_write",
+            StatementKind::FileWrite => "write",
+            StatementKind::FileFsync => "fsync",
         }
     }
 }
@@ -137,7 +141,7 @@ mod tests {
 
     #[test]
     fn numbers_of_kinds_are_their_places() {
-        for (number, kind) in Kind::ALL.into_iter().enumerate() {
+        for (number, kind) in StatementKind::ALL.into_iter().enumerate() {
             assert_eq!(kind as usize, number);
         }
     }

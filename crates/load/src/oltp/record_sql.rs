@@ -1,32 +1,39 @@
 //! The statements of YCSB's JDBC binding.
 
-use super::Kind;
+use super::StatementKind;
 use crate::schema::Schema;
 use crate::workload::Workload;
 
-/// How many statements of this kind there are: updates have one for each field, or one for all.
-pub(crate) fn variants(kind: Kind, workload: &Workload, schema: &Schema) -> u32 {
+/// Number of statements of this kind: an update has one for each field, or one for all.
+pub(crate) fn variants(kind: StatementKind, workload: &Workload, schema: &Schema) -> u32 {
     match kind {
-        Kind::RecordUpdate if !workload.ycsb.write_all_fields => schema.field_count,
+        StatementKind::RecordUpdate if !workload.ycsb.write_all_fields => schema.field_count,
         _ => 1,
     }
 }
 
-/// The statement of this kind for a variant, from 0; nothing for kinds that are not YCSB's.
-pub(crate) fn sql(kind: Kind, variant: u32, workload: &Workload, schema: &Schema) -> String {
+/// The statement of this kind for a variant, from 0; empty for kinds that are not YCSB's.
+pub(crate) fn sql(
+    kind: StatementKind,
+    variant: u32,
+    workload: &Workload,
+    schema: &Schema,
+) -> String {
     let table = schema.table(1);
     match kind {
-        Kind::RecordRead => format!("SELECT * FROM {table} WHERE YCSB_KEY = ?"),
-        Kind::RecordScan => {
+        StatementKind::RecordRead => format!("SELECT * FROM {table} WHERE YCSB_KEY = ?"),
+        StatementKind::RecordScan => {
             format!("SELECT * FROM {table} WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT ?")
         }
-        Kind::RecordUpdate if workload.ycsb.write_all_fields => {
+        StatementKind::RecordUpdate if workload.ycsb.write_all_fields => {
             let fields: Vec<String> =
                 (0..schema.field_count).map(|field| format!("FIELD{field}=?")).collect();
             format!("UPDATE {table} SET {} WHERE YCSB_KEY = ?", fields.join(","))
         }
-        Kind::RecordUpdate => format!("UPDATE {table} SET FIELD{variant}=? WHERE YCSB_KEY = ?"),
-        Kind::RecordInsert => {
+        StatementKind::RecordUpdate => {
+            format!("UPDATE {table} SET FIELD{variant}=? WHERE YCSB_KEY = ?")
+        }
+        StatementKind::RecordInsert => {
             let places = vec!["?"; schema.field_count as usize + 1].join(",");
             format!("INSERT INTO {table} ({}) VALUES ({places})", schema.record_columns())
         }
@@ -45,19 +52,23 @@ mod tests {
         let schema = Schema { generator: Generator::Ycsb, field_count: 2, ..Schema::default() };
         let workload = Workload::default();
         let sql = |kind, variant| sql(kind, variant, &workload, &schema);
-        assert_eq!(sql(Kind::RecordRead, 0), "SELECT * FROM usertable WHERE YCSB_KEY = ?");
+        assert_eq!(sql(StatementKind::RecordRead, 0), "SELECT * FROM usertable WHERE YCSB_KEY = ?");
         assert_eq!(
-            sql(Kind::RecordScan, 0),
+            sql(StatementKind::RecordScan, 0),
             "SELECT * FROM usertable WHERE YCSB_KEY >= ? ORDER BY YCSB_KEY LIMIT ?"
         );
-        assert_eq!(sql(Kind::RecordUpdate, 1), "UPDATE usertable SET FIELD1=? WHERE YCSB_KEY = ?");
         assert_eq!(
-            sql(Kind::RecordInsert, 0),
+            sql(StatementKind::RecordUpdate, 1),
+            "UPDATE usertable SET FIELD1=? WHERE YCSB_KEY = ?"
+        );
+        assert_eq!(
+            sql(StatementKind::RecordInsert, 0),
             "INSERT INTO usertable (YCSB_KEY,FIELD0,FIELD1) VALUES (?,?,?)"
         );
         assert_eq!(
             schema.create_table(1),
-            "CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT) ENGINE=innodb"
+            "CREATE TABLE usertable (YCSB_KEY VARCHAR(255) PRIMARY KEY, FIELD0 TEXT, FIELD1 TEXT) \
+             ENGINE=innodb"
         );
     }
 
@@ -66,10 +77,10 @@ mod tests {
         let schema = Schema { generator: Generator::Ycsb, field_count: 2, ..Schema::default() };
         let ycsb = YcsbOptions { write_all_fields: true, ..YcsbOptions::default() };
         let all = Workload { ycsb, ..Workload::default() };
-        assert_eq!(variants(Kind::RecordUpdate, &all, &schema), 1);
-        assert_eq!(variants(Kind::RecordUpdate, &Workload::default(), &schema), 2);
+        assert_eq!(variants(StatementKind::RecordUpdate, &all, &schema), 1);
+        assert_eq!(variants(StatementKind::RecordUpdate, &Workload::default(), &schema), 2);
         assert_eq!(
-            sql(Kind::RecordUpdate, 0, &all, &schema),
+            sql(StatementKind::RecordUpdate, 0, &all, &schema),
             "UPDATE usertable SET FIELD0=?,FIELD1=? WHERE YCSB_KEY = ?"
         );
     }

@@ -5,8 +5,8 @@ use crate::schema::{Schema, SchemaKind};
 use crate::workload::Workload;
 
 fn sequence(recipe: Recipe, workload: &Workload, schema: &Schema) -> Vec<&'static str> {
-    let once = |g: Group| g.steps.repeat(g.repeat as usize);
-    recipe.groups(workload, schema).into_iter().flat_map(once).map(Kind::name).collect()
+    let once = |g: StatementGroup| g.steps.repeat(g.repeat as usize);
+    recipe.groups(workload, schema).into_iter().flat_map(once).map(StatementKind::name).collect()
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn text_statements_come_with_the_text_schema_only() {
     let names = sequence(Recipe::OltpReadWrite, &Workload::default(), &schema);
     assert_eq!(names.len(), 22);
     assert_eq!(names.iter().filter(|name| name.starts_with("text_")).count(), 2);
-    let insert = Kind::Insert.sql(3, &Workload::default(), &schema);
+    let insert = StatementKind::Insert.sql(3, &Workload::default(), &schema);
     assert_eq!(
         insert,
         "INSERT INTO sbtest3 (id, k, c, pad, data1, data2) VALUES (?, ?, ?, ?, ?, ?)"

@@ -1,7 +1,7 @@
-//! Numbers of records: which is inserted next, and which are there for sure.
+//! Numbers of records: the next to insert, and those that surely exist.
 //!
-//! Threads insert side by side, so a number may be in the table before a lower one is. Only records below the lowest number
-//! that is still under way are asked for, as in YCSB.
+//! Threads insert concurrently, so a number may be in the table before a lower one. Only records
+//! below the lowest number in flight are requested, as in YCSB.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,14 +13,15 @@ use parking_lot::Mutex;
 #[derive(Debug)]
 pub(crate) struct InsertCounter {
     next: AtomicU64,
-    /// All records below are there.
+    /// All records below exist.
     existing: AtomicU64,
-    /// Numbers above the lowest under way that are there too.
+    /// Existing numbers above the lowest in flight.
     ahead: Mutex<BinaryHeap<Reverse<u64>>>,
 }
 
 impl InsertCounter {
-    /// Of a table that holds the records below `first`. Threads are as many as numbers can be under way.
+    /// The counter of a table with the records below `first`. At most `threads` numbers are in
+    /// flight.
     pub(crate) fn new(first: u64, threads: usize) -> InsertCounter {
         InsertCounter {
             next: AtomicU64::new(first),
@@ -34,13 +35,13 @@ impl InsertCounter {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// How many records are there for sure: all below.
+    /// Number of records that surely exist: all below.
     #[inline]
     pub(crate) fn existing(&self) -> u64 {
         self.existing.load(Ordering::Relaxed)
     }
 
-    /// That record `number` is done with.
+    /// Records that the insert of record `number` has ended.
     pub(crate) fn acknowledge(&self, number: u64) {
         let mut ahead = self.ahead.lock();
         ahead.push(Reverse(number));

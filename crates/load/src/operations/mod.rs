@@ -1,7 +1,7 @@
-//! A YCSB workload made ready: which operation is next, on which record, with which values.
+//! A prepared YCSB workload: the next operation, its record, its values.
 //!
-//! Guarantees: an operation that is tried again is on the record that it had; an insert that is tried again takes the next
-//! number, as its own may be in the table; once buffers have grown, a draw allocates nothing.
+//! Guarantees: a retried operation keeps its record; a retried insert takes the next number, as its
+//! own may be in the table; once buffers have grown, a draw allocates nothing.
 
 mod counter;
 
@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use counter::InsertCounter;
 
-use crate::oltp::Kind;
+use crate::oltp::StatementKind;
 use crate::part::Deal;
 use crate::random::Rng;
 use crate::recipe::Recipe;
@@ -20,12 +20,12 @@ use crate::workload::Workload;
 use crate::ycsb::{
     Chooser, Hot, Mix, Operation, ScanLengths, THETA, Zipfian, fill_field, key_name,
 };
-use assay_mysql::Value;
+use assay_mysql::BoundValue;
 
-/// Values of one statement; those of a record of ten fields need no heap.
-pub(crate) type RecordValues<'a> = SmallVec<[Value<'a>; 12]>;
+/// Values of one statement; a record of ten fields needs no heap memory.
+pub(crate) type RecordValues<'a> = SmallVec<[BoundValue<'a>; 12]>;
 
-/// What all threads of a run share.
+/// State shared by all threads of a run.
 pub(crate) struct Operations {
     mix: Mix,
     chooser: Chooser,
@@ -33,9 +33,10 @@ pub(crate) struct Operations {
     scan_ranks: Option<Zipfian>,
     schema: Schema,
     write_all_fields: bool,
-    /// Counts what was loaded and what this part has inserted: [`Operations::record`] says which records these are.
+    /// Counts the loaded records and those that this part has inserted: [`Operations::record`] maps
+    /// them to records.
     pub(crate) counter: Arc<InsertCounter>,
-    /// Records that are there before the load.
+    /// Number of records before the load.
     loaded: u64,
     deal: Deal,
 }
@@ -73,7 +74,7 @@ impl Operations {
         }
     }
 
-    /// The record of this number of the counter. Of those that are inserted meanwhile a part knows, and asks for, its own.
+    /// The record with this number of the counter. A part knows and requests only its own inserts.
     fn record(&self, number: u64) -> u64 {
         match number.checked_sub(self.loaded) {
             None => number,
@@ -89,7 +90,7 @@ impl Operations {
     }
 }
 
-/// The operation at hand, with the buffers of its values. One for each thread.
+/// The current operation, with the buffers of its values. One for each thread.
 pub(crate) struct Drawn {
     chooser: Chooser,
     operation: Operation,
@@ -98,7 +99,7 @@ pub(crate) struct Drawn {
     /// The field that an update writes.
     field: u32,
     scan_length: u64,
-    /// All fields, one after the other.
+    /// All fields, concatenated.
     data: Vec<u8>,
 }
 
@@ -116,7 +117,7 @@ impl Drawn {
         }
     }
 
-    /// Draws the next operation; `again` keeps the one at hand.
+    /// Draws the next operation; `again` keeps the current one.
     pub(crate) fn draw(
         &mut self,
         operations: &Operations,
@@ -150,46 +151,46 @@ impl Drawn {
         self.operation
     }
 
-    /// The field that an update writes, from 0; 0 where it writes all.
+    /// The field that an update writes, from 0; 0 if it writes all.
     pub(crate) fn field(&self) -> u32 {
         self.field
     }
 
-    /// That the insert at hand is in the table.
+    /// Records that the current insert is in the table.
     pub(crate) fn acknowledge(&self, operations: &Operations) {
         operations.counter.acknowledge(self.number);
     }
 
-    /// The values of a statement of `kind`, in the order of its places.
+    /// The values of a statement of `kind`, in the order of its parameters.
     pub(crate) fn values<'a>(
         &'a mut self,
-        kind: Kind,
+        kind: StatementKind,
         operations: &Operations,
         rng: &mut Rng,
     ) -> RecordValues<'a> {
         let length = operations.schema.field_length as usize;
         let mut values = RecordValues::new();
         match kind {
-            Kind::RecordUpdate if !operations.write_all_fields => {
+            StatementKind::RecordUpdate if !operations.write_all_fields => {
                 fill_field(rng, &mut self.data[..length]);
-                values.push(Value::Bytes(&self.data[..length]));
-                values.push(Value::Bytes(&self.key));
+                values.push(BoundValue::Bytes(&self.data[..length]));
+                values.push(BoundValue::Bytes(&self.key));
             }
-            Kind::RecordUpdate => {
+            StatementKind::RecordUpdate => {
                 self.fill(length, rng);
-                values.extend(self.data.chunks(length).map(Value::Bytes));
-                values.push(Value::Bytes(&self.key));
+                values.extend(self.data.chunks(length).map(BoundValue::Bytes));
+                values.push(BoundValue::Bytes(&self.key));
             }
-            Kind::RecordInsert => {
+            StatementKind::RecordInsert => {
                 self.fill(length, rng);
-                values.push(Value::Bytes(&self.key));
-                values.extend(self.data.chunks(length).map(Value::Bytes));
+                values.push(BoundValue::Bytes(&self.key));
+                values.extend(self.data.chunks(length).map(BoundValue::Bytes));
             }
-            Kind::RecordScan => {
-                values.push(Value::Bytes(&self.key));
-                values.push(Value::Int(self.scan_length.cast_signed()));
+            StatementKind::RecordScan => {
+                values.push(BoundValue::Bytes(&self.key));
+                values.push(BoundValue::Int(self.scan_length.cast_signed()));
             }
-            _ => values.push(Value::Bytes(&self.key)),
+            _ => values.push(BoundValue::Bytes(&self.key)),
         }
         values
     }

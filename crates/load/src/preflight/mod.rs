@@ -1,4 +1,4 @@
-//! What would stop a run, found before it starts, each with the setting to change.
+//! Checks before a run; each problem names the setting to change.
 
 mod tables;
 
@@ -12,19 +12,22 @@ use crate::spec::LoadSpec;
 use assay_mysql::{Bounds, ClientSession, Endpoint};
 use tables::Found;
 
-/// Descriptors this process uses besides its connections, and those of an event loop, of which there is one for each CPU at most.
+/// File descriptors of this process in addition to its connections, and of an event loop, of which
+/// there is at most one per CPU.
 const FILES_BESIDES: u64 = 64;
 const FILES_OF_LOOP: u64 = 3;
-/// Share of the tables' size that loading takes beside them: redo, undo, the sort of the index.
+/// Space of loading relative to the tables' size: redo, undo, the sort of the index.
 const SPACE_MARGIN: f64 = 1.2;
 
-/// Checks that a load fits the server's limits and our own: prepared statements, connections, open files; that the
-/// tables are whole if any is there, and that there is space for them if none is and the server's files are on this machine.
+/// Checks that a load fits the server's limits and ours: prepared statements, connections, open
+/// files. Existing tables must be whole; if there are none, and the server's files are on this
+/// machine, there must be space for them.
 ///
-/// Raises this process's soft limit of open files if that is all it takes.
+/// Raises this process's soft limit of open files if necessary.
 ///
 /// # Errors
-/// [`Error::Preflight`] with all that is short; other errors if the server cannot be asked.
+/// [`Error::Preflight`] with all limits that are too low; other errors if the server cannot be
+/// asked.
 pub fn preflight(load: &LoadSpec) -> Result<()> {
     let LoadSpec { endpoint, schema, schedule, .. } = load;
     schedule.check()?;
@@ -44,14 +47,14 @@ pub fn preflight(load: &LoadSpec) -> Result<()> {
     if problems.is_empty() { Ok(()) } else { Err(Error::Preflight(problems)) }
 }
 
-/// A server that is asked for single numbers.
+/// A server that answers queries for single numbers.
 struct Server<'a> {
     session: ClientSession,
     endpoint: &'a Endpoint,
 }
 
 impl Server<'_> {
-    /// Rows of a list of tables at most.
+    /// The rows of a query, at most those of a list of tables.
     fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>> {
         let rows = self.session.rows_within(sql, Bounds::LISTED);
         rows.map_err(|e| e.at(&self.endpoint.to_string(), sql))
@@ -81,7 +84,7 @@ fn statements(server: &mut Server<'_>, wanted: u64) -> Result<Option<Problem>> {
 
 fn connections(server: &mut Server<'_>, wanted: u64) -> Result<Option<Problem>> {
     let limit = server.number("SELECT @@GLOBAL.max_connections")?;
-    // This connection is among those that are there, and ends before the load begins.
+    // This connection is counted too, and ends before the load starts.
     let used = server.number("SHOW GLOBAL STATUS LIKE 'Threads_connected'")?.saturating_sub(1);
     let needed = wanted + used;
     Ok((needed > limit).then(|| Problem {

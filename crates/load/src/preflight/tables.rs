@@ -1,30 +1,32 @@
-//! Whether the tables are there, were loaded to their end, have rows enough and the index that the workload rests on.
+//! Checks that the tables exist, were loaded to their end, and have enough rows and the index that
+//! the workload needs.
 //!
-//! Asks the server's catalogue once, and each table for its largest `id`, 64 to a statement; YCSB's for some of its keys.
+//! Queries the server's catalogue once, and each table for its largest `id`, 64 per statement;
+//! YCSB's table for some of its keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Server;
 use crate::error::{Problem, Result};
 use crate::generator::Generator;
-use crate::oltp::Kind;
+use crate::oltp::StatementKind;
 use crate::program::Program;
 use crate::recipe::Recipe;
 use crate::schema::{LOADING, Schema};
 use crate::ycsb::key_name;
 
-/// Runs may have left the last rows deleted, but not many.
+/// Smallest share of the rows: runs may have deleted a few of the last.
 const ROWS_SHARE_MIN: f64 = 0.95;
-/// Tables asked for in one statement.
+/// Tables queried in one statement.
 const TABLES_PER_STATEMENT: usize = 64;
 
-/// Records of YCSB's table that are asked for.
+/// Number of YCSB's records that are queried.
 const RECORDS_ASKED: u64 = 16;
 
-/// The tables of a schema as the server has them.
+/// The existing tables of a schema.
 pub(super) struct Found {
     wanted: Vec<String>,
-    /// Comments of those that are there.
+    /// Comments of the existing tables.
     comments: BTreeMap<String, String>,
 }
 
@@ -43,13 +45,13 @@ impl Found {
         Ok(Found { wanted, comments: rows.collect() })
     }
 
-    /// Whether any of them is there; else they are still to be made.
+    /// Returns true if any table exists; otherwise they have yet to be created.
     pub(super) fn any(&self) -> bool {
         self.wanted.iter().any(|table| self.comments.contains_key(table))
     }
 }
 
-/// What is wrong with tables that are there; nothing where none is.
+/// Problems of existing tables; none if no table exists.
 pub(super) fn problems(
     server: &mut Server<'_>,
     found: &Found,
@@ -68,7 +70,7 @@ pub(super) fn problems(
     }
 }
 
-/// Tables that are missing, and those that still bear the sign of `prepare`.
+/// The problem of missing tables, and of those that `prepare` did not finish.
 fn incomplete(found: &Found) -> Option<Problem> {
     let is_loading = |comment: &String| comment.as_str() == LOADING;
     let comment = |table: &String| found.comments.get(table);
@@ -88,7 +90,7 @@ fn incomplete(found: &Found) -> Option<Problem> {
     })
 }
 
-/// That some tables are not as they should be, the first of them in the remedy.
+/// The problem of some tables; the remedy names the first.
 fn lacking(
     found: &Found,
     what: &str,
@@ -104,7 +106,7 @@ fn lacking(
     })
 }
 
-/// Keys beyond the last row hit nothing, which is quick and measures nothing.
+/// Checks the number of rows: keys beyond the last row are fast to query and measure nothing.
 fn rows(
     server: &mut Server<'_>,
     found: &Found,
@@ -140,8 +142,8 @@ fn rows(
     Ok(None)
 }
 
-/// Counting records would read the whole table: some are asked for by their keys, the first and the last among them. A load
-/// phase begins with none.
+/// Checks YCSB's records. Counting them would read the whole table, so some are queried by their
+/// keys, the first and the last among them. A load phase starts with none.
 fn records(server: &mut Server<'_>, schema: &Schema, program: &Program) -> Result<Option<Problem>> {
     let (table, last) = (schema.table(1), schema.table_size - 1);
     if program.workload.recipe == Recipe::YcsbLoad {
@@ -168,7 +170,8 @@ fn records(server: &mut Server<'_>, schema: &Schema, program: &Program) -> Resul
         what: format!("the number of sampled records found in {table}"),
         needed,
         available,
-        remedy: "give the number of records and the order of keys that the table was loaded with, or load it again"
+        remedy: "give the number of records and the order of keys that the table was loaded with, \
+                 or load it again"
             .into(),
     }))
 }
@@ -183,15 +186,19 @@ fn too_few(table: &str, needed: u64, available: u64) -> Problem {
     }
 }
 
-/// Without its index, what finds rows by `k` reads whole tables, and what changes `k` writes less.
+/// Checks the index: without it, queries by `k` read whole tables, and changes of `k` write less.
 fn index(
     server: &mut Server<'_>,
     found: &Found,
     schema: &Schema,
     program: &Program,
 ) -> Result<Option<Problem>> {
-    let rests_on_it =
-        |kind: Kind| matches!(kind, Kind::RandomPoints | Kind::RandomRanges | Kind::IndexUpdate);
+    let rests_on_it = |kind: StatementKind| {
+        matches!(
+            kind,
+            StatementKind::RandomPoints | StatementKind::RandomRanges | StatementKind::IndexUpdate
+        )
+    };
     let steps = program.groups.iter().filter(|group| group.repeat > 0).flat_map(|g| g.steps);
     if !schema.has_index() || !steps.copied().any(rests_on_it) {
         return Ok(None);
@@ -209,7 +216,8 @@ fn index(
         |table| indexed.contains(table),
         |table| {
             format!(
-                "{table} has none: run `cleanup`, then `prepare`, or set `create_secondary` to off if that is intended"
+                "{table} has none: run `cleanup`, then `prepare`, or set `create_secondary` to off \
+                 if that is intended"
             )
         },
     ))

@@ -1,4 +1,5 @@
-//! Fills the table of sysbench 0.4: equal rows over one connection, as text, 10 000 to a statement that commits itself.
+//! Fills the table of sysbench 0.4: equal rows over one connection, as text, 10 000 per statement,
+//! each of which commits.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +15,7 @@ const ROW: &str = "0,' ','qqqqqqqqqqwwwwwwwwwweeeeeeeeeerrrrrrrrrrtttttttttt')";
 /// Inserts all rows.
 pub(super) fn fill(filling: &Filling<'_>) -> Result<()> {
     let mut session = filling.open()?;
-    // Binary logs of a test load help nobody; leaving them out needs a privilege and may be refused.
+    // Binary logs of a test load have no use; disabling them needs a privilege and may be refused.
     let _ = session.query(b"SET SESSION sql_log_bin=0");
     let (rows, auto_inc) = (filling.schema.table_size, filling.schema.auto_inc);
     let mut statement = Vec::new();
@@ -32,7 +33,7 @@ pub(super) fn fill(filling: &Filling<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Writes the insert of the rows `ids`, whose ids the server gives if it numbers rows.
+/// Writes the insert of the rows `ids`; the server assigns the ids if it numbers rows.
 fn write(table: &str, ids: std::ops::RangeInclusive<u64>, auto_inc: bool, out: &mut Vec<u8>) {
     out.clear();
     let id = if auto_inc { "" } else { "id, " };

@@ -1,7 +1,8 @@
-//! Inserts one piece of a table: a prepared statement of many rows, several such statements to a transaction.
+//! Inserts one piece of a table: a prepared statement with many rows, several statements per
+//! transaction.
 //!
-//! Prepared rather than as text, because the server then parses nothing: on MySQL 9.7 a row costs it a fifth less
-//! CPU time, and more rows to a statement gain nothing further.
+//! Prepared rather than text, because the server then parses nothing: on MySQL 9.7 a row takes a
+//! fifth less of its CPU time, and more rows per statement gain nothing further.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -9,35 +10,36 @@ use std::sync::atomic::Ordering;
 use super::{Filling, Piece, stopped};
 use crate::connect::At;
 use crate::error::{Error, Result};
-use assay_mysql::{ClientSession, StatementId, Value};
+use assay_mysql::{BoundValue, ClientSession, StatementId};
 
 /// Most rows in a statement.
 pub(super) const STATEMENT_ROWS: u64 = 256;
 /// Statements in a transaction: a commit's flush is shared, the undo log stays small.
 const STATEMENTS_PER_COMMIT: u32 = 64;
 
-/// Times that a transaction is begun anew after the server chose it to break a deadlock: MariaDB locks gaps between
-/// pieces that are inserted side by side.
+/// Retries of a transaction that the server ended to break a deadlock: MariaDB locks gaps between
+/// pieces that are inserted concurrently.
 const RETRIES: u32 = 20;
-/// What the server says then: deadlock, lock wait timeout.
+/// The server's errors in this case: deadlock, lock wait timeout.
 const RETRIED_ERRORS: [u16; 2] = [1213, 1205];
 
-/// Makes the rows of a table, a batch at a time. A row depends on the seed, the table and its number alone.
+/// Makes the rows of a table, batch by batch. A row depends on the seed, the table and its number
+/// alone.
 pub(super) trait Rows {
-    /// Table and columns, as an insert names them.
+    /// Table and columns, as in an insert.
     fn target(&self) -> String;
 
-    /// How many columns those are.
+    /// Number of columns.
     fn columns(&self) -> usize;
 
-    /// Rows that one statement should have.
+    /// Number of rows per statement.
     fn batch_rows(&self) -> u64;
 
-    /// Makes the rows of these numbers, in the place of the batch that was there.
+    /// Makes the rows with these numbers, which replace the last batch.
     fn make(&mut self, ids: Range<u64>);
 
-    /// Adds the values of the batch, row by row.
-    fn values<'a>(&'a self, out: &mut Vec<Value<'a>>);
+    /// Appends the values of the batch, row by row.
+    fn values<'a>(&'a self, out: &mut Vec<BoundValue<'a>>);
 }
 
 /// Inserts all rows of `piece`.
@@ -62,7 +64,7 @@ pub(super) fn fill(filling: &Filling<'_>, piece: &Piece, rows: &mut dyn Rows) ->
     Ok(())
 }
 
-/// Inserts the rows `ids` in one transaction; `inserted` counts those that the server took.
+/// Inserts the rows `ids` in one transaction; `inserted` counts the rows that the server accepted.
 fn fill_transaction(
     inserter: &mut Inserter<'_>,
     full: Insert,
@@ -90,7 +92,7 @@ fn is_retried(error: &Error) -> bool {
     matches!(error, Error::Server { code, .. } if RETRIED_ERRORS.contains(code))
 }
 
-/// A prepared insert of so many rows.
+/// A prepared insert with a number of rows.
 #[derive(Debug, Clone, Copy)]
 struct Insert {
     statement: StatementId,
@@ -110,10 +112,12 @@ impl<'a> Inserter<'a> {
         let (head, columns) = (format!("INSERT INTO {} VALUES ", rows.target()), rows.columns());
         let session = filling.open()?;
         let mut inserter = Inserter { filling, session, head, columns };
-        // Binary logs of a test load help nobody; leaving them out needs a privilege and may be refused.
+        // Binary logs of a test load have no use; disabling them needs a privilege and may be
+        // refused.
         let _ = inserter.query("SET SESSION sql_log_bin=0");
-        // The server writes every execution out as text, whether or not a log wants it; of strings in a multi-byte
-        // character set it then measures every character, which costs a tenth of the whole insert.
+        // The server writes every execution out as text, whether or not it is logged; in a
+        // multi-byte character set it then measures each character, which costs a tenth of the
+        // insert.
         inserter.query("SET NAMES binary")?;
         inserter.query("SET SESSION unique_checks=0, foreign_key_checks=0, autocommit=0")?;
         Ok(inserter)

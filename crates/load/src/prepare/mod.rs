@@ -1,14 +1,17 @@
-//! Fills tables: in parallel inside each table, in primary-key order, with the secondary index built after.
+//! Fills tables: in parallel inside each table, in primary-key order, with the secondary index
+//! built afterwards.
 //!
-//! Every table is cut into as many pieces as keep all threads equally busy, each piece a run of consecutive ids that
-//! one thread inserts from low to high, so that threads append to different pages. The contents of a row depend on
-//! the seed, the table and the id alone, and not on the number of threads.
+//! Each table is cut into as many pieces as keep all threads equally busy. A piece is a run of
+//! consecutive ids that one thread inserts in ascending order, so threads append to different
+//! pages. The content of a row depends on the seed, the table and the id alone, not on the number
+//! of threads.
 //!
-//! A table bears a comment from its making until it is whole, so that one whose loading was cut short is known for it.
+//! A table has a comment until it is complete, so that an interrupted loading is noticed.
 //!
-//! YCSB's records are inserted in the order of their numbers, which is any order of their keys.
+//! YCSB's records are inserted in the order of their numbers, which is random in their keys.
 //!
-//! The one table of sysbench 0.4 is filled as that fills it: index first, then equal rows over one connection.
+//! The one table of sysbench 0.4 is filled as that program does: index first, then equal rows over
+//! one connection.
 
 mod equal;
 mod insert;
@@ -23,7 +26,7 @@ use std::time::Instant;
 use crate::connect::{At, open};
 use crate::error::{Error, Result};
 use crate::generator::Generator;
-use crate::keys::Keys;
+use crate::keys::KeyChooser;
 use crate::program::{scatter_seed, text_source};
 use crate::recipe::Recipe;
 use crate::schedule::THREADS_MAX;
@@ -37,19 +40,19 @@ use parallel::in_parallel;
 use records::Records;
 use table_rows::TableRows;
 
-/// How to fill tables.
+/// Options of filling tables.
 #[derive(Debug, Clone, Default)]
 pub struct PrepareOptions {
-    /// Connections that insert at the same time; 0 counts as 1.
+    /// Number of concurrent connections; 0 counts as 1.
     pub threads: u32,
-    /// Where all randomness comes from.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// The workload to come: column `k` is drawn from its distribution of keys, and `oltp_insert` without
-    /// auto-increment and `ycsb_load` start from empty tables.
+    /// The workload of the later load: column `k` is drawn from its distribution of keys, and
+    /// `oltp_insert` without auto-increment and `ycsb_load` start with empty tables.
     pub workload: Workload,
 }
 
-/// What is being done.
+/// A stage of loading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum PrepareStage {
     /// Rows are inserted.
@@ -58,10 +61,9 @@ pub enum PrepareStage {
     Index,
 }
 
-/// How far loading has come; shown once a second.
+/// Progress of loading, reported once a second.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PrepareProgress {
-    /// What is being done.
     pub stage: PrepareStage,
     /// Rows inserted, or tables indexed.
     pub done: u64,
@@ -69,35 +71,35 @@ pub struct PrepareProgress {
     pub total: u64,
     /// Of these per second, since the stage began.
     pub per_second: f64,
-    /// Seconds left at this speed; nothing before anything is done.
+    /// Seconds left at this speed; absent at the start.
     pub seconds_left: Option<f64>,
 }
 
-/// What loading did.
+/// The result of loading.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct PrepareReport {
     /// Tables created.
     pub tables: u32,
     /// Rows inserted.
     pub rows: u64,
-    /// Seconds it took to insert them.
+    /// Seconds of inserting.
     pub rows_s: f64,
-    /// Seconds it took to build the indexes.
+    /// Seconds of building the indexes.
     pub index_s: f64,
 }
 
-/// One thread's stretch of one table.
+/// One thread's piece of one table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Piece {
     table: u32,
     ids: Range<u64>,
 }
 
-/// What the threads that fill tables share.
+/// State shared by the threads that fill tables.
 struct Filling<'a> {
     endpoint: &'a Endpoint,
     schema: &'a Schema,
-    keys: Keys,
+    keys: KeyChooser,
     text: Option<TextSource>,
     seed: u64,
     rows_done: AtomicU64,
@@ -106,7 +108,7 @@ struct Filling<'a> {
 }
 
 impl Filling<'_> {
-    /// A connection that is cut when the work is to stop and the server does not answer.
+    /// Opens a connection that is cut if the user stops the work and the server does not answer.
     fn open(&self) -> Result<ClientSession> {
         let session = open(self.endpoint)?;
         self.cutting.watch(&session);
@@ -118,11 +120,12 @@ impl Filling<'_> {
     }
 }
 
-/// Creates the tables of `schema` and fills them; creates the database if there is none. `stop` ends it early.
+/// Creates the tables of `schema` and fills them; creates the database if it does not exist. `stop`
+/// ends it early.
 ///
 /// # Errors
-/// [`Error::Server`] with code 1050 if a table exists already, else whatever the first thread to fail met, or
-/// [`Error::Config`] if stopped.
+/// [`Error::Server`] with code 1050 if a table exists already, [`Error::Config`] if stopped,
+/// otherwise the first error of any thread.
 pub fn prepare(
     endpoint: &Endpoint,
     schema: &Schema,
@@ -137,7 +140,7 @@ pub fn prepare(
     }
     let distribution = options.workload.distribution();
     let scatter = scatter_seed(&options.workload, options.seed);
-    let keys = Keys::new(&distribution, 1, schema.table_size.max(1), scatter);
+    let keys = KeyChooser::new(&distribution, 1, schema.table_size.max(1), scatter);
     let text = text_source(schema)?;
     let fill = |cutting: &Cutting<'_>| {
         let (seed, rows_done) = (options.seed, AtomicU64::new(0));
@@ -166,7 +169,7 @@ fn fill(
     }
 }
 
-/// Rows first, in parallel; then the indexes.
+/// Inserts the rows in parallel, then builds the indexes.
 fn fill_drawn(
     filling: &Filling<'_>,
     options: &PrepareOptions,
@@ -200,7 +203,7 @@ fn fill_drawn(
     Ok(PrepareReport { tables: schema.tables, rows, rows_s, index_s })
 }
 
-/// The index first, while there is nothing in it; then the rows, one after the other.
+/// Builds the index of the empty table, then inserts the rows one after the other.
 fn fill_equal(filling: &Filling<'_>, progress: &dyn Fn(&PrepareProgress)) -> Result<PrepareReport> {
     let schema = filling.schema;
     let began = Instant::now();
@@ -240,10 +243,7 @@ fn build_indexes(
     in_parallel(builders, (1..=tables).collect(), build, show)
 }
 
-/// Drops the tables of `schema`; those that are not there are no error.
-///
-/// # Errors
-/// What the server said.
+/// Drops the tables of `schema`, ignoring missing ones.
 pub fn cleanup(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
     let mut session = open(endpoint)?;
     for table in 1..=schema.tables {
@@ -252,20 +252,18 @@ pub fn cleanup(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
     Ok(())
 }
 
-/// Reads all tables and their indexes once, so that as much of them as fits lies in the buffer pool.
-///
-/// # Errors
-/// What the server said.
+/// Reads all tables and their indexes once, so that as much of them as possible is in the buffer
+/// pool.
 pub fn prewarm(endpoint: &Endpoint, schema: &Schema) -> Result<()> {
     let mut session = open(endpoint)?;
-    // Derived tables of the scans below are to stay in memory.
+    // Keeps the derived tables of the scans below in memory.
     run(&mut session, endpoint, "SET tmp_table_size=2*1024*1024*1024")?;
     run(&mut session, endpoint, "SET max_heap_table_size=2*1024*1024*1024")?;
     for table in 1..=schema.tables {
         let (t, rows) = (schema.table(table), schema.table_size);
         run(&mut session, endpoint, &format!("ANALYZE TABLE {t}"))?;
         if schema.generator == Generator::Ycsb {
-            // Reading a field keeps the server from counting keys of an index alone.
+            // Reads a field, since the server could count keys in an index alone.
             run(&mut session, endpoint, &format!("SELECT SUM(LENGTH(FIELD0)) FROM {t}"))?;
             continue;
         }
@@ -309,7 +307,7 @@ fn create_database(endpoint: &Endpoint) -> Result<()> {
 
 fn build_index(filling: &Filling<'_>, table: u32, threads: u32) -> Result<()> {
     let mut session = filling.open()?;
-    // Known to MySQL from 8.0.27 on only; elsewhere the server builds as it is used to.
+    // Only MySQL from 8.0.27 on has these variables; other servers use their defaults.
     for setting in [
         format!("SET SESSION innodb_parallel_read_threads={threads}"),
         format!("SET SESSION innodb_ddl_threads={threads}"),
@@ -320,13 +318,13 @@ fn build_index(filling: &Filling<'_>, table: u32, threads: u32) -> Result<()> {
     run(&mut session, filling.endpoint, &filling.schema.create_index(table))
 }
 
-/// Takes the sign of an unfinished table away.
+/// Removes the comment of an unfinished table.
 fn finish(filling: &Filling<'_>, table: u32) -> Result<()> {
     let Some(sql) = filling.schema.loaded(table) else { return Ok(()) };
     run(&mut filling.open()?, filling.endpoint, &sql)
 }
 
-/// Cuts all tables into equal pieces, in order, their number a multiple of `threads`.
+/// Cuts all tables into equal pieces, in order; their number is a multiple of `threads`.
 fn cut(schema: &Schema, threads: u32) -> Vec<Piece> {
     let (tables, threads) = (u64::from(schema.tables), u64::from(threads));
     let pieces = (threads / greatest_common_divisor(tables, threads)).min(schema.table_size);

@@ -1,4 +1,4 @@
-//! Jobs done side by side, with a word once a second on how far they are.
+//! Concurrent jobs, with a progress report once a second.
 
 use parking_lot::Mutex;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
-/// Does `jobs` on so many threads, in order; calls `show` once a second and at the end. The first failure ends it.
+/// Runs `jobs` on `threads` threads, in order; calls `show` once a second and at the end. The first
+/// failure ends all.
 pub(super) fn in_parallel<J: Send>(
     threads: u32,
     jobs: Vec<J>,
@@ -24,7 +25,7 @@ pub(super) fn in_parallel<J: Send>(
                 let mut next = || queue.lock().next();
                 let result = std::iter::from_fn(&mut next).try_for_each(work);
                 if result.is_err() {
-                    // The others end after the piece at hand.
+                    // The other threads end after their current piece.
                     queue.lock().by_ref().for_each(drop);
                 }
                 let _ = sender.send(result);

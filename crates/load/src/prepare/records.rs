@@ -1,5 +1,5 @@
-//! The records of YCSB's table, in the order of their numbers, whose hashed keys fall anywhere in the index: its pages end
-//! up as full as YCSB's own load leaves them.
+//! The records of YCSB's table, in the order of their numbers, whose hashed keys fall anywhere in
+//! the index: its pages become as full as after YCSB's own load.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use super::Filling;
 use super::insert::{Rows, STATEMENT_ROWS};
 use crate::random::Rng;
 use crate::ycsb::{fill_field, key_name};
-use assay_mysql::Value;
+use assay_mysql::BoundValue;
 
-/// Bytes of data that a statement should have at most.
+/// Limit of a statement's data, in bytes.
 const STATEMENT_BYTES: u64 = 1 << 20;
-/// Values that a prepared statement can have at most, of 16 bits.
+/// Limit of a prepared statement's values: their count has 16 bits.
 const STATEMENT_VALUES_MAX: u64 = 65_535;
 
-/// Makes records. Each has a stream of random numbers of its own.
+/// Makes records. Each has a random stream of its own.
 pub(super) struct Records<'a> {
     filling: &'a Filling<'a>,
     keys: Vec<Vec<u8>>,
-    /// All fields of the batch, one after the other.
+    /// All fields of the batch, concatenated.
     data: Vec<u8>,
 }
 
@@ -64,11 +64,11 @@ impl Rows for Records<'_> {
         }
     }
 
-    fn values<'a>(&'a self, out: &mut Vec<Value<'a>>) {
+    fn values<'a>(&'a self, out: &mut Vec<BoundValue<'a>>) {
         let length = self.filling.schema.field_length as usize;
         for (key, data) in self.keys.iter().zip(self.data.chunks(self.record_bytes())) {
-            out.push(Value::Bytes(key));
-            out.extend(data.chunks(length).map(Value::Bytes));
+            out.push(BoundValue::Bytes(key));
+            out.extend(data.chunks(length).map(BoundValue::Bytes));
         }
     }
 }

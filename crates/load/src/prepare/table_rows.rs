@@ -1,4 +1,4 @@
-//! The rows of sysbench's tables: numbers, groups of digits, and text where the schema has it.
+//! The rows of sysbench's tables: numbers, groups of digits, and text if the schema has it.
 
 use std::ops::Range;
 
@@ -7,9 +7,10 @@ use super::insert::{Rows, STATEMENT_ROWS};
 use crate::random::Rng;
 use crate::rows;
 use crate::schema::{C_BYTES, PAD_BYTES, TEXT_BYTES_MAX};
-use assay_mysql::Value;
+use assay_mysql::BoundValue;
 
-/// Rows drawn from one stream of random numbers. Streams start at multiples of it, whatever the piece.
+/// Rows drawn from one random stream. Streams start at multiples of this number, whatever the
+/// piece.
 const STREAM_ROWS: u64 = 1024;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +33,7 @@ pub(super) struct TableRows<'a> {
     filling: &'a Filling<'a>,
     table: u32,
     rng: Rng,
-    /// The stream at hand and the row that it draws next.
+    /// The current stream and its next row.
     next: Option<(u64, u64)>,
     batch: Vec<Row>,
 }
@@ -42,8 +43,8 @@ impl<'a> TableRows<'a> {
         TableRows { filling, table, rng: Rng::new(0, 0), next: None, batch: Vec::new() }
     }
 
-    /// Brings the stream of random numbers to row `id`. What is drawn before it is drawn too, so that a row is the same
-    /// however the table was cut.
+    /// Advances the random stream to row `id` by drawing the rows before it, so that a row does not
+    /// depend on how the table was cut.
     fn seek(&mut self, id: u64, row: &mut Row) {
         let stream = id / STREAM_ROWS;
         if self.next == Some((stream, id)) {
@@ -94,12 +95,12 @@ impl Rows for TableRows<'_> {
         self.batch = batch;
     }
 
-    fn values<'a>(&'a self, out: &mut Vec<Value<'a>>) {
+    fn values<'a>(&'a self, out: &mut Vec<BoundValue<'a>>) {
         for row in &self.batch {
-            out.extend([Value::Int(row.id), Value::Int(row.k)]);
-            out.extend([Value::Bytes(&row.c), Value::Bytes(&row.pad)]);
+            out.extend([BoundValue::Int(row.id), BoundValue::Int(row.k)]);
+            out.extend([BoundValue::Bytes(&row.c), BoundValue::Bytes(&row.pad)]);
             if self.filling.text.is_some() {
-                out.extend(row.data.iter().map(|line| Value::Bytes(line)));
+                out.extend(row.data.iter().map(|line| BoundValue::Bytes(line)));
             }
         }
     }

@@ -1,10 +1,10 @@
-//! Takes the ledgers and sorts their samples by second and by phase.
+//! Takes the ledgers, and sorts their samples by second and by phase.
 
 use std::sync::Arc;
 
-use super::{Event, Ledger, Phase, Sample, Time, Timed, Totals};
+use super::{Event, Ledger, Phase, Sample, Time, TimedEvent, Totals};
 
-/// What one thread did in the measuring window.
+/// The events of one thread in the measuring window.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ThreadTotals {
     pub(crate) events: u64,
@@ -16,7 +16,7 @@ pub(crate) struct ThreadTotals {
 pub(crate) struct Collector {
     ledgers: Vec<Arc<Ledger>>,
     spare: Vec<Sample>,
-    /// The second being closed and the one after it, by whether their numbers are odd.
+    /// The second being closed and the one after it, by odd and even numbers.
     seconds: [Totals; 2],
     pub(crate) measured: Totals,
     pub(crate) warmup_events: u64,
@@ -42,7 +42,7 @@ impl Collector {
         Arc::clone(&self.ledgers[thread])
     }
 
-    /// Takes everything noted so far.
+    /// Takes everything recorded so far.
     pub(crate) fn collect(&mut self) {
         let mut samples = std::mem::take(&mut self.spare);
         for thread in 0..self.ledgers.len() {
@@ -54,10 +54,11 @@ impl Collector {
         self.spare = samples;
     }
 
-    /// Takes the statements of all threads in order of time; the clock's zero is at `epoch_ns` of the Unix epoch.
-    pub(crate) fn take_each(&self, epoch_ns: u64) -> Vec<Timed> {
+    /// Takes the statements of all threads in order of time; the clock's zero is at `epoch_ns` of
+    /// the Unix epoch.
+    pub(crate) fn take_each(&self, epoch_ns: u64) -> Vec<TimedEvent> {
         let traces = self.ledgers.iter().filter_map(|ledger| ledger.trace.as_ref());
-        let mut all: Vec<Timed> = traces.flat_map(|trace| trace.take(epoch_ns)).collect();
+        let mut all: Vec<TimedEvent> = traces.flat_map(|trace| trace.take(epoch_ns)).collect();
         all.sort_by_key(|timed| timed.end_ns);
         all
     }
@@ -79,7 +80,7 @@ impl Collector {
         }
     }
 
-    /// What fell into the second numbered `second` of the clock.
+    /// The totals of the second numbered `second` of the clock.
     pub(crate) fn second(&mut self, second: u64) -> &mut Totals {
         &mut self.seconds[(second & 1) as usize]
     }

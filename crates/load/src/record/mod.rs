@@ -1,9 +1,10 @@
-//! What happened, from the threads that saw it to the histograms.
+//! Recording events, from the threads to the histograms.
 //!
-//! A thread notes each statement as one 64-bit *sample* in a ledger of its own; the collector takes all ledgers once
-//! a second, gives each an emptied one back, and sorts the samples into HDR histograms (1 ns to 1 h, three digits).
-//! Memory follows the rate of statements and not the number of threads times the size of a histogram, and the hot
-//! path is an uncontended lock and a store.
+//! A thread records each statement as one 64-bit *sample* in a ledger of its own. Once a second the
+//! collector takes all ledgers, replaces each by an empty one, and sorts the samples into HDR
+//! histograms (1 ns to 1 h, three digits). Memory grows with the rate of statements and not with
+//! the number of threads times the size of a histogram, and the hot path is an uncontended lock and
+//! a store.
 
 mod collect;
 mod each;
@@ -11,8 +12,8 @@ mod latency;
 mod totals;
 
 pub(crate) use collect::Collector;
-pub use each::Timed;
-pub use latency::Latency;
+pub use each::TimedEvent;
+pub use latency::LatencyStats;
 #[cfg(test)]
 pub(crate) use latency::latency_of;
 pub use totals::Queries;
@@ -20,28 +21,28 @@ pub(crate) use totals::Totals;
 
 use parking_lot::Mutex;
 
-use crate::oltp::Kind;
+use crate::oltp::StatementKind;
 use assay_mysql::Reply;
 use each::Trace;
 
-/// What a sample is about.
+/// The event of a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// A statement that was answered.
-    Statement(Kind, Outcome),
-    /// A statement of YCSB that did not do what was asked.
-    Unsuccessful(Kind, Failure),
-    /// A statement that the server refused.
+    /// A successful statement.
+    Statement(StatementKind, Counted),
+    /// A failed statement of YCSB.
+    Unsuccessful(StatementKind, Failure),
+    /// A statement refused by the server.
     Failed,
-    /// A whole event that succeeded.
+    /// A successful event.
     Transaction,
-    /// An error that was ignored; the sample's number is the error's.
+    /// An ignored error; the sample's number is the error's.
     Ignored,
-    /// A connection made anew.
+    /// A reconnection.
     Reconnect,
 }
 
-/// How a statement of YCSB fails, by the names of its statuses (`site.ycsb.Status`).
+/// Failures of YCSB's statements, with the names of its statuses (`site.ycsb.Status`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Failure {
@@ -56,7 +57,7 @@ pub(crate) enum Failure {
 impl Failure {
     const ALL: [Failure; 3] = [Failure::Error, Failure::NotFound, Failure::UnexpectedState];
 
-    /// The name that times are stored under, behind the kind's.
+    /// The name in stores, after the kind's.
     fn name(self) -> &'static str {
         match self {
             Failure::Error => "error",
@@ -66,27 +67,27 @@ impl Failure {
     }
 }
 
-/// How sysbench counts a statement.
+/// The class in which sysbench counts a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum Counted {
     Read,
     Write,
     Other,
-    /// No statement of its own: the time of several together.
+    /// The time of several statements together; not counted.
     Together,
 }
 
-impl From<Reply> for Outcome {
-    fn from(reply: Reply) -> Outcome {
+impl From<Reply> for Counted {
+    fn from(reply: Reply) -> Counted {
         match reply {
-            Reply::Rows { .. } => Outcome::Read,
-            Reply::Done { affected: 0 } => Outcome::Other,
-            Reply::Done { .. } => Outcome::Write,
+            Reply::Rows { .. } => Counted::Read,
+            Reply::Done { affected: 0 } => Counted::Other,
+            Reply::Done { .. } => Counted::Write,
         }
     }
 }
 
-/// Where in the run a sample ended.
+/// The part of the run in which a sample ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Warmup,
@@ -94,32 +95,33 @@ pub(crate) enum Phase {
     Late,
 }
 
-/// Which of the two times a sample holds.
+/// The kind of a sample's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Time {
     /// Service and response time, which are equal.
     Both,
-    /// From when it was sent; of a transaction, of the attempt that succeeded.
+    /// Time since sending; for a transaction, that of the successful attempt.
     Service,
-    /// From when it was planned; of a transaction, with all attempts.
+    /// Time since the planned start; for a transaction, with all attempts.
     Response,
 }
 
-/// One thing that happened, in 64 bits: number 46, odd second 1, time 2, phase 2, outcome 2, event 8, spare 3.
+/// One event in 64 bits: number 46, odd second 1, time 2, phase 2, outcome 2, event 8, spare 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sample(u64);
 
 const NUMBER_BITS: u32 = 46;
 const NUMBER_MAX: u64 = (1 << NUMBER_BITS) - 1;
-const FAILED: u64 = Kind::COUNT as u64;
+const FAILED: u64 = StatementKind::COUNT as u64;
 const TRANSACTION: u64 = FAILED + 1;
 const IGNORED: u64 = FAILED + 2;
 const RECONNECT: u64 = FAILED + 3;
-/// From here on, kinds of statements that failed.
+/// The first of the numbers for kinds of failed statements.
 const UNSUCCESSFUL: u64 = 64;
 
 impl Sample {
-    /// A sample of `event` that ended in the second numbered `second` of the clock; `number` is ns, or an error code.
+    /// A sample of `event` that ended in the second numbered `second` of the clock; `number` is ns,
+    /// or an error code.
     #[inline]
     pub(crate) fn new(event: Event, time: Time, phase: Phase, second: u64, number: u64) -> Sample {
         let (event, outcome) = match event {
@@ -161,7 +163,7 @@ impl Sample {
 
     fn event(self) -> Event {
         let outcome = self.0 >> (NUMBER_BITS + 5) & 3;
-        let kind_of = |number: u64| Kind::ALL.get(number as usize).copied();
+        let kind_of = |number: u64| StatementKind::ALL.get(number as usize).copied();
         if let Some(kind) =
             (self.0 >> (NUMBER_BITS + 7)).checked_sub(UNSUCCESSFUL).and_then(kind_of)
         {
@@ -169,10 +171,10 @@ impl Sample {
             return Event::Unsuccessful(kind, failure.unwrap_or(Failure::Error));
         }
         let outcome = match outcome {
-            0 => Outcome::Read,
-            1 => Outcome::Write,
-            2 => Outcome::Other,
-            _ => Outcome::Together,
+            0 => Counted::Read,
+            1 => Counted::Write,
+            2 => Counted::Other,
+            _ => Counted::Together,
         };
         match self.0 >> (NUMBER_BITS + 7) {
             TRANSACTION => Event::Transaction,
@@ -183,11 +185,11 @@ impl Sample {
     }
 }
 
-/// The samples of one thread since they were last taken.
+/// The samples of one thread since the collector last took them.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     samples: Mutex<Vec<Sample>>,
-    /// All of them, where they are wanted.
+    /// All samples, if an observer wants them.
     trace: Option<Trace>,
 }
 
@@ -197,7 +199,7 @@ impl Ledger {
         Ledger { samples: Mutex::new(Vec::with_capacity(1024)), trace }
     }
 
-    /// The same of a sample that ended at `now`, in ns of the run's clock.
+    /// Records a sample that ended at `now`, in ns of the run's clock.
     #[inline]
     pub(crate) fn note_at(&self, sample: Sample, now: u64) {
         self.note(sample);
@@ -211,7 +213,7 @@ impl Ledger {
         self.samples.lock().push(sample);
     }
 
-    /// Takes what was noted and leaves `empty` in its place.
+    /// Takes the samples and leaves `empty` in their place.
     fn exchange(&self, empty: &mut Vec<Sample>) {
         std::mem::swap(&mut *self.samples.lock(), empty);
     }

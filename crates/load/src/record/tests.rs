@@ -3,11 +3,11 @@ use super::*;
 #[test]
 fn a_sample_gives_back_what_was_put_in() {
     let events = [
-        Event::Statement(Kind::Begin, Outcome::Other),
-        Event::Statement(Kind::RandomRanges, Outcome::Read),
-        Event::Statement(Kind::Delete, Outcome::Write),
-        Event::Unsuccessful(Kind::RecordRead, Failure::NotFound),
-        Event::Unsuccessful(Kind::FileFsync, Failure::UnexpectedState),
+        Event::Statement(StatementKind::Begin, Counted::Other),
+        Event::Statement(StatementKind::RandomRanges, Counted::Read),
+        Event::Statement(StatementKind::Delete, Counted::Write),
+        Event::Unsuccessful(StatementKind::RecordRead, Failure::NotFound),
+        Event::Unsuccessful(StatementKind::FileFsync, Failure::UnexpectedState),
         Event::Failed,
         Event::Transaction,
         Event::Ignored,
@@ -30,7 +30,13 @@ fn a_sample_gives_back_what_was_put_in() {
 }
 
 fn read(ns: u64, phase: Phase, second: u64) -> Sample {
-    Sample::new(Event::Statement(Kind::PointSelect, Outcome::Read), Time::Both, phase, second, ns)
+    Sample::new(
+        Event::Statement(StatementKind::PointSelect, Counted::Read),
+        Time::Both,
+        phase,
+        second,
+        ns,
+    )
 }
 
 #[test]

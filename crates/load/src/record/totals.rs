@@ -1,21 +1,21 @@
-//! Counters and histograms of a stretch of time.
+//! Counters and histograms of a time span.
 
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Failure, Latency, Outcome, Sample, Time, latency};
-use crate::oltp::Kind;
+use super::{Counted, Event, Failure, LatencyStats, Sample, Time, latency};
+use crate::oltp::StatementKind;
 
-/// Statements by what they did, as sysbench counts them.
+/// Statements by their effect, as sysbench counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Queries {
-    /// Statements that gave a result set.
+    /// Statements that returned a result set.
     pub read: u64,
     /// Statements that changed rows.
     pub write: u64,
-    /// The rest: `BEGIN`, `COMMIT`, and changes that hit no row.
+    /// Other statements: `BEGIN`, `COMMIT`, and changes that matched no row.
     pub other: u64,
 }
 
@@ -28,24 +28,24 @@ impl Queries {
 
     /// The sum of several.
     pub(crate) fn sum(all: impl IntoIterator<Item = Queries>) -> Queries {
-        all.into_iter().fold(Queries::default(), |sum, one| Queries {
-            read: sum.read + one.read,
-            write: sum.write + one.write,
-            other: sum.other + one.other,
+        all.into_iter().fold(Queries::default(), |sum, next| Queries {
+            read: sum.read + next.read,
+            write: sum.write + next.write,
+            other: sum.other + next.other,
         })
     }
 
-    fn count(&mut self, outcome: Outcome) {
+    fn count(&mut self, outcome: Counted) {
         match outcome {
-            Outcome::Read => self.read += 1,
-            Outcome::Write => self.write += 1,
-            Outcome::Other => self.other += 1,
-            Outcome::Together => {}
+            Counted::Read => self.read += 1,
+            Counted::Write => self.write += 1,
+            Counted::Other => self.other += 1,
+            Counted::Together => {}
         }
     }
 }
 
-/// Service and response times of one kind, the part where they are equal kept once.
+/// Service and response times of one kind; equal times are kept once.
 #[derive(Debug)]
 struct Times {
     both: Histogram<u64>,
@@ -67,20 +67,20 @@ impl Times {
         histogram.saturating_record(ns.max(1));
     }
 
-    fn latency(&self, extra: Option<&Histogram<u64>>) -> Latency {
+    fn latency(&self, extra: Option<&Histogram<u64>>) -> LatencyStats {
         match extra {
-            None => Latency::of(&self.both),
+            None => LatencyStats::of(&self.both),
             Some(extra) => {
                 let mut sum = self.both.clone();
-                // All our histograms have the same bounds, so adding cannot fail.
+                // All histograms here have the same bounds, so adding cannot fail.
                 let _ = sum.add(extra);
-                Latency::of(&sum)
+                LatencyStats::of(&sum)
             }
         }
     }
 }
 
-/// Everything counted in a stretch of time.
+/// Everything counted in a time span.
 #[derive(Debug, Default)]
 pub(crate) struct Totals {
     pub(crate) events: u64,
@@ -88,23 +88,23 @@ pub(crate) struct Totals {
     pub(crate) failed: u64,
     pub(crate) ignored: BTreeMap<u16, u64>,
     pub(crate) reconnects: u64,
-    /// The sum of all transactions' response times, exact, in ns.
+    /// The exact sum of all transactions' response times, in ns.
     pub(crate) response_ns_sum: u128,
     times: BTreeMap<u8, Times>,
 }
 
-/// The places of the two kinds of time that belong to no statement kind.
-const TRANSACTION: u8 = Kind::COUNT as u8;
+/// The places of the two kinds of time without a statement kind.
+const TRANSACTION: u8 = StatementKind::COUNT as u8;
 const FAILED: u8 = TRANSACTION + 1;
-/// The places behind these, of each kind as many as there are failures.
+/// The places after these: one for each failure of each kind.
 const UNSUCCESSFUL: u8 = 64;
 
-fn place_of_failure(kind: Kind, failure: Failure) -> u8 {
+fn place_of_failure(kind: StatementKind, failure: Failure) -> u8 {
     UNSUCCESSFUL + kind as u8 * Failure::ALL.len() as u8 + failure as u8
 }
 
 fn name(place: u8) -> String {
-    let kind = |number: u8| Kind::ALL[usize::from(number)].name();
+    let kind = |number: u8| StatementKind::ALL[usize::from(number)].name();
     match (place, place.checked_sub(UNSUCCESSFUL)) {
         (TRANSACTION, _) => "transaction".into(),
         (FAILED, _) => "failed".into(),
@@ -130,7 +130,7 @@ impl Totals {
         self.times.entry(place).or_insert_with(Times::new).record(sample.time(), sample.number());
     }
 
-    /// Counts without timing statements; transactions are timed.
+    /// Counts statements without timing them; transactions are timed.
     pub(crate) fn record_briefly(&mut self, sample: Sample) {
         if sample.event() == Event::Transaction {
             self.record(sample);
@@ -142,7 +142,7 @@ impl Totals {
     fn count(&mut self, sample: Sample) {
         let is_response = sample.time() != Time::Service;
         match sample.event() {
-            // An event is counted once: by the one sample of it that tells its response time.
+            // An event is counted once: by its sample with the response time.
             Event::Transaction if is_response => {
                 self.events += 1;
                 self.response_ns_sum += u128::from(sample.number());
@@ -152,8 +152,8 @@ impl Totals {
             }
             Event::Unsuccessful(_, failure) if sample.time() != Time::Response => match failure {
                 Failure::Error => self.failed += 1,
-                Failure::NotFound => self.queries.count(Outcome::Read),
-                Failure::UnexpectedState => self.queries.count(Outcome::Other),
+                Failure::NotFound => self.queries.count(Counted::Read),
+                Failure::UnexpectedState => self.queries.count(Counted::Other),
             },
             Event::Failed => self.failed += 1,
             Event::Ignored => *self.ignored.entry(sample.number() as u16).or_default() += 1,
@@ -162,7 +162,7 @@ impl Totals {
         }
     }
 
-    /// Forgets everything but keeps the memory.
+    /// Clears all, keeping the memory.
     pub(crate) fn clear(&mut self) {
         let mut times = std::mem::take(&mut self.times);
         times.values_mut().for_each(|times| {
@@ -174,15 +174,16 @@ impl Totals {
     }
 
     /// Response times of whole events.
-    pub(crate) fn response(&self) -> Latency {
+    pub(crate) fn response(&self) -> LatencyStats {
         self.times
             .get(&TRANSACTION)
-            .map_or_else(Latency::default, |t| t.latency(t.response.as_ref()))
+            .map_or_else(LatencyStats::default, |t| t.latency(t.response.as_ref()))
     }
 
-    /// Name, service and response times of every kind that occurred: `transaction` first, then statements, then
-    /// `failed` (statements answered with an error), then failures of YCSB's statements by kind, e.g. `read_not_found`.
-    pub(crate) fn latencies(&self) -> Vec<(String, Latency, Latency)> {
+    /// Name, service and response times of every kind that occurred: `transaction` first, then
+    /// statements, then `failed` (statements answered with an error), then failures of YCSB's
+    /// statements by kind, e.g. `read_not_found`.
+    pub(crate) fn latencies(&self) -> Vec<(String, LatencyStats, LatencyStats)> {
         let named = |(place, times): (&u8, &Times)| {
             (
                 name(*place),

@@ -1,4 +1,4 @@
-//! The threads of a load and the workers that they serve, as the coordinator sees them.
+//! The threads of a load and their workers, as the coordinator sees them.
 
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -9,36 +9,37 @@ use super::cpu::{self, Tid};
 use crate::error::{Error, Result};
 use crate::worker::Clock;
 
-/// What threads and workers tell the coordinator.
+/// A message from a thread or worker to the coordinator.
 pub(super) enum Message {
-    /// A thread has begun.
+    /// A thread has started.
     Up(Tid),
     /// A worker is ready for its first event.
     Ready,
-    /// How a worker ended.
+    /// A worker has ended with this.
     Ended(Result<()>),
-    /// How a thread ended, and the CPU time that it had taken, in seconds.
+    /// A thread has ended with this, and its CPU time, in seconds.
     Down(Result<()>, f64),
 }
 
-/// Holds ready workers back until all are.
+/// Holds ready workers back until all are ready.
 #[derive(Default)]
 pub(super) struct Gate(OnceLock<Option<(Clock, u64)>>);
 
 impl Gate {
-    /// With the clock and when to start on it, or nothing if the run is off. The first to open it decides.
+    /// Opens the gate with the clock and the start on it; `None` calls the run off. The first call
+    /// decides.
     pub(super) fn open(&self, start: Option<(Clock, u64)>) {
         let _ = self.0.set(start);
     }
 
-    /// How it was opened, once it is.
+    /// The argument of [`Self::open`], once it was called.
     pub(super) fn opened(&self) -> Option<Option<(Clock, u64)>> {
         self.0.get().copied()
     }
 }
 
 pub(super) struct Crew {
-    /// For the threads that are yet to be started; gone when all are.
+    /// For threads still to be started; `None` once all are.
     pub(super) sender: Option<Sender<Message>>,
     pub(super) messages: Receiver<Message>,
     pub(super) bells: Vec<Bell>,
@@ -53,7 +54,7 @@ pub(super) struct Crew {
 }
 
 impl Crew {
-    /// Of the coordinator alone.
+    /// The crew before any thread.
     pub(super) fn new() -> Crew {
         let (sender, messages) = channel();
         Crew {
@@ -68,7 +69,7 @@ impl Crew {
         }
     }
 
-    /// Has all workers look again at what they wait for.
+    /// Has all workers check what they wait for.
     pub(super) fn ring(&self) {
         self.bells.iter().for_each(Bell::ring);
     }

@@ -1,12 +1,15 @@
-//! Whether serving many connections on one thread colours their latencies: beside a thread for each connection, on the same server of known
-//! service time, which speaks the protocol and does nothing else.
+//! Serving many connections on one thread does not change their latencies: compared with a thread
+//! for each connection, on the same server of known service time, which speaks the protocol and
+//! does nothing else.
 
 use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use assay_event_loop::Handle;
-use assay_mysql::{ClientSession, Endpoint, LoopSession, Reply, SessionError, StatementId, Value};
+use assay_mysql::{
+    BoundValue, ClientSession, Endpoint, LoopSession, Reply, SessionError, StatementId,
+};
 
 use super::*;
 use crate::fake::load;
@@ -18,14 +21,14 @@ use crate::workload::Workload;
 
 const CONNECTIONS: u32 = 8;
 const SERVICE: Duration = Duration::from_millis(2);
-/// How much later than it was there an answer is handled by the client that must be caught.
+/// Delay with which the deliberately slow client handles an answer.
 const LATE: Duration = Duration::from_millis(1);
-/// Of which share of the latency by threads that of an event loop may differ.
+/// Largest relative difference of an event loop's latency from that of threads.
 const TOLERANCE: f64 = 0.2;
 const ROUNDS: usize = 20;
 
-/// What a server of MySQL's protocol says first: version 10, a nonce, the flags for long protocol, transactions, secure connections and
-/// plugins, and no marks after definitions.
+/// The greeting of a MySQL server: version 10, a nonce, the flags for long protocol, transactions,
+/// secure connections and plugins, and no marks after definitions.
 fn greeting() -> Vec<u8> {
     let mut packet = b"\x0afake\0".to_vec();
     packet.extend_from_slice(&[1, 0, 0, 0]);
@@ -49,7 +52,7 @@ fn receive(stream: &mut UnixStream) -> Option<()> {
     stream.read_exact(&mut vec![0; length]).ok()
 }
 
-/// Lets a client in and answers each statement after the service time, until the client goes.
+/// Logs a client in, and answers each statement after the service time, until the client closes.
 fn serve(mut stream: UnixStream) -> Option<()> {
     const DONE: [u8; 7] = [0, 0, 0, 2, 0, 0, 0];
     send(&mut stream, 0, &greeting())?;
@@ -62,7 +65,7 @@ fn serve(mut stream: UnixStream) -> Option<()> {
     }
 }
 
-/// A server at a socket, for as many connections as come.
+/// Starts a server at a socket, for any number of connections.
 fn listen(directory: &Path) -> Endpoint {
     let socket: PathBuf = directory.join("socket");
     let listener = UnixListener::bind(&socket).unwrap();
@@ -74,7 +77,8 @@ fn listen(directory: &Path) -> Endpoint {
     Endpoint::root_over(&socket, "")
 }
 
-/// The least medians and 90th percentiles of all rounds, in ms: others on this machine can only add to them.
+/// The lowest medians and 90th percentiles of all rounds, in ms: other processes can only raise
+/// them.
 #[derive(Debug, Clone, Copy)]
 struct Best {
     p50: f64,
@@ -93,7 +97,7 @@ impl Best {
     }
 }
 
-/// By a thread for each connection, which blocks until it is answered.
+/// Latencies with a blocking thread for each connection.
 fn by_threads(endpoint: &Endpoint) -> (f64, f64) {
     let timed = || {
         let mut session = ClientSession::open(endpoint).unwrap();
@@ -112,7 +116,7 @@ fn by_threads(endpoint: &Endpoint) -> (f64, f64) {
     (all[all.len() / 2], all[all.len() * 9 / 10])
 }
 
-/// By a run on event loops.
+/// Latencies of a run on event loops.
 fn by_loops<C: Connect>(connect: &C) -> (f64, f64) {
     let workload = Workload {
         recipe: Recipe::OltpPointSelect,
@@ -130,7 +134,7 @@ fn by_loops<C: Connect>(connect: &C) -> (f64, f64) {
     (service.latency_ms_p50, service.quantile_ms(0.9))
 }
 
-/// A client that looks at answers only some time after they came.
+/// A client that handles answers some time after they arrived.
 struct LateConnect(ClientConnect);
 
 struct LateSession {
@@ -152,7 +156,11 @@ impl Session for LateSession {
         self.session.prepare(sql).await
     }
 
-    fn put_execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<(), SessionError> {
+    fn put_execute(
+        &mut self,
+        id: StatementId,
+        values: &[BoundValue<'_>],
+    ) -> Result<(), SessionError> {
         self.session.put_execute(id, values)
     }
 

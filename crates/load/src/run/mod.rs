@@ -1,10 +1,12 @@
 //! A run from the first connection to the outcome.
 //!
-//! One coordinating thread binds itself to the CPUs given, starts the threads that serve the workers (they inherit the
-//! binding), lets all workers start at one instant, wakes once a second to collect what they noted, and ends the run.
+//! One coordinating thread binds itself to the given CPUs, starts the threads that serve the
+//! workers (they inherit the binding), starts all workers at one instant, wakes once a second to
+//! collect their samples, and ends the run.
 //!
-//! The window of mode `strict` starts and ends at set instants of the clock; what ends outside is booked outside. The
-//! window of mode `compat` is the whole run, and ends when the last event has ended.
+//! In mode `strict` the window starts and ends at fixed instants of the clock; events that end
+//! outside are counted outside. In mode `compat` the window is the whole run, which ends with the
+//! last event.
 
 mod cpu;
 mod crew;
@@ -23,7 +25,7 @@ use crate::connect::At;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::mixes::Mixes;
-use crate::outcome::{Observer, Outcome};
+use crate::outcome::{LoadObserver, LoadOutcome};
 use crate::pace::Pacer;
 use crate::program::Program;
 use crate::record::Collector;
@@ -35,49 +37,51 @@ use assay_mysql::{ClientConnect, Connect, Session};
 use crew::{Crew, Gate, Message};
 use watch::Watch;
 
-/// How long events in flight may take to end once the run was stopped from outside.
+/// Time for events in flight to end after the run was interrupted.
 const INTERRUPTED_GRACE: Duration = Duration::from_secs(5);
 
-/// How soon a stop from outside is seen by a run that waits for its connections, or for its last events.
+/// Interval at which a run that waits for connections or last events checks for an interrupt.
 const STOP_SEEN_WITHIN: Duration = Duration::from_millis(100);
 
 /// Runs a load.
 ///
-/// Seconds are counted from `origin`, or from the start of the load if there is none. The load starts on a whole
-/// second of that clock. `stop` ends the run early; the outcome is then that of what was measured until then.
+/// Seconds are counted from `origin`, or from the start of the load if there is none. The load
+/// starts on a whole second of that clock. `stop` ends the run early; the outcome is then that of
+/// what was measured until then.
 ///
 /// # Errors
-/// The first error of any thread. It ends all threads, and `observer` gets what was measured until then.
-/// [`Error::Lost`] if the server went away.
+/// The first error of any thread. It ends all threads, and `observer` gets what was measured until
+/// then. [`Error::Lost`] if the server went away.
 pub fn run(
     load: &LoadSpec,
     origin: Option<Instant>,
-    observer: &dyn Observer,
+    observer: &dyn LoadObserver,
     stop: &AtomicBool,
-) -> Result<Outcome> {
+) -> Result<LoadOutcome> {
     run_from(origin.map_or(Start::AtOnce, Start::OnClock), load, observer, stop)
 }
 
-/// Runs a load that starts at the same instant as others: the parts of it that other hosts run (its own part is in
-/// its schedule), or the loads of other servers. Seconds are counted from that instant.
+/// Runs a load that starts at the same instant as others: the parts of it that other hosts run (its
+/// own part is in its schedule), or the loads of other servers. Seconds are counted from that
+/// instant.
 ///
 /// # Errors
 /// As [`run`].
 pub fn run_together(
     load: &LoadSpec,
     rendezvous: &dyn Rendezvous,
-    observer: &dyn Observer,
+    observer: &dyn LoadObserver,
     stop: &AtomicBool,
-) -> Result<Outcome> {
+) -> Result<LoadOutcome> {
     run_from(Start::Together(rendezvous), load, observer, stop)
 }
 
 fn run_from(
     start: Start<'_>,
     load: &LoadSpec,
-    observer: &dyn Observer,
+    observer: &dyn LoadObserver,
     stop: &AtomicBool,
-) -> Result<Outcome> {
+) -> Result<LoadOutcome> {
     let endpoint = &load.endpoint;
     let connect =
         ClientConnect::new(endpoint).map_err(|e| e.at(&endpoint.to_string(), "connect"))?;
@@ -93,9 +97,9 @@ pub(crate) fn run_on<C: Connect>(
     connect: &C,
     load: &LoadSpec,
     start: Start<'_>,
-    observer: &dyn Observer,
+    observer: &dyn LoadObserver,
     stop: &AtomicBool,
-) -> Result<Outcome> {
+) -> Result<LoadOutcome> {
     let LoadSpec { schema, schedule, .. } = load;
     schedule.check()?;
     let mixes = Mixes::new(load)?;
@@ -106,17 +110,14 @@ pub(crate) fn run_on<C: Connect>(
     carry_out(&task, schedule, start, observer, stop)
 }
 
-/// Runs events of a task as the schedule says.
-///
-/// # Errors
-/// Whatever the first thread to fail met.
+/// Runs events of a task by the schedule. The first error of any thread ends all.
 pub(crate) fn carry_out<T: Task>(
     task: &T,
     schedule: &Schedule,
     start: Start<'_>,
-    observer: &dyn Observer,
+    observer: &dyn LoadObserver,
     stop: &AtomicBool,
-) -> Result<Outcome> {
+) -> Result<LoadOutcome> {
     let deal = schedule.deal();
     let shared = Shared {
         task,
@@ -128,7 +129,7 @@ pub(crate) fn carry_out<T: Task>(
         unfinished: (0..deal.own()).map(|_| AtomicU64::new(u64::MAX)).collect(),
         in_flight: AtomicU32::new(0),
         events_max: deal.below(schedule.events),
-        // In open loop the next start is any worker's.
+        // In open loop any worker takes the next start.
         deals_events_out: task.deals_events_out() && !matches!(schedule.pace, Pace::Rate { .. }),
         deal,
     };
@@ -143,7 +144,7 @@ pub(crate) fn carry_out<T: Task>(
     })
 }
 
-/// Sends what the program sends once before the load.
+/// Sends the statement that precedes the load, if there is one.
 fn open_with<C: Connect>(connect: &C, endpoint: &str, program: &Program) -> Result<()> {
     let Some(sql) = program.opening() else { return Ok(()) };
     let opened = assay_event_loop::block_on(async |events| {
@@ -155,7 +156,7 @@ fn open_with<C: Connect>(connect: &C, endpoint: &str, program: &Program) -> Resu
     opened.map_err(|e| Error::system("cannot wait for a connection", e))?
 }
 
-/// Binds this thread, and those it will start, to `cpus`; to any if there are none.
+/// Binds this thread, and those it starts, to `cpus`; to any if there are none.
 fn bind(cpus: &[usize]) -> Result<()> {
     if cpus.is_empty() {
         return Ok(());
@@ -175,12 +176,12 @@ struct Job<'a, T> {
     shared: &'a Shared<'a, T>,
     schedule: &'a Schedule,
     start: Start<'a>,
-    observer: &'a dyn Observer,
+    observer: &'a dyn LoadObserver,
     stop: &'a AtomicBool,
 }
 
 impl<T: Task> Job<'_, T> {
-    fn coordinate<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<Outcome> {
+    fn coordinate<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<LoadOutcome> {
         let is_traced = self.observer.wants_each();
         let mut collector = Collector::new(self.shared.deal.own() as usize, is_traced);
         let gate = Arc::new(Gate::default());
@@ -205,7 +206,7 @@ impl<T: Task> Job<'_, T> {
         }
         let cpu_s = crew.cpu_s + cpu::own_seconds();
         let is_early = interrupted || crew.failure.is_some();
-        let outcome = Outcome { events_cut, ..watch.outcome(&collector, is_early, cpu_s) };
+        let outcome = LoadOutcome { events_cut, ..watch.outcome(&collector, is_early, cpu_s) };
         match crew.failure {
             None => Ok(outcome),
             Some(error) => {
@@ -215,7 +216,8 @@ impl<T: Task> Job<'_, T> {
         }
     }
 
-    /// The clock, and when the load starts on it. Where it is called off meanwhile, everybody is sent home.
+    /// The clock, and the start of the load on it. If the load is called off meanwhile, all threads
+    /// end.
     fn begin(&self, crew: &mut Crew, gate: &Gate) -> (Clock, u64) {
         let origin = match self.start {
             Start::AtOnce => return (Clock::from(Instant::now()), 0),
@@ -231,8 +233,8 @@ impl<T: Task> Job<'_, T> {
         (clock, clock.now().div_ceil(SECOND_NS) * SECOND_NS)
     }
 
-    /// Starts all threads and waits until each worker is connected and has its statements prepared, or until the run is stopped: then
-    /// nobody is left.
+    /// Starts all threads, and waits until each worker is connected and has prepared its
+    /// statements. If the run is stopped, all threads end.
     fn assemble<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -264,7 +266,7 @@ impl<T: Task> Job<'_, T> {
         Ok(())
     }
 
-    /// Sends everybody home before the load begins.
+    /// Ends all threads before the load starts.
     fn dismiss(&self, crew: &Crew, gate: &Gate) {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.shared.cut.store(true, Ordering::Relaxed);
@@ -272,8 +274,8 @@ impl<T: Task> Job<'_, T> {
         crew.ring();
     }
 
-    /// Ends all workers and waits for them: as long as it takes when time was up, else a grace, after which those that
-    /// still wait are cut off. Says how many were.
+    /// Ends all workers and waits for them: without limit at the end of the time, otherwise for a
+    /// grace period, after which the rest are cut off. Returns the number of those.
     fn end(&self, crew: &mut Crew, interrupted: bool) -> u64 {
         self.shared.stop.store(true, Ordering::Relaxed);
         crew.ring();
@@ -301,7 +303,7 @@ impl<T: Task> Job<'_, T> {
         cut
     }
 
-    /// Waits for all workers, as long as nobody stops the run; says whether they have ended.
+    /// Waits for all workers until the run is stopped. Returns true if they have ended.
     fn await_workers_or_stop(&self, crew: &mut Crew) -> bool {
         while crew.working > 0 {
             if self.stop.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! What sysbench 0.4 and 0.5 send, statement by statement, how they try again, and runs that end by requests.
+//! The statements of sysbench 0.4 and 0.5 one by one, their retries, and runs that end by requests.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::schedule::Warmup;
 use crate::schema::Schema;
 use crate::workload::Workload;
 
-/// A workload on tables of its own sysbench.
+/// A workload on the tables of its own sysbench.
 fn old(recipe: Recipe, mode: Mode, rows: u64) -> (Workload, Schema) {
     let generator = recipe.generator();
     let tables = if generator == Generator::V04 { 1 } else { 5 };
@@ -23,7 +23,7 @@ fn run_of(
     server: &FakeServer,
     (workload, schema): &(Workload, Schema),
     schedule: &Schedule,
-) -> Outcome {
+) -> LoadOutcome {
     let stop = AtomicBool::new(false);
     run_on(server, &load(schema, workload, schedule), Start::AtOnce, &(), &stop).unwrap()
 }
@@ -32,7 +32,7 @@ fn events(events: u64) -> Schedule {
     Schedule { events, seconds: 0.0, ..Schedule::default() }
 }
 
-/// What the server was asked to do, without connecting and preparing.
+/// The statements that the server received, without connecting and preparing.
 fn sent(server: &FakeServer) -> Vec<String> {
     let mut log = server.log();
     log.retain(|text| text != "connect" && !text.starts_with("prepare "));
@@ -90,14 +90,15 @@ fn complex_is_21_statements_in_the_published_order() {
             assert_eq!(event.iter().map(|text| shape(text)).collect::<Vec<_>>(), expected);
             let id = |text: &String| *numbers(text).last().unwrap();
             let swapped = [id(&event[17]), id(&event[18]), numbers(&event[19])[0]];
-            assert!(swapped.iter().all(|one| *one == swapped[0]), "{swapped:?}");
+            assert!(swapped.iter().all(|row| *row == swapped[0]), "{swapped:?}");
         }
-        // The row that is swapped is drawn for itself: it is not always the one updated before.
+        // The swapped row is drawn separately: it is not always the one updated before.
         assert!(log.chunks(21).any(|event| event[15] != event[17]));
     }
 }
 
-/// The first ten ids that seed 1 draws from 800 M rows, written down from this generator: three in four lie on the bell.
+/// The first ten ids of seed 1 from 800 M rows, recorded from this generator: three in four are on
+/// the bell.
 const FIRST_IDS: [i64; 10] = [
     397_306_272,
     403_306_798,
@@ -152,7 +153,7 @@ fn a_retry_of_0_4_sends_the_same_ids_again() {
         assert_ne!(log[..18], log[39..57], "the next event draws anew");
         assert_eq!(log.len(), 18 + 2 * 21);
     }
-    // The comparison can tell: 1.0 and 0.5 draw anew.
+    // Negative control: 1.0 and 0.5 draw anew.
     let server = FakeServer::failing(|number, _| (number == 18).then(|| refusal(1213)));
     run_of(&server, &old(Recipe::Oltp, Mode::Compat, 10_000), &events(1));
     assert_ne!(sent(&server)[..18], sent(&server)[18..36]);
@@ -247,7 +248,7 @@ fn a_run_ends_by_requests_or_by_seconds_whichever_comes_first() {
         };
         let outcome = run_of(&server, &case, &schedule);
         assert!(outcome.events_warmup > 0, "the warm-up is not counted");
-        // What was in flight when the window began is measured too.
+        // Events in flight at the start of the window are measured too.
         assert!((200..=203).contains(&outcome.events), "{}", outcome.events);
         assert!(outcome.elapsed_s < 60.0 && !outcome.interrupted && outcome.events_late == 0);
         let tps = outcome.events as f64 / outcome.elapsed_s;

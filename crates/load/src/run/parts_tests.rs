@@ -1,4 +1,4 @@
-//! Parts of a load that begin together, each on a fake server of its own.
+//! Parts of a load that start together, each on a fake server of its own.
 
 use std::collections::BTreeSet;
 use std::sync::Barrier;
@@ -6,14 +6,14 @@ use std::sync::Barrier;
 use super::*;
 use crate::fake::{FakeServer, load};
 use crate::mode::Mode;
-use crate::part::Part;
+use crate::part::LoadPart;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace};
 use crate::schema::Schema;
 use crate::together::together;
 use crate::workload::Workload;
 
-/// Has all parts begin a little after the last of them is ready.
+/// Starts all parts shortly after the last of them is ready.
 struct Meeting {
     all: Barrier,
     begin: std::sync::OnceLock<Instant>,
@@ -45,13 +45,13 @@ fn workload(recipe: Recipe) -> Workload {
     Workload { recipe, mode: Mode::Strict, ..Workload::default() }
 }
 
-/// Runs all parts at once; gives what each found and its server saw.
-fn run_parts(of: u32, recipe: Recipe, schedule: &Schedule) -> Vec<(Outcome, Vec<String>)> {
+/// Runs all parts concurrently. Returns each outcome, and its server's log.
+fn run_parts(of: u32, recipe: Recipe, schedule: &Schedule) -> Vec<(LoadOutcome, Vec<String>)> {
     let meeting = Meeting::of(of);
     let (schema, stop) = (Schema::default(), AtomicBool::new(false));
     let part = |number| {
         let server = FakeServer::new(Duration::from_micros(100));
-        let schedule = Schedule { part: Part { number, of }, ..schedule.clone() };
+        let schedule = Schedule { part: LoadPart { number, of }, ..schedule.clone() };
         let start = Start::Together(&meeting);
         let workload = workload(recipe);
         let outcome = run_on(&server, &load(&schema, &workload, &schedule), start, &(), &stop);
@@ -63,7 +63,7 @@ fn run_parts(of: u32, recipe: Recipe, schedule: &Schedule) -> Vec<(Outcome, Vec<
     })
 }
 
-fn outcomes(parts: &[(Outcome, Vec<String>)]) -> Vec<Outcome> {
+fn outcomes(parts: &[(LoadOutcome, Vec<String>)]) -> Vec<LoadOutcome> {
     parts.iter().map(|(outcome, _)| outcome.clone()).collect()
 }
 
@@ -93,7 +93,7 @@ fn no_two_parts_draw_the_same_and_no_number_is_given_twice() {
     let stop = AtomicBool::new(false);
     let inserted = |number| {
         let server = FakeServer::new(Duration::ZERO);
-        let schedule = Schedule { part: Part { number, of: 2 }, ..schedule.clone() };
+        let schedule = Schedule { part: LoadPart { number, of: 2 }, ..schedule.clone() };
         let (start, workload) = (Start::Together(&meeting), workload(Recipe::OltpInsert));
         run_on(&server, &load(&schema, &workload, &schedule), start, &(), &stop).unwrap();
         let inserts = server.log().into_iter().filter(|text| text.starts_with("INSERT"));

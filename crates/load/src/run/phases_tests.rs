@@ -1,4 +1,4 @@
-//! Loads with phases, and restarts that a load goes on after, on a fake server.
+//! Loads with phases, and loads that tolerate restarts, on a fake server.
 
 use std::sync::atomic::AtomicU64;
 
@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use super::*;
 use crate::fake::{FakeServer, load, refusal};
 use crate::outcome::Second;
-use crate::phases::{LoadPhase, PhasePace, Phases};
+use crate::phases::{LoadPhase, LoadPhases, PhasePace};
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, RidesOut, Warmup};
 use crate::schema::Schema;
@@ -21,7 +21,7 @@ struct Seen {
     window: Mutex<Option<(f64, f64)>>,
 }
 
-impl Observer for Seen {
+impl LoadObserver for Seen {
     fn second(&self, second: &Second) {
         self.seconds.lock().push(second.clone());
     }
@@ -40,7 +40,7 @@ fn phase(pace: PhasePace, workload: Option<Workload>) -> LoadPhase {
 }
 
 fn schedule(threads: u32, each: Vec<LoadPhase>) -> Schedule {
-    let phases = Phases { arrivals: Arrivals::Even, each };
+    let phases = LoadPhases { arrivals: Arrivals::Even, each };
     Schedule {
         threads,
         seconds: phases.seconds() as f64,
@@ -49,7 +49,7 @@ fn schedule(threads: u32, each: Vec<LoadPhase>) -> Schedule {
     }
 }
 
-fn go(server: &FakeServer, schedule: &Schedule, seen: &Seen) -> Result<Outcome> {
+fn go(server: &FakeServer, schedule: &Schedule, seen: &Seen) -> Result<LoadOutcome> {
     let schema = Schema { tables: 1, ..Schema::default() };
     let workload = of(Recipe::OltpPointSelect);
     run_on(
@@ -75,8 +75,9 @@ fn each_phase_has_its_pace_and_its_mix_and_connections_stay() {
     let seen = Seen::default();
     let outcome = go(&server, &schedule, &seen).unwrap();
     assert_eq!(*seen.window.lock(), Some((1.0, 5.0)));
-    let events: Vec<u64> = seen.seconds.lock().iter().map(|one| one.events).collect();
-    // The warm-up, then the phases; what ends at the edge of a second may count in the next.
+    let events: Vec<u64> = seen.seconds.lock().iter().map(|second| second.events).collect();
+    // The warm-up, then the phases; an event that ends at the edge of a second may count in the
+    // next.
     assert_eq!(events.len(), 5);
     assert!(events[0] > 200, "a closed loop: {events:?}");
     assert!(events[1].abs_diff(50) <= 3 && events[2] <= 3, "{events:?}");
@@ -108,7 +109,7 @@ fn lost() -> SessionError {
     SessionError::Lost { code: LOST_IN_QUERY, message: "gone".into() }
 }
 
-/// A server that goes away at the 50th statement and lets nobody in until it was asked ten times.
+/// A server that goes away at the 50th statement and refuses ten connections.
 fn restarting(first: SessionError) -> FakeServer {
     let fail = move |number: usize, _: &str| (number == 50).then(|| first.clone());
     FakeServer::failing(fail).that_is_away_for(2..12)

@@ -1,11 +1,12 @@
-//! The threads of a load: event loops, each of which serves many workers that wait for sockets, or a thread for each worker that blocks.
+//! The threads of a load: event loops, each of which serves many workers that wait for sockets, or
+//! a thread for each blocking worker.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::thread::{self, Scope};
 
-use assay_event_loop::{Bell, EventLoop, Handle, at_once};
+use assay_event_loop::{Bell, EventLoop, Handle, poll_ready};
 
 use super::crew::{Crew, Gate, Message};
 use super::{Job, cpu};
@@ -13,12 +14,12 @@ use crate::error::{Error, Result};
 use crate::record::{Collector, Ledger};
 use crate::worker::{Task, Worker};
 
-/// A thread's stack: the deepest thing it does is a TLS handshake.
+/// Stack of a thread, in bytes: its deepest call is a TLS handshake.
 const STACK_BYTES: usize = 256 * 1024;
 
-/// What a thread is given to serve.
+/// The work of a thread.
 struct Post {
-    /// Numbers of workers, and where each notes what happens.
+    /// Numbers of workers, and their ledgers.
     workers: Vec<(u32, Arc<Ledger>)>,
     gate: Arc<Gate>,
     sender: Sender<Message>,
@@ -38,7 +39,8 @@ impl<T: Task> Job<'_, T> {
         for number in 0..threads {
             let deal = self.shared.deal;
             let places = (number..deal.own()).step_by(threads as usize);
-            let workers = places.map(|one| (deal.thread(one), collector.ledger(one as usize)));
+            let workers =
+                places.map(|worker| (deal.thread(worker), collector.ledger(worker as usize)));
             let workers = workers.collect();
             let post = Post { workers, gate: Arc::clone(gate), sender: sender.clone() };
             crew.bells.push(self.start(scope, number, post)?);
@@ -47,7 +49,8 @@ impl<T: Task> Job<'_, T> {
         Ok(())
     }
 
-    /// As many as there are CPUs to run on, or workers if these are fewer or each needs its own.
+    /// Number of threads: one for each usable CPU or, if fewer, for each worker; one for each
+    /// worker that blocks.
     fn threads(&self) -> u32 {
         let workers = self.shared.deal.own();
         if !T::WAITS_FOR_SOCKETS {
@@ -56,7 +59,7 @@ impl<T: Task> Job<'_, T> {
         thread::available_parallelism().map_or(1, |cpus| workers.min(cpus.get() as u32))
     }
 
-    /// Starts a thread; gives what wakes its workers.
+    /// Starts a thread. Returns the bell of its workers.
     fn start<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -75,9 +78,9 @@ impl<T: Task> Job<'_, T> {
         Ok(bell)
     }
 
-    /// Serves the workers of a post until all have ended: on a loop, or one that blocks.
+    /// Serves the workers of a post until all have ended: on a loop, or a single blocking one.
     fn serve(&self, post: Post, bell: Option<&Bell>) {
-        // The timer slack of 50 µs would make every planned start late by as much.
+        // The default timer slack of 50 µs would delay every planned start.
         let _ = cpu::sharpen_timers();
         let _ = post.sender.send(Message::Up(cpu::tid()));
         let sender = post.sender.clone();
@@ -86,7 +89,7 @@ impl<T: Task> Job<'_, T> {
             None => {
                 post.workers
                     .iter()
-                    .for_each(|one| at_once(self.work(one, Handle::of_thread(), &post)));
+                    .for_each(|worker| poll_ready(self.work(worker, Handle::of_thread(), &post)));
                 Ok(())
             }
         };
@@ -95,10 +98,10 @@ impl<T: Task> Job<'_, T> {
 
     fn turn(&self, post: Post, bell: &Bell) -> Result<()> {
         let no_loop = |e| Error::system("cannot wait for connections", e);
-        // Beside other programs a loop would wait for the CPU as one thread does, and all its connections with it.
+        // Next to other programs a loop would get the CPU of one thread for all its connections.
         let _ = cpu::take_share_of(post.workers.len());
         let event_loop = EventLoop::new(bell, post.workers.len()).map_err(no_loop)?;
-        let tasks = post.workers.iter().map(|one| self.work(one, event_loop.handle(), &post));
+        let tasks = post.workers.iter().map(|worker| self.work(worker, event_loop.handle(), &post));
         event_loop.run(tasks, || self.shared.cut.load(Ordering::Relaxed)).map_err(no_loop)
     }
 

@@ -7,7 +7,8 @@ use crate::schedule::{Arrivals, Pace};
 use crate::schema::Schema;
 use crate::workload::Workload;
 
-/// A server that answers nothing from the statement numbered `first` on until the last second of the window was told.
+/// A server that stops answering at the statement numbered `first`, until the last second of the
+/// window was reported.
 #[derive(Clone, Default)]
 struct Stall(Arc<AtomicBool>);
 
@@ -19,7 +20,7 @@ impl Stall {
     }
 }
 
-impl Observer for Stall {
+impl LoadObserver for Stall {
     fn second(&self, second: &Second) {
         if second.end_s >= 1.0 {
             self.0.store(true, Ordering::Relaxed);
@@ -27,8 +28,8 @@ impl Observer for Stall {
     }
 }
 
-/// One second of point selects; the answers end with the statement before the one numbered `stalled`.
-fn second_of_load(mode: Mode, pace: Pace, stalled: usize) -> Outcome {
+/// One second of point selects; the statement numbered `stalled` gets no answer.
+fn second_of_load(mode: Mode, pace: Pace, stalled: usize) -> LoadOutcome {
     let stall = Stall::default();
     let workload = Workload { recipe: Recipe::OltpPointSelect, mode, ..Workload::default() };
     let schedule = Schedule { threads: 8, seconds: 1.0, pace, ..Schedule::default() };

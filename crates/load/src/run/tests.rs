@@ -14,7 +14,7 @@ use assay_mysql::{LOST_IN_QUERY, SessionError};
 #[derive(Default)]
 struct Seconds(Mutex<Vec<Second>>);
 
-impl Observer for Seconds {
+impl LoadObserver for Seconds {
     fn second(&self, second: &Second) {
         self.0.lock().push(second.clone());
     }
@@ -33,13 +33,17 @@ fn go(
     workload: &Workload,
     schedule: &Schedule,
     seconds: &Seconds,
-) -> Result<Outcome> {
+) -> Result<LoadOutcome> {
     let schema = Schema { tables: 3, ..Schema::default() };
     let stop = AtomicBool::new(false);
     run_on(server, &load(&schema, workload, schedule), Start::AtOnce, seconds, &stop)
 }
 
-fn run_quietly(server: &FakeServer, workload: &Workload, schedule: &Schedule) -> Result<Outcome> {
+fn run_quietly(
+    server: &FakeServer,
+    workload: &Workload,
+    schedule: &Schedule,
+) -> Result<LoadOutcome> {
     go(server, workload, schedule, &Seconds::default())
 }
 
@@ -75,7 +79,8 @@ fn the_fixed_window_is_exact_and_seconds_add_up_to_it() {
     let seconds = seconds.0.lock().clone();
     let sum = |phase| seconds.iter().filter(|s| s.phase == phase).map(|s| s.events).sum::<u64>();
     assert_eq!(seconds.iter().map(|s| s.end_s).collect::<Vec<_>>(), [1.0, 2.0, 3.0]);
-    // A thread that was put to sleep between the clock and its ledger may miss its second by one event.
+    // A thread that was put to sleep between the clock and its ledger may miss its second by one
+    // event.
     assert!(
         sum(SecondPhase::Measure).abs_diff(outcome.events) <= 2,
         "{} {}",
@@ -153,7 +158,8 @@ fn a_connection_that_cannot_be_made_anew_is_told_in_one_sentence() {
     let error = run_quietly(&server, &workload, &events(1, 4)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "lost the server: a connection broke with error 2013, and reconnecting failed (nobody listens); see the server's \
+        "lost the server: a connection broke with error 2013, and reconnecting failed (nobody \
+         listens); see the server's \
          own log for the reason"
     );
 }
@@ -248,7 +254,7 @@ fn seconds_follow_the_callers_clock() {
     assert_eq!((outcome.measure_start_s, outcome.measure_end_s), (42.0, 43.0));
 }
 
-/// A server that takes connections and never says a word.
+/// A server that accepts connections and never answers.
 struct Mute;
 
 impl Connect for Mute {

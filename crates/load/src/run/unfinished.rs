@@ -1,14 +1,16 @@
-//! What was waiting when the window ended: events in hand, and those that were due and that nobody had begun.
+//! The events waiting at the end of the window: those in flight, and those due that no thread had
+//! started.
 //!
-//! Events are counted by when they end, so a stall that reaches past the window's end leaves no trace in the percentiles.
-//! This is its trace. It is put together when all threads have ended.
+//! Events are counted when they end, so a stall that reaches past the end of the window leaves no
+//! trace in the percentiles. This is its trace. It is computed after all threads have ended.
 
 use std::sync::atomic::Ordering;
 
 use crate::outcome::Unfinished;
 use crate::worker::Shared;
 
-/// What had been planned before `over` and had not ended then; both in ns of the clock, as is the load's `start`.
+/// The events planned before `over` and unfinished then; both in ns of the clock, as is the load's
+/// `start`.
 pub(super) fn at<T>(over: u64, start: u64, shared: &Shared<'_, T>) -> Unfinished {
     let in_hand = shared.unfinished.iter().map(|planned| planned.load(Ordering::Relaxed));
     let in_hand: Vec<u64> = in_hand.filter(|planned| *planned < over).collect();
@@ -20,8 +22,8 @@ pub(super) fn at<T>(over: u64, start: u64, shared: &Shared<'_, T>) -> Unfinished
     }
 }
 
-/// How many planned events no thread had begun, and the planned start of the first; of these a run that ends by its
-/// number of events wants no more than it lacks.
+/// The number of planned events that no thread had started, and the planned start of the first. A
+/// run that ends by its number of events counts no more than it lacks.
 fn not_begun<T>(over: u64, start: u64, shared: &Shared<'_, T>) -> Option<(u64, u64)> {
     let (count, first) = shared.pacer.as_ref()?.left_before(over.saturating_sub(start))?;
     let lacking = match shared.events_max {

@@ -1,11 +1,12 @@
-//! The end of a warm-up that lasts until throughput is steady: the last five seconds against the five before.
+//! The end of a warm-up that lasts until throughput is steady: the last five seconds against the
+//! five before.
 
 /// Seconds in each of the two spans compared.
 const SPAN: usize = 5;
-/// The largest relative difference between them that counts as rest.
+/// The largest relative difference between them that counts as steady.
 const DIFFERENCE_MAX: f64 = 0.05;
 
-/// Watches throughput until it holds still.
+/// Watches throughput until it is steady.
 #[derive(Debug)]
 pub(super) struct Steady {
     tps: Vec<f64>,
@@ -21,8 +22,8 @@ impl Steady {
         self.tps.push(tps);
     }
 
-    /// True once throughput rests, false once the cap is reached without, nothing before either. One second more
-    /// passes between the verdict and the window, and the cap counts it.
+    /// True once throughput is steady, false once the cap is reached before that, `None` until
+    /// then. One more second passes between the verdict and the window; the cap includes it.
     pub(super) fn verdict(&self) -> Option<bool> {
         let mean = |span: &[f64]| span.iter().sum::<f64>() / SPAN as f64;
         if let Some(tail) = self.tps.len().checked_sub(2 * SPAN).map(|from| &self.tps[from..]) {

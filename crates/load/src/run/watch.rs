@@ -1,4 +1,4 @@
-//! The clock's side of a run: where the window lies, what each second was, and the outcome.
+//! The clock's side of a run: the place of the window, the seconds, and the outcome.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::RecvTimeoutError;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::warm_up::Steady;
 use super::{Crew, Job, cpu, unfinished};
 use crate::mode::Mode;
-use crate::outcome::{KindLatency, Outcome, Second, SecondPhase, ThreadOutcome};
+use crate::outcome::{KindLatency, LoadOutcome, Second, SecondPhase, ThreadOutcome};
 use crate::record::Collector;
 use crate::schedule::{SECOND_NS, Warmup};
 use crate::share::share;
@@ -21,9 +21,9 @@ pub(super) struct Watch<'a, T> {
     steady: Option<Steady>,
     reached_steady: Option<bool>,
     pub(super) cpu_at_start: Option<f64>,
-    /// Up to where seconds were reported.
+    /// End of the last reported second.
     reported: u64,
-    /// When the run was over: no event was to begin from then on.
+    /// End of the run: no event starts from then on.
     over: u64,
 }
 
@@ -66,7 +66,7 @@ impl<'a, T: Task> Watch<'a, T> {
         self.job.observer.window(start as f64 / SECOND_NS as f64, to_s);
     }
 
-    /// Reports seconds until the run is over; says whether it was stopped from outside.
+    /// Reports seconds until the run is over. Returns true if it was interrupted.
     pub(super) fn attend(&mut self, crew: &mut Crew, collector: &mut Collector) -> bool {
         loop {
             let window = &self.job.shared.window;
@@ -76,7 +76,8 @@ impl<'a, T: Task> Watch<'a, T> {
             let over = until >= window.stop();
             let now = self.clock.now().min(until);
             if !over && cause != Cause::Time && self.job.shared.task.mode() == Mode::Strict {
-                // Before collecting: what ends from here on is late for the last second and for the window alike.
+                // Before collecting: events that end from now on are late for both the last second
+                // and the window.
                 self.close_window(now);
             }
             collector.collect();
@@ -90,7 +91,7 @@ impl<'a, T: Task> Watch<'a, T> {
             if cause != Cause::Time && now > self.reported {
                 self.report(now, collector);
             }
-            // Asked anew: the window may just have been decided.
+            // Read again: the window may just have been decided.
             if until >= self.job.shared.window.stop() || cause != Cause::Time {
                 self.over = now;
                 return cause == Cause::Stopped;
@@ -98,7 +99,7 @@ impl<'a, T: Task> Watch<'a, T> {
         }
     }
 
-    /// Ends the window before its time: what was counted so far is the result.
+    /// Ends the window early: the result is what was counted so far.
     fn close_window(&self, now: u64) {
         let window = &self.job.shared.window;
         window.set_end(now.max(self.start));
@@ -127,7 +128,7 @@ impl<'a, T: Task> Watch<'a, T> {
         }
     }
 
-    /// Closes the second that ended at `end` and shows it.
+    /// Closes the second that ended at `end`, and reports it.
     fn report(&mut self, end: u64, collector: &mut Collector) {
         let second = self.second(self.reported, end, collector);
         self.reported = end;
@@ -162,7 +163,8 @@ impl<'a, T: Task> Watch<'a, T> {
         second
     }
 
-    /// With a warm-up until steady: begins the window at the end of the next second, once throughput holds still.
+    /// With a warm-up until steady: starts the window at the end of the next second once throughput
+    /// is steady.
     fn decide_window(&mut self) {
         let Some(steady) = &self.steady else { return };
         if let Some(reached) = steady.verdict() {
@@ -172,7 +174,12 @@ impl<'a, T: Task> Watch<'a, T> {
         }
     }
 
-    pub(super) fn outcome(&self, collector: &Collector, interrupted: bool, cpu_s: f64) -> Outcome {
+    pub(super) fn outcome(
+        &self,
+        collector: &Collector,
+        interrupted: bool,
+        cpu_s: f64,
+    ) -> LoadOutcome {
         let job = self.job;
         let window = &job.shared.window;
         let compat = job.shared.task.mode() == Mode::Compat;
@@ -186,7 +193,7 @@ impl<'a, T: Task> Watch<'a, T> {
         let totals = &collector.measured;
         let latencies = totals.latencies().into_iter();
         let schedule = share(job.schedule);
-        Outcome {
+        LoadOutcome {
             measure_start_s: seconds(start),
             measure_end_s: seconds(end),
             elapsed_s,
@@ -209,7 +216,7 @@ impl<'a, T: Task> Watch<'a, T> {
                 .iter()
                 .map(|t| ThreadOutcome { events: t.events, busy_s: seconds(t.busy_ns) })
                 .collect(),
-            // Phases have rates of their own, which no one figure stands for.
+            // Phases have rates of their own, which no single value represents.
             rate_target: schedule.pace.per_second().filter(|_| schedule.phases.is_none()),
             client_cpu_s: self.cpu_at_start.map(|start| cpu_s - start),
             steady: self.reached_steady,
@@ -221,7 +228,7 @@ impl<'a, T: Task> Watch<'a, T> {
     }
 }
 
-/// Why the coordinator woke.
+/// The reason why the coordinator woke.
 #[derive(PartialEq, Eq)]
 enum Cause {
     Time,

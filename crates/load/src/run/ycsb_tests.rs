@@ -13,7 +13,7 @@ use crate::ycsb::{Mix, YcsbOptions};
 
 const RECORDS: u64 = 1000;
 
-fn go(server: &FakeServer, workload: &Workload, threads: u32, events: u64) -> Result<Outcome> {
+fn go(server: &FakeServer, workload: &Workload, threads: u32, events: u64) -> Result<LoadOutcome> {
     let schema = Schema {
         generator: Generator::Ycsb,
         table_size: RECORDS,
@@ -29,8 +29,8 @@ fn of(recipe: Recipe, mode: Mode) -> Workload {
     Workload { recipe, mode, ..Workload::default() }
 }
 
-fn counts(outcome: &Outcome) -> BTreeMap<&str, u64> {
-    outcome.latency.iter().map(|one| (one.kind.as_str(), one.service.count)).collect()
+fn counts(outcome: &LoadOutcome) -> BTreeMap<&str, u64> {
+    outcome.latency.iter().map(|latency| (latency.kind.as_str(), latency.service.count)).collect()
 }
 
 /// Statements by their first word.
@@ -79,7 +79,7 @@ fn a_read_modify_write_is_a_read_an_update_and_both_together() {
     assert_eq!(outcome.queries.total(), 300 + both);
     let mean = |kind: &str| outcome.latency_of(kind).unwrap().service.latency_ms_mean;
     assert!(mean("read_modify_write") > 1.5 * mean("read"));
-    // The update is of the record that was read before it.
+    // The update concerns the record that was read before it.
     let key = |text: &str| text.split('\'').rev().nth(1).map(str::to_owned);
     let log = server.log();
     let pairs = log.windows(2).filter(|pair| pair[1].starts_with("UPDATE"));
@@ -114,8 +114,8 @@ fn inserted_records_continue_the_table_each_once() {
     }
 }
 
-/// By one thread: of several one may wait for its answer as long as the machine likes, and what others inserted since is not
-/// asked for before that.
+/// With one thread: with several, one may wait for its answer indefinitely, and later inserts are
+/// not requested before that.
 #[test]
 fn inserted_records_are_asked_for() {
     let server = FakeServer::new(Duration::ZERO);
@@ -234,7 +234,7 @@ fn a_load_tries_the_same_record_again_up_to_the_limit() {
 
 #[test]
 fn a_thread_does_its_own_share_where_ycsb_is_followed_and_any_where_it_is_not() {
-    // The first statement takes long: meanwhile the other thread has time for more than its share.
+    // The first statement takes long: meanwhile the other thread could do more than its share.
     let slow = || {
         let begun = std::time::Instant::now();
         let held = move |number| number == 1 && begun.elapsed() < Duration::from_millis(300);

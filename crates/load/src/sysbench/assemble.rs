@@ -1,4 +1,4 @@
-//! From options to the configuration of a run.
+//! The configuration of a run from its options.
 
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -15,7 +15,7 @@ use crate::generator::Generator;
 use crate::keys::RandType;
 use crate::mode::Mode;
 use crate::option_value::SYSBENCH;
-use crate::part::Part;
+use crate::part::LoadPart;
 use crate::recipe::Recipe;
 use crate::schedule::{Arrivals, Pace, Schedule, Warmup};
 use crate::schema::{Schema, SchemaKind};
@@ -28,7 +28,7 @@ fn refuse<T>(message: String) -> Result<T> {
     Err(Error::Config(message))
 }
 
-/// What the options say; what was not given has the default of the table.
+/// Builds the configuration; options not given have the table's defaults.
 pub(super) fn assemble(
     command: SysbenchCommand,
     recipe: Option<Recipe>,
@@ -64,18 +64,19 @@ pub(super) fn assemble(
     Ok(line)
 }
 
-/// sysbench's warning about a run that nothing but a signal ends.
+/// sysbench's warning about a run that only a signal ends.
 pub(super) fn endless(schedule: &Schedule) -> Option<&'static str> {
     let is_endless = schedule.events == 0 && schedule.seconds == 0.0;
     is_endless
         .then_some("WARNING: Both event and time limits are disabled, running an endless test")
 }
 
-/// sysbench makes empty tables, and then draws keys of which most do not fit their columns.
+/// Refuses empty tables: sysbench would draw keys that do not fit their columns.
 fn check_rows(schema: &Schema) -> Result<()> {
     if schema.table_size == 0 {
         return refuse(
-            "`--table-size=0` makes empty tables with prepare; a run needs rows to draw from: give 1 or more".into(),
+            "`--table-size=0` makes empty tables with prepare; a run needs rows to draw from: give \
+             1 or more".into(),
         );
     }
     schema.check()
@@ -90,7 +91,7 @@ fn hosts(given: &Given) -> HostOptions {
     }
 }
 
-/// Checks what load hosts cannot do.
+/// Checks the options of load hosts.
 fn check_hosts(line: &SysbenchLine) -> Result<()> {
     let HostOptions { hosts, host_directory, ssh_config } = &line.hosts;
     let of = hosts.len() as u32;
@@ -105,17 +106,18 @@ fn check_hosts(line: &SysbenchLine) -> Result<()> {
         ),
         _ if hosts.is_empty() => Ok(()),
         SysbenchCommand::Run if of > 1 && line.load.endpoint.address.is_local() => refuse(format!(
-            "with {} each host would load a server of its own; give --mysql-host with an address that all hosts reach",
+            "with {} each host would load a server of its own; give --mysql-host with an address \
+             that all hosts reach",
             line.load.endpoint.address
         )),
         SysbenchCommand::Run => {
-            Schedule { part: Part { number: 0, of }, ..line.load.schedule.clone() }.check()
+            Schedule { part: LoadPart { number: 0, of }, ..line.load.schedule.clone() }.check()
         }
         _ => refuse("`--host` is for the command run; leave it out for the others".into()),
     }
 }
 
-/// What to print and write.
+/// The options of output.
 pub(super) fn reporting(given: &Given) -> Result<SysbenchReporting> {
     let percentile = given.number("percentile")?;
     if percentile > 100 {
@@ -139,7 +141,7 @@ pub(super) fn reporting(given: &Given) -> Result<SysbenchReporting> {
     })
 }
 
-/// The seed that is given, else the time of day.
+/// The given seed, or the time of day.
 pub(super) fn seed(given: &Given) -> Result<u64> {
     let seed = given.number("rand_seed")?;
     Ok(if seed == 0 { time_of_day() } else { seed })
@@ -201,7 +203,7 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
             .find(|p| p.exists())
     };
     let by_socket = socket.or_else(|| {
-        // Sockets of this machine are nothing to other hosts.
+        // Other hosts cannot use a socket of this machine.
         (host == "localhost" && !given.is_given("mysql_port") && !given.is_given(HOST))
             .then(usual)
             .flatten()
@@ -214,7 +216,8 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
     let tls = tls(given)?;
     if let (Address::Socket(path), true) = (&address, tls != Tls::Off) {
         return refuse(format!(
-            "`--mysql-ssl` and `--mysql-ssl-ca` encrypt TCP connections, and {} is a Unix socket; give --mysql-host and \
+            "`--mysql-ssl` and `--mysql-ssl-ca` encrypt TCP connections, and {} is a Unix socket; \
+             give --mysql-host and \
              --mysql-port, or leave them out",
             path.display()
         ));
@@ -234,14 +237,15 @@ fn endpoint(given: &Given) -> Result<Endpoint> {
     })
 }
 
-/// As sysbench's `--mysql-ssl`: of 1.0 on or off, of 1.1 a mode of MySQL's. A CA that is named is held to, unless nothing is encrypted.
+/// Encryption as by sysbench's `--mysql-ssl`: on or off in 1.0, a mode of MySQL's in 1.1. A given
+/// CA is checked unless nothing is encrypted.
 fn tls(given: &Given) -> Result<Tls> {
     let text = given.text("mysql_ssl");
     let mode = match (SslMode::parse(text), SYSBENCH.switch(text)) {
         (Some(mode), _) => mode,
         (None, Some(true)) => SslMode::Required,
         (None, Some(false)) if given.is_given("mysql_ssl") => SslMode::Disabled,
-        // A CA encrypts by itself.
+        // A CA implies encryption.
         (None, Some(false)) => match given.path("mysql_ssl_ca") {
             Some(ca) => return Ok(Tls::Verified { ca }),
             None => SslMode::Disabled,
@@ -258,7 +262,7 @@ fn tls(given: &Given) -> Result<Tls> {
     })
 }
 
-/// What encrypts the password on a connection without TLS, by MySQL's own options.
+/// The key that encrypts the password on a connection without TLS, by MySQL's own options.
 fn key(given: &Given) -> Result<ServerKey> {
     if let Some(path) = given.path("mysql_server_public_key_path") {
         let unread = |error| Error::system(format!("cannot read {}", path.display()), error);
@@ -268,14 +272,14 @@ fn key(given: &Given) -> Result<ServerKey> {
     Ok(if is_fetched { ServerKey::Fetched } else { ServerKey::None })
 }
 
-/// What is to be known of how much `--mysql-ssl` protects.
+/// A warning about the protection of `--mysql-ssl`.
 fn unverified(endpoint: &Endpoint) -> Option<&'static str> {
     (endpoint.tls == Tls::Unverified).then_some(
         "WARNING: the server's certificate is not checked; give --mysql-ssl-ca FILE to check it",
     )
 }
 
-/// The tables, those of the workload's sysbench unless another is named.
+/// The tables: those of the workload's sysbench unless another is given.
 fn schema(given: &Given, generator: Generator) -> Result<Schema> {
     let words = Generator::ALL.map(|generator| (generator.name(), generator));
     Ok(Schema {
@@ -368,7 +372,7 @@ fn ignore_errors(text: &str) -> Result<IgnoreErrors> {
         .map(IgnoreErrors::Listed)
 }
 
-/// sysbench before 1.0 ends after this many events if not told otherwise, and has no limit of time.
+/// Default number of events before sysbench 1.0, which has no time limit then.
 const OLD_EVENTS: i64 = 10_000;
 
 pub(super) fn schedule(given: &Given, seed: u64, generator: Generator) -> Result<Schedule> {
@@ -377,7 +381,7 @@ pub(super) fn schedule(given: &Given, seed: u64, generator: Generator) -> Result
             Generator::V04 | Generator::V05 => given.old_or(name, old, default)?,
             Generator::Legacy | Generator::V10 | Generator::Ycsb => given.renamed(name, old)?,
         };
-        // sysbench takes a negative limit for no limit.
+        // In sysbench a negative limit is no limit.
         Ok::<u64, Error>(limit.max(0).cast_unsigned())
     };
     let rate: u64 = given.renamed("rate", "tx_rate")?;

@@ -1,4 +1,4 @@
-//! Options as they were given, read by type.
+//! The given options, read by type.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use super::options::{Opt, find};
 use crate::error::Result;
 use crate::option_value::{OptionValue, SYSBENCH};
 
-/// Values by the names of the table of options.
+/// Values by the names in the table of options.
 pub(super) type Options = BTreeMap<&'static str, String>;
 
 /// Options as given; the value of one that is not given is the default in the table.
@@ -46,18 +46,19 @@ impl Given {
         self.value(name).choice(words)
     }
 
-    /// Whether a number is given that is not the default.
+    /// Returns true if a value is given that is not the default.
     pub(super) fn differs(&self, name: &str) -> bool {
         self.0.get(name).is_some_and(|given| given != default(name))
     }
 
-    /// The value of an option that has an old name too: as in sysbench 1.0.20 the old one counts, in either order, unless it has
-    /// the default.
+    /// The value of an option with an old name: as in sysbench 1.0.20 the old one counts, in either
+    /// order, unless it has the default.
     pub(super) fn renamed<T: FromStr>(&self, name: &'static str, old: &'static str) -> Result<T> {
         self.number(if self.differs(old) { old } else { name })
     }
 
-    /// The same before sysbench 1.0, which knew the old name alone; the default where neither is given.
+    /// The value before sysbench 1.0, which had the old name alone; the default if neither is
+    /// given.
     pub(super) fn old_or<T: FromStr>(
         &self,
         name: &'static str,

@@ -11,20 +11,30 @@ use crate::recipe::Recipe;
 #[must_use]
 pub fn help() -> String {
     let mut text = String::from(
-        "Puts load on a MySQL or MariaDB server like sysbench 1.0.20, with the same command line, or like 0.4 and 0.5.\n\n\
+        "Puts load on a MySQL or MariaDB server like sysbench 1.0.20, with the same command line, \
+         or like 0.4 and 0.5.\n\n\
          Usage: assay load WORKLOAD [--OPTION=VALUE…] prepare|prewarm|run|capacity|cleanup|help\n\n\
          Examples:\n  \
-         assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root prepare\n  \
-         assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --time=60 --report-interval=1 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root run\n  \
-         assay load run oltp_read_only --mode=strict --warmup-time=10 --time=60 --threads 64 --json=result.json --mysql-host=db --mysql-ssl --mysql-user=bench\n\n\
+         assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 \
+         --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root prepare\n  \
+         assay load oltp_read_write --tables=4 --table-size=100000 --threads=8 --time=60 \
+         --report-interval=1 --mysql-socket=/run/mysqld/mysqld.sock --mysql-user=root run\n  \
+         assay load run oltp_read_only --mode=strict --warmup-time=10 --time=60 --threads 64 \
+         --json=result.json --mysql-host=db --mysql-ssl --mysql-user=bench\n\n\
          Load from two hosts at once, which share threads and rate (docs/how-to/hosts.md):\n  \
-         assay load oltp_read_write --host=ann@load1 --host=ann@load2 --threads=64 --mysql-host=db1 … run\n\n\
+         assay load oltp_read_write --host=ann@load1 --host=ann@load2 --threads=64 \
+         --mysql-host=db1 … run\n\n\
          capacity finds the highest rate that meets a latency objective, by runs in open loop:\n  \
          assay load oltp_write_only --threads=64 --objective-ms=10 --time=10 … capacity\n\n\
-         Mode `compat`, the default here, does as sysbench does, quirks included; `--mode=strict` repairs them: an exact\n\
-         measuring window, rollback before a retry, special's window as wide as asked. docs/workloads.md lists all.\n\n",
+         Mode `compat`, the default here, does as sysbench does, quirks included; `--mode=strict` \
+         repairs them: an exact\n\
+         measuring window, rollback before a retry, special's window as wide as asked. \
+         docs/workloads.md lists all.\n\n",
     );
-    text.push_str("YCSB's own command line and property files: `assay load ycsb help`. Files in place of tables: `assay load fileio help`.\n\n");
+    text.push_str(
+        "YCSB's own command line and property files: `assay load ycsb help`. Files in \
+                   place of tables: `assay load fileio help`.\n\n",
+    );
     for generator in Generator::ALL.into_iter().rev() {
         let names: Vec<&str> = Recipe::of(generator).map(Recipe::name).collect();
         let _ = writeln!(text, "Workloads of {}: {}", generator.name(), names.join(", "));

@@ -1,8 +1,9 @@
 //! sysbench 1.0.20's command line, its way of counting, and its report.
 //!
-//! [`parse`] turns the words of a sysbench command line into the configuration of this crate; [`SysbenchPrinter`] prints the
-//! interval lines and the final block under sysbench's labels, then what sysbench does not tell. Options, defaults and
-//! labels were taken from the program's own help and output.
+//! [`parse`] turns a sysbench command line into the configuration of this crate;
+//! [`SysbenchPrinter`] prints the interval lines and the final block under sysbench's labels, then
+//! values that sysbench lacks. Options, defaults and labels are those of the program's own help and
+//! output.
 
 mod assemble;
 mod files;

@@ -1,13 +1,15 @@
-//! sysbench 0.4's and 0.5's command lines: names that options had, and what was chosen by options then.
+//! The command lines of sysbench 0.4 and 0.5: old names of options, and choices that were options
+//! then.
 //!
-//! Bare `--test=oltp` is the built-in test of 0.4.12; 0.5 has no such test but a script, whose path it wants.
+//! A bare `--test=oltp` is the built-in test of 0.4.12; 0.5 has a script in its place, and needs
+//! its path.
 
 use super::given::Given;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::recipe::Recipe;
 
-/// Old names, and the options' names here.
+/// Old names, and today's.
 pub(super) const NAMES: &[(&str, &str)] = &[
     ("oltp_table_name", "table_name"),
     ("oltp_table_size", "table_size"),
@@ -34,12 +36,12 @@ pub(super) const NAMES: &[(&str, &str)] = &[
     ("oltp_dist_res", "rand_spec_res"),
     ("mysql_table_engine", "mysql_storage_engine"),
     ("mysql_create_options", "create_table_options"),
-    // As STEC's white paper of 2013 prints it, with `=` for the second dash: `--mysql-engine=trx=yes`.
+    // From STEC's white paper of 2013, with `=` for the second dash: `--mysql-engine=trx=yes`.
     ("mysql_engine", "mysql_engine_trx"),
     ("seed_rng", "rand_seed"),
 ];
 
-/// Options that are 0.4's alone.
+/// Options of 0.4 alone.
 const OF_04: [&str; 4] =
     ["oltp_test_mode", "oltp_nontrx_mode", "table_name", "oltp_reconnect_mode"];
 
@@ -47,10 +49,10 @@ fn refuse<T>(message: &str) -> Result<T> {
     Err(Error::Config(message.into()))
 }
 
-/// The workload that `--test` names.
+/// The workload of `--test`.
 ///
 /// # Errors
-/// [`Error::Config`]: there is none of that name, or a test mode that is not built.
+/// [`Error::Config`] for an unknown name or an unsupported test mode.
 pub(super) fn of_test(name: &str, given: &Given) -> Result<Recipe> {
     if name != "oltp" {
         return Recipe::from_name(name);
@@ -83,14 +85,14 @@ pub(super) fn of_test(name: &str, given: &Given) -> Result<Recipe> {
     }
 }
 
-/// The recipe as the sysbench runs it whose options are given: 1.0 runs 0.5's script too, by names of
-/// options that 0.5 has not.
+/// The recipe of the sysbench whose options are given: 1.0 runs 0.5's script too, and has options
+/// that 0.5 lacks.
 pub(super) fn run_by(recipe: Recipe, given: &Given) -> Recipe {
     let is_1_0 = ["threads", "time", "events", "rate"].iter().any(|name| given.is_given(name));
     if recipe == Recipe::Oltp && is_1_0 { Recipe::LegacyOltp } else { recipe }
 }
 
-/// That no option of an old test is given with a workload that does not have it.
+/// Checks that no option of an old test is given with another workload.
 ///
 /// # Errors
 /// [`Error::Config`] with the option and what to give instead.
@@ -102,10 +104,11 @@ pub(super) fn check(given: &Given, recipe: Recipe) -> Result<()> {
     let is_04 = recipe.generator() == Generator::V04;
     if is_04 && given.switch("validate")? {
         return refuse(
-            "`--validate` of sysbench 0.4's oltp, which counts the rows of results, is not built; leave it out",
+            "`--validate` of sysbench 0.4's oltp, which counts the rows of results, is not built; \
+             leave it out",
         );
     }
-    // Scripts take any option, and have no use for these.
+    // Scripts accept any option, and ignore these.
     let is_05 = matches!(recipe.generator(), Generator::V05 | Generator::Legacy);
     let ignores = |name: &str| is_05 && name != "table_name";
     let is_foreign = |name: &&str| !is_04 && !ignores(name) && given.is_given(name);
@@ -121,7 +124,8 @@ pub(super) fn check(given: &Given, recipe: Recipe) -> Result<()> {
     if given.switch("oltp_write_only")? {
         if !is_05 {
             return refuse(
-                "`--oltp-write-only` is of sysbench's legacy scripts; give the workload oltp_write_only",
+                "`--oltp-write-only` is of sysbench's legacy scripts; give the workload \
+                 oltp_write_only",
             );
         }
         if given.switch("oltp_read_only")? {
@@ -130,13 +134,14 @@ pub(super) fn check(given: &Given, recipe: Recipe) -> Result<()> {
     }
     if given.switch("oltp_read_only")? && !has_it {
         return refuse(
-            "`--oltp-read-only` is of the oltp tests of sysbench 0.4 and 0.5; give the workload oltp_read_only",
+            "`--oltp-read-only` is of the oltp tests of sysbench 0.4 and 0.5; give the workload \
+             oltp_read_only",
         );
     }
     Ok(())
 }
 
-/// What sysbench 1.0.20 warns of, in its words and order. Older ones knew no other names.
+/// The warnings of sysbench 1.0.20, in its words and order. Older ones had no other names.
 pub(super) fn warnings(given: &Given, recipe: Option<Recipe>) -> Vec<&'static str> {
     let is_old = recipe.is_some_and(|recipe| !recipe.generator().is_default());
     let counts = |name: &str| match name {
@@ -150,11 +155,12 @@ pub(super) fn warnings(given: &Given, recipe: Option<Recipe>) -> Vec<&'static st
         .collect()
 }
 
-/// Names that sysbench 1.0.20 still takes, with what it says of them.
+/// Deprecated names of sysbench 1.0.20, with its warnings.
 pub(super) const DEPRECATED: [(&str, &str); 5] = [
     (
         "test",
-        "WARNING: the --test option is deprecated. You can pass a script name or path on the command line without any options.",
+        "WARNING: the --test option is deprecated. You can pass a script name or path on the \
+         command line without any options.",
     ),
     ("num_threads", "WARNING: --num-threads is deprecated, use --threads instead"),
     ("max_requests", "WARNING: --max-requests is deprecated, use --events instead"),

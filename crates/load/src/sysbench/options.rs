@@ -12,25 +12,25 @@ use crate::schedule::Schedule;
 use crate::schema::Schema;
 use crate::workload::Workload;
 
-/// What follows an option's name.
+/// The form of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
-    /// `=on`, `=off`, or nothing, which means on.
+    /// `=on`, `=off`, or no value for on.
     Switch,
-    /// The same, or `=` and something else, called so in the help.
+    /// The same, or another value, with its name in the help.
     SwitchOr(&'static str),
-    /// A value, called so in the help.
+    /// A value, with its name in the help.
     Value(&'static str),
 }
 
-/// Whose option it is, and what becomes of it here.
+/// The origin of an option, and its effect here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// sysbench's, with the same effect.
     Sysbench,
     /// sysbench's, accepted without effect: it changes nothing that is measured.
     NoEffect,
-    /// Our own.
+    /// Assay's own.
     Own,
 }
 
@@ -344,7 +344,7 @@ pub(super) const OPTIONS: &[Opt] = options! {
     }
 };
 
-/// Options of sysbench that are not built, by how their names begin, and whose they are.
+/// Unsupported options of sysbench, by the beginning of their names, and where they belong.
 const UNBUILT: [(&str, &str); 10] = [
     ("cpu_", "of sysbench's test cpu"),
     ("memory_", "of sysbench's test memory"),
@@ -358,16 +358,16 @@ const UNBUILT: [(&str, &str); 10] = [
     ("oltp_sp_name", "of test mode sp of sysbench 0.4"),
 ];
 
-/// Whose option it is, if it is one that is not built.
+/// The owner of an unsupported option.
 pub(super) fn unbuilt(name: &str) -> Option<&'static str> {
     let name = name.replace('-', "_");
     UNBUILT.iter().find(|(start, _)| name.starts_with(start)).map(|(_, whose)| *whose)
 }
 
-/// The one option that may be given several times.
+/// The only repeatable option.
 pub(super) const HOST: &str = "host";
 
-/// The option of that name, of today or of old, with dashes or underscores.
+/// Finds an option by name, today's or an old one, with dashes or underscores.
 pub(super) fn find(name: &str) -> Option<&'static Opt> {
     let name = name.replace('-', "_");
     let old = old::NAMES.iter().find(|(old, _)| *old == name).map(|(_, today)| *today);

@@ -1,4 +1,4 @@
-//! From words to configuration.
+//! Parses sysbench's command line.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::recipe::{Recipe, is_no_database_test};
 use crate::spec::LoadSpec;
 use assay_base::suggest;
 
-/// What to do.
+/// The command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SysbenchCommand {
     /// Create tables and fill them.
@@ -41,69 +41,65 @@ const COMMANDS: [(&str, SysbenchCommand); 6] = [
     ("help", SysbenchCommand::Help),
 ];
 
-/// What to print and write.
+/// The options of output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SysbenchReporting {
     /// Seconds between interval lines; 0 for none.
     pub report_interval: u64,
     /// Percentile to print; 0 for none.
     pub percentile: u32,
-    /// Whether to print the histogram.
+    /// True to print the histogram.
     pub histogram: bool,
     /// Below 3, only errors are printed.
     pub verbosity: u32,
-    /// Where to write everything.
+    /// The file for all results.
     pub json: Option<PathBuf>,
-    /// Whether the seed was given, or taken from the time of day.
+    /// True if the seed was given, and not taken from the time of day.
     pub seed_given: bool,
 }
 
-/// From which hosts to load.
+/// The load hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct HostOptions {
-    /// As `ssh` takes them; empty for this machine.
+    /// Names of the hosts for `ssh`; empty for this machine.
     pub hosts: Vec<String>,
-    /// Where Assay may write on each.
+    /// The directory for Assay on each host.
     pub host_directory: Option<PathBuf>,
     /// A configuration file of `ssh`.
     pub ssh_config: Option<PathBuf>,
 }
 
-/// How the command `capacity` searches.
+/// The options of the command `capacity`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CapacityOptions {
-    /// What a rate must keep to.
+    /// The latency objective.
     pub objective: Objective,
-    /// Half the width that the interval is to have, as a share.
+    /// Half the width of the final interval, as a share.
     pub resolution: f64,
-    /// The most runs.
     pub runs_max: u32,
 }
 
-/// A sysbench command line, understood.
+/// A parsed sysbench command line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SysbenchLine {
-    /// What to do.
     pub command: SysbenchCommand,
     /// The load that the command makes.
     pub load: LoadSpec,
-    /// What to print and write.
     pub reporting: SysbenchReporting,
-    /// How to search for the capacity.
     pub capacity: CapacityOptions,
-    /// From where.
+    /// The load hosts.
     pub hosts: HostOptions,
-    /// Whether to check limits before a run.
+    /// True to check limits before a run.
     pub preflight: bool,
-    /// What to say on standard error before anything is done.
+    /// Warnings for standard error before anything is done.
     pub warnings: Vec<String>,
 }
 
-/// Reads the words after the program's name: options as `--name=value` or `--name value`, with dashes or underscores,
+/// Parses the arguments: options as `--name=value` or `--name value`, with dashes or underscores,
 /// and a workload and a command in either order.
 ///
 /// # Errors
-/// [`Error::Config`] for anything unknown, with the nearest known name, or for a value that makes no sense.
+/// [`Error::Config`] for unknown options, with the nearest known name, and for invalid values.
 pub fn parse(words: &[String]) -> Result<SysbenchLine> {
     let (given, positional) = split(words)?;
     let given = Given(given);
@@ -113,7 +109,7 @@ pub fn parse(words: &[String]) -> Result<SysbenchLine> {
     if given.switch("version")? {
         return assemble(SysbenchCommand::Version, None, &given);
     }
-    // The old option stands for the first word.
+    // The old option replaces the first word.
     let named = Some(given.text("test")).filter(|name| !name.is_empty());
     let (mut command, mut recipe) =
         (None, named.map(|name| old::of_test(name, &given)).transpose()?);
@@ -152,14 +148,14 @@ pub fn parse(words: &[String]) -> Result<SysbenchLine> {
     }
 }
 
-/// Why a script or a test cannot be run, if the word names one that is not built.
+/// The reason why a script or a test cannot run, if the word names an unsupported one.
 fn foreign_test(word: &str) -> Option<Error> {
     let name = word.strip_prefix("--test=").unwrap_or(word);
     let is_test = !name.starts_with('-') && (name.ends_with(".lua") || is_no_database_test(name));
     is_test.then(|| Recipe::from_name(name).err()).flatten()
 }
 
-/// Scripts that others include: they prepare and clean up by themselves, and have no event.
+/// Scripts included by others: they prepare and clean up by themselves, and have no event.
 const INCLUDED: [&str; 2] = ["oltp_common", "common"];
 
 fn refuse_included(command: SysbenchCommand, words: &[String], given: &Given) -> Result<()> {
@@ -170,13 +166,14 @@ fn refuse_included(command: SysbenchCommand, words: &[String], given: &Given) ->
     let named = words.iter().map(String::as_str).chain([given.text("test")]);
     match (command, named.into_iter().find(script)) {
         (SysbenchCommand::Run | SysbenchCommand::Capacity, Some(name)) => refuse(format!(
-            "`{name}` has no event to run: other scripts include it; give one of them, e.g. oltp_read_write"
+            "`{name}` has no event to run: other scripts include it; give one of them, e.g. \
+             oltp_read_write"
         )),
         _ => Ok(()),
     }
 }
 
-/// Directories in which sysbench's own scripts are, by how their paths end.
+/// Directories of sysbench's own scripts, by the ends of their paths.
 const OWN_DIRECTORIES: [&str; 4] = ["share/sysbench", "oltp_legacy", "tests/db", "src/lua"];
 
 /// A warning if a user's own script has the name of one of sysbench's, which is run in its place.
@@ -189,7 +186,7 @@ fn not_read(name: &str, recipe: Recipe) -> Option<String> {
     })
 }
 
-/// Options of fileio do nothing to tables.
+/// Refuses options of fileio, which have no effect on tables.
 fn refuse_files(given: &Given) -> Result<()> {
     let is_of_files = |name: &&&str| find(name).is_some_and(|option| option.group == FILES);
     match given.0.keys().find(is_of_files) {
@@ -200,7 +197,7 @@ fn refuse_files(given: &Given) -> Result<()> {
     }
 }
 
-/// The workload of that name. A slip may have meant a command as well.
+/// The workload of that name. A typo may have meant a command as well.
 fn recipe_or_command(word: &str) -> Result<Recipe> {
     Recipe::from_name(word).map_err(|error| command_hint(word).map_or(error, Error::Config))
 }
@@ -214,7 +211,7 @@ fn refuse<T>(message: String) -> Result<T> {
     Err(Error::Config(message))
 }
 
-/// Whether the word would be an option if dashes stood before it.
+/// Returns true if the word would be an option with dashes before it.
 fn names_option(word: &str) -> bool {
     word.contains('=') || find(word).is_some()
 }
@@ -223,7 +220,8 @@ pub(super) fn split(all: &[String]) -> Result<(Options, Vec<String>)> {
     let (mut given, mut positional) = (Options::new(), Vec::new());
     let mut words = all.iter().peekable();
     while let Some(word) = words.next() {
-        // Papers set dashes apart: `-- num-threads=20`. Before anything else they are a shell user's end of options.
+        // Papers print dashes separately: `-- num-threads=20`. Before anything else they end a
+        // shell user's options.
         let word = match words.peek() {
             Some(next) if word == "--" && names_option(next) => {
                 format!("--{}", words.next().cloned().unwrap_or_default())
@@ -244,7 +242,7 @@ pub(super) fn split(all: &[String]) -> Result<(Options, Vec<String>)> {
         let (name, value) =
             body.split_once('=').map_or((body, None), |(n, v)| (n, Some(v.to_owned())));
         let Some(option) = find(name) else {
-            // Options of a script of somebody's own, or of another test, are no slips.
+            // Options of a user's own script, or of another test, are no typos.
             if let Some(error) = all.iter().find_map(|word| foreign_test(word)) {
                 return Err(error);
             }

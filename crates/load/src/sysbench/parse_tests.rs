@@ -83,7 +83,7 @@ fn every_option_of_the_table_is_read() {
         let value = match option.default() {
             _ if option.name == "rand_type" => "pareto",
             _ if option.name == "generator" => "sysbench-1.0",
-            // It would be a second workload; and the workload has tables of another name.
+            // `test` would be a second workload; the workload has tables of another name.
             _ if option.name == "test" || option.name == "table_name" => continue,
             "" if option.takes == Takes::Value("N") => "1",
             default => default,
@@ -96,9 +96,12 @@ fn every_option_of_the_table_is_read() {
 #[test]
 fn our_own_options_are_read() {
     let line = parsed(
-        "oltp_read_write run --mode=strict --warmup-time=steady:30 --rate=500 --arrivals=even --cpus=0-2,5 \
-         --schema=text --text=/book --rand-type=zipf --rand-zipfian-exp=0.99 --rand-scatter --json=/o.json \
-         --mysql-ignore-errors=all --forced-shutdown=3 --rand-seed=7 --db-ps-mode=disable --mysql-ssl=on --mysql-port=3306 \
+        "oltp_read_write run --mode=strict --warmup-time=steady:30 --rate=500 --arrivals=even \
+         --cpus=0-2,5 \
+         --schema=text --text=/book --rand-type=zipf --rand-zipfian-exp=0.99 --rand-scatter \
+         --json=/o.json \
+         --mysql-ignore-errors=all --forced-shutdown=3 --rand-seed=7 --db-ps-mode=disable \
+         --mysql-ssl=on --mysql-port=3306 \
          --create-table-options=COMPRESSION='zlib' --preflight=off --histogram --percentile=99",
     );
     assert_eq!(line.load.workload.mode, Mode::Strict);
@@ -137,9 +140,12 @@ fn old_workloads_bring_their_tables_and_their_limits() {
     assert_eq!(parsed("oltp_insert run").load.schedule.seconds, 10.0);
 }
 
-/// As printed in STEC's white paper of 2013 under "Test method for disk drives", dashes set apart, `=` for the third dash and all.
-const STEC: &str = "-- debug=off -- test=oltp -- mysql-user=mysql -- oltp-table-size=800000000 -- mysql-db=test -- \
-                    oltp-table-name=stest -- num-threads=20 -- max-requests=1000000 -- oltp-auto-inc=off -- \
+/// From STEC's white paper of 2013, "Test method for disk drives", with separate dashes and `=` for
+/// the third dash.
+const STEC: &str = "-- debug=off -- test=oltp -- mysql-user=mysql -- oltp-table-size=800000000 -- \
+                    mysql-db=test -- \
+                    oltp-table-name=stest -- num-threads=20 -- max-requests=1000000 -- \
+                    oltp-auto-inc=off -- \
                     mysql-engine=trx=yes run";
 
 #[test]
@@ -203,7 +209,8 @@ fn options_of_old_tests_choose_what_is_run() {
     }
 }
 
-/// As sysbench 1.0.20 does, tried: `--threads=2 --num-threads=3` has three threads, in either order.
+/// As observed with sysbench 1.0.20: `--threads=2 --num-threads=3` has three threads, in either
+/// order.
 #[test]
 fn of_an_old_name_and_a_new_one_the_old_counts_and_is_warned_of() {
     let old = "--num-threads=3 --max-time=4 --max-requests=5 --tx-rate=6";
@@ -374,13 +381,14 @@ fn nonsense_is_refused_in_one_line() {
 #[test]
 fn load_hosts_are_named_one_by_one_and_what_they_cannot_do_is_refused() {
     let line = parsed(
-        "oltp_insert --host=ann@a --host b --host-directory=/d --ssh-config=/c --threads=4 --mysql-host=db1 run",
+        "oltp_insert --host=ann@a --host b --host-directory=/d --ssh-config=/c --threads=4 \
+         --mysql-host=db1 run",
     );
     assert_eq!(line.hosts.hosts, ["ann@a", "b"]);
     assert_eq!(line.hosts.host_directory, Some("/d".into()));
     assert_eq!(line.hosts.ssh_config, Some("/c".into()));
     assert_eq!(parsed("oltp_insert run").hosts, HostOptions::default());
-    // A server's socket on the one host is meant as it stands.
+    // The socket is one on the single host.
     let one = parsed("oltp_insert --host=db1 --mysql-socket=/run/s run");
     assert_eq!(one.load.endpoint.address, Address::Socket("/run/s".into()));
     for (line, says) in [
@@ -432,7 +440,7 @@ fn legacy_scripts_are_told_by_their_directory_and_by_names_that_1_0_has_not() {
     assert_eq!(recipe(&format!("{LEGACY}/common.lua cleanup")), Recipe::LegacyOltp);
     assert_eq!(recipe("tests/db/oltp.lua --num-threads=4 run"), Recipe::Oltp);
     assert_eq!(recipe("tests/db/oltp.lua --threads=4 run"), Recipe::LegacyOltp);
-    // 1.0's own names, as they were.
+    // The names of 1.0.
     assert_eq!(recipe("oltp_insert.lua run"), Recipe::OltpInsert);
     assert_eq!(recipe("insert run"), Recipe::OltpInsert);
     assert_eq!(recipe("select_random_points.lua run"), Recipe::SelectRandomPoints);

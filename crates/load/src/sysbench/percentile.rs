@@ -1,6 +1,7 @@
-//! sysbench's percentile: one rank in 1024 buckets, evenly spaced in the logarithm from 0.001 ms to 100 s.
+//! sysbench's percentile: one rank in 1024 buckets, evenly spaced in the logarithm from 0.001 ms to
+//! 100 s.
 
-use crate::record::Latency;
+use crate::record::LatencyStats;
 
 const BUCKETS: usize = 1024;
 const LOWEST_MS: f64 = 0.001;
@@ -17,13 +18,13 @@ pub(super) fn bucket_of(ms: f64) -> usize {
     place.clamp(0.0, (BUCKETS - 1) as f64) as usize
 }
 
-/// What is reported for a bucket, in ms.
+/// The reported value of a bucket, in ms.
 pub(super) fn value_ms(bucket: usize) -> f64 {
     (bucket as f64 / resolution() + LOWEST_MS.ln()).exp()
 }
 
-/// How many of `latency` fall into each bucket.
-pub(super) fn buckets(latency: &Latency) -> Vec<u64> {
+/// The counts of `latency` in each bucket.
+pub(super) fn buckets(latency: &LatencyStats) -> Vec<u64> {
     let mut counts = vec![0; BUCKETS];
     for (ns, count) in &latency.buckets_ns {
         counts[bucket_of(*ns as f64 / 1e6)] += count;
@@ -31,9 +32,9 @@ pub(super) fn buckets(latency: &Latency) -> Vec<u64> {
     counts
 }
 
-/// The percentile as sysbench would print it, in ms; 0 where nothing was timed.
+/// The percentile as printed by sysbench, in ms; 0 without a time.
 #[must_use]
-pub fn percentile_ms(latency: &Latency, percentile: u32) -> f64 {
+pub fn percentile_ms(latency: &LatencyStats, percentile: u32) -> f64 {
     let rank = (latency.count as f64 * f64::from(percentile) / 100.0 + 0.5) as u64;
     if latency.count == 0 {
         return 0.0;
@@ -52,10 +53,10 @@ pub fn percentile_ms(latency: &Latency, percentile: u32) -> f64 {
 mod tests {
     use super::*;
 
-    fn latency(times_ms: &[f64]) -> Latency {
+    fn latency(times_ms: &[f64]) -> LatencyStats {
         let buckets_ns: Vec<(u64, u64)> =
             times_ms.iter().map(|ms| ((ms * 1e6) as u64, 1)).collect();
-        Latency { count: buckets_ns.len() as u64, buckets_ns, ..Latency::default() }
+        LatencyStats { count: buckets_ns.len() as u64, buckets_ns, ..LatencyStats::default() }
     }
 
     #[test]
@@ -68,7 +69,7 @@ mod tests {
 
     #[test]
     fn values_are_those_seen_in_sysbenchs_reports() {
-        // Neighbouring lines of a histogram that sysbench 1.0.20 printed.
+        // Adjacent lines of a histogram printed by sysbench 1.0.20.
         for seen in [0.768, 0.782, 1.044, 1.063, 2.069, 17.319, 17.633] {
             let value = value_ms(bucket_of(seen));
             assert!((value - seen).abs() < 0.0006, "{seen} {value}");

@@ -1,4 +1,4 @@
-//! Interval lines and the final block under sysbench's labels, then what sysbench does not tell.
+//! Interval lines and the final block under sysbench's labels, then values that sysbench lacks.
 
 use std::io::{self, Write};
 
@@ -6,13 +6,13 @@ use super::parse::{SysbenchLine, SysbenchReporting};
 use super::percentile::{buckets, percentile_ms, value_ms};
 use crate::fileio::Fileio;
 use crate::generator::Generator;
-use crate::outcome::{Outcome, Second, Work};
-use crate::record::{Latency, Queries};
+use crate::outcome::{LoadOutcome, Second, Work};
+use crate::record::{LatencyStats, Queries};
 use crate::schedule::{Pace, Schedule, Warmup};
 use crate::schema::Schema;
 use crate::workload::Workload;
 
-/// Prints a run as it goes.
+/// Prints a run as it proceeds.
 #[derive(Debug)]
 pub struct SysbenchPrinter<W> {
     out: W,
@@ -23,26 +23,27 @@ pub struct SysbenchPrinter<W> {
 
 /// Seconds added up since the last line.
 #[derive(Debug, Default)]
-pub(super) struct Interval {
+pub(super) struct ReportInterval {
     pub(super) length_s: f64,
     events: u64,
     pub(super) queries: Queries,
     errors: u64,
     reconnects: u64,
-    pub(super) latency: Latency,
+    pub(super) latency: LatencyStats,
 }
 
-/// When interval lines are printed.
+/// The schedule of interval lines.
 #[derive(Debug, Default)]
 pub(super) struct Intervals {
-    /// When the load started, in seconds of its clock, once known.
+    /// Start of the load, in seconds of its clock, once known.
     start_s: Option<f64>,
-    interval: Interval,
+    interval: ReportInterval,
 }
 
 impl Intervals {
-    /// Takes a second; gives the interval that it ends, and whole seconds since the start, if it ends one of `every` seconds.
-    pub(super) fn add(&mut self, second: &Second, every: u64) -> Option<(u64, Interval)> {
+    /// Adds a second. If it ends an interval of `every` seconds, returns the interval and the whole
+    /// seconds since the start.
+    pub(super) fn add(&mut self, second: &Second, every: u64) -> Option<(u64, ReportInterval)> {
         let start_s = *self.start_s.get_or_insert(second.end_s - second.length_s);
         self.interval.add(second);
         let elapsed_s = second.end_s - start_s;
@@ -53,7 +54,7 @@ impl Intervals {
     }
 }
 
-impl Interval {
+impl ReportInterval {
     fn add(&mut self, second: &Second) {
         self.length_s += second.length_s;
         self.events += second.events;
@@ -68,7 +69,7 @@ impl Interval {
 }
 
 impl<W: Write> SysbenchPrinter<W> {
-    /// A printer for the run that `line` describes.
+    /// A printer for the command line `line`.
     pub fn new(out: W, line: &SysbenchLine) -> SysbenchPrinter<W> {
         SysbenchPrinter {
             out,
@@ -82,10 +83,7 @@ impl<W: Write> SysbenchPrinter<W> {
         self.reporting.verbosity < 3
     }
 
-    /// What is printed before the first connection.
-    ///
-    /// # Errors
-    /// What writing answered.
+    /// Prints the text before the first connection.
     pub fn header(&mut self, line: &SysbenchLine) -> io::Result<()> {
         if self.is_silent() {
             return Ok(());
@@ -95,10 +93,7 @@ impl<W: Write> SysbenchPrinter<W> {
         started(&mut self.out)
     }
 
-    /// Takes a second, and prints a line if the interval is over.
-    ///
-    /// # Errors
-    /// What writing answered.
+    /// Adds a second, and prints a line if the interval is over.
     pub fn second(&mut self, second: &Second) -> io::Result<()> {
         let ended = self.intervals.add(second, self.reporting.report_interval);
         let Some((elapsed, interval)) = ended.filter(|_| !self.is_silent()) else {
@@ -108,7 +103,8 @@ impl<W: Write> SysbenchPrinter<W> {
         let percentile = self.reporting.percentile;
         writeln!(
             self.out,
-            "[ {elapsed}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,{percentile}%): {:.2} \
+            "[ {elapsed}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat \
+             (ms,{percentile}%): {:.2} \
              err/s: {:.2} reconn/s: {:.2}",
             second.threads,
             per_second(interval.events),
@@ -127,11 +123,8 @@ impl<W: Write> SysbenchPrinter<W> {
         self.out.flush()
     }
 
-    /// The final block, and what sysbench does not tell.
-    ///
-    /// # Errors
-    /// What writing answered.
-    pub fn outcome(&mut self, outcome: &Outcome) -> io::Result<()> {
+    /// Prints the final block, and values that sysbench lacks.
+    pub fn outcome(&mut self, outcome: &LoadOutcome) -> io::Result<()> {
         if outcome.is_forced() {
             let fatal = "FATAL: The --max-time limit has expired, forcing shutdown...";
             writeln!(self.out, "{fatal}")?;
@@ -152,7 +145,7 @@ impl<W: Write> SysbenchPrinter<W> {
     }
 }
 
-/// What a report begins with.
+/// Prints the beginning of a report.
 pub(super) fn options(
     out: &mut impl Write,
     schedule: &Schedule,
@@ -183,13 +176,13 @@ pub(super) fn options(
     Ok(())
 }
 
-/// What is printed when the threads start.
+/// Prints the start of the threads.
 pub(super) fn started(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "Initializing worker threads...\n\nThreads started!\n")?;
     out.flush()
 }
 
-pub(super) fn histogram(out: &mut impl Write, events: &Latency) -> io::Result<()> {
+pub(super) fn histogram(out: &mut impl Write, events: &LatencyStats) -> io::Result<()> {
     let counts = buckets(events);
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
     writeln!(out, "Latency histogram (values are in milliseconds)")?;
@@ -201,7 +194,7 @@ pub(super) fn histogram(out: &mut impl Write, events: &Latency) -> io::Result<()
     writeln!(out, " ")
 }
 
-fn statistics(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+fn statistics(out: &mut impl Write, outcome: &LoadOutcome) -> io::Result<()> {
     let Queries { read, write, other } = outcome.queries;
     let total = outcome.queries.total();
     let errors: u64 = outcome.errors.values().sum();
@@ -232,8 +225,8 @@ fn statistics(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
 
 pub(super) fn latency(
     out: &mut impl Write,
-    events: &Latency,
-    outcome: &Outcome,
+    events: &LatencyStats,
+    outcome: &LoadOutcome,
     percentile: u32,
 ) -> io::Result<()> {
     let mean = if events.count > 0 { outcome.latency_ms_sum / events.count as f64 } else { 0.0 };
@@ -252,7 +245,7 @@ pub(super) fn latency(
     writeln!(out, "         sum:{:40.2}", outcome.latency_ms_sum)
 }
 
-pub(super) fn fairness(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+pub(super) fn fairness(out: &mut impl Write, outcome: &LoadOutcome) -> io::Result<()> {
     let spread = |value: fn(&crate::outcome::ThreadOutcome) -> f64| {
         let count = outcome.threads.len().max(1) as f64;
         let mean = outcome.threads.iter().map(value).sum::<f64>() / count;
@@ -269,7 +262,7 @@ pub(super) fn fairness(out: &mut impl Write, outcome: &Outcome) -> io::Result<()
 
 fn of_statements(
     out: &mut impl Write,
-    outcome: &Outcome,
+    outcome: &LoadOutcome,
     workload: &Workload,
     schema: &Schema,
 ) -> io::Result<()> {
@@ -290,7 +283,7 @@ fn of_statements(
     Ok(())
 }
 
-fn of_files(out: &mut impl Write, outcome: &Outcome, fileio: &Fileio) -> io::Result<()> {
+fn of_files(out: &mut impl Write, outcome: &LoadOutcome, fileio: &Fileio) -> io::Result<()> {
     let seed = outcome.schedule.seed;
     writeln!(out, "    {:37}{}, seed {seed}", "mode, seed:", lower(fileio.mode))?;
     let data = match fileio.data_ratio() {
@@ -319,7 +312,7 @@ fn of_files(out: &mut impl Write, outcome: &Outcome, fileio: &Fileio) -> io::Res
     Ok(())
 }
 
-pub(super) fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+pub(super) fn additions(out: &mut impl Write, outcome: &LoadOutcome) -> io::Result<()> {
     writeln!(out, "Beyond sysbench:")?;
     match &outcome.work {
         Work::Server { workload, schema } => of_statements(out, outcome, workload, schema)?,
@@ -374,8 +367,9 @@ pub(super) fn additions(out: &mut impl Write, outcome: &Outcome) -> io::Result<(
     Ok(())
 }
 
-/// What sysbench 0.4 counts: requests are all statements but `BEGIN` and `COMMIT`, deadlocks all retries.
-fn as_0_4(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
+/// Prints the counts of sysbench 0.4: requests are all statements but `BEGIN` and `COMMIT`,
+/// deadlocks all retries.
+fn as_0_4(out: &mut impl Write, outcome: &LoadOutcome) -> io::Result<()> {
     let count = |kind| outcome.latency_of(kind).map_or(0, |times| times.service.count);
     let other = count("begin") + count("commit");
     let requests = outcome.queries.total().saturating_sub(other);
@@ -390,7 +384,7 @@ fn as_0_4(out: &mut impl Write, outcome: &Outcome) -> io::Result<()> {
     Ok(())
 }
 
-fn row(out: &mut impl Write, name: &str, l: &Latency) -> io::Result<()> {
+fn row(out: &mut impl Write, name: &str, l: &LatencyStats) -> io::Result<()> {
     writeln!(
         out,
         "    {name:25} {:>10} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3} {:>9.3}",

@@ -8,9 +8,9 @@ fn line(words: &str) -> SysbenchLine {
     parse(&words.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap()
 }
 
-fn latency(ms: u64, count: u64) -> Latency {
+fn latency(ms: u64, count: u64) -> LatencyStats {
     let ms_f = ms as f64;
-    Latency {
+    LatencyStats {
         count,
         latency_ms_mean: ms_f,
         latency_ms_min: ms_f,
@@ -41,13 +41,13 @@ fn second(end_s: f64, events: u64) -> Second {
     }
 }
 
-fn outcome(line: &SysbenchLine) -> Outcome {
+fn outcome(line: &SysbenchLine) -> LoadOutcome {
     let transaction = KindLatency {
         kind: "transaction".into(),
         service: latency(10, 100),
         response: latency(10, 100),
     };
-    Outcome {
+    LoadOutcome {
         measure_start_s: 0.0,
         measure_end_s: 2.0,
         elapsed_s: 2.0,
@@ -99,12 +99,13 @@ fn interval_lines_bear_sysbenchs_labels() {
     });
     assert_eq!(
         text,
-        "[ 2s ] thds: 2 tps: 20.00 qps: 400.00 (r/w/o: 280.00/80.00/40.00) lat (ms,95%): 10.09 err/s: 3.00 \
+        "[ 2s ] thds: 2 tps: 20.00 qps: 400.00 (r/w/o: 280.00/80.00/40.00) lat (ms,95%): 10.09 \
+         err/s: 3.00 \
          reconn/s: 0.00\n[ 2s ] queue length: 5, concurrency: 2\n"
     );
 }
 
-/// What sysbench 1.0.20 prints for these numbers: written from its output, blanks included.
+/// sysbench 1.0.20's output for these numbers, with its spaces.
 const FINAL_BLOCK: &str = "\
 SQL statistics:
     queries performed:
@@ -121,7 +122,7 @@ General statistics:
     total time:                          2.0000s
     total number of events:              100
 
-Latency (ms):
+LatencyStats (ms):
          min:                                   10.00
          avg:                                   10.00
          max:                                   10.00
@@ -150,14 +151,15 @@ fn a_forced_shutdown_is_told_in_sysbenchs_words() {
     let printed = |words: &str, events_cut, interrupted| {
         printed(words, |printer, line| {
             printer.header(line).unwrap();
-            printer.outcome(&Outcome { events_cut, interrupted, ..outcome(line) }).unwrap();
+            printer.outcome(&LoadOutcome { events_cut, interrupted, ..outcome(line) }).unwrap();
         })
     };
     let told = printed("oltp_read_write run --time=3 --forced-shutdown=1", 4, false);
     for words in [
         "from current time\n\nForcing shutdown in 4 seconds\n\nInitializing worker threads...\n",
         "\nFATAL: The --max-time limit has expired, forcing shutdown...\nSQL statistics:\n",
-        "(0.00 per sec.)\n\nNumber of unfinished transactions on forced shutdown: 4\n\nGeneral statistics:\n",
+        "(0.00 per sec.)\n\nNumber of unfinished transactions on forced shutdown: 4\n\nGeneral \
+         statistics:\n",
     ] {
         assert!(told.contains(words), "{words} in {told}");
     }
@@ -176,10 +178,11 @@ fn what_waited_longer_than_all_that_was_measured_is_told() {
     let with = |wait_ms_max| {
         printed("oltp_read_write run", |printer, line| {
             let unfinished = Unfinished { events: 25, wait_ms_max };
-            printer.outcome(&Outcome { unfinished, ..outcome(line) }).unwrap();
+            printer.outcome(&LoadOutcome { unfinished, ..outcome(line) }).unwrap();
         })
     };
-    let told = "    waiting when the window ended:       25 (20.0 %), the oldest for 350 ms: percentiles are too low\n";
+    let told = "    waiting when the window ended:       25 (20.0 %), the oldest for 350 ms: \
+                percentiles are too low\n";
     assert!(with(350.4).contains(told), "{}", with(350.4));
     assert!(
         !with(99.0).contains("waiting when"),

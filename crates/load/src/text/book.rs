@@ -1,4 +1,4 @@
-//! A book that the user names, as a source of lines.
+//! A user's book as a source of lines.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,8 +7,9 @@ use std::path::Path;
 use super::{TextError, TextSource};
 use crate::random::Rng;
 
-/// What Windows-1252 has in place of Latin-1's control characters 0x80 to 0x9f (WHATWG Encoding Standard, index
-/// windows-1252); books are full of its quotation marks and dashes. Five places stay control characters.
+/// The characters of Windows-1252 in place of Latin-1's control characters 0x80 to 0x9f (WHATWG
+/// Encoding Standard, index windows-1252); books have many of its quotation marks and dashes. Five
+/// places stay control characters.
 const WINDOWS_1252: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
@@ -17,7 +18,7 @@ const WINDOWS_1252: [char; 32] = [
 /// The end-of-file character of old DOS texts.
 const DOS_END: char = '\u{1a}';
 
-/// A book's text and where its lines begin.
+/// A book's text, and the starts of its lines.
 #[derive(Debug, Clone)]
 pub(super) struct Book {
     /// All words, one space between each two.
@@ -86,7 +87,7 @@ impl Book {
     }
 }
 
-/// UTF-8 if it is that, else Latin-1 as the web reads it. A byte order mark is dropped.
+/// Decodes UTF-8, or Latin-1 as browsers do. A byte order mark is dropped.
 fn decode(bytes: Vec<u8>) -> String {
     let latin = |byte: u8| match byte {
         0x80..=0x9f => WINDOWS_1252[usize::from(byte) - 0x80],

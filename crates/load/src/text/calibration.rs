@@ -1,4 +1,5 @@
-//! How compressible the built-in lines are, against the novel's figures; run with `--nocapture` to see them.
+//! The compressibility of the built-in lines, compared with the novel's; run with `--nocapture` to
+//! see it.
 
 use std::io::Write;
 
@@ -33,7 +34,7 @@ fn departure(ratios: [f64; 3]) -> f64 {
     departures.fold(0.0, f64::max)
 }
 
-/// As much data as [`BLOCKS`] hold, made of whatever `row` appends.
+/// The data of [`BLOCKS`], as appended by `row`.
 fn fill(row: impl Fn(&mut Rng, &mut Vec<u8>), seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed, 0);
     let mut data = vec![];
@@ -81,8 +82,8 @@ fn columns_compress_as_the_novel_does() {
     assert!(departure(ratios) < 0.05, "{ratios:?}");
 }
 
-/// A row as InnoDB stores it in COMPACT or DYNAMIC format (lengths, 5 bytes of header, id, 6 + 7 bytes of transaction
-/// and roll pointer, k, c, pad), to tell what the text does to a whole table.
+/// A row as InnoDB stores it in COMPACT or DYNAMIC format (lengths, 5 bytes of header, id, 6 + 7
+/// bytes of transaction and roll pointer, k, c, pad), to tell what the text does to a whole table.
 #[test]
 fn whole_rows_are_less_compressible_than_their_text() {
     let source = TextSource::built_in();
@@ -111,7 +112,7 @@ fn whole_rows_are_less_compressible_than_their_text() {
     );
 }
 
-/// The checker itself: other text must not pass.
+/// Negative control: other text does not pass.
 #[test]
 fn other_text_departs_from_the_novel() {
     let letters = |rng: &mut Rng, data: &mut Vec<u8>| data.push(b'a' + rng.below(26) as u8);

@@ -1,6 +1,7 @@
 //! Writes lines of invented English by the grammar: the hot path of a load that fills text columns.
 //!
-//! Nothing is allocated for a line but what `out` may lack, and a word costs one random number and one short copy.
+//! Nothing is allocated for a line but what `out` may lack, and a word costs one random number and
+//! one short copy.
 
 use super::grammar::{Grammar, Symbol, Word, Zipf};
 use crate::random::Rng;
@@ -27,7 +28,8 @@ impl Generator {
         Generator { grammar }
     }
 
-    /// Appends at most `width` bytes of running text, which begins and ends wherever a line of a book might.
+    /// Appends at most `width` bytes of running text, which begins and ends wherever a line of a
+    /// book might.
     pub(super) fn line(&self, rng: &mut Rng, width: usize, out: &mut Vec<u8>) {
         out.reserve(width + Word::BYTES_MAX);
         let mut line = Line { start: out.len(), end: out.len() + width, pending: GLUED, out };
@@ -72,7 +74,7 @@ impl Generator {
         }
     }
 
-    /// How far into the sentence at `cursor` a line begins: mostly in its middle.
+    /// The offset in the sentence at `cursor` at which a line starts: mostly in its middle.
     fn entry(&self, rng: &mut Rng, cursor: usize, line: &mut Line<'_>) -> usize {
         let rest = &self.grammar.symbols[cursor..];
         let symbols = rest.iter().take_while(|&&symbol| symbol != Symbol::End).count();
@@ -93,7 +95,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Whether the word still fitted; if not, nothing was written, but for the first word, which is cut.
+    /// Appends a word if it fits, and returns whether it did; the first word is cut.
     #[inline]
     fn word(&mut self, word: &Word) -> bool {
         if self.pending != 0 {
@@ -112,7 +114,7 @@ impl Line<'_> {
         true
     }
 
-    /// A word for which something is pending.
+    /// Appends a word with pending changes.
     fn first_word(&mut self, word: &Word) -> bool {
         let mut text = &word.text[..word.bytes as usize];
         if self.pending & ARTICLE != 0 && matches!(text[1], b'a' | b'e' | b'i' | b'o' | b'u') {
@@ -140,7 +142,8 @@ impl Line<'_> {
         true
     }
 
-    /// Whether the mark still fitted. No line begins with one, but for the opening of speech.
+    /// Appends a mark if it fits, and returns whether it did. No line begins with one, except for
+    /// an opening quotation mark.
     fn mark(&mut self, mark: Symbol) -> bool {
         let text: &[u8] = match mark {
             Symbol::Open if self.out.len() == self.start => b"\"",
@@ -164,7 +167,7 @@ impl Line<'_> {
         true
     }
 
-    /// Takes away the opening of speech that nothing follows.
+    /// Removes an opening quotation mark at the end.
     fn finish(self) {
         if self.pending & GLUED != 0 && self.out.len() > self.start + 2 {
             self.out.truncate(self.out.len() - 2);

@@ -1,9 +1,10 @@
-//! The built-in generator's tables: words by class and rules, read from `words.txt` and `grammar.txt`.
+//! The built-in generator's tables: words by class and rules, read from `words.txt` and
+//! `grammar.txt`.
 //!
-//! Both files are part of the program, so reading them cannot fail for a user; the tests here check that they hold
-//! what the reader expects. A word's rank in its class decides how often it is drawn (Zipf-Mandelbrot law), a rule's
-//! alternative is drawn by its weight; both in constant time, with one random number (alias method of Walker, 1977,
-//! in the form of Vose, 1991).
+//! Both files are part of the program, so reading them cannot fail for a user; the tests here check
+//! that they hold what the reader expects. A word's rank in its class decides how often it is drawn
+//! (Zipf-Mandelbrot law), a rule's alternative is drawn by its weight; both in constant time, with
+//! one random number (alias method of Walker, 1977, in the form of Vose, 1991).
 
 use std::collections::HashMap;
 
@@ -86,13 +87,14 @@ impl Choices {
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u16 {
         let bits = rng.next_u64();
-        // The high half chooses the column (its bias, below 1000 / 2^32, is of no account here), the low half the coin.
+        // The high half chooses the column (its bias, below 1000 / 2^32, is of no account here),
+        // the low half the coin.
         let choice = &self.0[(((bits >> 32) * self.0.len() as u64) >> 32) as usize];
         if bits as u32 <= choice.threshold { choice.own } else { choice.other }
     }
 }
 
-/// How often a class's words are drawn: the word of rank r with weight 1 / (r + shift)^exponent.
+/// The frequencies of a class's words: the word of rank r has the weight 1 / (r + shift)^exponent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Zipf {
     pub(super) exponent: f64,
@@ -105,7 +107,8 @@ pub(super) struct Grammar {
     pub(super) words: Vec<Word>,
     pub(super) classes: Vec<Choices>,
     pub(super) rules: Vec<Choices>,
-    /// All alternatives one after another, each closed by [`Symbol::End`]; what a rule's draw points into.
+    /// All alternatives one after another, each closed by [`Symbol::End`]; what a rule's draw
+    /// points into.
     pub(super) symbols: Vec<Symbol>,
 }
 
@@ -168,7 +171,8 @@ impl Grammar {
     }
 }
 
-/// Splits a data file into its sections: `<name>` and the lines up to the next name, without comments.
+/// Splits a data file into its sections: `<name>` and the lines up to the next name, without
+/// comments.
 fn sections(data: &str) -> Vec<(&str, Vec<&str>)> {
     let mut sections: Vec<(&str, Vec<&str>)> = vec![];
     for line in data.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
@@ -221,7 +225,8 @@ mod tests {
         assert!(grammar().symbols.len() < usize::from(u16::MAX));
     }
 
-    /// The most returns that can be pending below `rule`; a rule that holds itself elsewhere than at an end overflows.
+    /// The most returns that can be pending below `rule`; a rule that holds itself elsewhere than
+    /// at an end overflows.
     fn depth(grammar: &Grammar, rule: u16, above: usize, tail: &mut Vec<u16>) -> usize {
         assert!(above <= 8, "rule {rule} nests too deep");
         if tail.contains(&rule) {

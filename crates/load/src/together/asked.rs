@@ -1,19 +1,22 @@
-//! What several loads were asked for, as what one would have been.
+//! The schedule of several loads as that of a single one.
 
-use crate::phases::{LoadPhase, PhasePace, Phases};
+use crate::phases::{LoadPhase, LoadPhases, PhasePace};
 use crate::schedule::{Pace, Schedule};
 
-/// The schedule of one load with all threads, rates and events; nothing where there is none.
+/// The schedule of one load with all threads, rates and events; `None` without a load.
 pub(super) fn together<'a>(all: impl Iterator<Item = &'a Schedule> + Clone) -> Option<Schedule> {
     let first = all.clone().next()?;
-    let is_common = all.clone().all(|one| one.cpus == first.cpus);
-    let ends_by_events = all.clone().all(|one| one.events > 0);
+    let is_common = all.clone().all(|schedule| schedule.cpus == first.cpus);
+    let ends_by_events = all.clone().all(|schedule| schedule.events > 0);
     Some(Schedule {
-        threads: all.clone().map(|one| one.threads).sum(),
-        events: if ends_by_events { all.clone().map(|one| one.events).sum() } else { 0 },
-        pace: sum(all.clone().map(|one| one.pace), add_paces).unwrap_or(first.pace),
+        threads: all.clone().map(|schedule| schedule.threads).sum(),
+        events: if ends_by_events { all.clone().map(|schedule| schedule.events).sum() } else { 0 },
+        pace: sum(all.clone().map(|schedule| schedule.pace), add_paces).unwrap_or(first.pace),
         cpus: if is_common { first.cpus.clone() } else { Vec::new() },
-        phases: match all.map(|one| one.phases.clone()).collect::<Option<Vec<Phases>>>() {
+        phases: match all
+            .map(|schedule| schedule.phases.clone())
+            .collect::<Option<Vec<LoadPhases>>>()
+        {
             Some(phases) => sum(phases.into_iter(), add_phases).or(first.phases.clone()),
             None => first.phases.clone(),
         },
@@ -41,12 +44,12 @@ fn add_paces(a: Pace, b: Pace) -> Option<Pace> {
     }
 }
 
-fn add_phases(a: Phases, b: Phases) -> Option<Phases> {
+fn add_phases(a: LoadPhases, b: LoadPhases) -> Option<LoadPhases> {
     if a.arrivals != b.arrivals || a.each.len() != b.each.len() {
         return None;
     }
     let each = a.each.into_iter().zip(b.each).map(|(a, b)| add_phase(a, b));
-    Some(Phases { arrivals: a.arrivals, each: each.collect::<Option<_>>()? })
+    Some(LoadPhases { arrivals: a.arrivals, each: each.collect::<Option<_>>()? })
 }
 
 fn add_phase(a: LoadPhase, b: LoadPhase) -> Option<LoadPhase> {

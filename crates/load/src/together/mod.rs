@@ -1,14 +1,18 @@
-//! Loads that ran at the same time, from several hosts or on several servers, as one.
+//! Merges loads that ran at the same time, from several hosts or on several servers.
 //!
-//! Exact: whatever is counted, the histograms (summed bucket by bucket, percentiles computed anew from the sum), and what each
-//! thread did. The sum over parts of one load is what one load with all threads would have noted of the same events.
+//! Exact: all counts, the histograms (summed bucket by bucket, percentiles computed from the sum),
+//! and the events of each thread. The sum over parts of one load equals the outcome of one load
+//! with all threads for the same events.
 //!
-//! What follows from more than sums:
-//! * The window is from the first start to the last end, and rates are what was counted over that. Loads that ended at different
-//!   times (mode `compat`, Ctrl-C) therefore have a lower rate together than their rates' sum.
-//! * The clocks of hosts differ by what comparing them left uncertain; so much do windows differ that are said to be equal.
-//! * What was asked for is summed where all were asked for the same kind of thing, else it is the first load's.
-//! * CPUs are named only where all loads have the same, as each host counts its own.
+//! Beyond sums:
+//! * The window is from the first start to the last end, and rates are counts divided by it. Loads
+//!   that ended at different times (mode `compat`, Ctrl-C) therefore have a lower merged rate than
+//!   the sum of their rates.
+//! * The hosts' clocks differ by the uncertainty of their comparison, and so do windows that count
+//!   as equal.
+//! * Planned values are summed if all loads have the same kind, otherwise they are the first
+//!   load's.
+//! * CPUs are named only if all loads have the same, since each host numbers its own.
 
 mod asked;
 mod seconds;
@@ -17,24 +21,26 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use crate::outcome::{KindLatency, Outcome, Second, Unfinished};
-use crate::record::{Latency, Queries};
+use crate::outcome::{KindLatency, LoadOutcome, Second, Unfinished};
+use crate::record::{LatencyStats, Queries};
 use crate::schedule::THREADS_MAX;
 
 pub use seconds::seconds_together;
 
-/// What loads of the same time found, as one; nothing where there is none.
+/// Merges the outcomes of concurrent loads; `None` without one.
 #[must_use]
-pub fn together(outcomes: &[Outcome]) -> Option<Outcome> {
+pub fn together(outcomes: &[LoadOutcome]) -> Option<LoadOutcome> {
     let first = outcomes.first()?;
-    let count = |of: fn(&Outcome) -> u64| outcomes.iter().map(of).sum::<u64>();
-    let start_s = outcomes.iter().map(|one| one.measure_start_s).fold(f64::INFINITY, f64::min);
-    let end_s = outcomes.iter().map(|one| one.measure_end_s).fold(f64::NEG_INFINITY, f64::max);
+    let count = |of: fn(&LoadOutcome) -> u64| outcomes.iter().map(of).sum::<u64>();
+    let start_s =
+        outcomes.iter().map(|outcome| outcome.measure_start_s).fold(f64::INFINITY, f64::min);
+    let end_s =
+        outcomes.iter().map(|outcome| outcome.measure_end_s).fold(f64::NEG_INFINITY, f64::max);
     let elapsed_s = (end_s - start_s).max(0.0);
     let per_second = |count: u64| if elapsed_s > 0.0 { count as f64 / elapsed_s } else { 0.0 };
-    let events = count(|one| one.events);
-    let queries = Queries::sum(outcomes.iter().map(|one| one.queries));
-    Some(Outcome {
+    let events = count(|outcome| outcome.events);
+    let queries = Queries::sum(outcomes.iter().map(|outcome| outcome.queries));
+    Some(LoadOutcome {
         measure_start_s: start_s,
         measure_end_s: end_s,
         elapsed_s,
@@ -42,38 +48,37 @@ pub fn together(outcomes: &[Outcome]) -> Option<Outcome> {
         tps: per_second(events),
         queries,
         qps: per_second(queries.total()),
-        events_warmup: count(|one| one.events_warmup),
-        events_late: count(|one| one.events_late),
-        events_cut: count(|one| one.events_cut),
+        events_warmup: count(|outcome| outcome.events_warmup),
+        events_late: count(|outcome| outcome.events_late),
+        events_cut: count(|outcome| outcome.events_cut),
         unfinished: unfinished(outcomes),
         errors: errors(outcomes),
-        reconnects: count(|one| one.reconnects),
+        reconnects: count(|outcome| outcome.reconnects),
         latency: latencies(outcomes),
-        latency_ms_sum: outcomes.iter().map(|one| one.latency_ms_sum).sum(),
-        threads: outcomes.iter().flat_map(|one| one.threads.iter().copied()).collect(),
-        rate_target: outcomes.iter().map(|one| one.rate_target).sum(),
-        client_cpu_s: outcomes.iter().map(|one| one.client_cpu_s).sum(),
+        latency_ms_sum: outcomes.iter().map(|outcome| outcome.latency_ms_sum).sum(),
+        threads: outcomes.iter().flat_map(|outcome| outcome.threads.iter().copied()).collect(),
+        rate_target: outcomes.iter().map(|outcome| outcome.rate_target).sum(),
+        client_cpu_s: outcomes.iter().map(|outcome| outcome.client_cpu_s).sum(),
         steady: steady(outcomes),
         device: None,
-        interrupted: outcomes.iter().any(|one| one.interrupted),
+        interrupted: outcomes.iter().any(|outcome| outcome.interrupted),
         work: first.work.clone(),
-        schedule: asked::together(outcomes.iter().map(|one| &one.schedule))?,
+        schedule: asked::together(outcomes.iter().map(|outcome| &outcome.schedule))?,
     })
 }
 
-/// The oldest of what waited, whoever waited for it.
-/// The largest count of anything that a load reports: sums of as many hosts as there can be stay far within 64 bits.
+/// The largest plausible count of a load: sums over any number of hosts stay far within 64 bits.
 const COUNT_MAX: u64 = 1 << 50;
 
-/// The largest figure in seconds, or per second.
+/// The largest plausible value in seconds, or per second.
 const FIGURE_MAX: f64 = 1e12;
 
 /// The longest load, in seconds: a year.
 const SECONDS_MAX: f64 = 3.2e7;
 
-/// Whether what a host found can have been measured: far from where numbers end, so that it can be added to what others found.
+/// Returns true if a host's outcome is plausible: small enough to be added to others.
 #[must_use]
-pub fn is_plausible(outcome: &Outcome) -> bool {
+pub fn is_plausible(outcome: &LoadOutcome) -> bool {
     let schedule = &outcome.schedule;
     let counts = [
         outcome.events,
@@ -89,7 +94,7 @@ pub fn is_plausible(outcome: &Outcome) -> bool {
     counts.into_iter().chain(outcome.errors.values().copied()).all(is_count)
         && are_counts(outcome.queries)
         && kinds.into_iter().all(is_latency)
-        && threads.map(|one| one.events).all(is_count)
+        && threads.map(|thread| thread.events).all(is_count)
         && [outcome.measure_start_s, outcome.measure_end_s]
             .into_iter()
             .all(|s| s.abs() <= SECONDS_MAX)
@@ -103,7 +108,7 @@ pub fn is_plausible(outcome: &Outcome) -> bool {
         && schedule.threads <= THREADS_MAX
 }
 
-/// The same of a second.
+/// Returns true for a plausible second.
 #[must_use]
 pub fn is_plausible_second(second: &Second) -> bool {
     let counts = [second.events, second.errors, second.reconnects, second.queue_length];
@@ -123,47 +128,47 @@ fn are_counts(queries: Queries) -> bool {
     [queries.read, queries.write, queries.other].into_iter().all(is_count)
 }
 
-fn is_latency(latency: &Latency) -> bool {
+fn is_latency(latency: &LatencyStats) -> bool {
     is_count(latency.count) && latency.buckets_ns.iter().all(|(_, count)| is_count(*count))
 }
 
-fn unfinished(outcomes: &[Outcome]) -> Unfinished {
-    let all = outcomes.iter().map(|one| one.unfinished);
-    all.fold(Unfinished::default(), |sum, one| Unfinished {
-        events: sum.events + one.events,
-        wait_ms_max: sum.wait_ms_max.max(one.wait_ms_max),
+fn unfinished(outcomes: &[LoadOutcome]) -> Unfinished {
+    let all = outcomes.iter().map(|next| next.unfinished);
+    all.fold(Unfinished::default(), |sum, next| Unfinished {
+        events: sum.events + next.events,
+        wait_ms_max: sum.wait_ms_max.max(next.wait_ms_max),
     })
 }
 
-fn errors(outcomes: &[Outcome]) -> BTreeMap<u16, u64> {
+fn errors(outcomes: &[LoadOutcome]) -> BTreeMap<u16, u64> {
     let mut sum = BTreeMap::new();
-    for (code, count) in outcomes.iter().flat_map(|one| &one.errors) {
+    for (code, count) in outcomes.iter().flat_map(|outcome| &outcome.errors) {
         *sum.entry(*code).or_default() += count;
     }
     sum
 }
 
-/// Kinds in the order in which they were met, which begins with whole events wherever there were any.
-fn latencies(outcomes: &[Outcome]) -> Vec<KindLatency> {
+/// Merges the kinds in the order of their first occurrence, whole events first if there are any.
+fn latencies(outcomes: &[LoadOutcome]) -> Vec<KindLatency> {
     let mut kinds: Vec<&str> = Vec::new();
-    for one in outcomes.iter().flat_map(|one| &one.latency) {
-        if !kinds.contains(&one.kind.as_str()) {
-            kinds.push(&one.kind);
+    for latency in outcomes.iter().flat_map(|outcome| &outcome.latency) {
+        if !kinds.contains(&latency.kind.as_str()) {
+            kinds.push(&latency.kind);
         }
     }
     kinds.sort_by_key(|kind| *kind != "transaction");
     let sum = |kind: &str| {
-        let of = || outcomes.iter().filter_map(|one| one.latency_of(kind));
+        let of = || outcomes.iter().filter_map(|outcome| outcome.latency_of(kind));
         KindLatency {
             kind: kind.into(),
-            service: Latency::sum(of().map(|one| &one.service)),
-            response: Latency::sum(of().map(|one| &one.response)),
+            service: LatencyStats::sum(of().map(|latency| &latency.service)),
+            response: LatencyStats::sum(of().map(|latency| &latency.response)),
         }
     };
     kinds.into_iter().map(sum).collect()
 }
 
-/// Steady where all were; said where it was asked of all.
-fn steady(outcomes: &[Outcome]) -> Option<bool> {
-    outcomes.iter().try_fold(true, |all, one| Some(all && one.steady?))
+/// Steady if all loads were; absent if one had a fixed warm-up.
+fn steady(outcomes: &[LoadOutcome]) -> Option<bool> {
+    outcomes.iter().try_fold(true, |all, outcome| Some(all && outcome.steady?))
 }

@@ -2,11 +2,11 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::outcome::{Second, SecondPhase, ThreadOutcome};
-use crate::phases::{LoadPhase, PhasePace, Phases};
+use crate::phases::{LoadPhase, LoadPhases, PhasePace};
 use crate::record::latency_of;
 use crate::schedule::{Arrivals, Pace, Schedule};
 
-/// Times that lie everywhere from 1 ns to beyond what is told apart, so that every width of bucket is met.
+/// Times from 1 ns to beyond the longest one distinguished, so that every width of bucket occurs.
 fn times() -> impl Strategy<Value = Vec<u64>> {
     let time = (0u32..43, any::<u64>()).prop_map(|(bits, any)| 1 + any % (1 << bits));
     prop::collection::vec(time, 0..300)
@@ -22,11 +22,11 @@ fn transactions(times: &[u64]) -> Vec<KindLatency> {
     }
 }
 
-/// Of a load from second 3 to 13 that saw these times, by one thread.
-fn outcome(times: &[u64]) -> Outcome {
+/// The outcome of a load from second 3 to 13 with these times, by one thread.
+fn outcome(times: &[u64]) -> LoadOutcome {
     let events = times.len() as u64;
     let sum_ns: u64 = times.iter().sum();
-    Outcome {
+    LoadOutcome {
         measure_start_s: 3.0,
         measure_end_s: 13.0,
         elapsed_s: 10.0,
@@ -38,15 +38,15 @@ fn outcome(times: &[u64]) -> Outcome {
         latency_ms_sum: sum_ns as f64 / 1e6,
         threads: vec![ThreadOutcome { events, busy_s: sum_ns as f64 / 1e9 }],
         schedule: Schedule { threads: 1, ..Schedule::default() },
-        ..Outcome::default()
+        ..LoadOutcome::default()
     }
 }
 
-/// What no sum decides.
-fn without_threads_and_sums(outcome: Outcome) -> Outcome {
+/// Clears the fields that no sum determines.
+fn without_threads_and_sums(outcome: LoadOutcome) -> LoadOutcome {
     let threads = outcome.schedule.threads.min(1);
     let schedule = Schedule { threads, ..outcome.schedule };
-    Outcome { threads: Vec::new(), latency_ms_sum: 0.0, schedule, ..outcome }
+    LoadOutcome { threads: Vec::new(), latency_ms_sum: 0.0, schedule, ..outcome }
 }
 
 proptest! {
@@ -56,14 +56,16 @@ proptest! {
         cut in prop::collection::vec(0usize..3, 300),
     ) {
         let part = |number: usize| -> Vec<u64> {
-            all.iter().zip(&cut).filter(|(_, part)| **part == number).map(|(time, _)| *time).collect()
+            let own = all.iter().zip(&cut).filter(|(_, part)| **part == number);
+            own.map(|(time, _)| *time).collect()
         };
         let parts = [0, 1, 2].map(|number| outcome(&part(number)));
         let sum = together(&parts).unwrap();
         let whole = outcome(&all);
         prop_assert_eq!((sum.threads.len(), sum.schedule.threads), (3, 3));
-        prop_assert!((sum.latency_ms_sum - whole.latency_ms_sum).abs() <= 1e-9 * whole.latency_ms_sum);
-        let busy = |one: &Outcome| one.threads.iter().map(|thread| thread.busy_s).sum::<f64>();
+        let difference_ms = (sum.latency_ms_sum - whole.latency_ms_sum).abs();
+        prop_assert!(difference_ms <= 1e-9 * whole.latency_ms_sum);
+        let busy = |outcome: &LoadOutcome| outcome.threads.iter().map(|thread| thread.busy_s).sum::<f64>();
         prop_assert!((busy(&sum) - busy(&whole)).abs() <= 1e-9 * busy(&whole));
         prop_assert_eq!(without_threads_and_sums(sum), without_threads_and_sums(whole));
     }
@@ -79,13 +81,14 @@ proptest! {
     }
 }
 
-/// The negative control: what people do with percentiles by hand is not what this does.
+/// Negative control: averaging percentiles gives another result.
 #[test]
 fn percentiles_are_not_averaged() {
     let (fast, slow) = ([1_000_000; 990], [100_000_000; 10]);
     let parts = [outcome(&fast), outcome(&slow)];
     let all: Vec<u64> = fast.into_iter().chain(slow).collect();
-    let p95 = |one: &Outcome| one.latency_of("transaction").unwrap().response.latency_ms_p95;
+    let p95 =
+        |outcome: &LoadOutcome| outcome.latency_of("transaction").unwrap().response.latency_ms_p95;
     let truth = p95(&outcome(&all));
     let averaged = (p95(&parts[0]) + p95(&parts[1])) / 2.0;
     assert!((truth - 1.0).abs() < 0.001 && averaged > 50.0, "{truth} {averaged}");
@@ -94,7 +97,7 @@ fn percentiles_are_not_averaged() {
 
 #[test]
 fn what_is_counted_is_summed_and_what_waited_longest_is_kept() {
-    let one = |events: u64, wait_ms_max: f64, codes: &[(u16, u64)]| Outcome {
+    let one = |events: u64, wait_ms_max: f64, codes: &[(u16, u64)]| LoadOutcome {
         events_warmup: events,
         events_late: events + 1,
         events_cut: events + 2,
@@ -112,7 +115,7 @@ fn what_is_counted_is_summed_and_what_waited_longest_is_kept() {
     assert_eq!(sum.errors, [(1205, 9), (1213, 5)].into());
     assert_eq!((sum.reconnects, sum.rate_target, sum.client_cpu_s), (3, Some(3.0), Some(1.0)));
     assert_eq!((sum.tps, sum.qps, sum.steady), (2.0, 40.0, None));
-    let untold = Outcome { client_cpu_s: None, rate_target: None, ..parts[0].clone() };
+    let untold = LoadOutcome { client_cpu_s: None, rate_target: None, ..parts[0].clone() };
     let sum = together(&[parts[1].clone(), untold]).unwrap();
     assert_eq!((sum.client_cpu_s, sum.rate_target), (None, None), "half a figure would lie");
     assert_eq!(together(&[]), None);
@@ -120,11 +123,11 @@ fn what_is_counted_is_summed_and_what_waited_longest_is_kept() {
 
 #[test]
 fn rates_are_over_the_window_from_the_first_start_to_the_last_end() {
-    let early = Outcome { measure_end_s: 8.0, elapsed_s: 5.0, tps: 2.0, ..outcome(&[7; 10]) };
+    let early = LoadOutcome { measure_end_s: 8.0, elapsed_s: 5.0, tps: 2.0, ..outcome(&[7; 10]) };
     let sum = together(&[early, outcome(&[7; 10])]).unwrap();
     assert_eq!((sum.measure_start_s, sum.measure_end_s, sum.elapsed_s), (3.0, 13.0, 10.0));
     assert_eq!((sum.events, sum.tps), (20, 2.0), "not 2 and 1 a second added up");
-    let steady = |steady| Outcome { steady: Some(steady), ..outcome(&[7]) };
+    let steady = |steady| LoadOutcome { steady: Some(steady), ..outcome(&[7]) };
     assert_eq!(together(&[steady(true), steady(true)]).unwrap().steady, Some(true));
     assert_eq!(together(&[steady(true), steady(false)]).unwrap().steady, Some(false));
 }
@@ -136,27 +139,27 @@ fn kinds_that_one_load_alone_met_are_kept_and_whole_events_come_first() {
         service: latency_of(times),
         response: latency_of(times),
     };
-    let with = |latency| Outcome { latency, ..Outcome::default() };
+    let with = |latency| LoadOutcome { latency, ..LoadOutcome::default() };
     let failed = with(vec![kind("failed", &[9])]);
     let usual = with(vec![kind("transaction", &[5, 6]), kind("failed", &[1, 2])]);
     let sum = together(&[failed, usual]).unwrap();
     let counts: Vec<_> =
-        sum.latency.iter().map(|one| (one.kind.as_str(), one.service.count)).collect();
+        sum.latency.iter().map(|latency| (latency.kind.as_str(), latency.service.count)).collect();
     assert_eq!(counts, [("transaction", 2), ("failed", 3)]);
 }
 
 #[test]
 fn what_was_asked_for_is_summed_where_it_is_of_one_kind() {
-    let asked = |pace, cpus: &[usize], each| Outcome {
+    let asked = |pace, cpus: &[usize], each| LoadOutcome {
         schedule: Schedule {
             threads: 4,
             events: 100,
             pace,
             cpus: cpus.to_vec(),
-            phases: Some(Phases { arrivals: Arrivals::Even, each }),
+            phases: Some(LoadPhases { arrivals: Arrivals::Even, each }),
             ..Schedule::default()
         },
-        ..Outcome::default()
+        ..LoadOutcome::default()
     };
     let phase = |pace| LoadPhase { seconds: 5, pace, workload: None };
     let ramp = |from_per_s, to_per_s| phase(PhasePace::Rate { from_per_s, to_per_s });
@@ -195,7 +198,7 @@ fn a_second_of_all_is_the_sum_of_theirs() {
     assert_eq!(sum.latency, latency_of(&[5, 900, 7]));
     assert_eq!((sum.events, sum.tps, sum.qps, sum.threads), (3, 3.0, 6.0, 4));
     assert_eq!((sum.errors, sum.queue_length, sum.concurrency), (2, 6, 4));
-    // The last of a run, which one load ended sooner.
+    // The last second of a run, which one load ended sooner.
     let sum = seconds_together(&[second(4.25, 0.25, &[5]), second(4.5, 0.5, &[7])]).unwrap();
     assert_eq!((sum.end_s, sum.length_s, sum.tps), (4.5, 0.5, 4.0));
     let warming = Second { phase: SecondPhase::Warmup, ..second(4.0, 1.0, &[5]) };
@@ -207,25 +210,31 @@ fn a_second_of_all_is_the_sum_of_theirs() {
 #[test]
 fn figures_near_the_end_of_numbers_are_not_added() {
     let good = outcome(&[5, 6, 7]);
-    assert!(is_plausible(&good) && is_plausible(&Outcome::default()));
+    assert!(is_plausible(&good) && is_plausible(&LoadOutcome::default()));
     let many = |count| {
         vec![KindLatency {
             kind: "transaction".into(),
-            service: Latency::default(),
-            response: Latency { buckets_ns: vec![(5, count)], ..Latency::default() },
+            service: LatencyStats::default(),
+            response: LatencyStats { buckets_ns: vec![(5, count)], ..LatencyStats::default() },
         }]
     };
     for wrong in [
-        Outcome { events: u64::MAX, ..good.clone() },
-        Outcome { errors: [(1213, u64::MAX)].into(), ..good.clone() },
-        Outcome { queries: Queries { read: u64::MAX, ..good.queries }, ..good.clone() },
-        Outcome { latency: many(u64::MAX), ..good.clone() },
-        Outcome { threads: vec![ThreadOutcome { events: u64::MAX, busy_s: 1.0 }], ..good.clone() },
-        Outcome { measure_end_s: 1e300, ..good.clone() },
-        Outcome { latency_ms_sum: f64::MAX, ..good.clone() },
-        Outcome { schedule: Schedule { threads: u32::MAX, ..Schedule::default() }, ..good.clone() },
+        LoadOutcome { events: u64::MAX, ..good.clone() },
+        LoadOutcome { errors: [(1213, u64::MAX)].into(), ..good.clone() },
+        LoadOutcome { queries: Queries { read: u64::MAX, ..good.queries }, ..good.clone() },
+        LoadOutcome { latency: many(u64::MAX), ..good.clone() },
+        LoadOutcome {
+            threads: vec![ThreadOutcome { events: u64::MAX, busy_s: 1.0 }],
+            ..good.clone()
+        },
+        LoadOutcome { measure_end_s: 1e300, ..good.clone() },
+        LoadOutcome { latency_ms_sum: f64::MAX, ..good.clone() },
+        LoadOutcome {
+            schedule: Schedule { threads: u32::MAX, ..Schedule::default() },
+            ..good.clone()
+        },
     ] {
         assert!(!is_plausible(&wrong), "{wrong:?}");
     }
-    assert!(is_plausible(&Outcome { latency: many(7), ..good }));
+    assert!(is_plausible(&LoadOutcome { latency: many(7), ..good }));
 }

@@ -1,4 +1,4 @@
-//! The clock of a run and the window that is measured on it.
+//! The clock of a run, and its measuring window.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -31,19 +31,20 @@ impl Clock {
         self.origin.elapsed().as_nanos() as u64
     }
 
-    /// Its zero, in ns of the Unix epoch, as the system's clock has it now.
+    /// Its zero, in ns of the Unix epoch by the system's current clock.
     pub(crate) fn epoch_ns(&self) -> u64 {
         let unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         (unix.as_nanos() as u64).saturating_sub(self.now())
     }
 
-    /// When it is `ns`; nothing for what is never.
+    /// The instant `ns`; `None` for `u64::MAX`, which is never.
     pub(crate) fn instant(&self, ns: u64) -> Option<Instant> {
         if ns == u64::MAX { None } else { self.origin.checked_add(Duration::from_nanos(ns)) }
     }
 }
 
-/// From when to when is measured and when the load ends, in ns of the clock. All may be set while it runs.
+/// Start and end of measuring, and end of the load, in ns of the clock. All may be set while the
+/// load runs.
 #[derive(Debug)]
 pub(crate) struct Window {
     start: AtomicU64,
@@ -52,7 +53,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Not begun and without end.
+    /// A window that has not started and has no end.
     pub(crate) fn new() -> Window {
         let never = || AtomicU64::new(u64::MAX);
         Window { start: never(), end: never(), stop: never() }
@@ -62,12 +63,12 @@ impl Window {
         self.start.load(Ordering::Relaxed)
     }
 
-    /// No event starts from here on.
+    /// No event starts from this time on.
     pub(crate) fn stop(&self) -> u64 {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// What ends from here on is not measured.
+    /// Events that end from this time on are not measured.
     pub(crate) fn end(&self) -> u64 {
         self.end.load(Ordering::Relaxed)
     }

@@ -1,8 +1,9 @@
-//! A worker: starts events when they are due, and notes times. What an event does is its task's: statements on a connection, here too, or
-//! operations on files.
+//! A worker: starts events when they are due, and records times. Its task defines the events:
+//! statements on a connection, implemented here too, or operations on files.
 //!
-//! Guarantees: nothing is allocated between two statements once buffers have grown; one reading of the clock per
-//! statement, when its answer is in hand, with which the next one begins; no event starts after the window's end or after `stop`.
+//! Guarantees: nothing is allocated between two statements once buffers have grown; the clock is
+//! read once per statement, after its answer, which is also the start of the next one; no event
+//! starts after the end of the window or after `stop`.
 
 mod clock;
 mod operation;
@@ -27,43 +28,44 @@ use crate::course::MAIN_MIX;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
 use crate::mode::Mode;
-use crate::oltp::{Kind, Tables};
+use crate::oltp::{StatementKind, TableChoice};
 use crate::pace::{Next, Pacer};
 use crate::part::Deal;
 use crate::program::Program;
 use crate::random::Rng;
-use crate::record::{Event, Ledger, Outcome, Phase, Sample, Time};
+use crate::record::{Counted, Event, Ledger, Phase, Sample, Time};
 use assay_mysql::{Connect, LOST_IN_QUERY, Reply, Session, SessionError};
 use statement::Slots;
 use task::Kit;
 
-/// How often, about, a worker asks a server that restarts to let it in.
+/// Approximate interval between attempts to connect to a restarting server.
 const KNOCK_EVERY_NS: u64 = 100_000_000;
 
-/// What all workers of a run share.
+/// State shared by all workers of a run.
 pub(crate) struct Shared<'a, T> {
     pub(crate) task: &'a T,
     pub(crate) window: Window,
     pub(crate) pacer: Option<Pacer>,
-    /// No new event is to begin.
+    /// Set: no new event starts.
     pub(crate) stop: AtomicBool,
-    /// Those at hand are given up too, where they wait.
+    /// Set: waiting events are given up too.
     pub(crate) cut: AtomicBool,
     /// Events begun in the window so far, and the number to stop at.
     pub(crate) begun: AtomicU64,
     pub(crate) events_max: u64,
-    /// Each worker has a share of the events, which no other does for it.
+    /// True if each worker has its own share of the events.
     pub(crate) deals_events_out: bool,
-    /// What of the load is run here.
+    /// The part of the load that runs here.
     pub(crate) deal: Deal,
-    /// The planned start of the first event that each worker had not ended when the window did; `u64::MAX` if none.
+    /// For each worker, the planned start of its first event unfinished at the end of the window;
+    /// `u64::MAX` if none.
     pub(crate) unfinished: Vec<AtomicU64>,
-    /// In open loop, events that have begun and not ended.
+    /// Events in flight, in open loop.
     pub(crate) in_flight: AtomicU32,
 }
 
 impl<T> Shared<'_, T> {
-    /// The share of one worker, the first ones with one more where it does not come out even.
+    /// The share of one worker; the first ones have one more if it is uneven.
     fn events_of(&self, thread: u32) -> Option<u64> {
         let (workers, place) = (u64::from(self.deal.own()), u64::from(self.deal.place_of(thread)));
         let share = self.events_max / workers + u64::from(place < self.events_max % workers);
@@ -71,15 +73,15 @@ impl<T> Shared<'_, T> {
     }
 }
 
-/// Why an attempt at an event did not succeed.
+/// The failure of an attempt at an event.
 enum Setback {
-    /// Events of this worker are over; this one does not count.
+    /// Ends the events of this worker; this one does not count.
     GiveUp,
     /// Run it again.
     Again { code: u16 },
     /// Connect anew, then run it again.
     Reconnect { code: u16 },
-    /// The same as soon as the server answers again.
+    /// Connects anew once the server answers again, then runs the event again.
     AwaitServer { code: u16 },
     /// Give up the whole run.
     Fatal(Error),
@@ -91,19 +93,19 @@ pub(crate) struct Worker<'a, T: Task> {
     /// Its number in the whole load.
     thread: u32,
     pub(crate) hand: T::Hand,
-    /// The mix of the event at hand.
+    /// The mix of the current event.
     mix: usize,
     pub(crate) rng: Rng,
     ledger: Arc<Ledger>,
     events: Handle,
     pub(crate) clock: Clock,
-    /// When the last statement ended, in ns of the clock.
+    /// End of the last statement, in ns of the clock.
     pub(crate) now: u64,
-    /// How long after its planned start this event began, until its first statement has told.
+    /// Delay of this event since its planned start, until its first statement has recorded it.
     lateness: u64,
-    /// Events of its own that it has not begun; `None` where all workers take from one number.
+    /// Events of its own not started yet; `None` if all workers share one number.
     left: Option<u64>,
-    /// It does not go on after an insert that failed.
+    /// True after a failed insert, which ends the worker.
     gave_up: bool,
 }
 
@@ -145,7 +147,7 @@ impl<'a, T: Task> Worker<'a, T> {
             match pacer.next(self.thread, self.now.saturating_sub(start_ns)) {
                 Next::Event { mix } => self.paced_event(self.now, mix).await?,
                 Next::Planned { at_ns, mix } => {
-                    // What was taken and is not to be begun any more was due all the same.
+                    // A start taken but not used was due all the same.
                     let planned = start_ns.saturating_add(at_ns);
                     if !self.wait_for(planned).await {
                         self.leave_unfinished(planned);
@@ -166,7 +168,7 @@ impl<'a, T: Task> Worker<'a, T> {
         self.events.wait_until(self.clock.instant(ns), || self.stopped()).await;
     }
 
-    /// Waits until an instant; says whether events may still begin then.
+    /// Waits until an instant. Returns true if events may still start then.
     async fn wait_for(&mut self, ns: u64) -> bool {
         let stop = self.shared.window.stop();
         if ns > self.now {
@@ -218,13 +220,14 @@ impl<'a, T: Task> Worker<'a, T> {
         &self.shared.unfinished[self.shared.deal.place_of(self.thread) as usize]
     }
 
-    /// Leaves word of an event that did not end inside the window.
+    /// Records an event that did not end inside the window.
     fn leave_unfinished(&self, planned: u64) {
         self.unfinished().fetch_min(planned, Ordering::Relaxed);
     }
 }
 
-/// An event at hand. Where it does not come to its end inside the window, whatever the reason, it leaves word.
+/// The current event. If it does not end inside the window, for any reason, it is recorded as
+/// unfinished.
 struct AtHand<'a> {
     unfinished: &'a AtomicU64,
     planned: u64,
@@ -243,7 +246,7 @@ impl Drop for AtHand<'_> {
 }
 
 impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
-    /// Attempts the event until it succeeds, the run is over, or an error is not to be ignored.
+    /// Repeats the event until it succeeds, the run is over, or an error is not ignored.
     pub(super) async fn end_event(&mut self, planned: u64) -> Result<()> {
         let mut attempt = 0;
         let drawn_from = self.rng.clone();
@@ -264,7 +267,7 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
             attempt += 1;
             self.set_again(true);
             if self.program().generator == Generator::V04 {
-                // Its requests are built before they run: a retry sends the same ids.
+                // Requests are built before they run: a retry sends the same ids.
                 self.rng = drawn_from.clone();
             }
             if self.stopped() || self.now >= self.shared.window.stop() {
@@ -274,7 +277,7 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         }
     }
 
-    /// The mix of the event at hand.
+    /// The mix of the current event.
     #[inline]
     fn program(&self) -> &'t Program {
         self.shared.task.mixes.of(self.mix)
@@ -293,9 +296,9 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         for group in &program.groups {
             let mut draw = || self.rng.below(u64::from(program.tables)) as usize;
             let table = match group.tables {
-                Tables::Any => draw(),
-                Tables::Event => *event_table.get_or_insert_with(draw),
-                Tables::None | Tables::First => 0,
+                TableChoice::Any => draw(),
+                TableChoice::Event => *event_table.get_or_insert_with(draw),
+                TableChoice::None | TableChoice::First => 0,
             };
             for _ in 0..group.repeat {
                 for &kind in group.steps {
@@ -306,14 +309,14 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         Ok(())
     }
 
-    async fn step(&mut self, kind: Kind, table: usize) -> Result<(), Setback> {
+    async fn step(&mut self, kind: StatementKind, table: usize) -> Result<(), Setback> {
         if self.thinks_before(kind) {
             self.think().await;
         }
         let (answer, service) = self.ask(kind, table).await;
         match answer {
             Ok(reply) => {
-                let event = Event::Statement(kind, Outcome::from(reply));
+                let event = Event::Statement(kind, Counted::from(reply));
                 self.note_statement(event, service);
                 Ok(())
             }
@@ -324,8 +327,12 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         }
     }
 
-    /// Sends a statement; gives the answer, and the time that it took in ns.
-    async fn ask(&mut self, kind: Kind, table: usize) -> (Result<Reply, SessionError>, u64) {
+    /// Sends a statement. Returns the answer and its time in ns.
+    async fn ask(
+        &mut self,
+        kind: StatementKind,
+        table: usize,
+    ) -> (Result<Reply, SessionError>, u64) {
         let answer = match self.put(kind, table) {
             Ok(()) => self.hand.session.exchange().await,
             Err(error) => Err(error),
@@ -334,9 +341,9 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         (answer, self.now - sent)
     }
 
-    /// Draws the values of a statement and puts it together.
+    /// Draws the values of a statement and buffers it.
     #[inline]
-    fn put(&mut self, kind: Kind, table: usize) -> Result<(), SessionError> {
+    fn put(&mut self, kind: StatementKind, table: usize) -> Result<(), SessionError> {
         let program = self.program();
         let Kit { points, buffers } = &mut self.hand.kits[self.mix];
         let values = buffers.values(kind, program, points, &mut self.rng);
@@ -344,15 +351,15 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         slots.put(&mut self.hand.session, kind, table, program, values.as_slice())
     }
 
-    /// Whether a user would think before a statement.
+    /// Returns true if a user would think before the statement.
     #[inline]
-    fn thinks_before(&self, kind: Kind) -> bool {
+    fn thinks_before(&self, kind: StatementKind) -> bool {
         let workload = &self.program().workload;
         let longest = workload.user_delay_min.max(workload.user_delay_max);
-        longest > 0 && !matches!(kind, Kind::Begin | Kind::Commit)
+        longest > 0 && !matches!(kind, StatementKind::Begin | StatementKind::Commit)
     }
 
-    /// Waits as a user would. The event's time holds it, the statement's does not.
+    /// Waits like a thinking user. The event's time includes the wait, the statement's does not.
     async fn think(&mut self) {
         let workload = &self.program().workload;
         let (least, limit) = (workload.user_delay_min, workload.user_delay_max);
@@ -361,7 +368,7 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         self.now = self.clock.now();
     }
 
-    fn setback(&self, error: SessionError, kind: Kind, table: usize) -> Setback {
+    fn setback(&self, error: SessionError, kind: StatementKind, table: usize) -> Setback {
         let rides_out = self.shared.task.rides_out;
         let code = error.code();
         if rides_out.restarts && is_of_restart(&error) {
@@ -412,7 +419,8 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
         self.note(Event::Reconnect, Time::Both, 0);
     }
 
-    /// Knocks until the server lets this worker in, or the load is over. Why it does not yet is no error: it restarts.
+    /// Tries to connect until the server accepts, or the load is over. Errors are expected: the
+    /// server restarts.
     async fn await_server(&mut self) {
         while !self.stopped() && self.clock.now() < self.shared.window.stop() {
             let connect = self.shared.task.connect(&self.events);
@@ -421,20 +429,23 @@ impl<'t, C: Connect> Worker<'_, Statements<'t, C>> {
                 self.now = self.clock.now();
                 return self.take_up(connected);
             }
-            // All workers were cut off at once: they need not come back at once.
+            // Random, so that the workers, which all lost their connections at once, do not
+            // reconnect at once.
             let until = self.clock.now() + KNOCK_EVERY_NS / 2 + self.rng.below(KNOCK_EVERY_NS);
             self.wait_until(until).await;
         }
     }
 
-    /// After error 1205 the server keeps the transaction open, and the retry's `BEGIN` would commit half of it.
+    /// After error 1205 the server keeps the transaction open, and the retry's `BEGIN` would commit
+    /// half of it.
     async fn roll_back(&mut self) -> Result<()> {
         self.hand.session.put_query(b"ROLLBACK");
         let answer = self.hand.session.exchange().await;
         answer.map(drop).map_err(|error| error.at(self.shared.task.endpoint, "ROLLBACK"))
     }
 
-    /// Waits 0 to 1 ms before the first retry, twice as long before each further one, at most 64 ms.
+    /// Waits 0 to 1 ms before the first retry, twice as long before each further one, at most 64
+    /// ms.
     async fn back_off(&mut self, attempt: u32) {
         let longest = Duration::from_millis(1 << attempt.min(6)).as_nanos() as u64;
         let until = self.clock.now() + self.rng.below(longest);
@@ -453,7 +464,8 @@ impl<T: Task> Worker<'_, T> {
         }
     }
 
-    /// The first statement of a late event bears the event's lateness; the next ones begin as their predecessors end.
+    /// The first statement of a late event includes the event's delay; the next ones start as their
+    /// predecessors end.
     pub(crate) fn note_statement(&mut self, event: Event, service: u64) {
         match std::mem::take(&mut self.lateness) {
             0 => self.note(event, Time::Both, service),
@@ -471,7 +483,7 @@ impl<T: Task> Worker<'_, T> {
     }
 }
 
-/// That a connection broke with the error `code` and that the next one failed too.
+/// The error of a connection that broke with `code` and could not be made anew.
 fn not_anew(code: u16, error: Error) -> Error {
     let reason = match error {
         Error::Connect { reason, .. } => reason,

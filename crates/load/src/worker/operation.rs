@@ -1,28 +1,31 @@
 //! One operation of YCSB: a statement, or a read and an update of the same record.
 //!
-//! What fails is an operation all the same, noted by the status that YCSB's JDBC binding gives it, and the next one follows. Two
-//! exceptions: in mode `strict` what a deadlock or a lock took is tried again, and a load ends the thread whose insert fails.
-//! Source: `CoreWorkload`, `DBWrapper`, `ClientThread` and `JdbcDBClient` of YCSB 0.17.0.
+//! A failure is an operation too, recorded by the status of YCSB's JDBC binding, and the next one
+//! follows. Two exceptions: in mode `strict` an operation that a deadlock or a lock ended is
+//! retried, and a load ends a thread after a failed insert. Source: `CoreWorkload`, `DBWrapper`,
+//! `ClientThread` and `JdbcDBClient` of YCSB 0.17.0.
 
 use assay_mysql::{Connect, Reply, SessionError};
 
 use super::{Setback, Statements, Worker};
 use crate::mode::Mode;
-use crate::oltp::Kind;
+use crate::oltp::StatementKind;
 use crate::operations::Operations;
 use crate::recipe::Recipe;
-use crate::record::{Event, Failure, Outcome, Time};
+use crate::record::{Counted, Event, Failure, Time};
 use crate::workload::IgnoreErrors;
 use crate::ycsb::Operation;
 
-/// Deadlock, record changed, lock wait time-out: of an attempt that had bad luck.
+/// Errors of an unlucky attempt: deadlock, record changed, lock wait time-out.
 const TRANSIENT: [u16; 3] = [1213, 1020, 1205];
 
 /// The status of an answer; `None` for OK. A scan is OK whatever it finds.
-fn failure_of(kind: Kind, reply: Reply) -> Option<Failure> {
+fn failure_of(kind: StatementKind, reply: Reply) -> Option<Failure> {
     match (kind, reply) {
-        (Kind::RecordRead, Reply::Rows { rows: 0 }) => Some(Failure::NotFound),
-        (Kind::RecordUpdate | Kind::RecordInsert, Reply::Done { affected }) if affected != 1 => {
+        (StatementKind::RecordRead, Reply::Rows { rows: 0 }) => Some(Failure::NotFound),
+        (StatementKind::RecordUpdate | StatementKind::RecordInsert, Reply::Done { affected })
+            if affected != 1 =>
+        {
             Some(Failure::UnexpectedState)
         }
         _ => None,
@@ -30,7 +33,7 @@ fn failure_of(kind: Kind, reply: Reply) -> Option<Failure> {
 }
 
 impl<C: Connect> Worker<'_, Statements<'_, C>> {
-    /// Draws the next operation and does it.
+    /// Draws the next operation and runs it.
     pub(super) async fn operation(&mut self, operations: &Operations) -> Result<(), Setback> {
         let buffers = &mut self.hand.kits[self.mix].buffers;
         let again = buffers.again;
@@ -38,14 +41,16 @@ impl<C: Connect> Worker<'_, Statements<'_, C>> {
         let operation = drawn.draw(operations, again, &mut self.rng);
         let field = drawn.field() as usize;
         match operation {
-            Operation::Read => self.ask_for_record(Kind::RecordRead, 0).await.map(drop),
-            Operation::Update => self.ask_for_record(Kind::RecordUpdate, field).await.map(drop),
-            Operation::Scan => self.ask_for_record(Kind::RecordScan, 0).await.map(drop),
+            Operation::Read => self.ask_for_record(StatementKind::RecordRead, 0).await.map(drop),
+            Operation::Update => {
+                self.ask_for_record(StatementKind::RecordUpdate, field).await.map(drop)
+            }
+            Operation::Scan => self.ask_for_record(StatementKind::RecordScan, 0).await.map(drop),
             Operation::Insert if self.program().workload.recipe == Recipe::YcsbLoad => {
                 self.load_record(operations).await
             }
             Operation::Insert => {
-                self.ask_for_record(Kind::RecordInsert, 0).await?;
+                self.ask_for_record(StatementKind::RecordInsert, 0).await?;
                 self.acknowledge(operations);
                 Ok(())
             }
@@ -59,12 +64,12 @@ impl<C: Connect> Worker<'_, Statements<'_, C>> {
         }
     }
 
-    /// Inserts a record of the load, the same one as often as the limit of retries lets it.
+    /// Inserts a record of the load, the same one as often as the limit of retries allows.
     async fn load_record(&mut self, operations: &Operations) -> Result<(), Setback> {
         let retries = self.program().workload.ycsb.insertion_retry_limit;
         let values_from = self.rng.clone();
         let mut attempts = 0;
-        while !self.ask_for_record(Kind::RecordInsert, 0).await? {
+        while !self.ask_for_record(StatementKind::RecordInsert, 0).await? {
             attempts += 1;
             if attempts > retries || self.stopped() {
                 return Err(Setback::GiveUp);
@@ -84,23 +89,24 @@ impl<C: Connect> Worker<'_, Statements<'_, C>> {
         self.now = self.clock.now();
     }
 
-    /// Counted as its two statements, and timed as a whole besides. The update is sent whatever the read finds.
+    /// Counted as its two statements, and timed also as a whole. The update is sent whatever the
+    /// read returns.
     async fn read_modify_write(&mut self, field: usize) -> Result<(), Setback> {
         let (began, lateness) = (self.now, self.lateness);
-        self.ask_for_record(Kind::RecordRead, 0).await?;
-        self.ask_for_record(Kind::RecordUpdate, field).await?;
+        self.ask_for_record(StatementKind::RecordRead, 0).await?;
+        self.ask_for_record(StatementKind::RecordUpdate, field).await?;
         self.lateness = lateness;
-        let event = Event::Statement(Kind::ReadModifyWrite, Outcome::Together);
+        let event = Event::Statement(StatementKind::ReadModifyWrite, Counted::Together);
         self.note_statement(event, self.now - began);
         Ok(())
     }
 
-    /// Sends a statement and notes it by its status; says whether that is OK.
-    async fn ask_for_record(&mut self, kind: Kind, table: usize) -> Result<bool, Setback> {
+    /// Sends a statement and records its status. Returns true if it is OK.
+    async fn ask_for_record(&mut self, kind: StatementKind, table: usize) -> Result<bool, Setback> {
         let (answer, service) = self.ask(kind, table).await;
         let (failure, outcome) = match &answer {
-            Ok(reply) => (failure_of(kind, *reply), Outcome::from(*reply)),
-            Err(_) => (Some(Failure::Error), Outcome::Other),
+            Ok(reply) => (failure_of(kind, *reply), Counted::from(*reply)),
+            Err(_) => (Some(Failure::Error), Counted::Other),
         };
         let event = match failure {
             Some(failure) => Event::Unsuccessful(kind, failure),
@@ -113,7 +119,12 @@ impl<C: Connect> Worker<'_, Statements<'_, C>> {
         }
     }
 
-    fn go_on_after(&self, error: SessionError, kind: Kind, table: usize) -> Result<bool, Setback> {
+    fn go_on_after(
+        &self,
+        error: SessionError,
+        kind: StatementKind,
+        table: usize,
+    ) -> Result<bool, Setback> {
         match self.setback(error, kind, table) {
             Setback::Again { code } if !self.tries_again_after(code) => {
                 self.note(Event::Ignored, Time::Both, u64::from(code));
@@ -127,7 +138,8 @@ impl<C: Connect> Worker<'_, Statements<'_, C>> {
         self.program().workload.mode == Mode::Strict && TRANSIENT.contains(&code)
     }
 
-    /// As YCSB's JDBC binding where every error is to be ignored: without its connection a thread would do nothing but fail.
+    /// True for the lost connection of a YCSB workload that ignores all errors: as with YCSB's JDBC
+    /// binding, its thread would only fail from then on.
     pub(super) fn never_reconnects(&self, error: &SessionError) -> bool {
         let program = self.program();
         matches!(error, SessionError::Lost { .. })

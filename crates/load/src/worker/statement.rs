@@ -1,16 +1,16 @@
-//! How each statement travels: prepared, or as text.
+//! Sending statements, prepared or as text.
 
-use crate::oltp::Kind;
+use crate::oltp::StatementKind;
 use crate::program::Program;
 use crate::rows;
-use assay_mysql::{Session, SessionError, StatementId, Value};
+use assay_mysql::{BoundValue, Session, SessionError, StatementId};
 
 /// The server cannot prepare this statement (`ER_UNSUPPORTED_PS`), such as `BEGIN`.
 const UNSUPPORTED_PS: u16 = 1295;
 
-/// How every statement of a session travels.
+/// The prepared statements of a session.
 pub(crate) struct Slots {
-    /// By kind, then by table; absent where it travels as text.
+    /// By kind, then by table; absent for statements sent as text.
     prepared: Vec<Vec<Option<StatementId>>>,
     text: Vec<u8>,
 }
@@ -21,7 +21,8 @@ impl Slots {
         session: &mut S,
         program: &Program,
     ) -> Result<Slots, (SessionError, String)> {
-        let mut slots = Slots { prepared: vec![Vec::new(); Kind::COUNT], text: Vec::new() };
+        let mut slots =
+            Slots { prepared: vec![Vec::new(); StatementKind::COUNT], text: Vec::new() };
         for texts in &program.statements {
             let place = &mut slots.prepared[texts.kind as usize];
             for text in &texts.by_table {
@@ -37,15 +38,15 @@ impl Slots {
         Ok(slots)
     }
 
-    /// Puts together the statement of `kind` for `table`.
+    /// Buffers the statement of `kind` for `table`.
     #[inline]
     pub(crate) fn put<S: Session>(
         &mut self,
         session: &mut S,
-        kind: Kind,
+        kind: StatementKind,
         table: usize,
         program: &Program,
-        values: &[Value<'_>],
+        values: &[BoundValue<'_>],
     ) -> Result<(), SessionError> {
         match self.prepared[kind as usize][table] {
             Some(id) => session.put_execute(id, values),
@@ -71,12 +72,12 @@ async fn prepare_one<S: Session>(
 }
 
 /// Writes `template` with its `?` replaced by `values`.
-pub(crate) fn render(template: &str, values: &[Value<'_>], out: &mut Vec<u8>) {
+pub(crate) fn render(template: &str, values: &[BoundValue<'_>], out: &mut Vec<u8>) {
     let mut values = values.iter();
     for &byte in template.as_bytes() {
         match (byte, (byte == b'?').then(|| values.next()).flatten()) {
-            (_, Some(Value::Int(number))) => rows::push_number(out, *number),
-            (_, Some(Value::Bytes(bytes))) => push_quoted(out, bytes),
+            (_, Some(BoundValue::Int(number))) => rows::push_number(out, *number),
+            (_, Some(BoundValue::Bytes(bytes))) => push_quoted(out, bytes),
             (byte, None) => out.push(byte),
         }
     }
@@ -98,7 +99,7 @@ fn push_quoted(out: &mut Vec<u8>, bytes: &[u8]) {
 mod tests {
     use super::*;
 
-    fn rendered(template: &str, values: &[Value<'_>]) -> String {
+    fn rendered(template: &str, values: &[BoundValue<'_>]) -> String {
         let mut out = Vec::new();
         render(template, values, &mut out);
         String::from_utf8(out).unwrap()
@@ -106,8 +107,10 @@ mod tests {
 
     #[test]
     fn values_take_the_places_in_order() {
-        let text =
-            rendered("UPDATE t SET c=? WHERE id=?", &[Value::Bytes(b"a'b\\"), Value::Int(-7)]);
+        let text = rendered(
+            "UPDATE t SET c=? WHERE id=?",
+            &[BoundValue::Bytes(b"a'b\\"), BoundValue::Int(-7)],
+        );
         assert_eq!(text, r"UPDATE t SET c='a''b\\' WHERE id=-7");
         assert_eq!(rendered("COMMIT", &[]), "COMMIT");
     }

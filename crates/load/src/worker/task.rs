@@ -1,4 +1,4 @@
-//! What the events of a run do. When they start and how they are noted is the worker's part, the same for every task.
+//! The content of events. Their start and recording is the worker's, the same for every task.
 
 use assay_event_loop::Handle;
 
@@ -6,7 +6,7 @@ use super::Worker;
 use crate::connect::At;
 use crate::error::Result;
 use crate::generator::Generator;
-use crate::keys::Keys;
+use crate::keys::KeyChooser;
 use crate::mixes::Mixes;
 use crate::mode::Mode;
 use crate::operations::Drawn;
@@ -18,37 +18,38 @@ use crate::worker::statement::Slots;
 use crate::worker::values::Buffers;
 use assay_mysql::Connect;
 
-/// What the events of a run do, and on what: one for all workers.
+/// The task of a run, one for all workers.
 pub(crate) trait Task: Sized + Sync {
-    /// What one worker does it with.
+    /// The state of one worker.
     type Hand;
 
-    /// Whether what an event waits for are sockets: then one thread serves many workers. Else each has a thread, which it blocks.
+    /// True if events wait for sockets: then one thread serves many workers. Otherwise each worker
+    /// blocks a thread of its own.
     const WAITS_FOR_SOCKETS: bool;
 
-    /// Whether quirks of the benchmark program are kept.
+    /// The treatment of the benchmark program's quirks.
     fn mode(&self) -> Mode;
 
-    /// What an outcome says of it.
+    /// The work, for the outcome.
     fn work(&self) -> Work;
 
-    /// Of each of the load's phases the number of its mix; those that are not named have the load's own.
+    /// The numbers of the phases' mixes; missing ones have the load's own.
     fn mixes_of_phases(&self) -> &[usize] {
         &[]
     }
 
-    /// Whether each worker has a share of the load's events, so that a slow one ends after the others.
+    /// True if each worker has a share of the events, so that a slow one ends after the others.
     fn deals_events_out(&self) -> bool {
         false
     }
 
-    /// Gets a worker ready.
+    /// Prepares a worker.
     async fn hand(&self, thread: u32, events: &Handle) -> Result<Self::Hand>;
 
-    /// One event from its start to its end, which was planned for `planned`; notes all of it.
+    /// Runs one event, planned for `planned`, and records all of it.
     async fn event(worker: &mut Worker<'_, Self>, planned: u64) -> Result<()>;
 
-    /// What a worker does after its last event.
+    /// Runs after the worker's last event.
     async fn end(_worker: &mut Worker<'_, Self>) -> Result<()> {
         Ok(())
     }
@@ -59,23 +60,23 @@ pub(crate) struct Statements<'a, C> {
     pub(crate) mixes: &'a Mixes,
     pub(crate) schema: &'a Schema,
     pub(crate) connect: &'a C,
-    /// The endpoint in words, for errors.
+    /// The endpoint as text, for errors.
     pub(crate) endpoint: &'a str,
-    /// What the load outlasts.
+    /// Disturbances that the load tolerates.
     pub(crate) rides_out: RidesOut,
 }
 
 /// A connection, its statements prepared.
 pub(crate) struct Connected<C: Connect> {
     pub(crate) session: C::Session,
-    /// Of each mix.
+    /// Prepared statements of each mix.
     pub(crate) slots: Vec<Slots>,
     pub(crate) kits: Vec<Kit>,
 }
 
-/// What a worker has for one of the load's mixes.
+/// A worker's state for one of the load's mixes.
 pub(crate) struct Kit {
-    pub(crate) points: Keys,
+    pub(crate) points: KeyChooser,
     pub(crate) buffers: Buffers,
 }
 

@@ -1,33 +1,33 @@
 //! The values of each statement, as each generator draws them.
 
 use crate::generator::Generator;
-use crate::keys::Keys;
-use crate::oltp::Kind;
+use crate::keys::KeyChooser;
+use crate::oltp::StatementKind;
 use crate::operations::{Drawn, RecordValues};
 use crate::program::Program;
 use crate::random::Rng;
 use crate::rows;
 use crate::schema::{C_BYTES, PAD_BYTES, TEXT_BYTES_MAX};
-use assay_mysql::Value;
+use assay_mysql::BoundValue;
 
-/// The values of the statement at hand, in buffers that are used again.
+/// The values of the current statement, in reused buffers.
 pub(crate) struct Buffers {
     c: [u8; C_BYTES],
     pad: [u8; PAD_BYTES],
     data: [Vec<u8>; 2],
-    numbers: Vec<Value<'static>>,
-    /// The row updated last, to be deleted next.
+    numbers: Vec<BoundValue<'static>>,
+    /// The row updated last, which is deleted next.
     doomed: Option<i64>,
-    /// The row deleted last, to be inserted again.
+    /// The row deleted last, which is inserted again.
     deleted: i64,
-    /// Whether the event is tried again, with the rows of a walk that it had.
+    /// True for a retried event, which keeps the rows of its walk.
     pub(crate) again: bool,
-    /// YCSB's operation at hand.
+    /// The current operation of YCSB.
     pub(crate) drawn: Option<Drawn>,
 }
 
 impl Buffers {
-    /// With the operations of a YCSB workload, if it is one.
+    /// Buffers, with the operations of a YCSB workload.
     pub(crate) fn new(drawn: Option<Drawn>) -> Buffers {
         Buffers {
             c: [0; C_BYTES],
@@ -44,19 +44,19 @@ impl Buffers {
 
 /// A few values on the stack, many in a buffer, or those of a record.
 pub(crate) enum Values<'a> {
-    Few([Value<'a>; 6], usize),
-    Many(&'a [Value<'a>]),
+    Few([BoundValue<'a>; 6], usize),
+    Many(&'a [BoundValue<'a>]),
     Record(RecordValues<'a>),
 }
 
 impl<'a> Values<'a> {
-    fn few<const N: usize>(values: [Value<'a>; N]) -> Values<'a> {
-        let mut all = [Value::Int(0); 6];
+    fn few<const N: usize>(values: [BoundValue<'a>; N]) -> Values<'a> {
+        let mut all = [BoundValue::Int(0); 6];
         all[..N].copy_from_slice(&values);
         Values::Few(all, N)
     }
 
-    pub(crate) fn as_slice(&self) -> &[Value<'a>] {
+    pub(crate) fn as_slice(&self) -> &[BoundValue<'a>] {
         match self {
             Values::Few(values, count) => &values[..*count],
             Values::Many(values) => values,
@@ -66,84 +66,91 @@ impl<'a> Values<'a> {
 }
 
 impl Buffers {
-    /// Draws the values of a statement of `kind`, in the order of its places.
+    /// Draws the values of a statement of `kind`, in the order of its parameters.
     #[inline]
     pub(crate) fn values<'a>(
         &'a mut self,
-        kind: Kind,
+        kind: StatementKind,
         program: &Program,
-        points: &Keys,
+        points: &KeyChooser,
         rng: &mut Rng,
     ) -> Values<'a> {
         let id = |rng: &mut Rng| program.rows.draw(rng).cast_signed();
         match kind {
-            Kind::Begin | Kind::Commit | Kind::FileRead | Kind::FileWrite | Kind::FileFsync => {
-                Values::few([])
-            }
-            Kind::PointSelect | Kind::PadSelect | Kind::IndexUpdate | Kind::TextSelect => {
-                Values::few([Value::Int(id(rng))])
-            }
-            Kind::SimpleRange | Kind::SumRange | Kind::OrderRange | Kind::DistinctRange => {
+            StatementKind::Begin
+            | StatementKind::Commit
+            | StatementKind::FileRead
+            | StatementKind::FileWrite
+            | StatementKind::FileFsync => Values::few([]),
+            StatementKind::PointSelect
+            | StatementKind::PadSelect
+            | StatementKind::IndexUpdate
+            | StatementKind::TextSelect => Values::few([BoundValue::Int(id(rng))]),
+            StatementKind::SimpleRange
+            | StatementKind::SumRange
+            | StatementKind::OrderRange
+            | StatementKind::DistinctRange => {
                 let (low, high) = ends(kind, id(rng), program);
-                Values::few([Value::Int(low), Value::Int(high)])
+                Values::few([BoundValue::Int(low), BoundValue::Int(high)])
             }
-            Kind::NonIndexUpdate if program.generator == Generator::V04 => {
+            StatementKind::NonIndexUpdate if program.generator == Generator::V04 => {
                 let id = id(rng);
                 rows::fill_integers(rng, 10, &mut self.data[0]);
-                Values::few([Value::Bytes(&self.data[0]), Value::Int(id)])
+                Values::few([BoundValue::Bytes(&self.data[0]), BoundValue::Int(id)])
             }
-            Kind::NonIndexUpdate => {
+            StatementKind::NonIndexUpdate => {
                 let id = id(rng);
                 rows::fill_c(rng, &mut self.c);
-                Values::few([Value::Bytes(&self.c), Value::Int(id)])
+                Values::few([BoundValue::Bytes(&self.c), BoundValue::Int(id)])
             }
-            Kind::TextUpdate => {
+            StatementKind::TextUpdate => {
                 let id = id(rng);
                 self.fill_text(0, program, rng);
-                Values::few([Value::Bytes(&self.data[0]), Value::Int(id)])
+                Values::few([BoundValue::Bytes(&self.data[0]), BoundValue::Int(id)])
             }
-            Kind::UpdateBeforeDelete => {
+            StatementKind::UpdateBeforeDelete => {
                 let id = id(rng);
                 self.doomed = Some(id);
-                Values::few([Value::Int(id)])
+                Values::few([BoundValue::Int(id)])
             }
-            Kind::Delete => {
+            StatementKind::Delete => {
                 self.deleted = self.doomed.take().unwrap_or_else(|| id(rng));
-                Values::few([Value::Int(self.deleted)])
+                Values::few([BoundValue::Int(self.deleted)])
             }
-            Kind::WalkDelete => Values::few([Value::Int(self.walk(program))]),
-            Kind::WalkInsert => self.walked_row(program, rng),
-            Kind::Insert if program.generator == Generator::V04 => {
-                Values::few([Value::Int(self.deleted)])
+            StatementKind::WalkDelete => Values::few([BoundValue::Int(self.walk(program))]),
+            StatementKind::WalkInsert => self.walked_row(program, rng),
+            StatementKind::Insert if program.generator == Generator::V04 => {
+                Values::few([BoundValue::Int(self.deleted)])
             }
-            Kind::Insert => self.row(self.deleted, program, rng),
-            Kind::InsertNew => {
+            StatementKind::Insert => self.row(self.deleted, program, rng),
+            StatementKind::InsertNew => {
                 let id = match program.auto_inc {
                     true => 0,
                     false => i64::from(program.unique.next()) - (1 << 31),
                 };
                 self.row(id, program, rng)
             }
-            Kind::RandomPoints => {
+            StatementKind::RandomPoints => {
                 let count = program.workload.random_points;
                 self.numbers.clear();
-                self.numbers.extend((0..count).map(|_| Value::Int(points.draw(rng).cast_signed())));
+                self.numbers
+                    .extend((0..count).map(|_| BoundValue::Int(points.draw(rng).cast_signed())));
                 Values::Many(&self.numbers)
             }
-            Kind::RandomRanges => {
+            StatementKind::RandomRanges => {
                 self.numbers.clear();
                 for _ in 0..program.workload.number_of_ranges {
                     let low = points.draw(rng).cast_signed();
                     let high = low + program.workload.delta.cast_signed();
-                    self.numbers.extend([Value::Int(low), Value::Int(high)]);
+                    self.numbers.extend([BoundValue::Int(low), BoundValue::Int(high)]);
                 }
                 Values::Many(&self.numbers)
             }
-            Kind::RecordRead
-            | Kind::RecordUpdate
-            | Kind::RecordInsert
-            | Kind::RecordScan
-            | Kind::ReadModifyWrite => match (&mut self.drawn, &program.operations) {
+            StatementKind::RecordRead
+            | StatementKind::RecordUpdate
+            | StatementKind::RecordInsert
+            | StatementKind::RecordScan
+            | StatementKind::ReadModifyWrite => match (&mut self.drawn, &program.operations) {
                 (Some(drawn), Some(operations)) => {
                     Values::Record(drawn.values(kind, operations, rng))
                 }
@@ -152,7 +159,7 @@ impl Buffers {
         }
     }
 
-    /// The next row of the walk; the one at hand if the event is tried again.
+    /// The next row of the walk; the current one for a retried event.
     fn walk(&mut self, program: &Program) -> i64 {
         if !self.again {
             self.deleted = program.walk.next().cast_signed();
@@ -160,13 +167,13 @@ impl Buffers {
         self.deleted
     }
 
-    /// A row of random integers, whose id the server may give.
+    /// A row of random integers; the server may assign its id.
     fn walked_row<'a>(&'a mut self, program: &Program, rng: &mut Rng) -> Values<'a> {
-        let k = Value::Int(program.rows.draw(rng).cast_signed());
-        let id = (!program.auto_inc).then(|| Value::Int(self.walk(program)));
+        let k = BoundValue::Int(program.rows.draw(rng).cast_signed());
+        let id = (!program.auto_inc).then(|| BoundValue::Int(self.walk(program)));
         rows::fill_integers(rng, 10, &mut self.data[0]);
         rows::fill_integers(rng, 5, &mut self.data[1]);
-        let [c, pad] = [Value::Bytes(&self.data[0]), Value::Bytes(&self.data[1])];
+        let [c, pad] = [BoundValue::Bytes(&self.data[0]), BoundValue::Bytes(&self.data[1])];
         id.map_or_else(|| Values::few([k, c, pad]), |id| Values::few([id, k, c, pad]))
     }
 
@@ -174,8 +181,12 @@ impl Buffers {
         let k = program.rows.draw(rng).cast_signed();
         rows::fill_c(rng, &mut self.c);
         rows::fill_pad(rng, &mut self.pad);
-        let [id, k, c, pad] =
-            [Value::Int(id), Value::Int(k), Value::Bytes(&self.c), Value::Bytes(&self.pad)];
+        let [id, k, c, pad] = [
+            BoundValue::Int(id),
+            BoundValue::Int(k),
+            BoundValue::Bytes(&self.c),
+            BoundValue::Bytes(&self.pad),
+        ];
         if program.text.is_none() {
             return Values::few([id, k, c, pad]);
         }
@@ -183,7 +194,7 @@ impl Buffers {
             fill_line(&mut self.data[place], program, rng);
         }
         let [data1, data2] = &self.data;
-        Values::few([id, k, c, pad, Value::Bytes(data1), Value::Bytes(data2)])
+        Values::few([id, k, c, pad, BoundValue::Bytes(data1), BoundValue::Bytes(data2)])
     }
 
     fn fill_text(&mut self, place: usize, program: &Program, rng: &mut Rng) {
@@ -198,8 +209,8 @@ fn fill_line(line: &mut Vec<u8>, program: &Program, rng: &mut Rng) {
     }
 }
 
-/// What stands in the two places of a range that begins at `low`.
-fn ends(kind: Kind, low: i64, program: &Program) -> (i64, i64) {
+/// The two parameters of a range that starts at `low`.
+fn ends(kind: StatementKind, low: i64, program: &Program) -> (i64, i64) {
     let size = program.workload.range_size.cast_signed();
     match program.generator {
         // The server adds the rest.
@@ -209,7 +220,7 @@ fn ends(kind: Kind, low: i64, program: &Program) -> (i64, i64) {
             let rows = program.table_size.cast_signed();
             let low = if low + size > rows { (rows - size).max(1) } else { low };
             // The distinct range is one row longer than the others.
-            (low, low + size - i64::from(kind != Kind::DistinctRange))
+            (low, low + size - i64::from(kind != StatementKind::DistinctRange))
         }
     }
 }

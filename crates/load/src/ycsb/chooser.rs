@@ -1,42 +1,44 @@
-//! Which record an operation is about.
+//! The choice of an operation's record.
 //!
-//! What YCSB does, as its core was seen to draw: scrambled zipfian hashes ranks to the records there are, those that inserts
-//! are expected to add, and one more; latest never draws record 0; uniform and hotspot keep to the records there were at
-//! the start. What lies beyond the records that exist is drawn again.
+//! The behaviour of YCSB's core, as observed: scrambled zipfian hashes ranks to the existing
+//! records, those that inserts are expected to add, and one more; latest never draws record 0;
+//! uniform and hotspot keep to the records that existed at the start. A record that does not exist
+//! is drawn again.
 
 use serde::{Deserialize, Serialize};
 
 use super::zipfian::{Scrambled, THETA, Zipfian};
 use super::{Operation, YcsbOptions};
-use crate::keys::{Distribution, Keys, RandType};
+use crate::keys::{Distribution, KeyChooser, RandType};
 use crate::mode::Mode;
 use crate::random::Rng;
 use crate::recipe::Recipe;
 
-/// How popular records are.
+/// The popularity of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RequestDistribution {
-    /// Each as much as any other.
+    /// Equal popularity.
     Uniform,
-    /// A few far more than the others, anywhere in the table.
+    /// A few records far above the others, anywhere in the table.
     #[default]
     Zipfian,
-    /// The newest most.
+    /// The newest records most.
     Latest,
     /// `rand_hot_share` of the requests go to `rand_hot_fraction` of the records.
     Hotspot,
-    /// The newest most, 95 % to the newest six sevenths.
+    /// The newest records most: 95 % of the requests go to the newest six sevenths.
     Exponential,
 }
 
-/// YCSB's `exponential.percentile` and `exponential.frac`: so many per cent of the requests go to that part of the records.
+/// YCSB's `exponential.percentile` and `exponential.frac`: this percentage of the requests goes to
+/// this fraction of the records.
 const EXPONENTIAL_PERCENT: f64 = 95.0;
 const EXPONENTIAL_FRACTION: f64 = 0.857_142_857_1;
 /// YCSB doubles the inserts it expects.
 const EXPECTED_FACTOR: f64 = 2.0;
 
-/// Which records are hot under hotspot.
+/// The hot records of hotspot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Hot {
     /// Fraction of the records, 0 to 1.
@@ -45,10 +47,10 @@ pub(crate) struct Hot {
     pub(crate) share: f64,
 }
 
-/// Draws records that exist.
+/// Draws existing records.
 #[derive(Debug, Clone)]
 pub(crate) enum Chooser {
-    /// Of the records there were at the start (YCSB), or of those that exist.
+    /// The records that existed at the start (YCSB), or all existing ones.
     Uniform(Option<u64>),
     /// YCSB's scrambled zipfian.
     Scrambled(Scrambled),
@@ -57,13 +59,13 @@ pub(crate) enum Chooser {
     /// Counted back from the newest, with gaps of this mean.
     Exponential(f64),
     /// Ranks by the exact law, or hot and cold records.
-    Keys(Keys),
+    Keys(KeyChooser),
     /// Ranks by the exact law, counted back from the newest.
-    Newest(Keys),
+    Newest(KeyChooser),
 }
 
 impl Chooser {
-    /// For `recipe` on so many `records`, which mode `strict` scatters as the seed says.
+    /// The chooser of `recipe` on `records` records, which mode `strict` scatters by the seed.
     pub(crate) fn of(
         options: &YcsbOptions,
         recipe: Recipe,
@@ -81,7 +83,7 @@ impl Chooser {
             ..Distribution::default()
         };
         let keys = |rand_type, seed| {
-            Keys::new(&Distribution { rand_type, ..distribution }, 0, records - 1, seed)
+            KeyChooser::new(&Distribution { rand_type, ..distribution }, 0, records - 1, seed)
         };
         match options.request_distribution(recipe) {
             Uniform => Chooser::Uniform(is_compat.then_some(records)),
@@ -177,7 +179,7 @@ mod tests {
             let share = all.iter().filter(|record| **record == 1999).count() as f64 / 1e5;
             // 1 ÷ Σ i^-0.99 over 2000.
             assert!((share - 0.1180).abs() < 0.005, "{mode:?} {share}");
-            // YCSB's never gets to the first record.
+            // YCSB's latest never draws the first record.
             assert_eq!(all.contains(&0), mode == Mode::Strict);
         }
     }
@@ -187,11 +189,11 @@ mod tests {
         let mut exponential = chooser(RequestDistribution::Exponential, Mode::Compat, 100_000);
         let all = drawn(&mut exponential, 100_000, 100_000);
         let within = all.iter().filter(|record| 99_999 - **record < 85_714).count() as f64 / 1e5;
-        // Of what is not drawn again: 95 % of 97 %.
+        // The share after drawing again: 95 % of 97 %.
         assert!((within - 0.9798).abs() < 0.003, "{within}");
     }
 
-    /// The exact law gives the hottest record its share of so many, and the scatter loses no record.
+    /// The exact law gives the hottest record its share, and the scatter loses no record.
     #[test]
     fn the_repaired_zipfian_knows_how_many_records_there_are() {
         let mut zipfian = chooser(RequestDistribution::Zipfian, Mode::Strict, 1000);

@@ -1,9 +1,10 @@
-//! The name of a record: `user` and its number, hashed so that neighbours in time are no neighbours in the index.
+//! The name of a record: `user` and its number, hashed so that neighbours in time are no neighbours
+//! in the index.
 
 use crate::rows::push_number;
 use crate::schema::InsertOrder;
 
-/// The start of 64-bit FNV, and what each octet is multiplied with (Fowler, Noll and Vo; the start is that of FNV-1).
+/// The offset basis and the prime of 64-bit FNV (Fowler, Noll and Vo; the basis is that of FNV-1).
 const OFFSET_BASIS: u64 = 0xCBF2_9CE4_8422_2325;
 const PRIME: u64 = 1_099_511_628_211;
 
@@ -18,7 +19,8 @@ pub fn fnv_64(number: u64) -> u64 {
     hash.cast_signed().unsigned_abs()
 }
 
-/// Writes the key of record `number` into `out`, which is emptied first; ordered keys have at least `zero_padding` digits.
+/// Writes the key of record `number` into `out`, which is emptied first; ordered keys have at least
+/// `zero_padding` digits.
 #[inline]
 pub fn key_name(number: u64, order: InsertOrder, zero_padding: usize, out: &mut Vec<u8>) {
     out.clear();

@@ -1,4 +1,4 @@
-//! What a workload is a mix of: which operation is next.
+//! The mix of a workload's operations, and drawing the next one.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a YCSB workload says beyond its letter: YCSB's properties, as a plan and a property file give them.
+//! The options of a YCSB workload: YCSB's properties, from a plan or a property file.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,14 +7,14 @@ use crate::error::{Error, Result};
 use crate::mode::Mode;
 use crate::recipe::Recipe;
 
-/// Options of YCSB's recipes. What is not given is as the published workload of the letter has it.
+/// Options of YCSB's recipes. Those not given are those of the letter's published workload.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct YcsbOptions {
     /// Shares of the operations (`readproportion` and its kin).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mix: Option<Mix>,
-    /// How popular records are (`requestdistribution`).
+    /// Popularity of records (`requestdistribution`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_distribution: Option<RequestDistribution>,
     /// θ of zipfian and latest in mode `strict`; YCSB's is fixed.
@@ -22,22 +22,24 @@ pub struct YcsbOptions {
     /// Records in the longest scan (`maxscanlength`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_scan_length: Option<u64>,
-    /// How long scans are (`scanlengthdistribution`).
+    /// Lengths of scans (`scanlengthdistribution`).
     pub scan_length_distribution: ScanLengths,
-    /// Whether an update writes all fields in place of one that is drawn (`writeallfields`).
+    /// True if an update writes all fields instead of a random one (`writeallfields`).
     pub write_all_fields: bool,
-    /// Operations that the run is expected to do (`operationcount`): scrambled zipfian draws from twice the records that
-    /// inserts will add, too.
+    /// Expected operations of the run (`operationcount`): scrambled zipfian also draws from twice
+    /// the records that inserts will add.
     pub operation_count: u64,
-    /// How often a load tries an insert again that failed, before its thread ends (`core_workload_insertion_retry_limit`).
+    /// Retries of a load's failed insert before its thread ends
+    /// (`core_workload_insertion_retry_limit`).
     #[serde(skip_serializing_if = "is_default")]
     pub insertion_retry_limit: u32,
-    /// Seconds between these tries, of which 0.8 to 1.2 are waited (`core_workload_insertion_retry_interval`).
+    /// Seconds between retries, of which 0.8 to 1.2 are waited
+    /// (`core_workload_insertion_retry_interval`).
     #[serde(skip_serializing_if = "is_interval")]
     pub insertion_retry_interval: f64,
 }
 
-/// YCSB's own, in seconds.
+/// YCSB's default, in seconds.
 const RETRY_INTERVAL_S: f64 = 3.0;
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -66,31 +68,32 @@ impl Default for YcsbOptions {
     }
 }
 
-/// How the lengths of scans are drawn.
+/// The distribution of the lengths of scans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ScanLengths {
-    /// Each length from 1 to the longest as often as any other.
+    /// All lengths from 1 to the longest with equal probability.
     #[default]
     Uniform,
-    /// Short ones most.
+    /// Mostly short scans.
     Zipfian,
 }
 
-/// YCSB's own limit of a scan where the workload names none; the published workload E has 100.
+/// YCSB's default limit of a scan; the published workload E has 100.
 const SCAN_LENGTH_MAX: u64 = 1000;
 const SCAN_LENGTH_MAX_OF_E: u64 = 100;
 /// YCSB counts records in 32 bits.
 const COMPAT_RECORDS_MAX: u64 = i32::MAX as u64;
 
 impl YcsbOptions {
-    /// Whether nothing is given.
+    /// Returns true if nothing is given.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == YcsbOptions::default()
     }
 
-    /// The mix of `recipe`, the given one before the letter's. All zero for [`Recipe::Ycsb`] without one.
+    /// The mix of `recipe`: the given one, or the letter's. All zero for [`Recipe::Ycsb`] without
+    /// one.
     #[must_use]
     pub fn mix(&self, recipe: Recipe) -> Mix {
         let of_letter = || match recipe {
@@ -100,12 +103,12 @@ impl YcsbOptions {
         self.mix.unwrap_or_else(of_letter)
     }
 
-    /// How popular records are under `recipe`.
+    /// The popularity of records under `recipe`.
     #[must_use]
     pub fn request_distribution(&self, recipe: Recipe) -> RequestDistribution {
         self.request_distribution.unwrap_or(match recipe {
             Recipe::YcsbD => RequestDistribution::Latest,
-            // A mix of one's own begins with the defaults of YCSB's code.
+            // A custom mix starts with the defaults of YCSB's code.
             Recipe::Ycsb | Recipe::YcsbLoad => RequestDistribution::Uniform,
             _ => RequestDistribution::Zipfian,
         })
@@ -118,7 +121,7 @@ impl YcsbOptions {
         self.max_scan_length.unwrap_or(own)
     }
 
-    /// Checks what cannot work with `recipe` on so many records.
+    /// Checks the options of `recipe`.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.
@@ -135,7 +138,8 @@ impl YcsbOptions {
         }
         if mix.shares().iter().all(|(_, share)| *share == 0.0) {
             return refuse(
-                "the workload has no operations; give `mix` a share above 0, such as mix = { read = 0.5, update = 0.5 }"
+                "the workload has no operations; give `mix` a share above 0, such as mix = \
+                 { read = 0.5, update = 0.5 }"
                     .into(),
             );
         }
@@ -144,7 +148,8 @@ impl YcsbOptions {
         }
         if mode == Mode::Compat && self.zipfian_exp != THETA {
             return refuse(format!(
-                "`zipfian_exp` is {}, but YCSB's is fixed at {THETA}; leave it out, or set mode to strict",
+                "`zipfian_exp` is {}, but YCSB's is fixed at {THETA}; leave it out, or set mode to \
+                 strict",
                 self.zipfian_exp
             ));
         }
@@ -160,14 +165,15 @@ impl YcsbOptions {
         Ok(())
     }
 
-    /// Checks that YCSB could count so many records, where it is to be followed.
+    /// Checks that YCSB could count the records, in mode `compat`.
     ///
     /// # Errors
     /// [`Error::Config`] with what to change.
     pub fn check_records(mode: Mode, records: u64) -> Result<()> {
         if mode == Mode::Compat && records > COMPAT_RECORDS_MAX {
             return Err(Error::Config(format!(
-                "YCSB counts at most {COMPAT_RECORDS_MAX} records; lower table_size, or set mode to strict"
+                "YCSB counts at most {COMPAT_RECORDS_MAX} records; lower table_size, or set mode \
+                 to strict"
             )));
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use crate::random::Rng;
 
-/// Of each six bytes: how far the random word is shifted, and how many of its bits count.
+/// For each of six bytes: the shift of the random word, and the number of bits used.
 const SIXTH: [(u32, u64); 6] = [(0, 31), (5, 63), (10, 95), (15, 31), (20, 63), (25, 95)];
 
 /// The first printable byte.

@@ -1,13 +1,15 @@
-//! Zipfian ranks by the closed form of Gray et al. (SIGMOD 1994), and YCSB's scrambled form of them.
+//! Zipfian ranks by the closed form of Gray et al. (SIGMOD 1994), and YCSB's scrambled form of
+//! them.
 //!
-//! The closed form is an approximation: ranks 0 and 1 have their exact shares, the others nearly. YCSB's scrambled form draws
-//! a rank of ten billion with a sum that is fixed in its source, whatever the number of records, and hashes it to a record:
-//! the hottest record always gets 3.778 % of the requests, and ranks that hash to one record add up.
+//! The closed form is an approximation: ranks 0 and 1 have their exact shares, the others nearly.
+//! YCSB's scrambled form draws a rank of ten billion with a sum that is fixed in its source,
+//! whatever the number of records, and hashes it to a record: the hottest record always gets 3.778
+//! % of the requests, and ranks that hash to one record add up.
 
 use super::key::fnv_64;
 use crate::random::Rng;
 
-/// YCSB's exponent, where none is given.
+/// YCSB's default exponent.
 pub const THETA: f64 = 0.99;
 
 /// Items that the scrambled form draws from, and the sum Σ i^-0.99 over them, as YCSB has them.
@@ -18,7 +20,7 @@ const SCRAMBLED_ZETA: f64 = 26.469_028_201_783_02;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Zipfian {
     items: u64,
-    /// Items that there were at first: YCSB keeps them in η when more are added.
+    /// Initial number of items: YCSB keeps it in η when more are added.
     first_items: u64,
     theta: f64,
     zeta: f64,
@@ -27,7 +29,7 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Of so many items. Sums over all of them: seconds for a billion.
+    /// The distribution over `items` items. Sums over all of them: seconds for a billion.
     #[must_use]
     pub fn new(items: u64, theta: f64) -> Zipfian {
         Zipfian::with_zeta(items, theta, zeta(0, items, theta, 0.0))
@@ -47,7 +49,7 @@ impl Zipfian {
         (1.0 - share) / (1.0 - zeta_of_two / self.zeta)
     }
 
-    /// The same for more items, from the sum that is known: what newly inserted records ask for.
+    /// Extends the distribution to more items from the known sum, for newly inserted records.
     pub fn grow(&mut self, items: u64) {
         if items > self.items {
             self.zeta = zeta(self.items, items, self.theta, self.zeta);
@@ -56,13 +58,13 @@ impl Zipfian {
         }
     }
 
-    /// How many there are.
+    /// Number of items.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.items
     }
 
-    /// The rank that the uniform number `u` of [0, 1) stands for.
+    /// The rank of a uniform number `u` of [0, 1).
     #[inline]
     #[must_use]
     pub fn rank(&self, u: f64) -> u64 {
@@ -88,7 +90,7 @@ fn zeta(from: u64, to: u64, theta: f64, sum: f64) -> f64 {
     (from..to).fold(sum, |sum, item| sum + 1.0 / ((item + 1) as f64).powf(theta))
 }
 
-/// YCSB's scrambled zipfian: popular records lie anywhere.
+/// YCSB's scrambled zipfian: popular records are anywhere.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scrambled {
     ranks: Zipfian,
@@ -96,7 +98,7 @@ pub struct Scrambled {
 }
 
 impl Scrambled {
-    /// Over records 0..items.
+    /// The distribution over records 0..items.
     #[must_use]
     pub fn new(items: u64) -> Scrambled {
         // YCSB's lowest and highest item both count.
@@ -104,7 +106,7 @@ impl Scrambled {
         Scrambled { ranks, items: items.max(1) }
     }
 
-    /// The record that the uniform number `u` of [0, 1) stands for.
+    /// The record of a uniform number `u` of [0, 1).
     #[inline]
     #[must_use]
     pub fn record(&self, u: f64) -> u64 {
@@ -174,7 +176,7 @@ mod tests {
                 counts[0] += u32::from(record == hottest);
                 counts[1] += u32::from(record == second);
             }
-            // Of a thousand records each also gets a thousandth of the uniform rest.
+            // Each of a thousand records also gets a thousandth of the uniform rest.
             let rest = 0.6 * 1e6 / items as f64;
             for (count, share) in counts.into_iter().zip([37_780.0, 19_020.0]) {
                 let excess = f64::from(count) - share;

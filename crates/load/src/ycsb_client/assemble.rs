@@ -1,4 +1,4 @@
-//! From properties to the configuration of a run.
+//! The configuration of a run from its properties.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::export::Exporter;
 use super::jdbc_url;
-use super::line::{Interval, MeasurementType, YcsbCommand, YcsbLine, YcsbReporting};
+use super::line::{MeasurementInterval, MeasurementType, YcsbCommand, YcsbLine, YcsbReporting};
 use super::properties::Properties;
 use crate::error::{Error, Result};
 use crate::generator::Generator;
@@ -23,7 +23,7 @@ use assay_mysql::{Address, Endpoint, Tls};
 /// Seconds between status lines, and the percentiles that 0.17.0 prints.
 const STATUS_INTERVAL_S: u64 = 10;
 const PERCENTILES: &str = "95,99";
-/// Where a server is looked for if no `db.url` is given.
+/// The default of `db.url`.
 const URL: &str = "jdbc:mysql://127.0.0.1:3306/ycsb";
 /// The names of YCSB's one workload class, today and before 2018.
 const CORE_WORKLOADS: [&str; 2] =
@@ -33,7 +33,7 @@ fn refuse<T>(message: String) -> Result<T> {
     Err(Error::Config(message))
 }
 
-/// What the properties say; what was not given is as in YCSB.
+/// Builds the configuration; properties not given are as in YCSB.
 pub(super) fn assemble(
     command: YcsbCommand,
     properties: &Properties,
@@ -81,7 +81,7 @@ fn check_binding(given: &Read<'_>) -> Result<()> {
     }
 }
 
-/// Properties that would make another phase of the command, or let it ask for part of the records alone.
+/// Refuses properties that would change the command's phase, or restrict it to part of the records.
 fn check_phase(command: YcsbCommand, given: &Read<'_>) -> Result<()> {
     let is_run = command == YcsbCommand::Run;
     if matches!(command, YcsbCommand::Load | YcsbCommand::Run)
@@ -102,7 +102,7 @@ fn check_phase(command: YcsbCommand, given: &Read<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The socket goes before the host of the URL, as no URL of JDBC can name one.
+/// The endpoint. A socket overrides the URL's host, as no JDBC URL can name one.
 fn endpoint(given: &Read<'_>) -> Result<Endpoint> {
     let found = jdbc_url::endpoint(
         given.0.text("db.url").unwrap_or(URL),
@@ -115,7 +115,7 @@ fn endpoint(given: &Read<'_>) -> Result<Endpoint> {
     })
 }
 
-/// YCSB's JDBC binding reads all fields whatever it is told.
+/// A note on `readallfields`: YCSB's JDBC binding always reads all fields.
 fn read_fields(given: &Read<'_>) -> Result<Option<String>> {
     let all = given.switch("readallfields", true)?;
     Ok((!all).then(|| "readallfields=false changes nothing: YCSB's JDBC binding reads all".into()))
@@ -163,7 +163,7 @@ fn workload(command: YcsbCommand, given: &Read<'_>) -> Result<Workload> {
         mode: given.choice("assay.mode", &modes)?.unwrap_or(Mode::Compat),
         rand_hot_fraction: given.number("hotspotdatafraction", default.rand_hot_fraction)?,
         rand_hot_share: given.number("hotspotopnfraction", default.rand_hot_share)?,
-        // YCSB counts a failure, whatever the server's reason, and goes on.
+        // YCSB counts any failure, and continues.
         mysql_ignore_errors: IgnoreErrors::Every(AllWord::All),
         ycsb: YcsbOptions {
             mix: (!is_load).then_some(mix),
@@ -227,17 +227,23 @@ fn schedule(command: YcsbCommand, given: &Read<'_>) -> Result<Schedule> {
 }
 
 fn reporting(given: &Read<'_>, has_status: bool) -> Result<YcsbReporting> {
-    let intervals =
-        [("op", Interval::Op), ("intended", Interval::Intended), ("both", Interval::Both)];
+    let intervals = [
+        ("op", MeasurementInterval::Op),
+        ("intended", MeasurementInterval::Intended),
+        ("both", MeasurementInterval::Both),
+    ];
     let percentiles = given.0.text("hdrhistogram.percentiles").unwrap_or(PERCENTILES);
     let bad = || {
         Error::Config(format!(
-            "`hdrhistogram.percentiles={percentiles}` is not a list of numbers up to 100, such as 50,95,99.9"
+            "`hdrhistogram.percentiles={percentiles}` is not a list of numbers up to 100, such as \
+             50,95,99.9"
         ))
     };
     let percentiles: Vec<f64> = percentiles
         .split(',')
-        .map(|one| one.trim().parse().ok().filter(|p| (0.0..=100.0).contains(p)).ok_or_else(bad))
+        .map(|percentile| {
+            percentile.trim().parse().ok().filter(|p| (0.0..=100.0).contains(p)).ok_or_else(bad)
+        })
         .collect::<Result<_>>()?;
     Ok(YcsbReporting {
         status_interval: if has_status || given.switch("status", false)? {
@@ -245,7 +251,9 @@ fn reporting(given: &Read<'_>, has_status: bool) -> Result<YcsbReporting> {
         } else {
             0
         },
-        interval: given.choice("measurement.interval", &intervals)?.unwrap_or(Interval::Op),
+        interval: given
+            .choice("measurement.interval", &intervals)?
+            .unwrap_or(MeasurementInterval::Op),
         percentiles,
         measurement: given.choice("measurementtype", &TYPES)?.unwrap_or_default(),
         histogram_buckets: given.number("histogram.buckets", 1000)?,

@@ -1,12 +1,12 @@
-//! YCSB's closing lines and status line, and what it does not measure.
+//! YCSB's closing lines and status line, and values that it does not measure.
 
 use std::fmt::Write;
 
 use super::each::{self, Taken};
 use super::export::{Measurement, Value};
-use super::line::{Interval, MeasurementType, YcsbCommand, YcsbLine, YcsbReporting};
-use crate::outcome::{KindLatency, Outcome, Second};
-use crate::record::{Latency, Timed};
+use super::line::{MeasurementInterval, MeasurementType, YcsbCommand, YcsbLine, YcsbReporting};
+use crate::outcome::{KindLatency, LoadOutcome, Second};
+use crate::record::{LatencyStats, TimedEvent};
 use crate::schedule::Pace;
 
 /// YCSB's names of operations, and ours.
@@ -23,13 +23,14 @@ const OPERATIONS: [(&str, &str); 5] = [
 pub struct Closing {
     /// Measurements, to standard output or to its `exportfile`.
     pub lines: String,
-    /// Raw data, to standard output or to `measurement.raw.output_file`; empty where none are asked for.
+    /// Raw data, to standard output or to `measurement.raw.output_file`; empty if not requested.
     pub raw: String,
 }
 
-/// Writes the text of YCSB at the end of a run; `each` holds all operations, where the measurement takes each.
+/// Writes YCSB's text at the end of a run; `each` holds all operations, if the measurement needs
+/// each.
 #[must_use]
-pub fn closing(outcome: &Outcome, line: &YcsbLine, each: &[Timed]) -> Closing {
+pub fn closing(outcome: &LoadOutcome, line: &YcsbLine, each: &[TimedEvent]) -> Closing {
     let (mut all, mut raw) = (Vec::new(), String::new());
     let mut add = |name: &str, value| {
         all.push(Measurement { metric: "OVERALL".into(), name: name.into(), value });
@@ -37,17 +38,27 @@ pub fn closing(outcome: &Outcome, line: &YcsbLine, each: &[Timed]) -> Closing {
     add("RunTime(ms)", Value::Whole((outcome.elapsed_s * 1e3).round() as u64));
     add("Throughput(ops/sec)", Value::Double(outcome.tps));
     let report = &line.reporting;
-    // YCSB's intended start is the one before which a thread has slept; without a target there is none.
+    // YCSB's intended start is the one that a thread has slept for; without a target there is none.
     let has_intended = line.load.schedule.pace != Pace::Closed;
-    if report.interval != Interval::Intended || !has_intended {
-        let of =
-            Of { outcome, each, prefix: "", time: |kind| &kind.service, ns: |one| one.service_ns };
+    if report.interval != MeasurementInterval::Intended || !has_intended {
+        let of = Of {
+            outcome,
+            each,
+            prefix: "",
+            time: |kind| &kind.service,
+            ns: |event| event.service_ns,
+        };
         operations(&mut all, &mut raw, &of, report);
     }
-    if report.interval != Interval::Op && has_intended {
-        let prefix = if report.interval == Interval::Both { "Intended-" } else { "" };
-        let of =
-            Of { outcome, each, prefix, time: |kind| &kind.response, ns: |one| one.response_ns };
+    if report.interval != MeasurementInterval::Op && has_intended {
+        let prefix = if report.interval == MeasurementInterval::Both { "Intended-" } else { "" };
+        let of = Of {
+            outcome,
+            each,
+            prefix,
+            time: |kind| &kind.response,
+            ns: |event| event.response_ns,
+        };
         operations(&mut all, &mut raw, &of, report);
     }
     Closing { lines: report.exporter.write(&all), raw }
@@ -55,23 +66,25 @@ pub fn closing(outcome: &Outcome, line: &YcsbLine, each: &[Timed]) -> Closing {
 
 /// One of the two times of all operations.
 struct Of<'a> {
-    outcome: &'a Outcome,
-    each: &'a [Timed],
+    outcome: &'a LoadOutcome,
+    each: &'a [TimedEvent],
     prefix: &'a str,
-    time: fn(&KindLatency) -> &Latency,
-    ns: fn(&Timed) -> Option<u64>,
+    time: fn(&KindLatency) -> &LatencyStats,
+    ns: fn(&TimedEvent) -> Option<u64>,
 }
 
 impl Of<'_> {
     /// Every operation of a kind that succeeded, or failed in one of these ways.
     fn each(&self, kind: &str, failures: &[Option<&str>]) -> Vec<Taken> {
-        let its =
-            self.each.iter().filter(|one| one.kind == kind && failures.contains(&one.failure));
-        its.filter_map(|one| Some(Taken::new(one.end_ns, (self.ns)(one)?))).collect()
+        let its = self
+            .each
+            .iter()
+            .filter(|event| event.kind == kind && failures.contains(&event.failure));
+        its.filter_map(|event| Some(Taken::new(event.end_ns, (self.ns)(event)?))).collect()
     }
 }
 
-/// YCSB's statuses of what failed (`site.ycsb.Status`), and ours.
+/// YCSB's statuses of failures (`site.ycsb.Status`), and ours.
 const FAILURES: [(&str, &str); 3] =
     [("ERROR", "error"), ("NOT_FOUND", "not_found"), ("UNEXPECTED_STATE", "unexpected_state")];
 
@@ -86,63 +99,63 @@ fn operations(all: &mut Vec<Measurement>, raw: &mut String, of: &Of<'_>, report:
                 Some(Failed { status, failures: vec![Some(name)], latency: latency.clone() })
             })
             .collect();
-        // Statuses are counted once, under the operation, also where none succeeded.
+        // Statuses are counted once, under the operation, even if none succeeded.
         let is_counted = of.prefix.is_empty() && kind != "read_modify_write";
         let mut returned = Vec::new();
         if is_counted {
             returned.extend(succeeded.map(|latency| ("OK", latency.count)));
-            returned.extend(failed.iter().map(|one| (one.status, one.latency.count)));
+            returned.extend(failed.iter().map(|failure| (failure.status, failure.latency.count)));
         }
         let name = format!("{}{name}", of.prefix);
         if succeeded.is_some() || !returned.is_empty() {
-            let none = Latency::default();
+            let none = LatencyStats::default();
             let latency = succeeded.unwrap_or(&none);
             let each = of.each(kind, &[None]);
             Operation { all, raw, name: String::new(), latency, each, returned }
                 .measure(&name, report);
         }
-        for one in apart(failed, report) {
-            let (name, latency) = (format!("{name}-{}", one.status), &one.latency);
-            let each = of.each(kind, &one.failures);
+        for failure in apart(failed, report) {
+            let (name, latency) = (format!("{name}-{}", failure.status), &failure.latency);
+            let each = of.each(kind, &failure.failures);
             Operation { all, raw, name: String::new(), latency, each, returned: Vec::new() }
                 .measure(&name, report);
         }
     }
 }
 
-/// Operations that failed in some ways, under YCSB's name for them.
+/// Failed operations, under YCSB's name for them.
 struct Failed<'a> {
     status: &'static str,
     failures: Vec<Option<&'a str>>,
-    latency: Latency,
+    latency: LatencyStats,
 }
 
-/// What failed under the names that YCSB gives its times: `FAILED` but for statuses that are told apart
-/// (`reportlatencyforeacherror`, `latencytrackederrors`).
+/// Groups failures under the names of YCSB's times: `FAILED` except for statuses measured
+/// separately (`reportlatencyforeacherror`, `latencytrackederrors`).
 fn apart<'a>(failed: Vec<Failed<'a>>, report: &YcsbReporting) -> Vec<Failed<'a>> {
-    let is_apart = |one: &Failed<'_>| {
-        report.each_error || report.tracked_errors.iter().any(|tracked| tracked == one.status)
+    let is_apart = |failure: &Failed<'_>| {
+        report.each_error || report.tracked_errors.iter().any(|tracked| tracked == failure.status)
     };
     let (mut all, together): (Vec<_>, Vec<_>) = failed.into_iter().partition(is_apart);
     if !together.is_empty() {
         all.push(Failed {
             status: "FAILED",
-            latency: Latency::sum(together.iter().map(|one| &one.latency)),
-            failures: together.into_iter().flat_map(|one| one.failures).collect(),
+            latency: LatencyStats::sum(together.iter().map(|failure| &failure.latency)),
+            failures: together.into_iter().flat_map(|failure| failure.failures).collect(),
         });
     }
     all
 }
 
-/// The latencies of one operation, on their way to its measurements.
+/// The latencies of one operation, for its measurements.
 struct Operation<'a> {
     all: &'a mut Vec<Measurement>,
     raw: &'a mut String,
     name: String,
-    latency: &'a Latency,
-    /// Every one, where the measurement takes each.
+    latency: &'a LatencyStats,
+    /// Every operation, if the measurement needs each.
     each: Vec<Taken>,
-    /// Statuses and how often each was returned.
+    /// Statuses with their counts.
     returned: Vec<(&'static str, u64)>,
 }
 
@@ -155,7 +168,7 @@ impl Operation<'_> {
         match report.measurement {
             MeasurementType::Hdr => self.hdr(name.into(), report),
             MeasurementType::Histogram => self.histogram(name.into(), report),
-            // The names that YCSB gives the two; it counts what was returned under the first.
+            // YCSB's names of the two; returned statuses are counted under the first.
             MeasurementType::HdrAndHistogram => {
                 self.hdr(format!("Hdr{name}"), report);
                 self.histogram(format!("Bucket{name}"), report);
@@ -200,7 +213,8 @@ impl Operation<'_> {
         }
     }
 
-    /// `OneMeasurementHdrHistogram`. A histogram of `HdrHistogram` without a value has Java's longest number as its least.
+    /// `OneMeasurementHdrHistogram`. A histogram of `HdrHistogram` without a value has Java's
+    /// longest number as its least.
     fn hdr(&mut self, name: String, report: &YcsbReporting) {
         self.name = name;
         self.count_and_mean();
@@ -230,7 +244,7 @@ impl Operation<'_> {
                 below += *count;
                 below as f64 / self.latency.count as f64 >= share
             });
-            // One that lies behind all buckets is not printed.
+            // A percentile beyond all buckets is not printed.
             if let Some((ms, _)) = reached.filter(|(ms, _)| *ms < report.histogram_buckets) {
                 self.add(format!("{percentile}PercentileLatency(us)"), Value::Whole(ms * 1000));
             }
@@ -286,8 +300,8 @@ fn in_units_of(unit_ns: u64, buckets_ns: &[(u64, u64)]) -> Vec<(u64, u64)> {
     all
 }
 
-/// In µs², as YCSB computes it: the mean of squares less the square of the mean.
-fn variance_us(latency: &Latency) -> f64 {
+/// The variance in µs², as YCSB computes it: the mean of squares minus the square of the mean.
+fn variance_us(latency: &LatencyStats) -> f64 {
     let square = |(ns, count): &(u64, u64)| (*ns as f64 / 1e3).powi(2) * *count as f64;
     let squares: f64 = latency.buckets_ns.iter().map(square).sum();
     let variance = squares / latency.count as f64 - (latency.latency_ms_mean * 1e3).powi(2);
@@ -310,9 +324,10 @@ fn ordinal(percentile: f64) -> String {
     format!("{whole}{suffix}")
 }
 
-/// What YCSB does not measure, for people: no line has the form that programs read YCSB's by.
+/// Values that YCSB does not measure, for people: no line has the form by which programs parse
+/// YCSB's.
 #[must_use]
-pub fn beyond(outcome: &Outcome, line: &YcsbLine) -> String {
+pub fn beyond(outcome: &LoadOutcome, line: &YcsbLine) -> String {
     let mut text = "Beyond YCSB:\n".to_owned();
     let mut add = |name: &str, value: String| {
         let _ = writeln!(text, "    {name}: {value}");
@@ -360,7 +375,8 @@ pub fn beyond(outcome: &Outcome, line: &YcsbLine) -> String {
     text
 }
 
-/// The line of a second under way: operations so far, those of the last interval per second, and when the run will be over.
+/// The status line: operations so far, those per second of the last interval, and the expected end
+/// of the run.
 #[must_use]
 pub fn status(
     elapsed_s: f64,

@@ -1,13 +1,13 @@
-//! Measurements that take every operation: YCSB's time series and raw data.
+//! Measurements of every operation: YCSB's time series and raw data.
 
 use std::fmt::Write;
 
 use super::export::Value;
 
-/// An operation that was measured.
+/// A measured operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// When, in ms of the Unix epoch.
+    /// End, in ms of the Unix epoch.
     end_ms: u64,
     latency_us: u64,
 }
@@ -18,25 +18,27 @@ impl Taken {
     }
 }
 
-/// Mean latencies, in µs, of stretches of `granularity_ms`, each under its beginning in ms since the first operation. Stretches without an
-/// operation are left out. One that never succeeded has YCSB's mean of none.
+/// Mean latencies, in µs, of spans of `granularity_ms`, keyed by their start in ms since the first
+/// operation. Spans without an operation are left out. An operation that never succeeded has YCSB's
+/// mean of none.
 pub(super) fn series(all: &[Taken], granularity_ms: u64) -> Vec<(u64, f64)> {
     let Some(first) = all.first() else { return vec![(0, f64::NAN)] };
-    let unit = |one: &Taken| (one.end_ms - first.end_ms) / granularity_ms * granularity_ms;
+    let unit =
+        |operation: &Taken| (operation.end_ms - first.end_ms) / granularity_ms * granularity_ms;
     all.chunk_by(|a, b| unit(a) == unit(b))
         .map(|stretch| (unit(&stretch[0]), mean_us(stretch)))
         .collect()
 }
 
 fn mean_us(all: &[Taken]) -> f64 {
-    all.iter().map(|one| one.latency_us).sum::<u64>() as f64 / all.len() as f64
+    all.iter().map(|operation| operation.latency_us).sum::<u64>() as f64 / all.len() as f64
 }
 
-/// A head, then a line to an operation: name, ms of the Unix epoch, µs.
+/// Writes a heading, then a line per operation: name, ms of the Unix epoch, µs.
 pub(super) fn write_raw(text: &mut String, name: &str, all: &[Taken]) {
     let _ = writeln!(text, "{name} latency raw data: op, timestamp(ms), latency(us)");
-    for one in all {
-        let _ = writeln!(text, "{name},{},{}", one.end_ms, one.latency_us);
+    for operation in all {
+        let _ = writeln!(text, "{name},{},{}", operation.end_ms, operation.latency_us);
     }
 }
 
@@ -52,9 +54,9 @@ const PLACES: [(&str, f64); 8] = [
     ("p99.99", 0.9999),
 ];
 
-/// Exact figures of operations, of which there is one at least.
+/// Exact statistics of at least one operation.
 pub(super) fn summary(all: &[Taken]) -> Vec<(&'static str, Value)> {
-    let mut sorted: Vec<u64> = all.iter().map(|one| one.latency_us).collect();
+    let mut sorted: Vec<u64> = all.iter().map(|operation| operation.latency_us).collect();
     sorted.sort_unstable();
     let at = |place: usize| Value::Whole(sorted.get(place).copied().unwrap_or_default());
     let mut figures = vec![
@@ -90,7 +92,9 @@ mod tests {
         let head = "READ latency raw data: op, timestamp(ms), latency(us)";
         assert_eq!(text, format!("{head}\nREAD,1,30\nREAD,2,10\nREAD,3,20\n"));
         let figures = summary(&all);
-        let of = |name: &str| figures.iter().find(|(one, _)| *one == name).map(|(_, value)| *value);
+        let of = |name: &str| {
+            figures.iter().find(|(operation, _)| *operation == name).map(|(_, value)| *value)
+        };
         assert_eq!(of("Average"), Some(Value::Double(20.0)));
         assert_eq!((of("Min"), of("Max")), (Some(Value::Whole(10)), Some(Value::Whole(30))));
         assert_eq!((of("p1"), of("p50")), (Some(Value::Whole(10)), Some(Value::Whole(20))));

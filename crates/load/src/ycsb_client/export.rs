@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// A figure with the words that YCSB's text puts in front of it.
+/// A value with the words before it in YCSB's text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Measurement {
     /// `OVERALL`, or an operation: `READ`, `Intended-READ`.
@@ -12,12 +12,12 @@ pub(super) struct Measurement {
     pub(super) value: Value,
 }
 
-/// A figure, as Java's types print it.
+/// A value, printed as by Java's types.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value {
     Whole(u64),
     Double(f64),
-    /// Java's `-1` for a number that is not known.
+    /// Java's `-1` for an unknown number.
     MinusOne,
 }
 
@@ -25,20 +25,20 @@ impl std::fmt::Display for Value {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Value::Whole(value) => write!(f, "{value}"),
-            // With a decimal point always, as Java's.
+            // Always with a decimal point, as in Java.
             Value::Double(value) => write!(f, "{value:?}"),
             Value::MinusOne => f.write_str("-1"),
         }
     }
 }
 
-/// What writes measurements.
+/// The format of measurements.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Exporter {
     /// `[READ], Operations, 5` to a line: `TextMeasurementsExporter`.
     #[default]
     Text,
-    /// One object after the other: `JSONMeasurementsExporter`.
+    /// A sequence of objects: `JSONMeasurementsExporter`.
     Json,
     /// An array of objects: `JSONArrayMeasurementsExporter`.
     JsonArray,
@@ -52,7 +52,7 @@ impl Exporter {
         ("JSONArrayMeasurementsExporter", Exporter::JsonArray),
     ];
 
-    /// All of it, as the exporter writes it to a file.
+    /// The text that the exporter writes to a file.
     pub(super) fn write(self, all: &[Measurement]) -> String {
         match self {
             Exporter::Text => all.iter().map(text).collect(),
@@ -68,10 +68,10 @@ fn text(one: &Measurement) -> String {
     format!("[{}], {}, {}\n", one.metric, one.name, one.value)
 }
 
-/// As Jackson's default pretty printer has it.
+/// An object in the form of Jackson's default pretty printer.
 fn object(one: &Measurement) -> String {
     let mut text = String::new();
-    // Jackson quotes what JSON has no number for.
+    // Jackson quotes values that JSON cannot express as numbers.
     let value = match one.value {
         Value::Double(value) if value.is_nan() => "\"NaN\"".into(),
         value => value.to_string(),

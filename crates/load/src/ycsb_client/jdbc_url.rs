@@ -1,4 +1,4 @@
-//! `jdbc:mysql://host:port/database?parameters`: where the server is.
+//! The server in a URL such as `jdbc:mysql://host:port/database?parameters`.
 
 use crate::error::{Error, Result};
 use assay_mysql::{Address, Endpoint, ServerKey, SslMode, Tls};
@@ -6,18 +6,19 @@ use assay_mysql::{Address, Endpoint, ServerKey, SslMode, Tls};
 /// MySQL's port.
 const PORT: u16 = 3306;
 
-/// The endpoint that a URL of the JDBC driver names, with this user and password.
+/// The endpoint of a JDBC URL, with this user and password.
 ///
-/// Of the driver's parameters `useSSL=true` and `sslMode` encrypt, and `allowPublicKeyRetrieval=true` takes the key that a server sends
-/// for the password where nothing does. Those that would change what is sent are refused; the others
-/// concern the driver alone.
+/// The parameters `useSSL=true` and `sslMode` encrypt, and `allowPublicKeyRetrieval=true` accepts
+/// the key that a server sends for the password on a connection without TLS. Parameters that would
+/// change the statements are refused; the others concern the driver alone.
 ///
 /// # Errors
-/// [`Error::Config`] for another database, several servers, or a parameter that is not built.
+/// [`Error::Config`] for another database, several servers, or an unsupported parameter.
 pub(super) fn endpoint(url: &str, user: &str, password: &str) -> Result<Endpoint> {
     let bad = || {
         Error::Config(format!(
-            "`db.url={url}` is not supported; give one server, such as db.url=jdbc:mysql://127.0.0.1:3306/ycsb"
+            "`db.url={url}` is not supported; give text server, such as \
+             db.url=jdbc:mysql://127.0.0.1:3306/ycsb"
         ))
     };
     let rest = ["jdbc:mysql://", "jdbc:mariadb://"]
@@ -36,8 +37,8 @@ pub(super) fn endpoint(url: &str, user: &str, password: &str) -> Result<Endpoint
     let host = if host.is_empty() { "localhost" } else { host };
     refuse_unbuilt(parameters)?;
     let given: Vec<String> = parameters.split('&').map(str::to_ascii_lowercase).collect();
-    let has = |parameter: &str| given.iter().any(|one| one == parameter);
-    let mode = given.iter().find_map(|one| one.strip_prefix("sslmode="));
+    let has = |parameter: &str| given.iter().any(|text| text == parameter);
+    let mode = given.iter().find_map(|text| text.strip_prefix("sslmode="));
     let tls = match mode.map(|mode| (mode, SslMode::parse(mode))) {
         Some((_, Some(SslMode::Disabled))) => Tls::Off,
         Some((_, Some(SslMode::Preferred))) => Tls::Preferred,
@@ -62,7 +63,7 @@ pub(super) fn endpoint(url: &str, user: &str, password: &str) -> Result<Endpoint
     })
 }
 
-/// Parameters of Connector/J that change what is sent to the server, and what to give instead.
+/// Parameters of Connector/J that change the statements, and what to give instead.
 const UNBUILT: [(&str, &str); 5] = [
     (
         "useserverprepstmts=true",

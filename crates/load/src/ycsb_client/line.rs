@@ -1,4 +1,4 @@
-//! From the words of YCSB's launcher to configuration.
+//! Parses the command line of YCSB's launcher.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::spec::LoadSpec;
 use assay_base::text_file;
 
-/// What to do.
+/// The command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum YcsbCommand {
     /// Insert the records.
@@ -23,18 +23,18 @@ pub enum YcsbCommand {
     Help,
 }
 
-/// Which latencies YCSB's lines are of.
+/// The start of the latencies in YCSB's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interval {
-    /// From when an operation was sent.
+pub enum MeasurementInterval {
+    /// The sending of the operation.
     Op,
-    /// From when it was planned.
+    /// Its planned start.
     Intended,
     /// Both, each with lines of its own.
     Both,
 }
 
-/// How YCSB measures latencies, its property `measurementtype`.
+/// The form of YCSB's latencies, its property `measurementtype`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MeasurementType {
     /// `hdrhistogram`.
@@ -44,7 +44,7 @@ pub enum MeasurementType {
     Histogram,
     /// `hdrhistogram+histogram`.
     HdrAndHistogram,
-    /// `timeseries`: mean latencies of stretches of time.
+    /// `timeseries`: mean latencies of time spans.
     TimeSeries,
     /// `raw`: every operation.
     Raw,
@@ -53,7 +53,7 @@ pub enum MeasurementType {
 }
 
 impl MeasurementType {
-    /// Whether it takes every operation with its time.
+    /// Returns true if the measurement needs every operation with its time.
     #[must_use]
     pub fn takes_each(self) -> bool {
         matches!(
@@ -63,58 +63,54 @@ impl MeasurementType {
     }
 }
 
-/// What to print and write.
+/// The options of output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct YcsbReporting {
     /// Seconds between status lines; 0 for none.
     pub status_interval: u64,
-    /// Which latencies are told.
-    pub interval: Interval,
-    /// Which percentiles.
+    /// The start of the latencies.
+    pub interval: MeasurementInterval,
     pub percentiles: Vec<f64>,
-    /// How latencies are measured.
     pub measurement: MeasurementType,
-    /// Buckets of the histogram of milliseconds; what is longer is counted together.
+    /// Buckets of the histogram of milliseconds; longer latencies are counted together.
     pub histogram_buckets: u64,
-    /// Length of the stretches of a time series, in ms.
+    /// Length of a time series' spans, in ms.
     pub granularity_ms: u64,
     /// The file for raw data; `None` for standard output.
     pub raw_file: Option<PathBuf>,
-    /// Whether raw data come without a summary.
+    /// True for raw data without a summary.
     pub has_no_summary: bool,
-    /// Whether all buckets are printed.
+    /// True to print all buckets.
     pub is_verbose: bool,
-    /// Whether the times of each status of what failed are told apart.
+    /// True to print the times of each failed status separately.
     pub each_error: bool,
-    /// Statuses that are told apart otherwise.
+    /// Statuses printed separately otherwise.
     pub tracked_errors: Vec<String>,
-    /// What writes the closing lines.
+    /// The format of the closing lines.
     pub exporter: Exporter,
     /// The file for the closing lines; `None` for standard output.
     pub export_file: Option<PathBuf>,
-    /// Where to write everything.
+    /// The file for all results.
     pub json: Option<PathBuf>,
 }
 
-/// A command line of YCSB, understood.
+/// A parsed command line of YCSB.
 #[derive(Debug, Clone, PartialEq)]
 pub struct YcsbLine {
-    /// What to do.
     pub command: YcsbCommand,
     /// The load that the command makes.
     pub load: LoadSpec,
-    /// What to print and write.
     pub reporting: YcsbReporting,
-    /// Whether to check the server's limits and the table before a run.
+    /// True to check the server's limits and the table before a run.
     pub preflight: bool,
-    /// What to say before anything is done.
+    /// Notes to print before anything is done.
     pub notes: Vec<String>,
 }
 
-/// Reads the words after `ycsb`.
+/// Parses the arguments after `ycsb`.
 ///
 /// # Errors
-/// [`Error::Config`] for what is unknown or makes no sense, in one line.
+/// [`Error::Config`] for unknown or invalid arguments, in one line.
 pub fn parse(words: &[String]) -> Result<YcsbLine> {
     let mut given = Given::default();
     let mut words = words.iter();
@@ -133,14 +129,15 @@ pub fn parse(words: &[String]) -> Result<YcsbLine> {
             "-s" => given.has_status = true,
             "-db" => given.properties.set("db", &value("a class")?),
             "-cp" | "-jvm-args" | "-l" | "-label" => drop(value("a value")?),
-            // The launcher of YCSB takes its own two options in this form too.
+            // YCSB's launcher accepts its own two options in this form too.
             _ if ["-cp=", "-jvm-args="].iter().any(|option| word.starts_with(option)) => {}
             "-t" => given.command(YcsbCommand::Run)?,
             "-load" => given.command(YcsbCommand::Load)?,
             "-h" | "--help" | "-help" => given.command = Some(YcsbCommand::Help),
             _ if word.starts_with('-') => {
                 return Err(Error::Config(format!(
-                    "unknown option `{word}`; known are -P, -p, -threads, -target, -s; see `assay load ycsb help`"
+                    "unknown option `{word}`; known are -P, -p, -threads, -target, -s; see `assay \
+                     load ycsb help`"
                 )));
             }
             _ => given.word(word)?,
@@ -157,7 +154,7 @@ pub fn parse(words: &[String]) -> Result<YcsbLine> {
     Ok(line)
 }
 
-/// What was given so far.
+/// The options given so far.
 #[derive(Default)]
 struct Given {
     command: Option<YcsbCommand>,
@@ -167,7 +164,7 @@ struct Given {
     notes: Vec<String>,
 }
 
-/// What YCSB's launcher calls bindings; ours speaks to MySQL alone.
+/// The bindings of YCSB's launcher; this one uses MySQL alone.
 const BINDINGS: [&str; 2] = ["jdbc", "mysql"];
 
 impl Given {
@@ -190,7 +187,8 @@ impl Given {
                 Ok(())
             }
             _ => Err(Error::Config(format!(
-                "unexpected word `{word}`; write `assay load ycsb load|run|cleanup [jdbc] -P FILE -p KEY=VALUE`"
+                "unexpected word `{word}`; write `assay load ycsb load|run|cleanup [jdbc] -P FILE \
+                 -p KEY=VALUE`"
             ))),
         }
     }
@@ -202,7 +200,7 @@ impl Given {
         Ok(())
     }
 
-    /// A property file, or a published workload where there is no file of that name.
+    /// Reads a property file, or a published workload if there is no file of that name.
     fn read(&mut self, path: &str) -> Result<()> {
         let name = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if let (false, Some(text)) = (Path::new(path).exists(), published::of(name)) {

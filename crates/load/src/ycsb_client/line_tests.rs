@@ -18,7 +18,8 @@ fn refusal(words: &str) -> String {
 #[test]
 fn the_launchers_words_are_taken_as_they_are() {
     let run = line(
-        "run jdbc -P workloads/workloada -p recordcount=5000 -p db.url=jdbc:mysql://h:33/y -p db.user=u \
+        "run jdbc -P workloads/workloada -p recordcount=5000 -p db.url=jdbc:mysql://h:33/y -p \
+         db.user=u \
          -p db.driver=com.mysql.cj.jdbc.Driver -cp mysql.jar -threads 8 -target 1000 -s",
     )
     .unwrap();
@@ -38,7 +39,8 @@ fn the_launchers_words_are_taken_as_they_are() {
 fn a_load_inserts_all_records_and_a_run_may_end_by_time() {
     let load = line("load -P workloadd -p recordcount=300 -p operationcount=7").unwrap();
     assert_eq!((load.load.workload.recipe, load.load.schedule.events), (Recipe::YcsbLoad, 300));
-    let timed = "run -P workloadc -p operationcount=0 -p maxexecutiontime=5 -target 50 -p assay.arrivals=even";
+    let timed = "run -P workloadc -p operationcount=0 -p maxexecutiontime=5 -target 50 -p \
+                 assay.arrivals=even";
     let timed = line(timed).unwrap();
     assert_eq!((timed.load.schedule.events, timed.load.schedule.seconds), (0, 5.0));
     assert_eq!(timed.load.schedule.pace, Pace::Rate { per_second: 50.0, arrivals: Arrivals::Even });

@@ -1,30 +1,30 @@
-//! Property files, in Java's format, and the properties that are known.
+//! Property files, in Java's format, and the known properties.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::{Error, Result};
 use assay_base::suggest;
 
-/// Properties by name. One of the command line counts before one of a file, wherever it stands; of
-/// two of the same kind the last one counts (`Client.parseArguments` of YCSB).
+/// Properties by name. One of the command line overrides one of a file, in any order; the last of
+/// two of the same kind counts (`Client.parseArguments` of YCSB).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Properties {
     files: BTreeMap<String, String>,
     line: BTreeMap<String, String>,
 }
 
-/// What becomes of a property.
+/// The treatment of a property.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Use {
-    /// It is followed.
+    /// Supported.
     Followed,
-    /// It changes nothing that reaches the server or is measured.
+    /// Accepted without effect: it changes nothing that is sent or measured.
     NoEffect,
-    /// Only this value is supported, which is YCSB's own default.
+    /// Supported with this value alone, YCSB's default.
     Only(&'static str),
 }
 
-/// All that YCSB's client, core workload and JDBC binding know, and `assay.` for what is ours.
+/// All properties of YCSB's client, core workload and JDBC binding, and Assay's own with `assay.`.
 pub(super) const KNOWN: &[(&str, Use)] = &[
     ("workload", Use::Followed),
     ("recordcount", Use::Followed),
@@ -131,10 +131,10 @@ impl Properties {
         self.files.keys().chain(self.line.keys()).collect()
     }
 
-    /// Checks that all are known and that what cannot be changed is not.
+    /// Checks that all properties are known and have a supported value.
     ///
     /// # Errors
-    /// [`Error::Config`] that names all that are not known, or the first that is not supported.
+    /// [`Error::Config`] with all unknown properties, or the first unsupported one.
     pub(super) fn check(&self) -> Result<()> {
         let known = |key: &String| KNOWN.iter().any(|(name, _)| name == key);
         let keys = self.keys();
@@ -162,7 +162,7 @@ impl Properties {
     }
 }
 
-/// Lines that a backslash at the end continues are put together; empty ones and comments are left out.
+/// Joins lines continued by a backslash at the end; leaves out empty ones and comments.
 fn logical_lines(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut lines = text.split(['\n', '\r']);
@@ -180,12 +180,13 @@ fn logical_lines(text: &str) -> Vec<String> {
     all
 }
 
-/// Whether the last backslash is not itself escaped.
+/// Returns true if the last backslash is not itself escaped.
 fn is_continued(line: &str) -> bool {
     line.bytes().rev().take_while(|byte| *byte == b'\\').count() % 2 == 1
 }
 
-/// Key and value, both still escaped: the first `=`, `:` or white space that is not escaped ends the key.
+/// Key and value, both still escaped: the first `=`, `:` or white space that is not escaped ends
+/// the key.
 fn split(line: &str) -> (&str, &str) {
     let mut is_escaped = false;
     let ends = |(_, letter): &(usize, char)| {
@@ -247,7 +248,8 @@ mod tests {
 
     #[test]
     fn files_are_read_as_java_reads_them() {
-        let text = "# Yahoo! Cloud System Benchmark\n\nrecordcount=1000\n  operationcount : 2000\nworkload site.ycsb.\\\n   Core\n!no\ntable=\n";
+        let text = "# Yahoo! Cloud System Benchmark\n\nrecordcount=1000\n  operationcount : \
+                    2000\nworkload site.ycsb.\\\n   Core\n!no\ntable=\n";
         let properties = read(text);
         assert_eq!(properties.text("recordcount"), Some("1000"));
         assert_eq!(properties.text("operationcount"), Some("2000"));
@@ -259,8 +261,9 @@ mod tests {
 
     #[test]
     fn javas_escapes_are_undone() {
-        // As `java.util.Properties.store` writes them.
-        let text = "db.url=jdbc\\:mysql\\://127.0.0.1\\:3306/test?useSSL\\=false\r\na\\=b=c\\u0041\\t\\q\ne=\\\\\nf=\\\\\\\n  g\n";
+        // The output of `java.util.Properties.store`.
+        let text = "db.url=jdbc\\:mysql\\://127.0.0.1\\:3306/test?useSSL\\=false\r\n\
+                    a\\=b=c\\u0041\\t\\q\ne=\\\\\nf=\\\\\\\n  g\n";
         let properties = read(text);
         assert_eq!(
             properties.text("db.url"),

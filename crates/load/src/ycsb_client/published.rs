@@ -1,6 +1,6 @@
-//! The published workload files by their names, for whoever has none at hand.
+//! The published workload files by their names, for users without the files.
 
-/// The properties of `workloada` to `workloadf`; nothing for another name.
+/// The properties of `workloada` to `workloadf`; `None` for another name.
 pub(super) fn of(name: &str) -> Option<String> {
     let shares = match name.strip_prefix("workload")? {
         "a" => "readproportion=0.5\nupdateproportion=0.5\nrequestdistribution=zipfian",
@@ -8,7 +8,8 @@ pub(super) fn of(name: &str) -> Option<String> {
         "c" => "readproportion=1\nrequestdistribution=zipfian",
         "d" => "readproportion=0.95\ninsertproportion=0.05\nrequestdistribution=latest",
         "e" => {
-            "scanproportion=0.95\ninsertproportion=0.05\nrequestdistribution=zipfian\nmaxscanlength=100"
+            "scanproportion=0.95\ninsertproportion=0.05\nrequestdistribution=zipfian\n\
+             maxscanlength=100"
         }
         "f" => "readproportion=0.5\nreadmodifywriteproportion=0.5\nrequestdistribution=zipfian",
         _ => return None,

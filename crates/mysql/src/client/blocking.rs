@@ -1,8 +1,9 @@
-//! A session that blocks its thread until the server has answered: for set-up, and for who has a thread to spare.
+//! A session that blocks its thread until the server has answered: for set-up, and for threads with
+//! one session.
 
 use std::time::{Duration, Instant};
 
-use assay_event_loop::at_once;
+use assay_event_loop::poll_ready;
 
 use super::ClientConnect;
 use super::login;
@@ -11,46 +12,47 @@ use super::socket::{CONNECT_TIMEOUT, Socket, Stream};
 use super::talk::{SET_UP_BYTES_MAX, Talk};
 use super::wire::Fields;
 use crate::endpoint::Endpoint;
-use crate::session::{Interrupter, Reply, SessionError, StatementId, Value};
+use crate::session::{BoundValue, Interrupter, Reply, SessionError, StatementId};
 
-/// The largest answer that is kept.
+/// Limits of an answer that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Rows.
+    /// Number of rows.
     pub rows: usize,
-    /// Bytes of memory that they take.
+    /// Bytes of memory of the rows.
     pub bytes: usize,
 }
 
 impl Bounds {
-    /// Of a question about the server: its variables, its counters, one table's state.
+    /// Limits of a query about the server: its variables, its counters, one table's state.
     pub const ASKED: Bounds = Bounds { rows: 20_000, bytes: 16 << 20 };
 
-    /// Of a list with an entry for each table or file.
+    /// Limits of a list with an entry for each table or file.
     pub const LISTED: Bounds = Bounds { rows: 500_000, bytes: 96 << 20 };
 }
 
-/// Bytes that a row and a field take beside their text: a vector, a string, and what the allocator adds to each.
+/// Memory of a row and of a field in addition to its text, in bytes: a vector, a string, and the
+/// allocator's overhead.
 const ROW_BYTES: usize = 40;
 const FIELD_BYTES: usize = 40;
 
-/// A connection to a server.
+/// A connection to a server that blocks its thread.
 pub struct ClientSession {
     talk: Talk<Blocks>,
     patience: Option<Duration>,
 }
 
 impl ClientConnect {
-    /// A new connection, logged in.
+    /// Connects and logs in.
     ///
     /// # Errors
-    /// Nobody listens, or the user is turned away.
+    /// The server does not listen, or refuses the user.
     pub fn connect(&self) -> Result<ClientSession, SessionError> {
         let until = Instant::now() + self.patience.unwrap_or(CONNECT_TIMEOUT);
         let failed = |error: std::io::Error| SessionError::Connect(in_words(&error));
         let socket = Socket::connect(&self.endpoint.address, until).map_err(failed)?;
         let stream = Stream::Plain(socket);
-        let mut wire = at_once(login::log_in(
+        let mut wire = poll_ready(login::log_in(
             stream,
             Blocks,
             &self.endpoint,
@@ -70,20 +72,21 @@ fn in_words(error: &std::io::Error) -> String {
 }
 
 impl ClientSession {
-    /// A connection to `endpoint`, for one who needs one alone.
+    /// Opens a single connection to `endpoint`.
     ///
     /// # Errors
-    /// As of making one by [`ClientConnect`].
+    /// Those of [`ClientConnect::new`] and [`ClientConnect::connect`].
     pub fn open(endpoint: &Endpoint) -> Result<ClientSession, SessionError> {
         ClientConnect::new(endpoint)?.connect()
     }
 
-    /// From now on the whole of an answer is there within this time, or the connection is lost; `None` for as long as it takes.
+    /// Sets the time limit of each whole answer, after which the connection is lost; `None` for no
+    /// limit.
     pub fn set_patience(&mut self, patience: Option<Duration>) {
         self.patience = patience;
     }
 
-    /// The limit of the next answer.
+    /// Starts the time limit of the next answer.
     fn begin(&mut self) -> Result<(), SessionError> {
         let until = self.patience.map(|patience| Instant::now() + patience);
         let wire = self.talk.wire();
@@ -96,40 +99,53 @@ impl ClientSession {
     /// Prepares `sql` on the server.
     ///
     /// # Errors
-    /// The server refuses it, or is gone.
+    /// The server refuses the statement, or is gone.
     pub fn prepare(&mut self, sql: &str) -> Result<StatementId, SessionError> {
         self.begin()?;
-        at_once(self.talk.prepare(sql))
+        poll_ready(self.talk.prepare(sql))
     }
 
     /// Runs a prepared statement and drains its rows.
     ///
     /// # Errors
-    /// As above, or it takes another number of values.
+    /// The server refuses the statement or is gone, or the statement takes another number of
+    /// values.
     pub fn execute(
         &mut self,
         id: StatementId,
-        values: &[Value<'_>],
+        values: &[BoundValue<'_>],
     ) -> Result<Reply, SessionError> {
         self.begin()?;
         self.talk.put_execute(id, values)?;
-        at_once(self.talk.exchange())
+        poll_ready(self.talk.exchange())
     }
 
-    /// Runs one statement of text and drains its rows.
+    /// Runs one text statement and drains its rows.
     ///
     /// # Errors
-    /// The server refuses it, or is gone.
+    /// The server refuses the statement, or is gone.
     pub fn query(&mut self, sql: &[u8]) -> Result<Reply, SessionError> {
         self.begin()?;
         self.talk.put_query(sql);
-        at_once(self.talk.exchange())
+        poll_ready(self.talk.exchange())
     }
 
-    /// Runs one statement of text and hands each of its rows to `take`, as it lies in the buffer.
+    /// Runs one text statement and calls `take` for each of its rows, borrowed from the buffer.
+    ///
+    /// ```
+    /// # use assay_mysql::{ClientSession, Endpoint};
+    /// # let server = assay_testing::RecordedServer::start(&[Some("Berlin"), Some("Rome")]);
+    /// # let mut session = ClientSession::open(&Endpoint::root_over(&server.socket(), ""))?;
+    /// let mut bytes = 0;
+    /// session.each_row("SELECT name FROM city", |mut row| {
+    ///     bytes += row.next().flatten().map_or(0, <[u8]>::len);
+    /// })?;
+    /// assert_eq!(bytes, "BerlinRome".len());
+    /// # Ok::<(), assay_mysql::SessionError>(())
+    /// ```
     ///
     /// # Errors
-    /// As above.
+    /// The server refuses the statement, or is gone.
     pub fn each_row(
         &mut self,
         sql: &str,
@@ -140,13 +156,14 @@ impl ClientSession {
             take(row);
             Ok(())
         };
-        at_once(self.talk.each_row(sql, take))
+        poll_ready(self.talk.each_row(sql, take))
     }
 
-    /// Runs one statement of text and keeps its rows, at most [`Bounds::ASKED`].
+    /// Runs one text statement and returns its rows, at most [`Bounds::ASKED`].
     ///
     /// # Errors
-    /// As above, or the answer is larger; the connection is lost then.
+    /// The server refuses the statement or is gone, or the answer is larger; the connection is lost
+    /// then.
     pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SessionError> {
         self.rows_within(sql, Bounds::ASKED)
     }
@@ -154,7 +171,7 @@ impl ClientSession {
     /// As [`ClientSession::rows`], with other bounds.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`ClientSession::rows`].
     pub fn rows_within(
         &mut self,
         sql: &str,
@@ -175,18 +192,18 @@ impl ClientSession {
             rows.push(row.map(text).collect());
             Ok(())
         };
-        at_once(self.talk.each_row(sql, keep))?;
+        poll_ready(self.talk.each_row(sql, keep))?;
         Ok(rows)
     }
 
-    /// What cuts this session's connection from another thread.
+    /// Returns a handle that cuts this session's connection from another thread.
     #[must_use]
     pub fn interrupter(&self) -> Interrupter {
         self.talk.interrupter()
     }
 }
 
-/// Bytes that a field takes when it is kept; what is no text grows when it is made one.
+/// Memory of a kept field, in bytes; invalid UTF-8 grows when it is converted.
 fn held(field: Option<&[u8]>) -> usize {
     FIELD_BYTES
         + field.map_or(0, |bytes| if bytes.is_ascii() { bytes.len() } else { 3 * bytes.len() })

@@ -1,6 +1,7 @@
-//! The RSA key under which a password goes over a connection that others can read along.
+//! The RSA key that encrypts a password on a connection without TLS.
 //!
-//! Guarantee: `mysql_common`, which panics at a key that is none, gets only keys that were taken apart here and put together anew.
+//! Guarantee: `mysql_common`, which panics on an invalid key, gets only keys that were parsed and
+//! encoded again here.
 
 use std::fmt::Write;
 
@@ -15,10 +16,10 @@ const RSA: [u8; 13] = [0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 0x0
 const MODULUS_BYTES: std::ops::RangeInclusive<usize> = 128..=2048;
 /// Bytes of the longest exponent.
 const EXPONENT_BYTES_MAX: usize = 4;
-/// Bytes that the padding takes (RFC 8017, 7.1.1, with SHA-1).
+/// Bytes of the padding (RFC 8017, 7.1.1, with SHA-1).
 const PADDING_BYTES: usize = 42;
 
-/// A key that can be used.
+/// A valid key.
 #[derive(Debug)]
 pub(super) struct RsaKey {
     pem: String,
@@ -26,7 +27,7 @@ pub(super) struct RsaKey {
 }
 
 impl RsaKey {
-    /// Reads PEM; `None` for what is no RSA public key.
+    /// Reads PEM; `None` for anything but an RSA public key.
     pub(super) fn of(pem: &[u8]) -> Option<RsaKey> {
         let der = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
         let modulus_bytes = modulus_bytes(&der)?;
@@ -40,7 +41,8 @@ impl RsaKey {
     }
 }
 
-/// The length of the modulus of an RSA key (RFC 5280, 4.1; RFC 8017, A.1.1), to the last byte as it must be.
+/// The length of the modulus of an RSA key (RFC 5280, 4.1; RFC 8017, A.1.1); `None` unless every
+/// byte is valid.
 fn modulus_bytes(der: &[u8]) -> Option<usize> {
     let (info, &[]) = element(der, 0x30)? else { return None };
     let (algorithm, rest) = element(info, 0x30)?;
@@ -49,7 +51,8 @@ fn modulus_bytes(der: &[u8]) -> Option<usize> {
     let (numbers, &[]) = element(key, 0x30)? else { return None };
     let (modulus, rest) = element(numbers, 0x02)?;
     let (exponent, &[]) = element(rest, 0x02)? else { return None };
-    // A zero keeps the first bit from being a sign; with it set, the length in bits is one in bytes.
+    // A leading zero keeps the first bit from being a sign. With that bit set, the bytes tell the
+    // length in bits.
     let [0, modulus @ ..] = modulus else { return None };
     let is_odd = |number: &[u8]| number.last().is_some_and(|last| last % 2 == 1);
     let is_one = exponent == [1];
@@ -64,7 +67,7 @@ fn modulus_bytes(der: &[u8]) -> Option<usize> {
     is_good.then_some(modulus.len())
 }
 
-/// The content of the element of this tag that comes first, and what follows it (X.690, 8.1).
+/// The content of the first element, which has this tag, and the bytes after it (X.690, 8.1).
 fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&[found, length], rest) = der.split_first_chunk()?;
     let (length, rest) = match length {
@@ -80,7 +83,7 @@ fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(length)
 }
 
-/// As MySQL writes it (RFC 7468).
+/// Encodes a key as MySQL does (RFC 7468).
 fn to_pem(der: &[u8]) -> String {
     const SIGNS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut pem = String::from("-----BEGIN PUBLIC KEY-----\n");
@@ -124,7 +127,7 @@ mod tests {
             for bit in 0..8 {
                 let mut wrong = der.clone();
                 wrong[at] ^= 1 << bit;
-                // Most other moduli are as good; what is taken can be used.
+                // Most other moduli are valid too; an accepted key must be usable.
                 if let Some(key) = RsaKey::of(to_pem(&wrong).as_bytes()) {
                     assert!(at >= 30 && key.modulus_bytes == 256, "{at}");
                 }

@@ -1,11 +1,14 @@
-//! From the server's greeting to a session: capabilities, encryption, and proof of the password.
+//! The login, from the server's greeting to a session: capabilities, encryption, proof of the
+//! password.
 //!
-//! `caching_sha2_password` proves by a scramble where the server remembers the password; where it does not, the
-//! password itself is sent over a Unix socket or TLS, else encrypted with the server's RSA key, which [`ServerKey`] must
-//! allow; `sha256_password`, which MySQL also feigns for users that do not exist, always does so. The scrambles and the RSA step are
-//! those of the `mysql_common` crate.
+//! With `caching_sha2_password` the client proves the password by a scramble if the server's cache
+//! knows it. Otherwise the password itself is sent over a Unix socket or TLS, or encrypted with the
+//! server's RSA key, if [`ServerKey`] allows one. `sha256_password`, which MySQL also feigns for
+//! unknown users, always sends the password. The scrambles and the RSA step are those of the
+//! `mysql_common` crate.
 //!
-//! Guarantees: a server can ask for a password in no other way; it ends the login within [`STEPS_MAX`] packets.
+//! Guarantees: a server can request a password in no other way; the login ends within [`STEPS_MAX`]
+//! packets.
 
 use mysql_common::scramble;
 
@@ -31,7 +34,7 @@ const PS_MULTI_RESULTS: u32 = 1 << 18;
 const PLUGIN_AUTH: u32 = 1 << 19;
 const DEPRECATE_EOF: u32 = 1 << 24;
 
-/// What we would like, as sysbench's client library does.
+/// Requested capabilities, those of sysbench's client library.
 const WANTED: u32 = LONG_PASSWORD
     | LONG_FLAG
     | PROTOCOL_41
@@ -45,14 +48,15 @@ const WANTED: u32 = LONG_PASSWORD
 
 /// utf8mb4_general_ci, which every server knows.
 const COLLATION: u8 = 45;
-/// The longest packet we announce.
+/// The longest packet that the client announces.
 const PACKET_BYTES_MAX: u32 = 1 << 30;
 
 const NATIVE: &[u8] = b"mysql_native_password";
 const CACHING_SHA2: &[u8] = b"caching_sha2_password";
 const SHA256: &[u8] = b"sha256_password";
 
-/// Packets of a server between our first and its consent: a switch of the plugin, a request for the password, a key, and some to spare.
+/// Packets of a server between the client's first and the server's OK: a change of the plugin, a
+/// request for the password, a key, and some to spare.
 const STEPS_MAX: usize = 8;
 
 /// The server's first packet.
@@ -63,7 +67,8 @@ struct Greeting {
     plugin: Vec<u8>,
 }
 
-/// Logs in over `stream`. With `counts_matches` the server reports rows that an update finds, whether it changes them or not.
+/// Logs in over `stream`. With `counts_matches`, an update reports the rows that it matches,
+/// changed or not.
 pub(super) async fn log_in<R: Ready>(
     stream: Stream,
     ready: R,
@@ -110,7 +115,7 @@ fn unspoken(what: &str) -> SessionError {
     SessionError::Connect(format!("the server is not supported: {what}"))
 }
 
-/// A connection that breaks before the login is done never came to be.
+/// Turns a connection lost during the login into one that was never made.
 fn in_handshake(error: SessionError) -> SessionError {
     match error {
         SessionError::Lost { message, .. } => SessionError::Connect(message),
@@ -121,8 +126,9 @@ fn in_handshake(error: SessionError) -> SessionError {
 fn parse_greeting(packet: &[u8]) -> Option<Greeting> {
     let (protocol, rest) = packet.split_first()?;
     let version_end = rest.iter().position(|byte| *byte == 0)?;
-    // After the version: thread id (4), nonce (8), filler (1), low capabilities (2), collation (1), status (2), high
-    // capabilities (2), length of the nonce (1), reserved (10), rest of the nonce (13 or more), plugin's name.
+    // After the version: thread id (4), nonce (8), filler (1), low capabilities (2), collation (1),
+    // status (2), high capabilities (2), length of the nonce (1), reserved (10), rest of the nonce
+    // (13 or more), plugin's name.
     let rest = rest.get(version_end + 1..)?;
     if *protocol != 10 || rest.len() < 31 {
         return None;
@@ -170,7 +176,7 @@ async fn respond<R: Ready>(
     wire.send().await
 }
 
-/// What proves the password to `plugin`; empty for no password and for plugins that need none.
+/// The proof of the password for `plugin`; empty for no password and for plugins that need none.
 fn proof(plugin: &[u8], password: &str, nonce: &[u8]) -> Vec<u8> {
     let password = password.as_bytes();
     match plugin {
@@ -180,7 +186,7 @@ fn proof(plugin: &[u8], password: &str, nonce: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Answers until the server is content.
+/// Answers the server's requests until it accepts the login.
 async fn prove<R: Ready>(
     wire: &mut Wire<R>,
     endpoint: &Endpoint,
@@ -207,7 +213,7 @@ async fn prove<R: Ready>(
                     wire.send().await?;
                 }
             }
-            // The server's cache knew the password; its consent follows.
+            // The server's cache knew the password; its OK follows.
             0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&3) => {}
             0x01 if plugin == CACHING_SHA2 && packet.get(1) == Some(&4) => {
                 send_password(wire, endpoint, &nonce, 2).await?;
@@ -222,11 +228,11 @@ async fn prove<R: Ready>(
     Err(unspoken("its authentication does not come to an end"))
 }
 
-/// Longer names are nobody's plugin.
+/// Longer names belong to no plugin.
 const PLUGIN_BYTES_SHOWN: usize = 64;
 
 fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
-    // The last two let the server ask the kernel who we are.
+    // With the last two, the server asks the kernel for the client's user.
     let known = [NATIVE, CACHING_SHA2, SHA256, b"auth_socket", b"unix_socket"];
     if known.contains(&plugin) {
         return Ok(());
@@ -237,7 +243,8 @@ fn refuse_unknown(plugin: &[u8]) -> Result<(), SessionError> {
     )))
 }
 
-/// Sends the password itself, under the server's key where others could read along; `ask` is what asks for the key.
+/// Sends the password itself, encrypted with the server's key if others could read along. `ask`
+/// requests the key.
 async fn send_password<R: Ready>(
     wire: &mut Wire<R>,
     endpoint: &Endpoint,
@@ -284,15 +291,18 @@ async fn key<R: Ready>(
     }
 }
 
-/// What keeps a password from a server that nobody vouches for (MySQL's client: "Authentication requires secure connection").
-const NO_KEY: &str = "the server asks for the password itself over a connection without TLS; encrypt the connection, give the server's key \
-                      (server-public-key-path), or take whatever key is sent (get-server-public-key)";
+/// The error for a server whose identity is unverified (MySQL's client: "Authentication requires
+/// secure connection").
+const NO_KEY: &str = "the server asks for the password itself over a connection without TLS; \
+                      encrypt the connection, give the server's key \
+                      (server-public-key-path), or take whatever key is sent \
+                      (get-server-public-key)";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// A greeting as MySQL 8 and later send it.
+    /// A greeting of MySQL 8 and later.
     fn greeting() -> Vec<u8> {
         let mut packet = b"\x0a9.7.4\0".to_vec();
         packet.extend_from_slice(&[9, 0, 0, 0]);

@@ -1,4 +1,4 @@
-//! A session of an event loop, which serves many of them on one thread.
+//! A session on an event loop, which serves many sessions on one thread.
 
 use std::time::Instant;
 
@@ -8,9 +8,9 @@ use super::ClientConnect;
 use super::login;
 use super::socket::{LOOP_CONNECT_TIMEOUT, Socket, Stream};
 use super::talk::Talk;
-use crate::session::{Connect, Reply, Session, SessionError, StatementId, Value};
+use crate::session::{BoundValue, Connect, Reply, Session, SessionError, StatementId};
 
-/// A connection to a server, of one task of a loop.
+/// A connection to a server, used by one task of a loop.
 pub struct LoopSession {
     talk: Talk<Watch>,
 }
@@ -33,7 +33,7 @@ impl Connect for ClientConnect {
     type Session = LoopSession;
 
     async fn connect_on(&self, events: &Handle) -> Result<LoopSession, SessionError> {
-        // A login is done once a connection and holds a lot: it shall not make the task larger for good.
+        // Boxed: the login's large state is needed once and must not enlarge the task for good.
         let login = Box::pin(self.log_in_on(events));
         let deadline = Instant::now() + LOOP_CONNECT_TIMEOUT;
         let connected = events.until(Some(deadline), || false, login).await;
@@ -49,7 +49,11 @@ impl Session for LoopSession {
     }
 
     #[inline]
-    fn put_execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Result<(), SessionError> {
+    fn put_execute(
+        &mut self,
+        id: StatementId,
+        values: &[BoundValue<'_>],
+    ) -> Result<(), SessionError> {
         self.talk.put_execute(id, values)
     }
 

@@ -1,17 +1,21 @@
-//! The MySQL protocol as far as load and laboratory need it, one system call to send and one to receive.
+//! The MySQL protocol as far as load and laboratory need it, with one system call to send and one
+//! to receive.
 //!
-//! Sources: MySQL's protocol documentation ("Client/Server Protocol", dev.mysql.com/doc/dev/mysql-server) and
-//! MariaDB's ("Clients & Utilities: Server Client Protocol"). A general client builds a value for each field it
-//! reads, which costs more than sysbench's whole client does; this one walks over the rows it drains.
+//! Sources: MySQL's protocol documentation ("Client/Server Protocol",
+//! dev.mysql.com/doc/dev/mysql-server) and MariaDB's ("Clients & Utilities: Server Client
+//! Protocol"). A general client builds a value for each field it reads, which costs more than
+//! sysbench's whole client does; this one skips over the rows that it drains.
 //!
-//! `talk` is the protocol, written once as futures. A [`ClientSession`] blocks, so that these never wait; a [`LoopSession`] is one of many
-//! on an event loop.
+//! `talk` is the protocol, written once as futures. A [`ClientSession`] blocks, so these never
+//! wait; a [`LoopSession`] is one of many on an event loop.
 //!
-//! Whatever a server sends, it can neither panic, fill nor outwait the client: lengths and counts are bounded before anything is
-//! allocated, kept answers have their [`Bounds`], a login takes at most [`CONNECT_TIMEOUT`](socket::CONNECT_TIMEOUT).
+//! A server can send nothing that makes the client panic, run out of memory or wait for ever:
+//! lengths and counts are checked before memory is allocated, kept answers have their [`Bounds`], a
+//! login takes at most [`CONNECT_TIMEOUT`](socket::CONNECT_TIMEOUT).
 //!
-//! Guarantees: executing allocates nothing once buffers have grown; an answer is read to its end before the next
-//! statement; a session that lost its connection says so on every further call.
+//! Guarantees: executing allocates nothing once buffers have grown; an answer is read to its end
+//! before the next statement; a session that lost its connection returns that error on every
+//! further call.
 
 mod blocking;
 mod key;
@@ -34,10 +38,11 @@ use rustix::process::DumpableBehavior;
 use crate::endpoint::Endpoint;
 use crate::session::SessionError;
 
-/// From now on this process leaves no core dump, and nobody but root looks into its memory (`prctl(2)`, `PR_SET_DUMPABLE`): it holds a
-/// password. Servers and other programs that it starts are as they were.
+/// Disables core dumps of this process, and access to its memory for all but root (`prctl(2)`,
+/// `PR_SET_DUMPABLE`), since it holds a password. The servers and programs that it starts are not
+/// affected.
 pub(crate) fn keep_from_cores() {
-    // Nothing is known to keep a process from it; one that cannot goes on.
+    // No cause of a failure is known; a process in which it fails goes on.
     let _ = rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
@@ -50,10 +55,10 @@ pub struct ClientConnect {
 }
 
 impl ClientConnect {
-    /// Of `endpoint`, with answers that may take as long as they take.
+    /// Prepares connections to `endpoint`, without a time limit for answers.
     ///
     /// # Errors
-    /// Its certificates cannot be used.
+    /// The certificates of `endpoint` cannot be used.
     pub fn new(endpoint: &Endpoint) -> Result<ClientConnect, SessionError> {
         if !endpoint.password.is_empty() {
             keep_from_cores();
@@ -62,14 +67,14 @@ impl ClientConnect {
         Ok(ClientConnect { endpoint: endpoint.clone(), tls, patience: None, counts_matches: false })
     }
 
-    /// The same, with connections on which an update counts the rows that it finds, changed or not, as Connector/J's do.
+    /// Makes an update report the rows that it matches, changed or not, as Connector/J does.
     #[must_use]
     pub fn that_counts_matches(self) -> ClientConnect {
         ClientConnect { counts_matches: true, ..self }
     }
 
-    /// The same, with blocking connections that give up, and are lost, when the server takes longer than this to let them in, or for
-    /// the whole of an answer.
+    /// Limits the time of a blocking connection for the login and for each whole answer. After it
+    /// the connection is lost.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> ClientConnect {
         ClientConnect { patience: Some(patience), ..self }

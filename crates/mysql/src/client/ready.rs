@@ -1,4 +1,5 @@
-//! How a wire learns that its socket is ready: from the event loop that watches it, or never, as the socket blocks.
+//! The readiness of a wire's socket: reported by the event loop that watches it, or assumed if the
+//! socket blocks.
 
 use std::io;
 
@@ -6,18 +7,18 @@ use assay_event_loop::Watch;
 
 use super::socket::Socket;
 
-/// Whether a socket is worth a try.
+/// The readiness of a socket.
 pub(super) trait Ready {
-    /// Whether the socket blocks until it is.
+    /// True for a socket that blocks until it is ready.
     const BLOCKS: bool;
 
-    /// Whether something may have happened on it since this was asked last.
+    /// Returns true if the socket may have become ready since the last call.
     fn take_ready(&self) -> bool;
 
-    /// The last try did not take all there was.
+    /// Marks the socket as ready: the last read did not take everything.
     fn set_ready(&self);
 
-    /// Whether to be told of room to write, too.
+    /// Requests a wake-up when the socket is writable, too.
     fn want_room(&self, socket: &Socket, wanted: bool) -> io::Result<()>;
 }
 
@@ -40,7 +41,7 @@ impl Ready for Watch {
     }
 }
 
-/// A socket that blocks is always worth a try.
+/// A blocking socket, which is always worth a try.
 pub(super) struct Blocks;
 
 impl Ready for Blocks {

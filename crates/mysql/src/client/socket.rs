@@ -1,4 +1,4 @@
-//! The stream under a session: how it comes to be, with and without blocking, and how another thread cuts it.
+//! The stream of a session: connecting, blocking or not, and cutting it from another thread.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write};
@@ -20,18 +20,19 @@ use super::tls::TlsStream;
 use crate::endpoint::Address;
 use crate::session::Interrupter;
 
-/// The time a connection of an event loop may take, login included: thousands of them may log in at the same time.
+/// Time limit of a connection on an event loop, login included: thousands may log in at the same
+/// time.
 pub(super) const LOOP_CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The time a connection that blocks may take, from looking up the host to the end of the login.
+/// Time limit of a blocking connection, from looking up the host to the end of the login.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// A socket that several threads may hold: one that talks, one that may end the talk.
+/// A socket shared by threads: one talks, another may cut it.
 #[derive(Debug, Clone)]
 pub(super) struct Socket {
     kind: Kind,
-    /// Reads and writes through this handle fail from then on, however little they have waited: a peer that sends a byte now and then
-    /// does not hold it up. Of sockets that block.
+    /// Deadline of reads and writes through this handle, even if each waits only briefly: a peer
+    /// that sends a byte now and then cannot extend it. For blocking sockets.
     pub(super) until: Option<Instant>,
 }
 
@@ -54,7 +55,7 @@ impl From<TcpStream> for Socket {
 }
 
 impl Socket {
-    /// A connection that is there by `until`, which limits its reads and writes too.
+    /// Connects before `until`, which limits the socket's reads and writes too.
     pub(super) fn connect(address: &Address, until: Instant) -> io::Result<Socket> {
         let socket = match address {
             Address::Socket(path) => Socket::from(connect_unix(path, until)?),
@@ -63,7 +64,8 @@ impl Socket {
         Ok(Socket { until: Some(until), ..socket })
     }
 
-    /// The same without blocking: the task at hand waits, and is polled from here on when there is something to read.
+    /// Connects without blocking. The current task waits, and is polled from then on when the
+    /// socket is readable.
     pub(super) async fn connect_on(
         address: &Address,
         events: &Handle,
@@ -87,9 +89,9 @@ impl Socket {
         }
     }
 
-    /// Limits reads and writes from now on; nothing for no limit.
+    /// Limits reads and writes from now on; `None` removes the limit.
     pub(super) fn limit(&mut self, until: Option<Instant>) -> io::Result<()> {
-        // The kernel's own limits are set before each read and write while there is one.
+        // While there is a limit, the kernel's timeouts are set before each read and write.
         if until.is_none() && self.until.is_some() {
             self.set_timeout(None)?;
         }
@@ -97,7 +99,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Has the next read or write end with the limit.
+    /// Sets the timeout of the next read or write to the remaining time.
     #[inline]
     fn keep_limit(&self) -> io::Result<()> {
         let Some(until) = self.until else { return Ok(()) };
@@ -115,11 +117,12 @@ impl Socket {
         matches!(self.kind, Kind::Unix(_))
     }
 
-    /// Waits until there is something to read, if that is worth a call of its own.
+    /// Waits until the socket is readable, if that is worth a system call of its own.
     ///
-    /// A thread that blocks in `recv` on a Unix socket is also woken when the peer has *read* what it was sent, since
-    /// that makes room to write; then it sleeps again. Across CPUs such a wake-up costs more than the answer.
-    /// `poll` sleeps through it, because it is told what happened.
+    /// A thread that blocks in `recv` on a Unix socket is also woken when the peer has *read* what
+    /// it was sent, since the socket becomes writable; then it sleeps again. Across CPUs such a
+    /// wake-up costs more than the answer. `poll` sleeps through it, because the kernel tells it
+    /// the kind of event.
     #[inline]
     pub(super) fn wait_readable(&self) -> io::Result<()> {
         let Kind::Unix(stream) = &self.kind else { return Ok(()) };
@@ -131,8 +134,9 @@ impl Socket {
         }
     }
 
-    /// What ends the connection in both directions, from any thread: one that waits for an answer wakes with an error. It does not keep the
-    /// socket open, and does nothing once that is closed.
+    /// Returns a handle that ends the connection in both directions from any thread: one that waits
+    /// for an answer wakes with an error. The handle does not keep the socket open, and does
+    /// nothing once it is closed.
     pub(super) fn interrupter(&self) -> Interrupter {
         match &self.kind {
             Kind::Unix(socket) => cutting(socket, |socket| socket.shutdown(Shutdown::Both)),
@@ -147,12 +151,13 @@ fn cutting<S: Send + Sync + 'static>(
 ) -> Interrupter {
     let socket = Arc::downgrade(socket);
     Interrupter::new(move || {
-        // The peer may have closed it already, which is what was wanted.
+        // The peer may have closed it already, which is as good.
         let _ = socket.upgrade().map(|socket| cut(&socket));
     })
 }
 
-/// A server whose queue of newcomers is full says so at once, and says nothing when it no longer is.
+/// Interval between attempts while the server's queue of new connections is full: it reports that
+/// at once, but not its end.
 const QUEUE_FULL_WAIT: Duration = Duration::from_millis(1);
 
 async fn open_unix(path: &Path, events: &Handle) -> io::Result<OwnedFd> {
@@ -186,7 +191,7 @@ async fn open_tcp(address: SocketAddr, events: &Handle) -> io::Result<(TcpStream
     Ok((stream, watch))
 }
 
-/// Whether a connection came to be: then it has a peer.
+/// Checks whether a connection is established: then it has a peer.
 fn connected(socket: &OwnedFd) -> Poll<io::Result<()>> {
     match rustix::net::sockopt::socket_error(socket) {
         Ok(Err(error)) | Err(error) => Poll::Ready(Err(error.into())),
@@ -203,7 +208,7 @@ fn open_socket(family: AddressFamily) -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?)
 }
 
-/// The addresses of a host. A name is looked up on a thread of its own, as the system knows no other way than to block.
+/// The addresses of a host. A thread of its own looks up a name, since the system's lookup blocks.
 async fn resolve(host: &str, port: u16, events: &Handle) -> io::Result<Vec<SocketAddr>> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Ok(vec![(address, port).into()]);
@@ -221,13 +226,14 @@ const LOOKUP_SEEN_WITHIN: Duration = Duration::from_millis(1);
 
 const NO_ADDRESS: &str = "the host has no address";
 
-/// The time until then; an error if there is none left.
+/// The remaining time; an error if there is none.
 fn time_left(until: Instant) -> io::Result<Duration> {
     let left = until.saturating_duration_since(Instant::now());
     if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// A connection that blocks, made without: a server whose queue of newcomers is full would let us wait for ever.
+/// A blocking connection, made without blocking: a server with a full queue of new connections
+/// could delay it for ever.
 fn connect_unix(path: &Path, until: Instant) -> io::Result<UnixStream> {
     let socket = open_socket(AddressFamily::UNIX)?;
     let address = SocketAddrUnix::new(path)?;
@@ -293,20 +299,20 @@ impl Write for Socket {
     }
 }
 
-/// A socket, perhaps with encryption over it.
+/// A socket, with or without encryption.
 pub(super) enum Stream {
     Plain(Socket),
     Tls(Box<TlsStream>),
 }
 
 impl Stream {
-    /// Whether what arrives on the socket is what is read.
+    /// Returns true without encryption: reads then return the socket's bytes.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, Stream::Plain(_))
     }
 
-    /// The socket at the bottom.
+    /// The underlying socket.
     pub(super) fn socket(&self) -> &Socket {
         match self {
             Stream::Plain(socket) => socket,
@@ -314,7 +320,7 @@ impl Stream {
         }
     }
 
-    /// The handle on the socket that this stream reads and writes through.
+    /// The handle of the underlying socket that this stream uses.
     pub(super) fn socket_mut(&mut self) -> &mut Socket {
         match self {
             Stream::Plain(socket) => socket,
@@ -322,7 +328,7 @@ impl Stream {
         }
     }
 
-    /// Whether a password may be sent as it is: nobody else can read along.
+    /// Returns true if a password may be sent as it is, as nobody can read along.
     pub(super) fn is_private(&self) -> bool {
         !self.is_plain() || self.socket().is_unix()
     }

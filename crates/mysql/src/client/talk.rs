@@ -1,8 +1,8 @@
-//! Statements and their answers, over packets; whether waiting blocks is the wire's affair.
+//! Statements and their answers, over packets. The wire decides whether waiting blocks.
 
 use super::ready::Ready;
 use super::wire::{self, Fields, Head, Step, Wire};
-use crate::session::{Interrupter, Reply, SessionError, StatementId, Value};
+use crate::session::{BoundValue, Interrupter, Reply, SessionError, StatementId};
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
@@ -14,36 +14,37 @@ const TYPE_VAR_STRING: u8 = 0xfd;
 /// The server has more result sets for the same statement (`SERVER_MORE_RESULTS_EXISTS`).
 const MORE_RESULTS: u16 = 0x0008;
 
-/// A statement on the server, and whether it has been told the types of the values.
+/// A prepared statement, and whether the server knows the types of its values.
 struct Statement {
     id: u32,
     places: usize,
     types_sent: bool,
 }
 
-/// A client that has logged in.
+/// A client after its login.
 pub(super) struct Talk<R> {
     wire: Wire<R>,
     statements: Vec<Statement>,
-    /// The prepared statement that was put together last; nothing if it was text.
+    /// The prepared statement in the buffer; `None` for text.
     asked: Option<usize>,
-    /// Bytes that an answer whose rows are drained unread may have.
+    /// Limit of an answer whose rows are drained, in bytes.
     drained_max: u64,
 }
 
-/// Bytes of the longest answer to a statement of set-up work: these return a row or none.
+/// Limit of an answer to a statement of set-up work, in bytes: such a statement returns one row or
+/// none.
 pub(super) const SET_UP_BYTES_MAX: u64 = 256 << 20;
 
 const TOO_LONG_TO_DRAIN: &str =
     "the server sent more than 256 MiB in answer to a statement of set-up work";
 
 impl<R: Ready> Talk<R> {
-    /// `drained_max` is the number of bytes that an answer may have whose rows are drained.
+    /// `drained_max` is the limit of an answer whose rows are drained, in bytes.
     pub(super) fn over(wire: Wire<R>, drained_max: u64) -> Talk<R> {
         Talk { wire, statements: Vec::new(), asked: None, drained_max }
     }
 
-    /// The connection, to limit what it waits for.
+    /// The connection, for setting its time limit.
     pub(super) fn wire(&mut self) -> &mut Wire<R> {
         &mut self.wire
     }
@@ -74,7 +75,7 @@ impl<R: Ready> Talk<R> {
     pub(super) fn put_execute(
         &mut self,
         id: StatementId,
-        values: &[Value<'_>],
+        values: &[BoundValue<'_>],
     ) -> Result<(), SessionError> {
         let statement = &mut self.statements[id.0];
         if statement.places != values.len() {
@@ -97,8 +98,8 @@ impl<R: Ready> Talk<R> {
         }
         for value in values {
             match value {
-                Value::Int(number) => self.wire.put(&number.to_le_bytes()),
-                Value::Bytes(bytes) => self.wire.put_counted(bytes),
+                BoundValue::Int(number) => self.wire.put(&number.to_le_bytes()),
+                BoundValue::Bytes(bytes) => self.wire.put_counted(bytes),
             }
         }
         Ok(())
@@ -111,13 +112,14 @@ impl<R: Ready> Talk<R> {
         self.wire.put(sql);
     }
 
-    /// Sends what was put together, and reads the answer to its end; the reply is the first result's.
+    /// Sends the buffered statement, and reads the answer to its end. Returns the first result's
+    /// reply.
     #[inline]
     pub(super) async fn exchange(&mut self) -> Result<Reply, SessionError> {
         self.wire.send().await?;
         let reply = self.drain().await;
         if let Some(place) = self.asked {
-            // A refused execution may have been refused for its types: then they are told again.
+            // An execution may be refused because of its types: send them again.
             self.statements[place].types_sent = reply.is_ok();
         }
         reply
@@ -144,7 +146,8 @@ impl<R: Ready> Talk<R> {
         }
     }
 
-    /// Hands the rows of a statement to `take`, which may end the answer, and the connection with it, by a reason.
+    /// Calls `take` for each row of a statement. If it returns a reason, the answer and the
+    /// connection end.
     pub(super) async fn each_row(
         &mut self,
         sql: &str,
@@ -173,31 +176,31 @@ impl<R: Ready> Talk<R> {
 }
 
 #[inline]
-fn type_of(value: &Value<'_>) -> u8 {
+fn type_of(value: &BoundValue<'_>) -> u8 {
     match value {
-        Value::Int(_) => TYPE_LONGLONG,
-        Value::Bytes(_) => TYPE_VAR_STRING,
+        BoundValue::Int(_) => TYPE_LONGLONG,
+        BoundValue::Bytes(_) => TYPE_VAR_STRING,
     }
 }
 
-/// What the next packet of an answer is.
+/// The kind of an answer's next packet.
 #[derive(Clone, Copy)]
 enum Stage {
     Head,
-    /// One of so many definitions of columns, the mark at their end included.
+    /// One of this many column definitions, the mark at their end included.
     Definitions(u64),
-    /// Number of rows loaded so far.
+    /// A row; number of rows so far.
     Rows(u64),
 }
 
-/// An answer of which some packets have come.
+/// A partly received answer.
 struct Answer {
     stage: Stage,
     first: Option<Reply>,
 }
 
 impl Answer {
-    /// Takes a packet; gives the reply after the last.
+    /// Processes a packet. Returns the reply after the last one.
     #[inline]
     fn take(
         &mut self,
@@ -228,7 +231,7 @@ impl Answer {
         Ok(None)
     }
 
-    /// Ends a result; gives the first one's reply if it was the last.
+    /// Ends a result. Returns the first result's reply if it was the last.
     #[inline]
     fn end(&mut self, reply: Reply, status: u16) -> Option<Reply> {
         self.stage = Stage::Head;
@@ -246,7 +249,7 @@ mod tests {
     const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
     const OK_AT_END: &[u8] = &[0xfe, 0, 0, 2, 0, 0, 0];
 
-    /// After how many of the packets the answer is whole, and its reply.
+    /// The number of packets after which the answer is complete, and its reply.
     fn reply(packets: &[&[u8]], marked: bool) -> Option<(usize, Reply)> {
         let mut answer = Answer { stage: Stage::Head, first: None };
         let taken = packets.iter().map(|packet| answer.take(packet, marked).unwrap());

@@ -1,8 +1,9 @@
 //! Encryption of TCP connections.
 //!
-//! The modes are MySQL's. `VERIFY_CA`: the server's certificate must chain to one of a file's; its name is not compared,
-//! because the certificates that MySQL makes for itself bear none. `VERIFY_IDENTITY`: it must bear the host's name too, as a subject
-//! alternative name. `PREFERRED` and `REQUIRED`: any certificate is taken.
+//! The modes are MySQL's. `VERIFY_CA`: the server's certificate must chain to one of a file's; its
+//! name is not compared, because the certificates that MySQL makes for itself have none.
+//! `VERIFY_IDENTITY`: it must also have the host's name as a subject alternative name. `PREFERRED`
+//! and `REQUIRED`: any certificate is accepted.
 
 use std::io;
 use std::sync::Arc;
@@ -22,14 +23,14 @@ use crate::endpoint::{Address, Endpoint, Tls};
 
 pub(super) type TlsStream = StreamOwned<ClientConnection, Socket>;
 
-/// What all encrypted connections to one server share.
+/// Configuration shared by all encrypted connections to one server.
 pub(super) struct Config {
     client: Arc<ClientConfig>,
     name: ServerName<'static>,
 }
 
 impl Config {
-    /// The configuration an endpoint asks for; nothing for plain connections, and for Unix sockets, which need none.
+    /// The configuration of an endpoint; `None` for plain connections and Unix sockets.
     pub(super) fn new(endpoint: &Endpoint) -> Result<Option<Config>, String> {
         let Address::Tcp { host, .. } = &endpoint.address else { return Ok(None) };
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -60,21 +61,25 @@ impl Config {
     }
 }
 
-/// What the encryption itself has to say about an error of its stream.
+/// The TLS layer's message about an error of its stream, if it has one.
 pub(super) fn trouble(error: &io::Error) -> Option<String> {
     error.get_ref()?.downcast_ref::<Error>().map(ToString::to_string)
 }
 
-/// A failed handshake with the file that the server's certificate was held against, and what to do.
+/// The message of a failed handshake: the file that the server's certificate was checked against,
+/// and what to do.
 pub(super) fn with_remedy(tls: &Tls, reason: &str) -> String {
     match tls {
         Tls::Verified { ca } => format!(
-            "the server's certificate is not valid for {} ({reason}); give the server's own CA with --mysql-ssl-ca (MySQL \
-             keeps it as ca.pem in its data directory), or --mysql-ssl alone to accept any certificate",
+            "the server's certificate is not valid for {} ({reason}); give the server's own CA \
+             with --mysql-ssl-ca (MySQL \
+             keeps it as ca.pem in its data directory), or --mysql-ssl alone to accept any \
+             certificate",
             ca.display()
         ),
         Tls::VerifiedIdentity { ca } => format!(
-            "the server's certificate is not valid for its name and {} ({reason}); give the CA that signed it and the host name \
+            "the server's certificate is not valid for its name and {} ({reason}); give the CA \
+             that signed it and the host name \
              that it bears as a subject alternative name, or VERIFY_CA to leave out the name",
             ca.display()
         ),
@@ -91,7 +96,8 @@ fn chain_verifier(
     let about = |error: String| {
         let path = ca.display();
         format!(
-            "{path} cannot be used as a CA ({error}); give a PEM file with the server's CA with --mysql-ssl-ca"
+            "{path} cannot be used as a CA ({error}); give a PEM file with the server's CA with \
+             --mysql-ssl-ca"
         )
     };
     let mut roots = RootCertStore::empty();
@@ -104,7 +110,7 @@ fn chain_verifier(
         .map_err(|error| about(error.to_string()))
 }
 
-/// Takes any certificate, or any that chains to ours.
+/// Accepts any certificate, or any that chains to ours.
 #[derive(Debug)]
 struct Verifier {
     chain: Option<Arc<WebPkiServerVerifier>>,

@@ -1,7 +1,8 @@
 //! Packets: three bytes of length, one of sequence, then the payload.
 //!
-//! What arrives is kept in one buffer and looked at where it lies; what is sent is built in another. Both wait where a watch says that the
-//! socket is not ready; on a socket that blocks no wait is ever seen.
+//! Received bytes are kept in one buffer and parsed in place; outgoing bytes are built in another.
+//! Both wait while a watch reports that the socket is not ready; on a blocking socket they never
+//! do.
 
 use std::future::poll_fn;
 use std::io::{ErrorKind, Read, Write};
@@ -18,9 +19,10 @@ use crate::session::{Interrupter, LOST_IN_QUERY, SessionError};
 const HEADER: usize = 4;
 /// The longest payload of one packet; a longer one is sent in pieces.
 pub(super) const PAYLOAD_MAX: usize = 0xff_ffff;
-/// Room for what arrives at once.
+/// Size of the receive buffer, in bytes.
 const BUFFER_BYTES: usize = 16 * 1024;
-/// The longest packet before the login is done: greetings, keys and refusals are shorter than a kilobyte.
+/// The longest packet before the end of the login, in bytes: greetings, keys and refusals are
+/// shorter than a kilobyte.
 const LOGIN_PAYLOAD_MAX: usize = 64 * 1024;
 /// The most columns of a result (MySQL reference manual, "Limits on Table Column Count").
 const COLUMNS_MAX: u64 = 4096;
@@ -30,30 +32,30 @@ const MESSAGE_BYTES_MAX: usize = 512;
 /// A stream of packets.
 pub(super) struct Wire<R> {
     stream: Stream,
-    /// What tells when the socket is ready.
+    /// The readiness of the socket.
     ready: R,
     out: Vec<u8>,
-    /// How much of `out` was sent.
+    /// Number of bytes of `out` already sent.
     sent: usize,
     arrived: Vec<u8>,
-    /// What lies in `arrived` and was not looked at.
+    /// The part of `arrived` that is not parsed yet.
     unread: Range<usize>,
     sequence: u8,
-    /// Whether result sets mark the end of their column definitions.
+    /// True if result sets mark the end of their column definitions.
     pub(super) definitions_end_marked: bool,
     lost: bool,
     logged_in: bool,
-    /// The encryption of the stream.
+    /// Mode of encryption.
     tls: Tls,
-    /// Whether blocking has no limit of time any more.
+    /// True once blocking has no time limit.
     patient: bool,
 }
 
-/// What has arrived of the next packet.
+/// The state of the next packet.
 pub(super) enum Step {
-    /// All of it; where its payload lies.
+    /// Complete; the place of its payload.
     Packet(Range<usize>),
-    /// So many bytes must lie unread before more can be said.
+    /// Incomplete: this many unparsed bytes are needed to tell more.
     Wants(usize),
 }
 
@@ -85,14 +87,15 @@ impl<R: Ready> Wire<R> {
         &self.stream
     }
 
-    /// From here on packets may be long. With `patient`, a socket that blocks waits as long as it takes; else see [`Wire::limit`].
+    /// Allows long packets. With `patient`, a blocking socket has no time limit; otherwise see
+    /// [`Wire::limit`].
     pub(super) fn be_logged_in(&mut self, patient: bool) -> std::io::Result<()> {
         self.logged_in = true;
         self.patient = patient;
         if R::BLOCKS && patient { self.limit(None) } else { Ok(()) }
     }
 
-    /// Limits reads and writes of a socket that blocks from now on.
+    /// Limits reads and writes of a blocking socket from now on.
     pub(super) fn limit(&mut self, until: Option<Instant>) -> std::io::Result<()> {
         self.patient = until.is_none();
         self.stream.socket_mut().limit(until)
@@ -102,19 +105,19 @@ impl<R: Ready> Wire<R> {
         self.patient
     }
 
-    /// An error of which the connection is lost is one for good: what follows it on the wire is no answer to anything.
+    /// Remembers an error that loses the connection: later bytes are no answer to anything.
     pub(super) fn noted(&mut self, error: SessionError) -> SessionError {
         self.lost |= matches!(error, SessionError::Lost { .. });
         error
     }
 
-    /// Nothing is read any more, as the answer was not what it may be.
+    /// Ends the connection because of an invalid answer.
     pub(super) fn give_up(&mut self, reason: &str) -> SessionError {
         self.lost = true;
         lost(reason)
     }
 
-    /// The same packets over another stream, such as the encrypted one over this.
+    /// Moves the packets to another stream, such as an encrypted one over this.
     pub(super) fn over(
         self,
         tls: &Tls,
@@ -127,7 +130,7 @@ impl<R: Ready> Wire<R> {
         self.stream.socket().interrupter()
     }
 
-    /// Begins a command.
+    /// Starts a command.
     #[inline]
     pub(super) fn begin(&mut self, command: u8) {
         self.sequence = 0;
@@ -135,7 +138,7 @@ impl<R: Ready> Wire<R> {
         self.out.push(command);
     }
 
-    /// Begins a packet that goes on with an exchange.
+    /// Starts a packet that continues an exchange.
     pub(super) fn begin_packet(&mut self) {
         self.out.clear();
         self.out.extend_from_slice(&[0; HEADER]);
@@ -150,7 +153,7 @@ impl<R: Ready> Wire<R> {
         self.out.resize(self.out.len() + count, 0);
     }
 
-    /// Bytes with their number before them.
+    /// Appends bytes after their count.
     #[inline]
     pub(super) fn put_counted(&mut self, bytes: &[u8]) {
         let count = bytes.len() as u64;
@@ -172,7 +175,7 @@ impl<R: Ready> Wire<R> {
         self.put(bytes);
     }
 
-    /// Sends the packet that was built.
+    /// Sends the packet in the buffer.
     #[inline]
     pub(super) async fn send(&mut self) -> Result<(), SessionError> {
         if self.lost {
@@ -196,7 +199,7 @@ impl<R: Ready> Wire<R> {
         header
     }
 
-    /// Puts a header before each piece. A last piece of full length is followed by an empty one.
+    /// Inserts a header before each piece. A last piece of full length is followed by an empty one.
     fn cut_in_pieces(&mut self) {
         let built = std::mem::take(&mut self.out);
         let payload = &built[HEADER..];
@@ -218,7 +221,7 @@ impl<R: Ready> Wire<R> {
         }
     }
 
-    /// Writes what is left, as far as the socket takes it.
+    /// Writes as much of the rest as the socket accepts.
     #[inline]
     fn push(&mut self) -> std::io::Result<()> {
         while self.sent < self.out.len() {
@@ -234,7 +237,7 @@ impl<R: Ready> Wire<R> {
 
     fn lose(&mut self, error: &std::io::Error) -> SessionError {
         self.lost = true;
-        // Later on it is a connection lost like any other.
+        // After the login it is a lost connection like any other.
         if let Some(reason) = tls::trouble(error).filter(|_| !self.logged_in) {
             return SessionError::Encryption(tls::with_remedy(&self.tls, &reason));
         }
@@ -246,7 +249,7 @@ impl<R: Ready> Wire<R> {
         }
     }
 
-    /// What has arrived of the next packet, which counts as looked at if it is whole.
+    /// The state of the next packet. A complete packet counts as parsed.
     #[inline]
     pub(super) fn step(&mut self) -> Result<Step, SessionError> {
         let unread = &self.arrived[self.unread.clone()];
@@ -265,7 +268,8 @@ impl<R: Ready> Wire<R> {
         if unread.len() < HEADER + length {
             return Ok(Step::Wants(HEADER + length));
         }
-        // A server that ends a connection of itself has not seen what was sent last: errors may be out of order, as for its own clients.
+        // A server that ends a connection by itself has not seen our last packet: errors may be out
+        // of sequence, as they are for MySQL's own clients.
         if sequence != self.sequence && unread.get(HEADER) != Some(&0xff) {
             return Err(self.give_up("the server's packets are out of order"));
         }
@@ -275,7 +279,7 @@ impl<R: Ready> Wire<R> {
         Ok(Step::Packet(start..start + length))
     }
 
-    /// The bytes of a payload, until more is received.
+    /// The bytes of a payload, valid until more is received.
     #[inline]
     pub(super) fn bytes(&self, place: Range<usize>) -> &[u8] {
         &self.arrived[place]
@@ -298,7 +302,7 @@ impl<R: Ready> Wire<R> {
         Ok(packet)
     }
 
-    /// Takes in what arrives next of `count` bytes that are to lie unread.
+    /// Receives the next part of the `count` unparsed bytes that are needed.
     #[inline]
     pub(super) async fn receive(&mut self, count: usize) -> Result<(), SessionError> {
         if self.unread.is_empty() {
@@ -307,7 +311,8 @@ impl<R: Ready> Wire<R> {
             self.arrived.copy_within(self.unread.clone(), 0);
             self.unread = 0..self.unread.len();
         }
-        // No more is allocated than twice what has come: the length of a packet is the server's word.
+        // Allocates at most twice the bytes received so far: the length of a packet is an
+        // unverified claim of the server.
         if self.unread.end == self.arrived.len() {
             self.arrived.resize(count.min(2 * self.arrived.len()), 0);
         }
@@ -334,7 +339,8 @@ impl<R: Ready> Wire<R> {
                 }
                 Ok(read) => {
                     self.unread.end += read;
-                    // What a plain socket had is read when it did not fill the space; encryption may hold more.
+                    // A plain socket is empty if the read did not fill the buffer; an encrypted
+                    // stream may hold more.
                     if read == room || !self.stream.is_plain() {
                         self.ready.set_ready();
                     }
@@ -349,7 +355,7 @@ impl<R: Ready> Wire<R> {
         }
     }
 
-    /// Walks over so many column or parameter definitions.
+    /// Skips `count` column or parameter definitions.
     pub(super) async fn skip_definitions(&mut self, count: u64) -> Result<(), SessionError> {
         let marks = u64::from(count > 0 && self.definitions_end_marked);
         for _ in 0..count.saturating_add(marks) {
@@ -358,14 +364,14 @@ impl<R: Ready> Wire<R> {
         Ok(())
     }
 
-    /// The next row, or nothing after the last.
+    /// The next row; `None` after the last.
     pub(super) async fn row(&mut self) -> Result<Option<&[u8]>, SessionError> {
         let packet = self.answer().await?;
         Ok((!ends_rows(packet)).then_some(packet))
     }
 }
 
-/// What an error packet says becomes an error.
+/// Turns an error packet into an error.
 #[inline]
 pub(super) fn refuse_error(packet: &[u8]) -> Result<(), SessionError> {
     match packet.first() {
@@ -377,7 +383,8 @@ pub(super) fn refuse_error(packet: &[u8]) -> Result<(), SessionError> {
 
 #[inline]
 pub(super) fn ends_rows(packet: &[u8]) -> bool {
-    // A row that begins with 0xfe has a first field of more than 16 MiB, which no packet of ours holds.
+    // A row that begins with 0xfe has a first field of more than 16 MiB, which no packet here
+    // holds.
     packet.first() == Some(&0xfe)
 }
 
@@ -385,7 +392,8 @@ fn number(packet: &[u8], at: usize) -> u16 {
     packet.get(at..at + 2).map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]))
 }
 
-/// The status at the end of rows. An EOF packet has warnings before it; an OK packet in its place is read as one.
+/// The status at the end of the rows. An EOF packet has warnings before it; an OK packet in its
+/// place is read as an OK packet.
 pub(super) fn status_at_end(packet: &[u8], definitions_end_marked: bool) -> u16 {
     match definitions_end_marked {
         true => number(packet, 3),
@@ -400,7 +408,7 @@ fn ok(packet: &[u8]) -> Option<(u64, u16)> {
     Some((affected, number(rest, 0)))
 }
 
-/// Reads the first packet of a result.
+/// Parses the first packet of a result.
 #[inline]
 pub(super) fn result_head(packet: &[u8]) -> Result<Head, SessionError> {
     match packet[0] {
@@ -419,7 +427,7 @@ pub(super) fn result_head(packet: &[u8]) -> Result<Head, SessionError> {
     }
 }
 
-/// A result has columns, and no more than servers make.
+/// Checks that a result has columns, and no more than servers allow.
 pub(super) fn check_columns(columns: u64) -> Result<(), SessionError> {
     match columns {
         0..=COLUMNS_MAX => Ok(()),
@@ -429,7 +437,8 @@ pub(super) fn check_columns(columns: u64) -> Result<(), SessionError> {
     }
 }
 
-/// A number of one to nine bytes, and what follows it. A lone 0xfb, which stands for NULL, is none.
+/// A length-encoded number of one to nine bytes, and the bytes after it. A lone 0xfb stands for
+/// NULL and is no number.
 #[inline]
 pub(super) fn counted_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (first, rest) = bytes.split_first()?;
@@ -444,7 +453,8 @@ pub(super) fn counted_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((number.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte)), rest))
 }
 
-/// The fields of a text row, as they lie in the buffer; a field that is `NULL`, and what a broken row lacks, is nothing.
+/// The fields of a text row, borrowed from the buffer. A field is `None` if it is `NULL` or missing
+/// in a broken row.
 #[derive(Debug, Clone)]
 pub struct Fields<'a> {
     rest: &'a [u8],
@@ -452,7 +462,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Whether the row holds its fields and nothing else.
+    /// Returns true if the row holds exactly its fields.
     pub(super) fn is_whole(&self) -> bool {
         let mut rest = self.rest;
         for _ in 0..self.columns {
@@ -508,9 +518,9 @@ pub(super) fn server_error(packet: &[u8]) -> SessionError {
     SessionError::Server { code, state: printable(state), message: printable(message) }
 }
 
-/// Words of the server that go into a message of one line: nothing in them moves a cursor or begins a line.
+/// A server's text for a message of one line: nothing in it moves the cursor or starts a line.
 pub(super) fn printable(bytes: &[u8]) -> String {
-    let shown = |one: char| if one.is_control() { '\u{fffd}' } else { one };
+    let shown = |sign: char| if sign.is_control() { '\u{fffd}' } else { sign };
     String::from_utf8_lossy(bytes).chars().map(shown).collect()
 }
 

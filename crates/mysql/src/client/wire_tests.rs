@@ -1,15 +1,15 @@
-//! Packets through a real socket that takes and gives them in pieces, blocking and on an event loop.
+//! Packets over a real socket that transfers them in pieces, blocking and on an event loop.
 
 use std::os::unix::net::UnixStream;
 use std::thread;
 
-use assay_event_loop::{Handle, at_once, block_on};
+use assay_event_loop::{Handle, block_on, poll_ready};
 
 use super::super::ready::Blocks;
 use super::super::socket::Socket;
 use super::*;
 
-/// The answer after so many packets, which its own number follows.
+/// The answer to `packets` packets, numbered after them.
 fn answer(packets: u8) -> Vec<u8> {
     [&[5, 0, 0, packets][..], b"hello"].concat()
 }
@@ -18,7 +18,7 @@ fn wire<R: Ready>(socket: UnixStream, ready: R) -> Wire<R> {
     Wire::new(Stream::Plain(Socket::from(socket)), ready)
 }
 
-/// Sends so many bytes as one packet, and gives the answer's.
+/// Sends a payload of `payload` bytes, and returns the answer's.
 async fn exchange<R: Ready>(mut wire: Wire<R>, payload: usize) -> Vec<u8> {
     wire.begin(7);
     wire.put_zeroes(payload - 1);
@@ -26,7 +26,7 @@ async fn exchange<R: Ready>(mut wire: Wire<R>, payload: usize) -> Vec<u8> {
     wire.packet().await.unwrap().to_vec()
 }
 
-/// Takes so many bytes, then answers byte by byte; gives what it took.
+/// Reads `count` bytes, then answers byte by byte. Returns the bytes read.
 fn peer(mut socket: UnixStream, count: usize) -> Vec<u8> {
     let mut taken = vec![0; count];
     socket.read_exact(&mut taken).unwrap();
@@ -38,12 +38,12 @@ fn peer(mut socket: UnixStream, count: usize) -> Vec<u8> {
     taken
 }
 
-/// What the peer took of so many bytes sent, which take so many on the wire.
+/// The bytes that the peer receives of a payload of `payload` bytes, which takes `on_wire` bytes.
 fn taken(payload: usize, on_wire: usize) -> Vec<u8> {
     thread::scope(|scope| {
         let (near, far) = UnixStream::pair().unwrap();
         let blocking = scope.spawn(move || peer(far, on_wire));
-        assert_eq!(at_once(exchange(wire(near, Blocks), payload)), b"hello");
+        assert_eq!(poll_ready(exchange(wire(near, Blocks), payload)), b"hello");
         let (near, far) = UnixStream::pair().unwrap();
         near.set_nonblocking(true).unwrap();
         let looped = scope.spawn(move || peer(far, on_wire));
@@ -98,16 +98,16 @@ fn a_packet_out_of_order_ends_the_connection_unless_it_is_an_error() {
         far.write_all(&packet).unwrap();
         let mut wire = wire(near, Blocks);
         wire.begin(1);
-        at_once(wire.send()).unwrap();
-        let first = at_once(wire.packet()).map(<[u8]>::len);
-        (first, at_once(wire.send()))
+        poll_ready(wire.send()).unwrap();
+        let first = poll_ready(wire.packet()).map(<[u8]>::len);
+        (first, poll_ready(wire.send()))
     };
     assert_eq!(answered(answer(1)), (Ok(5), Ok(())));
     for wrong in [0, 2, 255] {
         let (Err(error), Err(_)) = answered(answer(wrong)) else { panic!("{wrong} was taken") };
         assert!(error.to_string().contains("out of order"), "{error}");
     }
-    // The server may say why it goes before it has seen the statement.
+    // The server may report why it closes before it has seen the statement.
     assert_eq!(answered(b"\x03\0\0\0\xff\x05\x04".to_vec()).0, Ok(3));
 }
 
@@ -119,7 +119,7 @@ fn what_a_packet_declares_is_not_allocated_before_it_has_come() {
     far.write_all(&[0xfe, 0xff, 0xff, 0]).unwrap();
     far.write_all(&[7; 1000]).unwrap();
     drop(far);
-    assert!(at_once(wire.packet()).is_err());
+    assert!(poll_ready(wire.packet()).is_err());
     assert!(wire.arrived.len() <= 2 * BUFFER_BYTES, "{} bytes", wire.arrived.len());
 }
 
@@ -135,7 +135,7 @@ fn a_peer_that_sends_a_byte_now_and_then_is_not_waited_for_longer() {
         let tick = std::time::Duration::from_millis(50);
         while far.write_all(&[1]).is_ok() && stopped.recv_timeout(tick).is_err() {}
     });
-    let error = at_once(wire.packet()).unwrap_err();
+    let error = poll_ready(wire.packet()).unwrap_err();
     stop.send(()).unwrap();
     drip.join().unwrap();
     assert!(error.to_string().contains("did not answer in time"), "{error}");

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::ensure_there;
 use crate::document::{LoadName, Plan};
-use assay_load::oltp::Kind;
+use assay_load::oltp::StatementKind;
 use assay_study::AskedPair;
 
 /// More repeats of one run than this nobody waits for.
@@ -43,7 +43,8 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
 }
 
 fn check_statements(asked: &[String]) -> Result<()> {
-    let kinds: BTreeSet<String> = Kind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
+    let kinds: BTreeSet<String> =
+        StatementKind::ALL.iter().map(|kind| kind.name().to_owned()).collect();
     for (place, name) in asked.iter().enumerate() {
         ensure_there("kind of statement", name, kinds.iter())
             .context("percentiles_by_statement")?;

@@ -3,7 +3,7 @@
 //! A workload that a phase names is the mix of that phase, and is not run by itself. The window is
 //! as long as all phases together.
 
-use assay_load::{LoadPhase, Pace, PhasePace, Phases, RidesOut, Workload};
+use assay_load::{LoadPhase, LoadPhases, Pace, PhasePace, RidesOut, Workload};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -67,7 +67,7 @@ impl Plan {
 
     /// Phases of runs of `workload` as the load takes them; `None` if the plan has none.
     #[must_use]
-    pub fn phases_of(&self, workload: &str) -> Option<Phases> {
+    pub fn phases_of(&self, workload: &str) -> Option<LoadPhases> {
         let own = self.pace_of(workload);
         let phase = |phase: &PhaseSpec| LoadPhase {
             seconds: phase.seconds as u32,
@@ -75,7 +75,7 @@ impl Plan {
             workload: phase.workload.as_ref().and_then(|name| self.server_workload(name)).cloned(),
         };
         let each: Vec<LoadPhase> = self.phases.iter().map(phase).collect();
-        (!each.is_empty()).then_some(Phases { arrivals: self.arrivals, each })
+        (!each.is_empty()).then_some(LoadPhases { arrivals: self.arrivals, each })
     }
 
     /// Returns true if the plan's own rate has an effect on a phase.

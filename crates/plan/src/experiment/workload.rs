@@ -1,6 +1,6 @@
 //! Workloads with the pace of their events, and the names under which they are run.
 
-use assay_load::{Pace, Phases};
+use assay_load::{LoadPhases, Pace};
 use indexmap::IndexMap;
 
 use crate::document::{LoadName, Plan, WorkloadSpec};
@@ -11,7 +11,7 @@ pub struct PlannedWorkload {
     pub spec: WorkloadSpec,
     pub pace: Pace,
     /// The phases of its runs; `None` where the plan has none.
-    pub phases: Option<Phases>,
+    pub phases: Option<LoadPhases>,
 }
 
 /// A workload on a data profile, as it is run.

@@ -1,7 +1,7 @@
 //! The highest rates that keep the plan's objective: what the searches found, and how long they took.
 
 use assay_judge::summary::Group;
-use assay_study::{Capacity, Found, Objective, Purpose, Study, Trial};
+use assay_study::{Capacity, CapacityFound, Objective, Purpose, Study, Trial};
 
 use crate::comparisons::questions::is_aa_run;
 use crate::figures::format::{figure, rate};
@@ -62,7 +62,7 @@ fn fields(group: &Group<'_>) -> Option<Vec<String>> {
     let found: Vec<(f64, f64, f64)> = searches
         .iter()
         .filter_map(|one| match one.found {
-            Found::Rate { rate, low, high } => Some((rate, low, high)),
+            CapacityFound::Rate { rate, low, high } => Some((rate, low, high)),
             _ => None,
         })
         .collect();
@@ -86,7 +86,7 @@ fn fields(group: &Group<'_>) -> Option<Vec<String>> {
 fn held_ms(capacity: &Capacity) -> Option<f64> {
     let is_held = |purpose: Purpose, is_met: bool| purpose == Purpose::Hold && is_met;
     let held = capacity.runs.iter().rev().find(|one| is_held(one.purpose, one.is_met))?;
-    matches!(capacity.found, Found::Rate { .. }).then_some(held.latency_ms)
+    matches!(capacity.found, CapacityFound::Rate { .. }).then_some(held.latency_ms)
 }
 
 /// What is known of searches that found no rate, a sentence each.
@@ -94,17 +94,17 @@ fn unfound(study: &Study) -> Vec<String> {
     let of = |trial: &Trial| {
         let capacity = trial.capacity.as_ref()?;
         let what = match capacity.found {
-            Found::Rate { .. } => return None,
-            Found::NoneMeets { lowest, latency_ms } => format!(
+            CapacityFound::Rate { .. } => return None,
+            CapacityFound::NoneMeets { lowest, latency_ms } => format!(
                 "no rate met the objective: the lowest that was tried, {}/s, had {} ms",
                 figure(lowest),
                 figure(latency_ms)
             ),
-            Found::AllMeet { highest } => format!(
+            CapacityFound::AllMeet { highest } => format!(
                 "every rate met the objective up to {}/s, twice the throughput of a closed loop; use more threads to try higher rates",
                 rate(highest)
             ),
-            Found::Unsettled { low, high } => format!(
+            CapacityFound::Unsettled { low, high } => format!(
                 "not settled after {} runs: the rate lies between {} and {}/s; raise runs_max or seconds",
                 capacity.runs.len(),
                 rate(low),

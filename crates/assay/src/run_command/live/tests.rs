@@ -1,6 +1,6 @@
 //! Tests of the live view on terminals of every size.
 
-use assay_load::{Latency, Queries, Second, SecondPhase};
+use assay_load::{LatencyStats, Queries, Second, SecondPhase};
 use proptest::prelude::*;
 use unicode_width::UnicodeWidthStr;
 
@@ -81,7 +81,7 @@ fn seconds_of_load_tell_the_phase_and_a_new_trial_begins_empty() {
         tps: 90.0,
         qps: 1800.0,
         queries: Queries::default(),
-        latency: Latency { latency_ms_p99: 3.0, ..Latency::default() },
+        latency: LatencyStats { latency_ms_p99: 3.0, ..LatencyStats::default() },
         errors: 0,
         reconnects: 0,
         queue_length: 0,

@@ -10,7 +10,7 @@ use std::time::Instant;
 use anyhow::Result;
 use assay_lab::hosts::HostContext;
 use assay_lab::run::{Described, Progress, RunContext, Site, StudyLock};
-use assay_load::{Latency, PrepareProgress, PrepareStage, Queries, Second, SecondPhase};
+use assay_load::{LatencyStats, PrepareProgress, PrepareStage, Queries, Second, SecondPhase};
 use assay_plan::{Experiment, PlannedTrial};
 use assay_study::metrics::Window;
 use assay_study::{Calibration, Config, Outcome, Rig, TrialKey};
@@ -149,7 +149,7 @@ impl Stage<'_> {
                 tps: 90.0,
                 qps: 540.0,
                 queries: Queries::default(),
-                latency: Latency { latency_ms_p99: 3.0, ..Latency::default() },
+                latency: LatencyStats { latency_ms_p99: 3.0, ..LatencyStats::default() },
                 errors: 0,
                 reconnects: 0,
                 queue_length: 0,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_load::{Observer, Second, seconds_together};
+use assay_load::{LoadObserver, Second, seconds_together};
 use parking_lot::Mutex;
 
 use super::seconds::{Seconds, is_whole};
@@ -53,7 +53,7 @@ pub(super) struct Participant<'a> {
     pub(super) aggregate: Option<&'a Aggregate<'a>>,
 }
 
-impl Observer for Participant<'_> {
+impl LoadObserver for Participant<'_> {
     fn second(&self, second: &Second) {
         self.own.second(second);
         if let Some(aggregate) = self.aggregate {
@@ -64,7 +64,7 @@ impl Observer for Participant<'_> {
 
 #[cfg(test)]
 mod tests {
-    use assay_load::{Latency, Queries, SecondPhase};
+    use assay_load::{LatencyStats, Queries, SecondPhase};
 
     use super::*;
 
@@ -78,7 +78,7 @@ mod tests {
             tps: events as f64 / length_s,
             qps: 0.0,
             queries: Queries::default(),
-            latency: Latency::default(),
+            latency: LatencyStats::default(),
             errors: 0,
             reconnects: 0,
             queue_length: 0,

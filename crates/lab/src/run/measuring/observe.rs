@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use assay_load::capacity::Capacity;
-use assay_load::{Fileio, LoadSpec, Observer, Schedule, fileio};
+use assay_load::{Fileio, LoadObserver, LoadSpec, Schedule, fileio};
 
 use super::aggregate::{Aggregate, Participant};
 use super::phase_events::{self, EventContext, PlannedEvents};
@@ -254,7 +254,7 @@ impl Watch<'_> {
         if is_first {
             progress.monitoring(&monitor);
         }
-        let mut run_load = |observer: &dyn Observer| {
+        let mut run_load = |observer: &dyn LoadObserver| {
             let ran = self.run_load(observer);
             own.extend(followed.as_ref().and_then(Followed::pid));
             let began = self.participant.own.began();
@@ -283,7 +283,7 @@ impl Watch<'_> {
         Ok((ran, phase_events, monitor.finish()))
     }
 
-    fn run_load(&self, observer: &dyn Observer) -> Result<(LoadResult, Option<Capacity>)> {
+    fn run_load(&self, observer: &dyn LoadObserver) -> Result<(LoadResult, Option<Capacity>)> {
         let Run { setup, trial, progress, .. } = self.run;
         match &self.load.kind {
             LoadKind::Server(spec) => {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use assay_load::capacity::{Capacity, CapacityRun, Searched, find};
-use assay_load::{LoadSpec, Observer, Result, Schedule};
+use assay_load::{LoadObserver, LoadSpec, Result, Schedule};
 use parking_lot::Mutex;
 
 use crate::run::loads::{AboutHosts, LoadResult, Loads};
@@ -19,7 +19,7 @@ pub(super) fn search_or_load(
     load: &LoadSpec,
     planned: Option<&PlannedSearch>,
     (key, progress): (&TrialKey, &dyn Progress),
-    observer: &dyn Observer,
+    observer: &dyn LoadObserver,
     (origin, interrupt): (Instant, &Interrupt),
 ) -> Result<(LoadResult, Option<Capacity>)> {
     let stop = interrupt.flag();

@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 
-use assay_load::{Observer, Second, SecondPhase};
+use assay_load::{LoadObserver, Second, SecondPhase};
 
 use super::phase_events::EventClock;
 use crate::monitor::ProcessSnapshot;
@@ -86,7 +86,7 @@ impl<'a> Seconds<'a> {
     }
 }
 
-impl Observer for Seconds<'_> {
+impl LoadObserver for Seconds<'_> {
     fn second(&self, second: &Second) {
         if let Some((key, progress)) = self.shown {
             progress.second(key, second);
@@ -117,10 +117,10 @@ pub(super) fn is_whole(second: &Second) -> bool {
 /// Passes the window on to the clock of phase events, and everything to an observer.
 pub(super) struct Clocked<'a> {
     pub(super) clock: &'a EventClock,
-    pub(super) observer: &'a dyn Observer,
+    pub(super) observer: &'a dyn LoadObserver,
 }
 
-impl Observer for Clocked<'_> {
+impl LoadObserver for Clocked<'_> {
     fn window(&self, from_s: f64, to_s: f64) {
         self.clock.set_window(Window { from_s, to_s });
         self.observer.window(from_s, to_s);

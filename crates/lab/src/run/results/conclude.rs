@@ -3,7 +3,7 @@
 //! Guarantees: everything that was recorded before a failure is in the outcome of the failed run;
 //! the function has no effects and reads no clock.
 
-use assay_load::{Outcome as Ran, Phases, Work, together};
+use assay_load::{LoadOutcome as Ran, LoadPhases, Work, together};
 use assay_plan::PhaseSpec;
 use assay_study::metrics::{Layer, Window};
 use assay_study::{OfServer, Outcome, Series, Warning};
@@ -22,7 +22,7 @@ use assay_judge::CLOCK_BEGAN;
 pub(crate) struct Conditions<'a> {
     pub(crate) phases: &'a [PhaseSpec],
     /// Paces of the phases.
-    pub(crate) paces: Option<Phases>,
+    pub(crate) paces: Option<LoadPhases>,
     /// The modelled device under the data.
     pub(crate) device: Option<Device>,
     pub(crate) disks: Disks,

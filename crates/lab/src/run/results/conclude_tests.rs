@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use assay_load::{KindLatency, Latency, Schema, Workload};
+use assay_load::{KindLatency, LatencyStats, Schema, Workload};
 use assay_study::metrics::find;
 use assay_study::{Happened, Happening, SecondLatency, Unmonitored};
 
@@ -17,8 +17,8 @@ const CONDITIONS: Conditions<'_> =
 fn load(events: u64) -> LoadResult {
     let latency = KindLatency {
         kind: "transaction".into(),
-        service: Latency::default(),
-        response: Latency::default(),
+        service: LatencyStats::default(),
+        response: LatencyStats::default(),
     };
     let outcome = Ran {
         measure_start_s: 1.0,

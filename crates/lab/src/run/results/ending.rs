@@ -1,6 +1,6 @@
 //! Runs that end by their number of events before their time is up.
 
-use assay_load::{Outcome, Schedule};
+use assay_load::{LoadOutcome, Schedule};
 
 use assay_study::Warning;
 
@@ -8,14 +8,14 @@ use assay_study::Warning;
 const WINDOW_MIN_S: f64 = 5.0;
 
 /// The end of the run, if its events were done before its time was up.
-pub(super) fn fact(ran: &Outcome) -> Option<String> {
+pub(super) fn fact(ran: &LoadOutcome) -> Option<String> {
     let events = ran.schedule.events;
     is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted)
         .then(|| format!("{events} events after {:.1} s", ran.elapsed_s))
 }
 
 /// A window ended by events is too short for other counters.
-pub(super) fn warning(ran: &Outcome) -> Option<Warning> {
+pub(super) fn warning(ran: &LoadOutcome) -> Option<Warning> {
     let is_short = ran.elapsed_s < WINDOW_MIN_S;
     (is_short && is_by_requests(&ran.schedule, ran.elapsed_s, ran.interrupted))
         .then_some(Warning::ShortWindow { length_s: ran.elapsed_s })

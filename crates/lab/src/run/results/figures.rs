@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_load::{KindLatency, Latency, Outcome as Ran, Work};
+use assay_load::{KindLatency, LatencyStats, LoadOutcome as Ran, Work};
 
 use super::{ending, file_figures};
-use assay_load::capacity::{Capacity, Found};
+use assay_load::capacity::{Capacity, CapacityFound};
 use assay_serve::added_share;
 pub(crate) use assay_study::Results;
 use assay_study::metrics::{Metric, Window, metric};
@@ -22,7 +22,7 @@ pub(crate) fn of(series: &[Series], ran: &Ran, window: Window) -> Results {
 
 /// The rate that a search found and its interval.
 pub(crate) fn capacity(capacity: &Capacity) -> Results {
-    let Found::Rate { rate, low, high } = capacity.found else { return Results::new() };
+    let CapacityFound::Rate { rate, low, high } = capacity.found else { return Results::new() };
     let named = [
         (metric!("capacity_per_s"), rate),
         (metric!("capacity_low_per_s"), low),
@@ -88,7 +88,7 @@ fn query_results(ran: &Ran) -> Vec<(&'static Metric, f64)> {
     results.into_iter().filter_map(|(metric, value)| Some((metric, value?))).collect()
 }
 
-fn of_clock(times: Times, latency: &Latency) -> [(&'static Metric, f64); 6] {
+fn of_clock(times: Times, latency: &LatencyStats) -> [(&'static Metric, f64); 6] {
     let [mean, p50, p95, p99, p999, max] = times;
     [
         (mean, latency.latency_ms_mean),

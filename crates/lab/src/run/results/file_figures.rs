@@ -2,7 +2,7 @@
 
 use assay_judge::reconcile;
 use assay_load::fileio::ExtraFlag;
-use assay_load::{Fileio, Outcome as Ran, Second, Work};
+use assay_load::{Fileio, LoadOutcome as Ran, Second, Work};
 use assay_study::metrics::{Metric, metric};
 
 use super::figures::Results;

@@ -37,7 +37,7 @@ impl RepeatedEvent {
 /// The phases of a run whose window began at `begin_s`, with their events.
 pub(crate) fn phases(
     phases: &[PhaseSpec],
-    paces: &assay_load::Phases,
+    paces: &assay_load::LoadPhases,
     happened: &[Option<Happened>],
     begin_s: f64,
 ) -> Vec<Phase> {
@@ -109,7 +109,7 @@ fn check_restarts(happened: &[Option<Happened>]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_load::{LoadPhase, PhasePace, Phases};
+    use assay_load::{LoadPhase, LoadPhases, PhasePace};
 
     fn phase(name: &str, seconds: f64) -> PhaseSpec {
         let spec = serde_json::json!({ "name": name, "seconds": seconds, "happening": "restart" });
@@ -126,7 +126,7 @@ mod tests {
     fn phases_lie_one_behind_the_other_from_the_windows_beginning() {
         let specs = [phase("a", 5.0), phase("b", 2.0)];
         let pace = LoadPhase { seconds: 1, pace: PhasePace::Paused, workload: None };
-        let paces = Phases { arrivals: Default::default(), each: vec![pace.clone(), pace] };
+        let paces = LoadPhases { arrivals: Default::default(), each: vec![pace.clone(), pace] };
         let found = phases(&specs, &paces, &[None, happened(Some(9.0), None)], 3.0);
         let windows: Vec<_> =
             found.iter().map(|phase| (phase.window.from_s, phase.window.to_s)).collect();

@@ -2,7 +2,7 @@
 //!
 //! Guarantees: a warning has the deviating value; an unknown figure causes no warning.
 
-use assay_load::{Outcome as Ran, Schedule, Work, statements_per_event};
+use assay_load::{LoadOutcome as Ran, Schedule, Work, statements_per_event};
 
 use super::figures::Results;
 use super::{cpu, ending, file_figures};
@@ -134,7 +134,7 @@ fn unfinished(ran: &Ran) -> Option<Warning> {
 
 #[cfg(test)]
 mod tests {
-    use assay_load::{KindLatency, Latency};
+    use assay_load::{KindLatency, LatencyStats};
 
     use super::super::figures::derived;
     use super::*;
@@ -200,7 +200,7 @@ mod tests {
     fn what_was_still_waiting_is_told_where_no_percentile_shows_it() {
         let ran = |wait_ms_max: f64| -> Ran {
             let unfinished = assay_load::Unfinished { events: 18, wait_ms_max };
-            let times = |latency_ms_max| Latency { latency_ms_max, ..Latency::default() };
+            let times = |latency_ms_max| LatencyStats { latency_ms_max, ..LatencyStats::default() };
             let kind = "transaction".into();
             Ran {
                 events: 982,

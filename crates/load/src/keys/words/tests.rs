@@ -1,20 +1,21 @@
-use super::super::Keys;
+use super::super::KeyChooser;
 use super::*;
 
-fn special(arithmetic: Arithmetic) -> Distribution {
+fn special(arithmetic: KeyArithmetic) -> Distribution {
     Distribution { rand_type: RandType::Special, arithmetic, ..Distribution::default() }
 }
 
 /// A million ids, in order.
 fn ids(distribution: &Distribution, rows: u64) -> Vec<u64> {
-    let keys = Keys::new(distribution, 1, rows, None);
+    let keys = KeyChooser::new(distribution, 1, rows, None);
     let mut rng = Rng::new(4, 0);
     let mut ids: Vec<u64> = (0..1_000_000).map(|_| keys.draw(&mut rng)).collect();
     ids.sort_unstable();
     ids
 }
 
-/// How far the percentiles 1, 25, 50, 75 and 99 of `ids` are from those that were expected, at most, in millions.
+/// The largest deviation of the percentiles 1, 25, 50, 75 and 99 of `ids` from the expected ones,
+/// in millions.
 fn distance(ids: &[u64], expected_millions: [f64; 5]) -> f64 {
     let of = |percent: usize| ids[(ids.len() - 1) * percent / 100] as f64 / 1e6;
     let found = [1, 25, 50, 75, 99].map(of);
@@ -30,15 +31,15 @@ const BELL_MILLIONS: [f64; 5] = [1.9, 62.5, 262.0, 314.0, 356.0];
 
 #[test]
 fn at_800_million_rows_the_bell_folds_as_simulated() {
-    let all = ids(&special(Arithmetic::Words04), ROWS);
+    let all = ids(&special(KeyArithmetic::Words04), ROWS);
     let (hot, bell): (Vec<u64>, Vec<u64>) = all.into_iter().partition(|id| HOT.contains(id));
     let share = hot.len() as f64 / 1e6;
     println!("hot {share:.4}");
     assert!((share - 0.255).abs() < 0.002, "{share}");
     assert!(distance(&bell, BELL_MILLIONS) < 1.0);
     assert!(bell.last().is_some_and(|id| *id <= 357_913_941));
-    // Exact arithmetic has no such bell, so the comparison can tell.
-    let exact = ids(&special(Arithmetic::Exact), ROWS);
+    // Exact arithmetic has no such bell, so the comparison can fail.
+    let exact = ids(&special(KeyArithmetic::Exact), ROWS);
     let (hot, bell): (Vec<u64>, Vec<u64>) = exact.into_iter().partition(|id| HOT.contains(id));
     assert!((hot.len() as f64 / 1e6 - 0.255).abs() > 0.4);
     assert!(distance(&bell, BELL_MILLIONS) > 30.0);
@@ -46,8 +47,9 @@ fn at_800_million_rows_the_bell_folds_as_simulated() {
 
 #[test]
 fn the_bells_share_grows_with_the_table() {
-    let share = |rows| Words::new(&special(Arithmetic::Words04), rows).unwrap().bell_share();
-    // What folds back at the end of what can be drawn makes it more than a quarter from 100 M rows on.
+    let share = |rows| Words::new(&special(KeyArithmetic::Words04), rows).unwrap().bell_share();
+    // Draws that fold back at the end of the range make the bell more than a quarter from 100 M
+    // rows on.
     let expected = [
         (10_000, 0.250),
         (10_000_000, 0.251),
@@ -59,8 +61,8 @@ fn the_bells_share_grows_with_the_table() {
     ];
     for (rows, share_expected) in expected {
         assert!((share(rows) - share_expected).abs() < 0.001, "{rows}: {}", share(rows));
-        let distribution = special(Arithmetic::Words04);
-        let keys = Keys::new(&distribution, 1, rows, None);
+        let distribution = special(KeyArithmetic::Words04);
+        let keys = KeyChooser::new(&distribution, 1, rows, None);
         let words = Words::new(&distribution, rows).unwrap();
         let hot = u64::from(words.hot_from)..=u64::from(words.hot_from + words.hot_rows);
         let mut rng = Rng::new(6, 0);
@@ -73,7 +75,7 @@ fn the_bells_share_grows_with_the_table() {
 
 #[test]
 fn both_generators_draw_alike_and_every_row_can_be_met() {
-    for arithmetic in [Arithmetic::Words04, Arithmetic::Words05] {
+    for arithmetic in [KeyArithmetic::Words04, KeyArithmetic::Words05] {
         for rand_type in [RandType::Uniform, RandType::Gaussian, RandType::Special] {
             let ids = ids(&Distribution { rand_type, ..special(arithmetic) }, 1000);
             let mean = ids.iter().sum::<u64>() as f64 / 1e6;
@@ -88,10 +90,13 @@ fn both_generators_draw_alike_and_every_row_can_be_met() {
 
 #[test]
 fn the_hot_window_is_a_whole_per_cent() {
-    // 1 000 rows: 10 hot ones, 495 to 504 of 0.4 and one further in 0.5, which adds the first id at the end.
-    for (arithmetic, hot) in [(Arithmetic::Words04, 495..=504), (Arithmetic::Words05, 496..=505)] {
+    // 1 000 rows: 10 hot ones, 495 to 504 of 0.4 and one further in 0.5, which adds the first id at
+    // the end.
+    for (arithmetic, hot) in
+        [(KeyArithmetic::Words04, 495..=504), (KeyArithmetic::Words05, 496..=505)]
+    {
         let ids = ids(&special(arithmetic), 1000);
-        let share = |id: u64| ids.iter().filter(|one| **one == id).count() as f64 / 1e6;
+        let share = |id: u64| ids.iter().filter(|other| **other == id).count() as f64 / 1e6;
         let outside = share(hot.start() - 1).max(share(hot.end() + 1));
         assert!(hot.clone().all(|id| share(id) > 0.07) && outside < 0.01, "{arithmetic:?}");
     }
@@ -103,10 +108,11 @@ fn what_overflows_is_told_and_what_does_not_is_not() {
         let distribution = Distribution { rand_type, ..special(arithmetic) };
         Distortion::of(&distribution, rows).map(|distortion| distortion.to_string())
     };
-    use Arithmetic::{Exact, Narrow, Words04, Words05};
+    use KeyArithmetic::{Exact, Narrow, Words04, Words05};
     assert_eq!(
         told(RandType::Special, Words04, ROWS).unwrap(),
-        "sysbench's 32-bit arithmetic overflows at 800000000 rows: 74.5 % of the keys are of special's bell in place \
+        "sysbench's 32-bit arithmetic overflows at 800000000 rows: 74.5 % of the keys are of \
+         special's bell in place \
          of 25 %, none of which lies above 357913941"
     );
     assert!(told(RandType::Special, Words05, 178_956_971).unwrap().ends_with("in place of 25 %"));

@@ -1,4 +1,4 @@
-//! How often a program asked for what: the part of its requests that chance leaves alone.
+//! Counts over a program's requests: the part of them that does not depend on chance.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,8 +36,8 @@ impl Answer {
     /// Counts requests. `loaded` are the keys of the load phase, in order.
     pub(super) fn of(requests: &[Request], loaded: &[String], is_newest_first: bool) -> Answer {
         let mut answer = Answer { bytes: vec![Vec::new(); BYTES], ..Answer::default() };
-        let inserted = requests.iter().filter(|one| one.operation == "INSERT");
-        answer.inserted = inserted.map(|one| one.key.clone()).collect();
+        let inserted = requests.iter().filter(|request| request.operation == "INSERT");
+        answer.inserted = inserted.map(|request| request.key.clone()).collect();
         let keys = loaded.iter().chain(&answer.inserted);
         let numbers: HashMap<&str, usize> = keys.map(String::as_str).zip(0..).collect();
         let mut newest = RECORDS as usize - 1;
@@ -136,9 +136,8 @@ fn count(counts: &mut Vec<u64>, at: usize) {
     counts[at] += 1;
 }
 
-/// By how many standard deviations two samples of categories differ more than chance makes them:
-/// the two-sample χ² test, with rare categories put together. A category that one sample lacks
-/// counts 0.
+/// The deviation of two samples of categories beyond chance, in standard deviations: the two-sample
+/// χ² test, with rare categories put together. A category that one sample lacks counts 0.
 fn excess(one: &[u64], other: &[u64]) -> f64 {
     let (total, total_other) = (one.iter().sum::<u64>() as f64, other.iter().sum::<u64>() as f64);
     if total == 0.0 && total_other == 0.0 {

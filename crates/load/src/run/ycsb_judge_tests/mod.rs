@@ -73,14 +73,14 @@ impl Case {
         Case { name, properties: all.map(str::to_owned).collect() }
     }
 
-    /// Whether the newest records are the popular ones.
+    /// True if the newest records are the popular ones.
     fn is_newest_first(&self) -> bool {
         ["d", "exponential"].contains(&self.name)
     }
 
     /// Keys of the load phase by record number; `hashed` are those in YCSB's default order.
     fn loaded(&self, hashed: &[String]) -> Vec<String> {
-        if self.properties.iter().any(|one| one == "insertorder=ordered") {
+        if self.properties.iter().any(|text| text == "insertorder=ordered") {
             return (0..RECORDS).map(|number| format!("user{number:08}")).collect();
         }
         hashed.to_vec()
@@ -228,7 +228,7 @@ fn the_comparison_finds_what_differs() {
     let found = |properties: &[&str], mode| {
         let ours = Case::new("a", properties).of_assay(&recording.load, mode, 1);
         let found = recording.cases["a"].differences(&ours);
-        found.iter().map(|one| one.split(':').next().unwrap().to_owned()).collect::<Vec<_>>()
+        found.iter().map(|text| text.split(':').next().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(found(&A, Mode::Strict), ["keys"], "an exact zipfian is another");
     let others = ["readproportion=0.53", "updateproportion=0.47", A[2]];

@@ -27,7 +27,7 @@ impl Request {
         let mut words = line.splitn(4, ' ');
         let operation = ["READ", "UPDATE", "INSERT", "SCAN"]
             .into_iter()
-            .find(|one| line.starts_with(&format!("{one} usertable ")))?;
+            .find(|operation| line.starts_with(&format!("{operation} usertable ")))?;
         let key = words.nth(2)?.to_owned();
         let rest = words.next()?;
         let is_update = operation == "UPDATE";

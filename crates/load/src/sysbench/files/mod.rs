@@ -1,4 +1,4 @@
-//! `fileio` on sysbench's command line: what it says, and what is printed.
+//! The command line of sysbench's `fileio`, and its output.
 
 mod parse;
 mod print;

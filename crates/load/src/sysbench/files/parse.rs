@@ -1,4 +1,4 @@
-//! From words to what is done to which files.
+//! Parses fileio's command line.
 
 use super::super::assemble::{endless, refuse_unsupported, reporting, schedule, seed};
 use super::super::given::{Given, dashed};
@@ -12,16 +12,12 @@ use crate::mode::Mode;
 use crate::schedule::Schedule;
 use assay_base::{Size, suggest};
 
-/// What to do.
+/// The command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileioCommand {
-    /// Make the files.
     Prepare,
-    /// Load them.
     Run,
-    /// Remove them.
     Cleanup,
-    /// Explain.
     Help,
 }
 
@@ -32,35 +28,32 @@ const COMMANDS: [(&str, FileioCommand); 4] = [
     ("help", FileioCommand::Help),
 ];
 
-/// A command line of fileio, understood.
+/// A parsed command line of fileio.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileioLine {
-    /// What to do.
     pub command: FileioCommand,
-    /// What is done to which files.
     pub fileio: Fileio,
-    /// How.
     pub schedule: Schedule,
-    /// What to print and write.
     pub reporting: SysbenchReporting,
-    /// What to say on standard error before anything is done.
+    /// Warnings for standard error before anything is done.
     pub warnings: Vec<&'static str>,
 }
 
-/// Whether a sysbench command line is about files: it has the word `fileio`, or `--test=fileio`.
+/// Returns true if a sysbench command line is fileio's: it has the word `fileio`, or
+/// `--test=fileio`.
 #[must_use]
 pub fn names_fileio(words: &[String]) -> bool {
-    // A command line that cannot be taken apart is refused by whoever reads it; a value called so names nothing.
+    // An invalid command line is refused by its parser; a value `fileio` names nothing.
     split(words).is_ok_and(|(given, positional)| {
         given.get("test").is_some_and(|test| test == FILEIO)
             || positional.iter().take(2).any(|word| word == FILEIO)
     })
 }
 
-/// Reads the words after the program's name.
+/// Parses the arguments.
 ///
 /// # Errors
-/// [`Error::Config`] for anything unknown, with the nearest known name, or for a value that makes no sense.
+/// [`Error::Config`] for unknown options, with the nearest known name, and for invalid values.
 pub fn parse_fileio(words: &[String]) -> Result<FileioLine> {
     let (given, positional) = split(words)?;
     let given = Given(given);
@@ -91,7 +84,8 @@ fn unexpected(word: &str) -> String {
     }
 }
 
-/// Options of tables and statements, which sysbench refuses here too. Those of servers it takes, without effect.
+/// Refuses options of tables and statements, as sysbench does. Those of servers are accepted
+/// without effect.
 fn refuse_others(given: &Given) -> Result<()> {
     let groups = [RUN, RANDOM, REPORT, SERVER, FILES];
     let is_other =
@@ -218,21 +212,26 @@ mod tests {
         assert_eq!(line.reporting.percentile, 95);
     }
 
-    /// A line as the authors of 2015 printed such, and one with every option.
+    /// A line as printed in a paper of 2015, and one with every option.
     #[test]
     fn published_lines_are_taken_as_they_stand() {
         let line = parsed(
-            "--test=fileio --file-total-size=128G --file-num=64 --file-test-mode=rndrw --max-time=240 --max-requests=0 \
-             --num-threads=8 --rand-init=on --rand-type=uniform --file-block-size=16384 --file-extra-flags=direct \
+            "--test=fileio --file-total-size=128G --file-num=64 --file-test-mode=rndrw \
+             --max-time=240 --max-requests=0 \
+             --num-threads=8 --rand-init=on --rand-type=uniform --file-block-size=16384 \
+             --file-extra-flags=direct \
              --file-io-mode=sync run",
         );
         assert_eq!(line.fileio.file_bytes(), 2 << 30);
         assert_eq!((line.schedule.threads, line.schedule.seconds), (8, 240.0));
         assert_eq!(line.warnings.len(), 3, "{:?}", line.warnings);
         let line = parsed(
-            "fileio --file-num=4 --file-block-size=4K --file-total-size=1M --file-test-mode=seqwr --file-async-backlog=7 \
-             --file-extra-flags=dsync,direct --file-fsync-freq=0 --file-fsync-all --file-fsync-end=off \
-             --file-fsync-mode=fdatasync --file-merged-requests=8 --file-rw-ratio=2 --validate --rate=50 --mysql-user=x run",
+            "fileio --file-num=4 --file-block-size=4K --file-total-size=1M --file-test-mode=seqwr \
+             --file-async-backlog=7 \
+             --file-extra-flags=dsync,direct --file-fsync-freq=0 --file-fsync-all \
+             --file-fsync-end=off \
+             --file-fsync-mode=fdatasync --file-merged-requests=8 --file-rw-ratio=2 --validate \
+             --rate=50 --mysql-user=x run",
         );
         let fileio = &line.fileio;
         assert_eq!(fileio.file_test_mode, Some(TestMode::Seqwr));
@@ -259,7 +258,8 @@ mod tests {
             ("fileio run --file-io-mode=mmap --file-test-mode=rndrd", "`mmap` is not built"),
             (
                 "fileio prepare --file-extra-flags=dircet",
-                "`dircet` in --file-extra-flags is none of sync, dsync, direct, did you mean `direct`?",
+                "`dircet` in --file-extra-flags is none of sync, dsync, direct, did you mean \
+                 `direct`?",
             ),
             ("fileio prepare --file-total-size=1x", "`--file-total-size`: `1x` is not a size"),
             ("fileio prepare --file-nmu=3", "unknown option `--file-nmu`, did you mean `file_num`"),

@@ -1,4 +1,4 @@
-//! What sysbench prints of fileio, then what it does not tell; and the help.
+//! sysbench's output of fileio, then values that it lacks; and the help.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -10,14 +10,14 @@ use super::super::parse::SysbenchReporting;
 use super::super::percentile::percentile_ms;
 use super::super::print::{Intervals, additions, fairness, histogram, latency, options, started};
 use super::parse::FileioLine;
-use crate::fileio::{ExtraFlag, Fileio, Made, Step};
-use crate::outcome::{Outcome, Second};
+use crate::fileio::{ExtraFlag, Fileio, PrepareStep, PreparedFiles};
+use crate::outcome::{LoadOutcome, Second};
 use crate::record::Queries;
 use crate::schedule::Schedule;
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// Prints a run, or the making of files, as it goes.
+/// Prints a run, or the creation of files, as it proceeds.
 #[derive(Debug)]
 pub struct FileioPrinter<W> {
     out: W,
@@ -28,7 +28,7 @@ pub struct FileioPrinter<W> {
 }
 
 impl<W: Write> FileioPrinter<W> {
-    /// A printer for what `line` describes.
+    /// A printer for the command line `line`.
     pub fn new(out: W, line: &FileioLine) -> FileioPrinter<W> {
         FileioPrinter {
             out,
@@ -42,10 +42,7 @@ impl<W: Write> FileioPrinter<W> {
         self.reporting.verbosity < 3
     }
 
-    /// What is printed before files are made.
-    ///
-    /// # Errors
-    /// What writing answered.
+    /// Prints the text before files are created.
     pub fn making(&mut self, fileio: &Fileio) -> io::Result<()> {
         if self.is_silent() {
             return Ok(());
@@ -55,28 +52,22 @@ impl<W: Write> FileioPrinter<W> {
         writeln!(self.out, "Creating files for the test...\n{}", flags(fileio))
     }
 
-    /// A file that is made, or not.
-    ///
-    /// # Errors
-    /// What writing answered.
-    pub fn step(&mut self, step: Step, path: &Path) -> io::Result<()> {
+    /// Prints the action on a file.
+    pub fn step(&mut self, step: PrepareStep, path: &Path) -> io::Result<()> {
         if self.is_silent() {
             return Ok(());
         }
         let what = match step {
-            Step::Creating => "Creating file",
-            Step::Extending => "Extending existing file",
-            Step::Reusing => "Reusing existing file",
+            PrepareStep::Creating => "Creating file",
+            PrepareStep::Extending => "Extending existing file",
+            PrepareStep::Reusing => "Reusing existing file",
         };
         writeln!(self.out, "{what} {}", path.display())
     }
 
-    /// What was made.
-    ///
-    /// # Errors
-    /// What writing answered.
-    pub fn made(&mut self, made: Made) -> io::Result<()> {
-        let Made { bytes, seconds } = made;
+    /// Prints the result of creating files.
+    pub fn made(&mut self, made: PreparedFiles) -> io::Result<()> {
+        let PreparedFiles { bytes, seconds } = made;
         match (self.is_silent(), bytes) {
             (true, _) => Ok(()),
             (false, 0) => writeln!(self.out, "No bytes written."),
@@ -88,10 +79,7 @@ impl<W: Write> FileioPrinter<W> {
         }
     }
 
-    /// What is printed before a run.
-    ///
-    /// # Errors
-    /// What writing answered.
+    /// Prints the text before a run.
     pub fn header(&mut self, fileio: &Fileio, schedule: &Schedule) -> io::Result<()> {
         if self.is_silent() {
             return Ok(());
@@ -101,10 +89,7 @@ impl<W: Write> FileioPrinter<W> {
         started(&mut self.out)
     }
 
-    /// Takes a second, and prints a line if the interval is over.
-    ///
-    /// # Errors
-    /// What writing answered.
+    /// Adds a second, and prints a line if the interval is over.
     pub fn second(&mut self, second: &Second) -> io::Result<()> {
         let ended = self.intervals.add(second, self.reporting.report_interval);
         let Some((elapsed, interval)) = ended.filter(|_| !self.is_silent()) else {
@@ -116,7 +101,8 @@ impl<W: Write> FileioPrinter<W> {
         let percentile = self.reporting.percentile;
         writeln!(
             self.out,
-            "[ {elapsed}s ] reads: {:.2} MiB/s writes: {:.2} MiB/s fsyncs: {:.2}/s latency (ms,{percentile}%): {:.3}",
+            "[ {elapsed}s ] reads: {:.2} MiB/s writes: {:.2} MiB/s fsyncs: {:.2}/s latency \
+             (ms,{percentile}%): {:.3}",
             mib_per_s(read),
             mib_per_s(write),
             per_second(other),
@@ -125,11 +111,8 @@ impl<W: Write> FileioPrinter<W> {
         self.out.flush()
     }
 
-    /// The final block, and what sysbench does not tell.
-    ///
-    /// # Errors
-    /// What writing answered.
-    pub fn outcome(&mut self, outcome: &Outcome) -> io::Result<()> {
+    /// Prints the final block, and values that sysbench lacks.
+    pub fn outcome(&mut self, outcome: &LoadOutcome) -> io::Result<()> {
         if self.is_silent() {
             return Ok(());
         }
@@ -146,7 +129,7 @@ impl<W: Write> FileioPrinter<W> {
     }
 }
 
-fn statistics(out: &mut impl Write, outcome: &Outcome, request_bytes: f64) -> io::Result<()> {
+fn statistics(out: &mut impl Write, outcome: &LoadOutcome, request_bytes: f64) -> io::Result<()> {
     let Queries { read, write, other } = outcome.queries;
     let per_second =
         |count: u64| if outcome.elapsed_s > 0.0 { count as f64 / outcome.elapsed_s } else { 0.0 };
@@ -208,7 +191,7 @@ fn described(fileio: &Fileio, schedule: &Schedule) -> String {
     lines.join("\n")
 }
 
-/// A size as sysbench prints it: in the largest unit that it reaches, five digits at most.
+/// A size in sysbench's form: in the largest possible unit, five digits at most.
 fn size(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
@@ -228,12 +211,16 @@ fn size(bytes: u64) -> String {
 #[must_use]
 pub fn fileio_help() -> String {
     let mut text = String::from(
-        "Loads files like sysbench 1.0.20's fileio, with the same command line, and needs no server.\n\n\
-         Usage: assay load fileio [--OPTION=VALUE…] prepare|run|cleanup|help, in the directory that holds the files\n\n\
+        "Loads files like sysbench 1.0.20's fileio, with the same command line, and needs no \
+         server.\n\n\
+         Usage: assay load fileio [--OPTION=VALUE…] prepare|run|cleanup|help, in the directory \
+         that holds the files\n\n\
          Examples:\n  \
          assay load fileio --file-total-size=4G prepare\n  \
-         assay load fileio --file-total-size=4G --file-test-mode=rndrw --file-extra-flags=direct --threads=16 --time=60 --report-interval=1 run\n  \
-         assay load fileio --file-total-size=4G --file-test-mode=rndwr --file-data-ratio=2 --mode=strict --warmup-time=10 --json=result.json run\n  \
+         assay load fileio --file-total-size=4G --file-test-mode=rndrw --file-extra-flags=direct \
+         --threads=16 --time=60 --report-interval=1 run\n  \
+         assay load fileio --file-total-size=4G --file-test-mode=rndwr --file-data-ratio=2 \
+         --mode=strict --warmup-time=10 --json=result.json run\n  \
          assay load fileio cleanup\n\n\
          Plans take the same options, with underscores (docs/workloads.md).\n",
     );
@@ -245,12 +232,15 @@ pub fn fileio_help() -> String {
             let _ = writeln!(text, "  {}", line_of(option));
         });
     }
-    text.push_str("\n* not in sysbench 1.0.20\nAccepted without effect: file-async-backlog, options of servers\n");
+    text.push_str(
+        "\n* not in sysbench 1.0.20\nAccepted without effect: file-async-backlog, \
+                   options of servers\n",
+    );
     text
 }
 
-/// Options of groups that are shown and that have no effect on files: blocks are drawn evenly, whatever `--rand-type` says, as in
-/// sysbench.
+/// Options without effect on files, in groups that the help lists: blocks are drawn evenly,
+/// whatever `--rand-type` says, as in sysbench.
 const NOT_HERE: [&str; 12] = [
     "test",
     "preflight",
@@ -271,7 +261,7 @@ mod tests {
     use super::super::parse_fileio;
     use super::*;
     use crate::outcome::{SecondPhase, Work};
-    use crate::record::Latency;
+    use crate::record::LatencyStats;
 
     fn line(text: &str) -> FileioLine {
         parse_fileio(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).unwrap()
@@ -283,7 +273,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// What sysbench 1.0.20 prints for such numbers: written from its output, blanks included.
+    /// sysbench 1.0.20's output for such numbers, with its spaces.
     const FINAL_BLOCK: &str = "
 File operations:
     reads/s:                      640.00
@@ -298,24 +288,29 @@ General statistics:
     total time:                          2.0000s
     total number of events:              1952
 
-Latency (ms):
+LatencyStats (ms):
 ";
 
-    /// What sysbench 1.0.20 printed for this line.
+    /// sysbench 1.0.20's output for this line.
     #[test]
     fn the_header_is_sysbenchs() {
         let line = line(
-            "fileio --file-num=4 --file-total-size=1M --file-test-mode=rndrw --events=50 --file-fsync-freq=20 run",
+            "fileio --file-num=4 --file-total-size=1M --file-test-mode=rndrw --events=50 \
+             --file-fsync-freq=20 run",
         );
         let text = printed(&line, |printer| {
             printer.header(&line.fileio, &line.schedule).unwrap();
         });
         assert_eq!(
             text,
-            "Running the test with following options:\nNumber of threads: 1\nInitializing random number generator from \
-             current time\n\n\nExtra file open flags: (none)\n4 files, 256KiB each\n1MiB total file size\nBlock size \
-             16KiB\nNumber of IO requests: 50\nRead/Write ratio for combined random IO test: 1.50\nPeriodic FSYNC enabled, \
-             calling fsync() each 20 requests.\nCalling fsync() at the end of test, Enabled.\nUsing synchronous I/O \
+            "Running the test with following options:\nNumber of threads: 1\nInitializing random \
+             number generator from \
+             current time\n\n\nExtra file open flags: (none)\n4 files, 256KiB each\n1MiB total \
+             file size\nBlock size \
+             16KiB\nNumber of IO requests: 50\nRead/Write ratio for combined random IO test: \
+             1.50\nPeriodic FSYNC enabled, \
+             calling fsync() each 20 requests.\nCalling fsync() at the end of test, \
+             Enabled.\nUsing synchronous I/O \
              mode\nDoing random r/w test\nInitializing worker threads...\n\nThreads started!\n\n"
         );
     }
@@ -334,7 +329,8 @@ Latency (ms):
     fn the_final_block_and_interval_lines_have_sysbenchs_labels_in_its_columns() {
         let line = line("fileio --file-test-mode=rndrw --report-interval=2 --percentile=99 run");
         let queries = Queries { read: 1280, write: 640, other: 32 };
-        let latency = Latency { count: 1, buckets_ns: vec![(1_142_000, 1)], ..Latency::default() };
+        let latency =
+            LatencyStats { count: 1, buckets_ns: vec![(1_142_000, 1)], ..LatencyStats::default() };
         let second = |end_s| Second {
             end_s,
             length_s: 1.0,
@@ -353,14 +349,15 @@ Latency (ms):
         let lines = printed(&line, |printer| {
             [3.0, 4.0].map(second).iter().for_each(|second| printer.second(second).unwrap());
         });
-        let expected = "[ 2s ] reads: 20.00 MiB/s writes: 10.00 MiB/s fsyncs: 32.00/s latency (ms,99%): 1.142\n";
+        let expected = "[ 2s ] reads: 20.00 MiB/s writes: 10.00 MiB/s fsyncs: 32.00/s latency \
+                        (ms,99%): 1.142\n";
         assert_eq!(lines, expected);
-        let outcome = Outcome {
+        let outcome = LoadOutcome {
             elapsed_s: 2.0,
             events: 1952,
             queries,
             work: Work::Files { fileio: line.fileio.clone() },
-            ..Outcome::default()
+            ..LoadOutcome::default()
         };
         let text = printed(&line, |printer| printer.outcome(&outcome).unwrap());
         assert!(text.starts_with(FINAL_BLOCK), "{text}");
