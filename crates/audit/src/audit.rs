@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::findings::{AuditRequest, Findings};
+use crate::findings::{AuditFindings, AuditRequest};
 use crate::remedies::{Remedy, remedies};
 use crate::verdict::{AuditVerdict, judge};
 
@@ -15,14 +15,14 @@ pub struct Audit {
     /// Ordered by urgency.
     pub remedies: Vec<Remedy>,
     #[serde(flatten)]
-    pub findings: Findings,
+    pub findings: AuditFindings,
 }
 
 impl Audit {
     /// Examines the place and judges it. Fails only if the directory or the server is inaccessible;
     /// anything else that cannot be examined becomes a reason in the verdict.
     pub fn make(request: &AuditRequest) -> Result<Audit> {
-        let findings = Findings::collect(request)?;
+        let findings = AuditFindings::collect(request)?;
         let verdict = judge(&findings);
         Ok(Audit { remedies: remedies(&findings, &verdict), verdict, findings })
     }

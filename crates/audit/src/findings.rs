@@ -31,7 +31,7 @@ pub struct AuditRequest {
 
 /// The findings of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Findings {
+pub struct AuditFindings {
     pub kernel: Kernel,
     /// Without links.
     pub directory: PathBuf,
@@ -47,9 +47,9 @@ pub struct Findings {
 /// Default page size of every server.
 const PAGE_BYTES: u64 = 16 << 10;
 
-impl Findings {
+impl AuditFindings {
     /// Examines a place. Fails only if the directory or the server is inaccessible.
-    pub fn collect(request: &AuditRequest) -> Result<Findings> {
+    pub fn collect(request: &AuditRequest) -> Result<AuditFindings> {
         let named = &request.directory;
         let directory = named.canonicalize();
         let directory = directory.with_context(|| format!("cannot look at {}", named.display()))?;
@@ -87,7 +87,7 @@ impl Findings {
         let outside: Vec<PathBuf> = told.into_iter().flatten().filter(outside).cloned().collect();
         files.add(&outside, page_bytes, &ground_of);
         let stacks = stacks(&directory, own, &files, page_bytes);
-        Ok(Findings {
+        Ok(AuditFindings {
             kernel: Kernel::here(),
             directory,
             page_bytes,

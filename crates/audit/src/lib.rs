@@ -1,7 +1,7 @@
 //! Answers whether the doublewrite buffer may be off: can a page write be torn on this kernel, file
 //! system, files, devices and drive?
 //!
-//! - [`Audit::make`] examines a place ([`Findings`]), judges it ([`AuditVerdict`]) and lists
+//! - [`Audit::make`] examines a place ([`AuditFindings`]), judges it ([`AuditVerdict`]) and lists
 //!   remedies ([`Remedy`])
 //! - [`findings`] collects [`kernel`], [`server`] (its settings), [`files`] and their [`pages`],
 //!   [`file_system`], [`layers`] (devices) and [`nvme`]; the last three form a [`stack`]
@@ -29,6 +29,6 @@ pub mod trace;
 pub mod verdict;
 
 pub use audit::Audit;
-pub use findings::{AuditRequest, Findings};
+pub use findings::{AuditFindings, AuditRequest};
 pub use remedies::Remedy;
 pub use verdict::{AuditVerdict, Keeper, LayoutChange, SafetyClass, VerdictReason};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::findings::Findings;
+use crate::findings::AuditFindings;
 use crate::layers::LayerKind;
 use crate::server::Doublewrite;
 use crate::stack::StorageStack;
@@ -54,7 +54,7 @@ pub enum Remedy {
 
 /// The remedies, the most urgent first.
 #[must_use]
-pub fn remedies(findings: &Findings, verdict: &AuditVerdict) -> Vec<Remedy> {
+pub fn remedies(findings: &AuditFindings, verdict: &AuditVerdict) -> Vec<Remedy> {
     let mut all = Vec::new();
     if !verdict.class.is_safe() {
         let is_off =
@@ -70,7 +70,7 @@ pub fn remedies(findings: &Findings, verdict: &AuditVerdict) -> Vec<Remedy> {
     all
 }
 
-fn of(reason: &VerdictReason, findings: &Findings) -> Vec<Remedy> {
+fn of(reason: &VerdictReason, findings: &AuditFindings) -> Vec<Remedy> {
     let page_bytes = findings.page_bytes;
     match reason {
         VerdictReason::Split { files, .. } => {
@@ -100,7 +100,7 @@ fn is_root() -> bool {
 }
 
 /// The remedy for a change; `None` on a copy-on-write file system.
-fn against(change: &LayoutChange, findings: &Findings) -> Option<Remedy> {
+fn against(change: &LayoutChange, findings: &AuditFindings) -> Option<Remedy> {
     match change {
         LayoutChange::NewPages { .. } | LayoutChange::Hint { .. } => layout(findings),
         LayoutChange::SharedFiles { .. } => {
@@ -122,12 +122,12 @@ fn against(change: &LayoutChange, findings: &Findings) -> Option<Remedy> {
     }
 }
 
-fn copy_of(findings: &Findings, device: &str) -> Option<Remedy> {
+fn copy_of(findings: &AuditFindings, device: &str) -> Option<Remedy> {
     Some(Remedy::CopyImage { file: image(findings, device)? })
 }
 
 /// The image file of a loop device.
-fn image(findings: &Findings, device: &str) -> Option<PathBuf> {
+fn image(findings: &AuditFindings, device: &str) -> Option<PathBuf> {
     fn find(stack: &StorageStack, device: &str) -> Option<PathBuf> {
         let file = stack.layers.iter().find_map(|layer| match &layer.kind {
             LayerKind::Loop { file, .. } if layer.name == device => Some(file.clone()),
@@ -140,7 +140,7 @@ fn image(findings: &Findings, device: &str) -> Option<PathBuf> {
 }
 
 /// A file system that keeps pages contiguous, to replace the present one.
-fn layout(findings: &Findings) -> Option<Remedy> {
+fn layout(findings: &AuditFindings) -> Option<Remedy> {
     let file_system = &findings.stacks.first()?.file_system;
     let is_own = file_system.target != Path::new("/");
     Some(Remedy::ClusterExt {

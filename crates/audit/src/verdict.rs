@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::file_system::Manner;
 use crate::files::FileKind;
-use crate::findings::Findings;
+use crate::findings::AuditFindings;
 use crate::layers::{DeviceLayer, LayerKind};
 use crate::nvme::Nvme;
 use crate::stack::{Backing, Served, ServedKind, StorageStack};
@@ -167,7 +167,7 @@ pub struct AuditVerdict {
 
 /// Judges the findings.
 #[must_use]
-pub fn judge(findings: &Findings) -> AuditVerdict {
+pub fn judge(findings: &AuditFindings) -> AuditVerdict {
     let mut reasons: Vec<VerdictReason> = of_server(findings).into_iter().collect();
     reasons.extend(of_files(findings));
     for stack in &findings.stacks {
@@ -193,14 +193,14 @@ pub fn judge(findings: &Findings) -> AuditVerdict {
     AuditVerdict { class, reasons: distinct, kept_by, changes }
 }
 
-fn of_server(findings: &Findings) -> Option<VerdictReason> {
+fn of_server(findings: &AuditFindings) -> Option<VerdictReason> {
     match findings.is_direct {
         None => Some(VerdictReason::FlushMethodUnknown),
         Some(is_direct) => (!is_direct).then_some(VerdictReason::Buffered),
     }
 }
 
-fn of_files(findings: &Findings) -> Vec<VerdictReason> {
+fn of_files(findings: &AuditFindings) -> Vec<VerdictReason> {
     let held = || findings.files.looked.iter().filter(|file| file.kind.holds_pages());
     let pages = findings.files.pages();
     let split = held().filter(|file| file.pages.is_some_and(|pages| pages.split() > 0)).count();
@@ -242,7 +242,7 @@ enum Level {
     Below,
 }
 
-fn of_stack(stack: &StorageStack, findings: &Findings, level: Level) -> Vec<VerdictReason> {
+fn of_stack(stack: &StorageStack, findings: &AuditFindings, level: Level) -> Vec<VerdictReason> {
     let page = findings.page_bytes;
     let mut reasons: Vec<VerdictReason> =
         stack.layers.iter().filter_map(|layer| of_limits(layer, findings)).collect();
@@ -277,7 +277,7 @@ fn of_stack(stack: &StorageStack, findings: &Findings, level: Level) -> Vec<Verd
 }
 
 /// The reason if a queue splits requests.
-fn of_limits(layer: &DeviceLayer, findings: &Findings) -> Option<VerdictReason> {
+fn of_limits(layer: &DeviceLayer, findings: &AuditFindings) -> Option<VerdictReason> {
     let limits = layer.limits?;
     let longest = Some(limits.request_bytes_max).filter(|most| *most > 0);
     match longest.filter(|most| *most < findings.page_bytes) {
@@ -288,7 +288,7 @@ fn of_limits(layer: &DeviceLayer, findings: &Findings) -> Option<VerdictReason> 
 
 /// The reason if requests are split at multiples of `chunk_bytes`. Pages aligned to their size
 /// never cross multiples of the page size.
-fn of_chunks(device: &str, chunk_bytes: u64, findings: &Findings) -> Option<VerdictReason> {
+fn of_chunks(device: &str, chunk_bytes: u64, findings: &AuditFindings) -> Option<VerdictReason> {
     let device = device.to_owned();
     if chunk_bytes == 0 {
         return None;
@@ -309,7 +309,7 @@ fn of_raid(
     device: &str,
     level: &str,
     chunk_bytes: u64,
-    findings: &Findings,
+    findings: &AuditFindings,
 ) -> Option<VerdictReason> {
     match level {
         "raid1" | "linear" => None,
@@ -332,7 +332,7 @@ fn of_kernel(layer: &DeviceLayer, page: u64) -> VerdictReason {
     }
 }
 
-fn of_nvme(layer: &DeviceLayer, stack: &StorageStack, findings: &Findings) -> VerdictReason {
+fn of_nvme(layer: &DeviceLayer, stack: &StorageStack, findings: &AuditFindings) -> VerdictReason {
     let device = layer.name.clone();
     let page = findings.page_bytes;
     if let Some((_, drive)) = stack.drives.iter().find(|(name, _)| *name == layer.name) {
@@ -346,7 +346,7 @@ fn of_nvme(layer: &DeviceLayer, stack: &StorageStack, findings: &Findings) -> Ve
     }
 }
 
-fn of_identified(device: String, drive: &Nvme, findings: &Findings) -> VerdictReason {
+fn of_identified(device: String, drive: &Nvme, findings: &AuditFindings) -> VerdictReason {
     let page = findings.page_bytes;
     if drive.atomic_bytes < page || !drive.keeps_whole(page) {
         let bytes = if drive.atomic_bytes < page { drive.atomic_bytes } else { drive.block_bytes };
@@ -380,7 +380,7 @@ fn of_served_file(backing: &Backing) -> bool {
 fn of_backing(
     device: &str,
     backing: &Backing,
-    findings: &Findings,
+    findings: &AuditFindings,
     level: Level,
 ) -> Vec<VerdictReason> {
     let device = device.to_owned();

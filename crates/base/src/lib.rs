@@ -26,4 +26,4 @@ pub mod version;
 
 pub use host_spec::HostSpec;
 pub use toml_error::{one_line, without_line};
-pub use units::{Size, Value};
+pub use units::{SettingValue, Size};

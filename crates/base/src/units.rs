@@ -82,17 +82,17 @@ impl Serialize for Size {
 
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
-        Size::parse(&Value::deserialize(deserializer)?.0).map_err(D::Error::custom)
+        Size::parse(&SettingValue::deserialize(deserializer)?.0).map_err(D::Error::custom)
     }
 }
 
 /// The value of a server variable, as it is written on the server's command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
-pub struct Value(pub String);
+pub struct SettingValue(pub String);
 
-impl<'de> Deserialize<'de> for Value {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+impl<'de> Deserialize<'de> for SettingValue {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SettingValue, D::Error> {
         deserializer.deserialize_any(ValueVisitor)
     }
 }
@@ -100,29 +100,29 @@ impl<'de> Deserialize<'de> for Value {
 struct ValueVisitor;
 
 impl Visitor<'_> for ValueVisitor {
-    type Value = Value;
+    type Value = SettingValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a text, a number, true or false")
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
-        Ok(Value(text.to_owned()))
+    fn visit_str<E: Error>(self, text: &str) -> Result<SettingValue, E> {
+        Ok(SettingValue(text.to_owned()))
     }
 
-    fn visit_bool<E: Error>(self, is_on: bool) -> Result<Value, E> {
-        Ok(Value(if is_on { "ON" } else { "OFF" }.to_owned()))
+    fn visit_bool<E: Error>(self, is_on: bool) -> Result<SettingValue, E> {
+        Ok(SettingValue(if is_on { "ON" } else { "OFF" }.to_owned()))
     }
 
-    fn visit_i64<E: Error>(self, number: i64) -> Result<Value, E> {
-        Ok(Value(number.to_string()))
+    fn visit_i64<E: Error>(self, number: i64) -> Result<SettingValue, E> {
+        Ok(SettingValue(number.to_string()))
     }
 
-    fn visit_u64<E: Error>(self, number: u64) -> Result<Value, E> {
-        Ok(Value(number.to_string()))
+    fn visit_u64<E: Error>(self, number: u64) -> Result<SettingValue, E> {
+        Ok(SettingValue(number.to_string()))
     }
 
-    fn visit_f64<E: Error>(self, number: f64) -> Result<Value, E> {
-        Ok(Value(number.to_string()))
+    fn visit_f64<E: Error>(self, number: f64) -> Result<SettingValue, E> {
+        Ok(SettingValue(number.to_string()))
     }
 }

@@ -13,7 +13,7 @@ use assay_base::HostSpec;
 use assay_base::text::on_one_line;
 use assay_ports::child::{self, Child};
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::new_name;
 use parking_lot::Mutex;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
@@ -49,7 +49,7 @@ pub(crate) struct Connection {
     said: File,
     socket: PathBuf,
     // Dropped after the client.
-    _directory: Made,
+    _directory: LedgerGuard,
 }
 
 impl Connection {

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use assay_base::text::on_one_line;
 use assay_system::daemon::answer;
 use assay_system::interrupt;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::resource::Resource;
 
 use super::answer::{Answer, Started};
@@ -78,7 +78,7 @@ struct Running {
     layout: Layout,
     programs: Programs,
     processes: std::cell::RefCell<Processes>,
-    made: Made,
+    made: LedgerGuard,
     events: std::sync::mpsc::Receiver<Event>,
 }
 

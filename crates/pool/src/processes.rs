@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_ports::child::{Child, describe, identity, spawn};
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::resource::Resource;
 
 /// All running processes. When dropped, they are killed, the last started first.
@@ -23,7 +23,7 @@ pub(crate) struct Processes {
 struct Member {
     name: String,
     child: Child,
-    _made: Made,
+    _made: LedgerGuard,
 }
 
 impl Processes {

@@ -15,7 +15,7 @@ const STOP_PATIENCE: Duration = Duration::from_secs(120);
 
 /// A private cluster, or the remains of one whose daemon died.
 #[derive(Debug)]
-pub struct PrivateCluster {
+pub struct RegisteredCluster {
     pub name: String,
     pub layout: Layout,
     /// Process number of its daemon; `None` if that has died.
@@ -24,14 +24,14 @@ pub struct PrivateCluster {
 }
 
 /// Every cluster that exists at least in part.
-pub fn all() -> Result<Vec<PrivateCluster>> {
+pub fn all() -> Result<Vec<RegisteredCluster>> {
     let mut all = Vec::new();
     for found in ledger::found()? {
         for resource in found.resources() {
             if let Resource::Pool { name, directory } = resource
                 && resource.may_exist(Asking::ThisMachine)?
             {
-                all.push(PrivateCluster {
+                all.push(RegisteredCluster {
                     name: name.clone(),
                     layout: Layout::new(directory.path()),
                     owner: found.owner(),
@@ -45,16 +45,16 @@ pub fn all() -> Result<Vec<PrivateCluster>> {
 }
 
 /// The clusters that run.
-pub fn running() -> Result<Vec<PrivateCluster>> {
+pub fn running() -> Result<Vec<RegisteredCluster>> {
     Ok(all()?.into_iter().filter(|cluster| cluster.owner.is_some()).collect())
 }
 
 /// The cluster of that name; a running one takes precedence over remains.
-pub fn find(name: &str) -> Result<Option<PrivateCluster>> {
+pub fn find(name: &str) -> Result<Option<RegisteredCluster>> {
     Ok(all()?.into_iter().find(|cluster| cluster.name == name))
 }
 
-impl PrivateCluster {
+impl RegisteredCluster {
     /// Removes the remains of a cluster, so that its name is free. Fails if it runs.
     pub(crate) fn make_way(&self) -> Result<()> {
         ensure!(

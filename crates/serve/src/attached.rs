@@ -22,7 +22,7 @@ use super::open::ensure_tellable;
 use super::powered::CutOrder;
 use super::process::make_directories;
 use assay_system::daemon::{Daemon, DaemonConnection};
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::{new_name, state};
 
 /// Time limit for closing a drive, which writes a last checkpoint.
@@ -46,7 +46,7 @@ pub struct Attached {
     pub keeps_time_when_told: bool,
     server: Child,
     connection: DaemonConnection,
-    made: Option<Made>,
+    made: Option<LedgerGuard>,
 }
 
 /// Starts a server, which outlives this process, for the drive on `media`, an absolute path without
@@ -105,7 +105,7 @@ impl Attached {
     /// Removes everything after a power cut. Nothing is closed, because nothing can be written.
     pub fn stop_without_power(mut self) -> Result<()> {
         self.server.kill()?;
-        self.made.take().map_or(Ok(()), Made::remove)
+        self.made.take().map_or(Ok(()), LedgerGuard::remove)
     }
 
     /// How the server ended, in words; `None` while it runs.
@@ -120,13 +120,13 @@ impl Attached {
         if let Some(holder) = holders.first() {
             // The server would wait until they release the device.
             self.server.stop(HELD_PATIENCE)?;
-            let removed = self.made.take().map_or(Ok(()), Made::remove);
+            let removed = self.made.take().map_or(Ok(()), LedgerGuard::remove);
             let held = || format!("{holder} has its file system in a mount namespace of its own");
             return removed.with_context(held);
         }
         let _waiting = self.waiting_for_end();
         let status = self.server.stop(CLOSE_PATIENCE)?;
-        self.made.take().map_or(Ok(()), Made::remove)?;
+        self.made.take().map_or(Ok(()), LedgerGuard::remove)?;
         let media = self.health.media.display();
         ensure!(status.success(), "the server of {media} ended with {}", describe(status));
         Ok(())

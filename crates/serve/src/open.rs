@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, ensure};
 use assay_drive::{Codec, Disk, Drive, DriveError, DriveOptions, State, Status};
 use assay_pool::locate;
-use assay_ports::media::{Access, Condition, FileMedia, MediaError};
+use assay_ports::media::{Access, FileMedia, MediaCondition, MediaError};
 use assay_ports::rbd::{ImageName, RbdMedia};
 use assay_ports::{filesystem, fuse};
 
@@ -18,7 +18,7 @@ use super::writer;
 ///
 /// The drive returns freed segments of a sparse file to its file system. The second value is the
 /// condition of the media, now and later.
-pub fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<Condition>)> {
+pub fn open(path: &Path, options: DriveOptions) -> Result<(Drive, Arc<MediaCondition>)> {
     open_with_media(path, options).map(|(drive, media)| (drive, media.condition))
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn open_with_media(path: &Path, options: DriveOptions) -> Result<(Dri
 /// The media of a drive.
 pub(crate) struct Media {
     disk: Arc<dyn Disk>,
-    pub(crate) condition: Arc<Condition>,
+    pub(crate) condition: Arc<MediaCondition>,
     /// The image, if the media are one; it must be closed before the process ends.
     pub(crate) image: Option<Arc<RbdMedia>>,
 }
@@ -51,7 +51,7 @@ pub fn open_media(
     path: &Path,
     access: Access,
     options: DriveOptions,
-) -> Result<(Arc<dyn Disk>, DriveOptions, Arc<Condition>)> {
+) -> Result<(Arc<dyn Disk>, DriveOptions, Arc<MediaCondition>)> {
     open_whole(path, access, options).map(|(media, options)| (media.disk, options, media.condition))
 }
 
@@ -109,7 +109,7 @@ pub fn ensure_tellable(path: &Path) -> Result<()> {
 }
 
 /// Combines the status of a drive with the condition of its media.
-pub fn with_media(mut status: Status, media: &Condition) -> Status {
+pub fn with_media(mut status: Status, media: &MediaCondition) -> Status {
     let problems = media.problems();
     if !problems.is_empty()
         && matches!(status.state, State::Healthy | State::LowSpace | State::Full)

@@ -7,7 +7,7 @@ use anyhow::Result;
 use assay_drive::{Codec, Counts, Disk, Drive, Recovery, State, Status};
 use assay_models::Tearing;
 use assay_ports::fuse::Resize;
-use assay_ports::media::{Access, Condition};
+use assay_ports::media::{Access, MediaCondition};
 use assay_ports::rbd::RbdMedia;
 
 use super::job::{Export, ServerJob};
@@ -25,7 +25,7 @@ pub enum Opened {
     /// The software drive.
     Drive {
         drive: Arc<Drive>,
-        media: Arc<Condition>,
+        media: Arc<MediaCondition>,
         /// The media, if they are an image.
         image: Option<Arc<RbdMedia>>,
         /// True if writes are torn on purpose.
@@ -118,7 +118,7 @@ impl Opened {
         status
     }
 
-    pub fn media(&self) -> &Condition {
+    pub fn media(&self) -> &MediaCondition {
         match self {
             Opened::Drive { media, .. } => media,
             Opened::Image(image) => image.condition(),

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use assay_drive::{Disk, Drive};
 use assay_models::Tearing;
 use assay_models::power::{Moment, PowerWatch, Survival, VolatileDisk, Volatility};
-use assay_ports::media::{Access, Condition, FileMedia};
+use assay_ports::media::{Access, FileMedia, MediaCondition};
 use serde::{Deserialize, Serialize};
 
 use super::job::{PowerJob, ServerJob};
@@ -32,7 +32,7 @@ pub struct Powered {
     pub watch: Arc<PowerWatch>,
     /// The drive inside, if there is one.
     pub drive: Option<Arc<Drive>>,
-    pub media: Arc<Condition>,
+    pub media: Arc<MediaCondition>,
 }
 
 impl Powered {

@@ -30,7 +30,7 @@ use super::{asked, first_answer, health_text, log as lasting, port, writer};
 use assay_base::text::on_one_line;
 use assay_system::daemon::answer;
 use assay_system::interrupt;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::resource::ensure_unused_now;
 
 /// Interval between checks for users of the device.
@@ -125,7 +125,7 @@ struct Served {
     shown: Arc<Shown>,
     background: Background,
     changes: Option<Changes>,
-    made: Option<Made>,
+    made: Option<LedgerGuard>,
 }
 
 /// The visible side of a served drive.
@@ -156,7 +156,7 @@ impl Served {
                     log::warn!("its health is only available from its file: {error}")
                 });
                 let changes = shown.tell_changes(job)?;
-                let made = made.map(Made::mounted).transpose()?;
+                let made = made.map(LedgerGuard::mounted).transpose()?;
                 Ok(Served { shown, background, changes, made })
             }
             Err(error) => {
@@ -176,7 +176,7 @@ impl Served {
         match shown.source.close().and(ended.map_err(anyhow::Error::from)) {
             Ok(()) => {
                 log::info!("detached and closed");
-                made.map_or(Ok(()), Made::remove).map(|()| ExitCode::SUCCESS)
+                made.map_or(Ok(()), LedgerGuard::remove).map(|()| ExitCode::SUCCESS)
             }
             Err(error) => {
                 if let Some(made) = made {
@@ -189,7 +189,7 @@ impl Served {
 }
 
 /// Becomes independent of the parent: with a session, a ledger and a log of its own.
-fn stand_alone(job: &ServerJob, become_log: fn(Option<File>)) -> Result<Made> {
+fn stand_alone(job: &ServerJob, become_log: fn(Option<File>)) -> Result<LedgerGuard> {
     rustix::process::setsid().context("cannot begin a session")?;
     let made = make_directories(&Ledger::open()?, job)?;
     become_log(lasting::begin(&job.media)?);
@@ -197,7 +197,7 @@ fn stand_alone(job: &ServerJob, become_log: fn(Option<File>)) -> Result<Made> {
 }
 
 /// Makes the server's directory, and the mount point if it lies there.
-pub fn make_directories(ledger: &Arc<Ledger>, job: &ServerJob) -> Result<Made> {
+pub fn make_directories(ledger: &Arc<Ledger>, job: &ServerJob) -> Result<LedgerGuard> {
     let made = ledger.make_with_directory(&job.directory, |directory| job.resource(directory))?;
     if job.mount_point.starts_with(&job.directory) {
         let made = DirBuilder::new().mode(0o700).create(&job.mount_point);

@@ -12,7 +12,7 @@ use assay_drive::{Disk, Drive};
 use assay_models::in_hand::{self, Parts};
 use assay_models::{Clock, CommandObserver, Time};
 use assay_ports::clock::PacedClock;
-use assay_ports::media::{Access, Condition, FileMedia};
+use assay_ports::media::{Access, FileMedia, MediaCondition};
 
 use super::job::AttachOptions;
 use super::open::in_words;
@@ -79,7 +79,7 @@ pub struct ModelStack {
     pub clock: Arc<StartedClock>,
     /// The drive inside, if there is one.
     pub drive: Option<Arc<Drive>>,
-    pub media: Arc<Condition>,
+    pub media: Arc<MediaCondition>,
     pub recording: Option<Arc<Recording>>,
 }
 

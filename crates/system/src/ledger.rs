@@ -63,7 +63,7 @@ struct Draft {
 
 /// A resource that was made. Dropping it removes the resource.
 #[derive(Debug)]
-pub struct Made {
+pub struct LedgerGuard {
     resource: Resource,
     ledger: Arc<Ledger>,
     is_removed: bool,
@@ -100,7 +100,7 @@ impl Ledger {
         self: &Arc<Self>,
         resource: Resource,
         make: impl FnOnce() -> Result<T>,
-    ) -> Result<(Made, T)> {
+    ) -> Result<(LedgerGuard, T)> {
         ensure!(resource.proves_itself(), "{resource} cannot be known again before it is made");
         let made = self.draft(resource.clone())?.made(resource)?;
         let value = make()?;
@@ -109,7 +109,7 @@ impl Ledger {
 
     /// Makes the directory `path`, with access for this user alone, in an existing directory. Fails
     /// if an entry of that name exists, and leaves it alone.
-    pub fn make_directory(self: &Arc<Self>, path: &Path) -> Result<Made> {
+    pub fn make_directory(self: &Arc<Self>, path: &Path) -> Result<LedgerGuard> {
         self.make_with_directory(path, |path| Resource::Directory { path })
     }
 
@@ -119,7 +119,7 @@ impl Ledger {
         self: &Arc<Self>,
         path: &Path,
         of: impl Fn(OwnDirectory) -> Resource,
-    ) -> Result<Made> {
+    ) -> Result<LedgerGuard> {
         let meant = OwnDirectory::meant(path)?;
         let draft = self.draft(of(meant.clone()))?;
         let directory = meant.make()?;
@@ -133,7 +133,7 @@ impl Ledger {
         io: &PoolIo,
         name: &ImageName,
         new: &NewImage,
-    ) -> Result<Made> {
+    ) -> Result<LedgerGuard> {
         let meant = OwnImage::meant(name, &access.libraries);
         let draft = self.draft(Resource::Image(meant.clone()))?;
         rbd::create(io, name, new)?;
@@ -184,9 +184,9 @@ fn position(resources: &[Resource], resource: &Resource) -> Option<usize> {
 
 impl Draft {
     /// The resource was made; `resource` identifies it.
-    fn made(mut self, resource: Resource) -> Result<Made> {
+    fn made(mut self, resource: Resource) -> Result<LedgerGuard> {
         self.is_made = true;
-        let made = Made {
+        let made = LedgerGuard {
             resource: resource.clone(),
             ledger: Arc::clone(&self.ledger),
             is_removed: false,
@@ -206,9 +206,9 @@ impl Drop for Draft {
     }
 }
 
-impl Made {
+impl LedgerGuard {
     /// Replaces the resource by one with more identification.
-    fn now(mut self, resource: Resource) -> Result<Made> {
+    fn now(mut self, resource: Resource) -> Result<LedgerGuard> {
         self.ledger.replace(&self.resource, &resource)?;
         self.resource = resource;
         Ok(self)
@@ -216,7 +216,7 @@ impl Made {
 
     /// Adds the number of the mount to a mounted drive, which tells it from another drive mounted
     /// in the same place.
-    pub fn mounted(self) -> Result<Made> {
+    pub fn mounted(self) -> Result<LedgerGuard> {
         let resource = self.resource.clone().mounted()?;
         self.now(resource)
     }
@@ -246,7 +246,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for LedgerGuard {
     fn drop(&mut self) {
         if let Err(error) = self.remove_once() {
             log::error!("{error:#}; `assay clean` tries again");

@@ -56,14 +56,14 @@ impl Eq for DirectoryId {}
 #[serde(untagged)]
 enum Written {
     Path(PathBuf),
-    Made { path: PathBuf, id: DirectoryId },
+    LedgerGuard { path: PathBuf, id: DirectoryId },
 }
 
 impl From<Written> for OwnDirectory {
     fn from(written: Written) -> OwnDirectory {
         match written {
             Written::Path(path) => OwnDirectory { path, id: None },
-            Written::Made { path, id } => OwnDirectory { path, id: Some(id) },
+            Written::LedgerGuard { path, id } => OwnDirectory { path, id: Some(id) },
         }
     }
 }
@@ -72,7 +72,7 @@ impl From<OwnDirectory> for Written {
     fn from(directory: OwnDirectory) -> Written {
         let OwnDirectory { path, id } = directory;
         match id {
-            Some(id) => Written::Made { path, id },
+            Some(id) => Written::LedgerGuard { path, id },
             None => Written::Path(path),
         }
     }

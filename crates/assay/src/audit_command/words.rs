@@ -8,7 +8,7 @@ use assay_audit::nvme::Nvme;
 use assay_audit::server::{Doublewrite, ServerSettings};
 use assay_audit::stack::{Backing, Served, ServedKind, StorageStack};
 use assay_audit::trace::Traced;
-use assay_audit::{Audit, Findings, Keeper, LayoutChange, Remedy, SafetyClass, VerdictReason};
+use assay_audit::{Audit, AuditFindings, Keeper, LayoutChange, Remedy, SafetyClass, VerdictReason};
 use assay_base::text::{counted, number, shell_word, size};
 use assay_innodb::recovery::{Vendor, vendor_of};
 use assay_report::words::recovery::sentences;
@@ -93,7 +93,7 @@ fn share(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-fn reason(reason: &VerdictReason, findings: &Findings) -> String {
+fn reason(reason: &VerdictReason, findings: &AuditFindings) -> String {
     let page = size(findings.page_bytes as f64);
     match reason {
         VerdictReason::Split { pages, of, files } => format!(
@@ -312,7 +312,7 @@ fn trace(traced: &Traced) -> Vec<String> {
     lines
 }
 
-fn findings(findings: &Findings) -> Vec<String> {
+fn findings(findings: &AuditFindings) -> Vec<String> {
     let mut lines = vec![kernel(findings)];
     lines.push(match &findings.server {
         Some(server) => of_server(server),
@@ -326,7 +326,7 @@ fn findings(findings: &Findings) -> Vec<String> {
     lines
 }
 
-fn kernel(findings: &Findings) -> String {
+fn kernel(findings: &AuditFindings) -> String {
     let guarantee = match findings.kernel.guarantee {
         Guarantee::Nothing => "it has no atomic writes",
         Guarantee::RawDevices => "it has atomic writes to raw devices",
@@ -355,7 +355,7 @@ fn of_server(server: &ServerSettings) -> String {
     )
 }
 
-fn files(findings: &Findings) -> String {
+fn files(findings: &AuditFindings) -> String {
     let held: Vec<_> =
         findings.files.looked.iter().filter(|file| file.kind.holds_pages()).collect();
     let bytes: u64 = held.iter().map(|file| file.bytes).sum();
@@ -376,7 +376,7 @@ fn files(findings: &Findings) -> String {
 
 /// Data that no drive can compress: files that the server encrypts, and everything above an
 /// encrypting device.
-fn encrypted(findings: &Findings) -> Vec<String> {
+fn encrypted(findings: &AuditFindings) -> Vec<String> {
     let bytes: u64 = findings.files.encrypted().map(|file| file.bytes).sum();
     let count = findings.files.encrypted().count() as u64;
     let by_server = (count > 0).then(|| {

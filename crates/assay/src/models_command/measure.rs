@@ -23,7 +23,7 @@ use assay_serve::provide;
 use assay_serve::{AttachOptions, Attached, Export, Health, ModelJob};
 use assay_system::free_bytes;
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::{new_name, state};
 
 /// Settings of a measurement.
@@ -143,7 +143,7 @@ fn make_directory(
     options: &MeasureOptions,
     preset: &Preset,
     device: &Device,
-) -> Result<(PathBuf, Made)> {
+) -> Result<(PathBuf, LedgerGuard)> {
     let parent = match &options.directory {
         Some(named) => {
             std::fs::create_dir_all(named).with_context(|| named.display().to_string())?;

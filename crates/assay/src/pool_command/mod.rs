@@ -143,7 +143,7 @@ fn ask(args: &StoreArgs, request: control::StoreRequest, done: &str) -> Result<E
 }
 
 /// The running private cluster of that name.
-fn running(name: &str) -> Result<registry::PrivateCluster> {
+fn running(name: &str) -> Result<registry::RegisteredCluster> {
     let found = registry::running()?.into_iter().find(|cluster| cluster.name == name);
     found.with_context(|| {
         format!("no private cluster {name} runs; start one with `assay pool start --name {name}`")

@@ -17,7 +17,7 @@ use clap::Args;
 use assay_lab::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
 use assay_lab::run::space_check;
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::new_name;
 
 /// Interval at which Ctrl-C and the server are checked.
@@ -111,7 +111,7 @@ fn bring_up(
     args: &ServerRunArgs,
     port: Option<TcpPort>,
     ledger: &Arc<Ledger>,
-) -> Result<(Made, Server)> {
+) -> Result<(LedgerGuard, Server)> {
     let wanted = Wanted::named(args.server.as_ref());
     let say = |text: &str| crate::print::note(text);
     let location = args.location.canonicalize().with_context(|| {

@@ -22,7 +22,7 @@ use assay_system::ledger::Ledger;
 use serde::{Deserialize, Serialize};
 
 use crate::files::ExaminedFile;
-use crate::findings::Findings;
+use crate::findings::AuditFindings;
 use crate::layers::LayerKind;
 use line::Event;
 use pages::{Arrivals, Places};
@@ -56,7 +56,7 @@ pub struct Traced {
 
 /// Watches the device below a data directory until the time is up or the user interrupts.
 pub fn watch(
-    findings: &Findings,
+    findings: &AuditFindings,
     length: Duration,
     ledger: &Arc<Ledger>,
     stop: &AtomicBool,
@@ -91,7 +91,7 @@ pub fn watch(
 }
 
 /// The files on the watched device, which is that of the directory.
-fn files_on(findings: &Findings) -> Result<Vec<&ExaminedFile>> {
+fn files_on(findings: &AuditFindings) -> Result<Vec<&ExaminedFile>> {
     let directory = std::fs::metadata(&findings.directory);
     let device = directory.context("the directory is gone")?.dev();
     let looked = findings.files.looked.iter();

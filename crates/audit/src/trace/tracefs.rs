@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use assay_ports::filesystem;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::resource::{OwnMount, Resource};
 use assay_system::{new_name, state};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,7 +36,7 @@ pub(super) struct Tracing {
     /// The beginning of an incomplete line.
     rest: Vec<u8>,
     /// In drop order: the instance, then the mount and its directory if Assay made them.
-    made: Vec<Made>,
+    made: Vec<LedgerGuard>,
 }
 
 impl Tracing {
@@ -95,7 +95,7 @@ impl Tracing {
     /// Removes the trace.
     pub(super) fn take_down(self) -> Result<()> {
         drop(self.pipe);
-        self.made.into_iter().try_for_each(Made::remove)
+        self.made.into_iter().try_for_each(LedgerGuard::remove)
     }
 }
 
@@ -118,7 +118,7 @@ fn put(path: &Path, text: &str) -> Result<()> {
 
 /// The directory of the kernel's tracing: an existing mount, or a new one, which is returned with
 /// it.
-fn mounted(ledger: &Arc<Ledger>) -> Result<(Vec<Made>, PathBuf)> {
+fn mounted(ledger: &Arc<Ledger>) -> Result<(Vec<LedgerGuard>, PathBuf)> {
     let usual = Path::new(USUAL);
     if usual.join(EVENT).is_dir() {
         return Ok((Vec::new(), usual.to_owned()));

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Findings, of_served_file};
+use super::{AuditFindings, of_served_file};
 use crate::file_system::{Manner, MountedFileSystem};
 use crate::layers::{DeviceLayer, LayerKind};
 use crate::stack::{Backing, StorageStack};
@@ -90,7 +90,7 @@ pub enum LayoutChange {
 }
 
 /// The mechanisms that keep pages contiguous, and the events that would change that.
-pub(super) fn stays(findings: &Findings) -> (Vec<Keeper>, Vec<LayoutChange>) {
+pub(super) fn stays(findings: &AuditFindings) -> (Vec<Keeper>, Vec<LayoutChange>) {
     let mut found =
         Found { page_bytes: findings.page_bytes, keepers: Vec::new(), changes: Vec::new() };
     for stack in &findings.stacks {
@@ -124,7 +124,7 @@ impl Found {
         }
     }
 
-    fn file_system(&mut self, file_system: &MountedFileSystem, findings: &Findings) {
+    fn file_system(&mut self, file_system: &MountedFileSystem, findings: &AuditFindings) {
         let name = || file_system.name.clone();
         match &file_system.manner {
             _ if let Some(bytes) = clusters(file_system, self.page_bytes) => {

@@ -45,7 +45,7 @@ fn looked(count: u64, whole: u64, aligned: u64) -> ExaminedFile {
 }
 
 /// A place whose facts are all known and all good.
-fn safe() -> Findings {
+fn safe() -> AuditFindings {
     let file_system = MountedFileSystem {
         name: "ext4".into(),
         source: "/dev/nvme0n1".into(),
@@ -61,7 +61,7 @@ fn safe() -> Findings {
         refused: Vec::new(),
         files: Vec::new(),
     };
-    Findings {
+    AuditFindings {
         kernel: Kernel::of("6.18"),
         directory: "/data".into(),
         page_bytes: PAGE,
@@ -72,7 +72,7 @@ fn safe() -> Findings {
     }
 }
 
-fn with(change: impl FnOnce(&mut Findings)) -> AuditVerdict {
+fn with(change: impl FnOnce(&mut AuditFindings)) -> AuditVerdict {
     let mut findings = safe();
     change(&mut findings);
     judge(&findings)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use assay_load::LoadSpec;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use serde::{Deserialize, Serialize};
 
 use crate::directory::new_session_directory;
@@ -36,7 +36,7 @@ pub(super) fn read(load: &LoadSpec) -> Result<Vec<Carried>> {
 
 /// Writes the files to a new directory of this session and makes the load name them there. Dropping
 /// the returned handle removes them. An error leaves nothing behind.
-pub(super) fn put(files: &[Carried], load: &mut LoadSpec) -> Result<Option<Made>> {
+pub(super) fn put(files: &[Carried], load: &mut LoadSpec) -> Result<Option<LedgerGuard>> {
     if files.is_empty() {
         return Ok(None);
     }

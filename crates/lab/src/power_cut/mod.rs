@@ -40,7 +40,7 @@ use assay_ports::filesystem;
 use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut};
 use assay_study::{Differing, Store, StudyHead, fingerprint};
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::new_name;
 use cuts::Cuts;
 use kept::Keeping;
@@ -84,7 +84,7 @@ struct Cutting<'a> {
     kept: Keeping,
     directory: PathBuf,
     // Dropped in this order.
-    _work: Made,
+    _work: LedgerGuard,
     _held: StudyLock,
 }
 

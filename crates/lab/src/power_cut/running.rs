@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use assay_judge::durability::{self, of_config};
 use assay_load::Endpoint;
-use assay_system::ledger::Made;
+use assay_system::ledger::LedgerGuard;
 
 use super::Cutting;
 use crate::rig::server::{self, Flavour, Server, Settings, Start, TcpPort};
@@ -25,7 +25,7 @@ const ERROR_LIMIT: Duration = Duration::from_secs(15);
 /// A server that runs; dropping it kills it.
 pub(super) struct Running {
     pub(super) server: Server,
-    _run_dir: Made,
+    _run_dir: LedgerGuard,
 }
 
 /// On what a server is started, and with what beside the configuration's settings.

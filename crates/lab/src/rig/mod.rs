@@ -32,7 +32,7 @@ use assay_plan::{
 };
 use assay_serve::{Attached, Health, Sizes};
 use assay_study::InEffect;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::new_name;
 use assay_system::resource::{OwnMount, Resource};
 pub use condition::Condition;
@@ -54,7 +54,7 @@ pub struct Rig {
 /// One layer of a rig, gone when it is dropped.
 #[derive(Debug)]
 enum Part {
-    Made(Made),
+    Made(LedgerGuard),
     Drive(Box<Attached>),
 }
 

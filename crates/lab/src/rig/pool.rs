@@ -20,7 +20,7 @@ use assay_ports::rbd::{self, Cluster, ClusterAccess, ImageName, NewImage, PoolIo
 use assay_ports::waiting::Waiting;
 
 use assay_plan::{Experiment, PlannedPool, PoolPlace, PrivateCluster, PrivatePool};
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 
 /// Store sizes and images are whole blocks.
 const BLOCK_BYTES: u64 = 4096;
@@ -199,7 +199,7 @@ impl RunPool {
         name: &str,
         size: Size,
         ledger: &Arc<Ledger>,
-    ) -> Result<(PathBuf, Option<Made>)> {
+    ) -> Result<(PathBuf, Option<LedgerGuard>)> {
         let image = ImageName {
             pool: self.pool.clone(),
             image: name.to_owned(),

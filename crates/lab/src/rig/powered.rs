@@ -16,7 +16,7 @@ use assay_ports::media::Allocation;
 use assay_ports::{copy, filesystem};
 use assay_serve::{AttachOptions, Attached, CutOrder, Export, PowerJob};
 use assay_study::InEffect;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::resource::{OwnMount, Resource};
 
 use super::drive;
@@ -31,13 +31,13 @@ pub struct PoweredRig<'a> {
     directory: PathBuf,
     standing: Option<Standing>,
     // Dropped last.
-    _made: Made,
+    _made: LedgerGuard,
 }
 
 /// The layers of a rig that is up. Dropped from the top.
 #[derive(Debug)]
 struct Standing {
-    mount: Made,
+    mount: LedgerGuard,
     disk: Attached,
 }
 
@@ -199,7 +199,7 @@ impl<'a> PoweredRig<'a> {
         Attached::start(&self.media().canonicalize()?, &options, &export, &self.ledger, self.cpus)
     }
 
-    fn mount(&self, disk: &Attached) -> Result<Made> {
+    fn mount(&self, disk: &Attached) -> Result<LedgerGuard> {
         let file_system = self.file.file_system;
         let (kind, target) = (file_system.kind.name(), self.target());
         let device = device(disk)?;

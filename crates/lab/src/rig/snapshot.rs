@@ -20,7 +20,7 @@ use super::page_cache;
 use super::server::{self, Binary, Start};
 use assay_study::fingerprint;
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 
 /// Receiver of the progress of loading.
 pub trait LoadProgress: Sync {
@@ -60,7 +60,7 @@ pub struct Request<'a> {
 #[derive(Debug)]
 pub struct Snapshot {
     directory: PathBuf,
-    _made: Made,
+    _made: LedgerGuard,
 }
 
 /// The base snapshots of one run, made when first asked for and removed at its end.

@@ -24,7 +24,7 @@ use assay_plan::{Experiment, PlannedRig, VariantKey};
 use assay_serve::Attached;
 use assay_study::{Calibration, InEffect, Warning};
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{self, Ledger, Made};
+use assay_system::ledger::{self, Ledger, LedgerGuard};
 use assay_system::new_name;
 use assay_system::resource::{Asking, Resource};
 
@@ -48,7 +48,7 @@ pub struct Setup<'a> {
     location: PathBuf,
     // Dropped before the directory that it keeps its data in.
     clusters: Clusters,
-    work: Made,
+    work: LedgerGuard,
     work_directory: PathBuf,
     _held: StudyLock,
 }

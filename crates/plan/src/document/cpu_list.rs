@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_base::Value;
+use assay_base::SettingValue;
 use assay_ports::cpu;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -34,7 +34,7 @@ impl Serialize for CpuList {
 
 impl<'de> Deserialize<'de> for CpuList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CpuList, D::Error> {
-        let text = Value::deserialize(deserializer)?.0;
+        let text = SettingValue::deserialize(deserializer)?.0;
         cpu::parse_list(&text).map(CpuList).map_err(D::Error::custom)
     }
 }

@@ -23,7 +23,7 @@ mod workload_spec;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_base::{HostSpec, Value};
+use assay_base::{HostSpec, SettingValue};
 use assay_load::{Arrivals, Pace, Schema};
 use assay_study::prices::Prices;
 use assay_study::{AskedPair, MARGIN_PERCENT, Overlay, Paper};
@@ -150,7 +150,7 @@ pub struct Plan {
     pub data_profiles: IndexMap<String, DataProfile>,
     /// Server variables for all configurations.
     #[serde(default)]
-    pub settings: BTreeMap<String, Value>,
+    pub settings: BTreeMap<String, SettingValue>,
     /// The rig of configurations that name none.
     #[serde(default)]
     pub rig: RigSpec,
@@ -216,7 +216,7 @@ pub struct ConfigSpec {
     pub server: Option<PathBuf>,
     /// Server variables of this configuration, over those of the plan.
     #[serde(default)]
-    pub settings: BTreeMap<String, Value>,
+    pub settings: BTreeMap<String, SettingValue>,
     /// Servers that are loaded at once, each on a disk of its own, or on an image of its own in one
     /// pool. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,7 @@ use super::room::{Room, SpaceSource};
 
 /// The condition of open media, which it may outlive.
 #[derive(Debug)]
-pub struct Condition {
+pub struct MediaCondition {
     /// The local file or device; `None` for remote media.
     place: Option<Place>,
     /// The source of space for writes, if it is watched.
@@ -51,19 +51,19 @@ struct FailedReads {
     last: String,
 }
 
-impl Condition {
-    pub(super) fn new(file: Arc<Held>, is_device: bool, size: u64) -> Condition {
-        Condition::at(Some(Place { file, is_device, size }))
+impl MediaCondition {
+    pub(super) fn new(file: Arc<Held>, is_device: bool, size: u64) -> MediaCondition {
+        MediaCondition::at(Some(Place { file, is_device, size }))
     }
 
     /// The condition of media in a cluster.
-    pub(crate) fn of_remote() -> Condition {
-        Condition::at(None)
+    pub(crate) fn of_remote() -> MediaCondition {
+        MediaCondition::at(None)
     }
 
-    fn at(place: Option<Place>) -> Condition {
+    fn at(place: Option<Place>) -> MediaCondition {
         let (room, loss) = (OnceLock::new(), OnceLock::new());
-        Condition { place, room, loss, failed_reads: Mutex::default() }
+        MediaCondition { place, room, loss, failed_reads: Mutex::default() }
     }
 
     pub(super) fn watches(&self, room: Arc<Room>) {

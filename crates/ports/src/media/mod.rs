@@ -17,7 +17,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use self::condition::{Condition, MediaLoss};
+pub use self::condition::{MediaCondition, MediaLoss};
 pub use self::error::MediaError;
 pub use self::new_file::NewFile;
 pub use self::room::SpaceSource;
@@ -62,7 +62,7 @@ pub struct FileMedia {
     direct: bool,
     atomic_write_bytes: u64,
     keeps_zeroes: bool,
-    condition: Arc<Condition>,
+    condition: Arc<MediaCondition>,
     room: Option<Arc<Room>>,
     _below: Below,
     syncs: bool,
@@ -143,7 +143,7 @@ impl FileMedia {
         let direct = place::bypass_cache(&file).map_err(|errno| failed(path, errno))?;
         let file = Arc::new(file);
         Ok(FileMedia {
-            condition: Arc::new(Condition::new(Arc::clone(&file), is_device, size)),
+            condition: Arc::new(MediaCondition::new(Arc::clone(&file), is_device, size)),
             file,
             path: path.into(),
             size,
@@ -203,7 +203,7 @@ impl FileMedia {
 
     /// The condition, now and later.
     #[must_use]
-    pub fn condition(&self) -> &Arc<Condition> {
+    pub fn condition(&self) -> &Arc<MediaCondition> {
         &self.condition
     }
 

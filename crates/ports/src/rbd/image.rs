@@ -22,7 +22,7 @@ use super::lock;
 use super::name::ImageName;
 use super::patience::{PATIENCE, within};
 use super::pool_io::PoolIo;
-use crate::media::{Access, Condition};
+use crate::media::{Access, MediaCondition};
 
 /// An open image. Dropping or closing it releases its lock.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub struct RbdMedia {
     size: u64,
     access: Access,
     keeps_zeroes: bool,
-    condition: Arc<Condition>,
+    condition: Arc<MediaCondition>,
 }
 
 /// The image's handle; dropping it closes the image, then the connection.
@@ -98,7 +98,7 @@ impl RbdMedia {
         let mut open = Open { image, has_lock: false, io };
         let size = open.ask_size(&name)?;
         open.take(&name, access, dead)?;
-        let (open, condition) = (RwLock::new(Some(open)), Arc::new(Condition::of_remote()));
+        let (open, condition) = (RwLock::new(Some(open)), Arc::new(MediaCondition::of_remote()));
         Ok(RbdMedia { open, name, size, access, keeps_zeroes: true, condition })
     }
 
@@ -111,7 +111,7 @@ impl RbdMedia {
 
     /// The condition, now and later.
     #[must_use]
-    pub fn condition(&self) -> &Arc<Condition> {
+    pub fn condition(&self) -> &Arc<MediaCondition> {
         &self.condition
     }
 

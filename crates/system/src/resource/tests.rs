@@ -8,7 +8,7 @@ use std::sync::Arc;
 use assay_ports::child;
 
 use super::*;
-use crate::ledger::{Ledger, Made};
+use crate::ledger::{Ledger, LedgerGuard};
 
 fn presence(resource: &Resource) -> Presence {
     resource.presence(Asking::Everyone).unwrap()
@@ -60,7 +60,7 @@ const WITH_DIRECTORY: [fn(OwnDirectory) -> Resource; 4] = [
     |instance| Resource::Trace { instance },
 ];
 
-fn make(world: &World, of: fn(OwnDirectory) -> Resource, name: &str) -> Made {
+fn make(world: &World, of: fn(OwnDirectory) -> Resource, name: &str) -> LedgerGuard {
     world.ledger.make_with_directory(&world.at(name), of).unwrap()
 }
 

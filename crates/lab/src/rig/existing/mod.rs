@@ -23,7 +23,7 @@ use assay_ports::child::{describe, spawn};
 use assay_ports::program::first_lines;
 use assay_system::database;
 use assay_system::interrupt::Interrupt;
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::resource::Resource;
 use parking_lot::Mutex;
 
@@ -46,7 +46,7 @@ pub struct Existing {
     version: String,
     /// Its process, where it is found to run on this machine.
     process: Option<u32>,
-    made: Mutex<Option<Made>>,
+    made: Mutex<Option<LedgerGuard>>,
     /// Fingerprint of the schema and the seed that the tables were loaded from.
     loaded: Mutex<Option<String>>,
 }
@@ -210,7 +210,7 @@ impl Existing {
     /// # Errors
     /// What the server said; it then stays in the ledger for `assay clean`.
     pub fn take_down(&self) -> Result<()> {
-        self.made.lock().take().map_or(Ok(()), Made::remove)
+        self.made.lock().take().map_or(Ok(()), LedgerGuard::remove)
     }
 }
 

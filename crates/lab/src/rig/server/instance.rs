@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use assay_mysql::{ClientConnect, ClientSession, Endpoint, SessionError};
 use assay_ports::child::{Child, Identity, describe, identity, spawn};
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::resource::Resource;
 
 use super::binary::{Binary, Flavour, Origin, option};
@@ -82,7 +82,7 @@ impl Start {
 pub struct Server {
     child: Child,
     // Struck out once it has ended.
-    listed: Made,
+    listed: LedgerGuard,
     socket: SocketPlace,
     log: PathBuf,
     log_start: u64,
@@ -134,7 +134,7 @@ pub fn start(binary: &Binary, start: &Start) -> Result<Server> {
 /// A process that was started.
 struct Launched {
     child: Child,
-    listed: Made,
+    listed: LedgerGuard,
     /// Length of its log before.
     log_start: u64,
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use assay_system::ledger::{Ledger, Made};
+use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::{new_name, private};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
@@ -97,7 +97,7 @@ pub(super) fn is_confined(program: &Path) -> bool {
 #[derive(Debug)]
 pub(super) struct SocketPlace {
     path: PathBuf,
-    _own_directory: Option<Made>,
+    _own_directory: Option<LedgerGuard>,
 }
 
 impl SocketPlace {

@@ -23,7 +23,7 @@ use crate::run::progress::Progress;
 use crate::run::results::{Circumstances, FileSystem, Observations, ServerState};
 use crate::run::setup::Setup;
 use assay_plan::PlannedTrial;
-use assay_system::ledger::Made;
+use assay_system::ledger::LedgerGuard;
 
 /// # Errors
 /// A rig or a server cannot be brought up.
@@ -89,7 +89,7 @@ impl Place<'_> {
 /// A server of our own on its own rig. Dropped, the server goes before its rig does.
 struct RunningServer {
     server: Server,
-    _run_dir: Made,
+    _run_dir: LedgerGuard,
     rig: Rig,
     run_dir: PathBuf,
     /// The port for a load from other machines.
@@ -242,7 +242,7 @@ fn start(
     rig: &Rig,
     run_dir: &Path,
     port: Option<&TcpPort>,
-) -> Result<(Made, Server)> {
+) -> Result<(LedgerGuard, Server)> {
     let start = starting(setup, config, rig, run_dir, port);
     let made = setup.ledger.make_directory(run_dir)?;
     Ok((made, server::start(config.server()?, &start)?))
