@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use assay_plan::{Form, Plan};
+use assay_plan::{Plan, PlanForm};
 use clap::Parser;
 use clap::error::ErrorKind;
 
@@ -252,8 +252,8 @@ fn printed_plans_can_be_read_and_have_what_commands_name() {
             let plan = command.words.get(1).filter(|word| !word.starts_with('-'));
             let Some(plan) = plan else { continue };
             let form = match command.words.iter().any(|word| word == "--quick") {
-                true => Form::Quick,
-                false => Form::Full,
+                true => PlanForm::Quick,
+                false => PlanForm::Full,
             };
             let is_printed = plans.contains_key(plan);
             // The reader's own file need not be in a document.

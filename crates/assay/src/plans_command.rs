@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use assay_plan::{Experiment, Form, Plan, shipped, shipped_overlays};
+use assay_plan::{Experiment, Plan, PlanForm, shipped, shipped_overlays};
 use clap::Args;
 use serde::Serialize;
 
@@ -54,12 +54,12 @@ pub(crate) fn run(args: &PlansArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn listed(name: &'static str, form: Form, plan: Plan) -> Result<Listed> {
+fn listed(name: &'static str, form: PlanForm, plan: Plan) -> Result<Listed> {
     let experiment = Experiment::of(plan.clone())?;
     let runs = experiment.trials().len();
     Ok(Listed {
         name,
-        is_quick: form == Form::Quick,
+        is_quick: form == PlanForm::Quick,
         title: plan.title,
         question: plan.question,
         is_of_power_cuts: plan.power_cut.is_some(),

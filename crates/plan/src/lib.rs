@@ -21,18 +21,18 @@ mod shipped;
 
 pub use changes::{Change, changes};
 pub use document::{
-    ConfigSpec, CpuList, DataProfile, EndpointSpec, FileSystem, LeastMachine, MediaSpec, ModelSpec,
-    NeighbourSpec, NoiseFloor, ObjectiveSpec, PageCompression, PhaseSpec, Placement, Plan,
-    PoolSpec, PowerCutSpec, Restore, RigKind, RigSpec, Tears, VariantKey, WorkloadSpec,
+    ConfigSpec, CpuList, DataProfile, EndpointSpec, FileSystemKind, LeastMachine, MediaSpec,
+    ModelSpec, NeighbourSpec, NoiseFloorSpec, ObjectiveSpec, PageCompression, PhaseSpec, Placement,
+    Plan, PoolSpec, PowerCutSpec, Restore, RigKind, RigSpec, Tears, VariantKey, WorkloadSpec,
 };
 pub use experiment::{Experiment, Neighbour, PlannedLoad, PlannedTrial, PlannedWorkload, Variant};
 pub use overlay::{OVERLAYS, overlay_name, shipped_overlays};
-pub use quick::Form;
+pub use quick::PlanForm;
 pub use read::{ReadPlan, shipped};
 pub use rig::{
-    DiskBase, DriveMedia, EndpointLogin, PlannedDisk, PlannedDrive, PlannedEndpoint,
-    PlannedFileSystem, PlannedModel, PlannedPool, PlannedRig, PoolPlace, PoweredFile,
-    PrivateCluster, PrivatePool, RestoreCommand, RestoreWay,
+    DiskBase, DriveMedia, EndpointLogin, PlannedCluster, PlannedDisk, PlannedDrive,
+    PlannedEndpoint, PlannedFileSystem, PlannedModel, PlannedPool, PlannedRig, PoolPlace,
+    PoweredFile, PrivatePool, RestoreCommand, RestoreWay,
 };
 pub use runs::Runs;
 pub use search::PlannedSearch;

@@ -13,7 +13,7 @@ use assay_base::one_line;
 
 /// A form of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum PlanForm {
     Full,
     Quick,
 }

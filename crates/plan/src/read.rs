@@ -11,7 +11,7 @@ use super::complete::complete;
 use super::document::Plan;
 use super::experiment::Experiment;
 use super::overlay;
-use super::quick::{self, Form};
+use super::quick::{self, PlanForm};
 use super::shipped::{PLANS, no_such_plan, text as shipped_text};
 
 /// A plan that was read, with what a study stores of it.
@@ -41,14 +41,14 @@ impl Forms {
         Ok(Forms { full, quick: quick.map(merged).transpose()? })
     }
 
-    pub(crate) fn choose(self, form: Form, text: String) -> Result<ReadPlan> {
+    pub(crate) fn choose(self, form: PlanForm, text: String) -> Result<ReadPlan> {
         match (form, self.quick) {
-            (Form::Full, _) => Ok(ReadPlan { plan: self.full, text, form: None }),
-            (Form::Quick, Some(quick)) => {
+            (PlanForm::Full, _) => Ok(ReadPlan { plan: self.full, text, form: None }),
+            (PlanForm::Quick, Some(quick)) => {
                 let form = Some(quick::told(&self.full, &quick));
                 Ok(ReadPlan { plan: quick, text, form })
             }
-            (Form::Quick, None) => {
+            (PlanForm::Quick, None) => {
                 bail!("the plan has no quick profile; run it without --quick, or add [quick] to it")
             }
         }
@@ -76,7 +76,7 @@ impl Plan {
     ///
     /// # Errors
     /// One line: the file, the line in it, what is wrong and the nearest thing that would be right.
-    pub fn read(path: &Path, form: Form) -> Result<ReadPlan> {
+    pub fn read(path: &Path, form: PlanForm) -> Result<ReadPlan> {
         Plan::read_with(path, form, &[])
     }
 
@@ -85,7 +85,7 @@ impl Plan {
     ///
     /// # Errors
     /// As [`Plan::read`]; or one line about an overlay.
-    pub fn read_with(path: &Path, form: Form, overlays: &[PathBuf]) -> Result<ReadPlan> {
+    pub fn read_with(path: &Path, form: PlanForm, overlays: &[PathBuf]) -> Result<ReadPlan> {
         let text = overlay::merged(text_of(path)?, overlays)?;
         let read = Forms::parse(&text).and_then(|forms| forms.choose(form, text));
         read.with_context(|| path.display().to_string())
@@ -97,7 +97,7 @@ impl Plan {
     /// None; it comes with Assay.
     pub fn demo() -> Result<ReadPlan> {
         let text = shipped_text("demo").context("no plan is called `demo`")?;
-        Forms::parse(text)?.choose(Form::Quick, text.to_owned())
+        Forms::parse(text)?.choose(PlanForm::Quick, text.to_owned())
     }
 
     /// The quick profile of the plan that `assay demo` runs where no drive can be attached.
@@ -106,7 +106,7 @@ impl Plan {
     /// None; it comes with Assay.
     pub fn demo_in_a_directory() -> Result<ReadPlan> {
         let text = shipped_text("doublewrite").context("no plan is called `doublewrite`")?;
-        Forms::parse(text)?.choose(Form::Quick, text.to_owned())
+        Forms::parse(text)?.choose(PlanForm::Quick, text.to_owned())
     }
 }
 
@@ -114,12 +114,12 @@ impl Plan {
 ///
 /// # Errors
 /// None; the tests read them all.
-pub fn shipped() -> Result<Vec<(&'static str, Form, Plan)>> {
+pub fn shipped() -> Result<Vec<(&'static str, PlanForm, Plan)>> {
     let mut all = Vec::new();
     for (name, text) in PLANS {
         let Forms { full, quick } = Forms::parse(text).context(*name)?;
-        all.push((*name, Form::Full, full));
-        all.extend(quick.map(|quick| (*name, Form::Quick, quick)));
+        all.push((*name, PlanForm::Full, full));
+        all.extend(quick.map(|quick| (*name, PlanForm::Quick, quick)));
     }
     Ok(all)
 }
@@ -146,6 +146,6 @@ fn text_of(path: &Path) -> Result<String> {
 impl Plan {
     /// The quick profile of a text.
     pub(crate) fn parse_quick(text: &str) -> Result<Plan> {
-        Ok(Forms::parse(text)?.choose(Form::Quick, String::new())?.plan)
+        Ok(Forms::parse(text)?.choose(PlanForm::Quick, String::new())?.plan)
     }
 }

@@ -12,7 +12,7 @@ use super::experiment::trials;
 use super::read::Forms;
 use super::*;
 use assay_base::Size;
-use assay_presets::Unit;
+use assay_presets::CompressionUnit;
 
 mod compare;
 mod data_profiles;
@@ -184,7 +184,7 @@ fn a_drive_is_read_whole_and_comes_back_the_same() {
         drive
     };
     let found = drive(plan.rig_of(&plan.configs["on"]));
-    assert_eq!((found.size(), found.unit), (Some(Size(2 << 30)), Unit::Page));
+    assert_eq!((found.size(), found.unit), (Some(Size(2 << 30)), CompressionUnit::Page));
     assert!(
         matches!(found.media, DriveMedia::File { capacity: Size(bytes), .. } if bytes == 1 << 30)
     );

@@ -4,7 +4,9 @@ use anyhow::{Result, bail, ensure};
 use assay_base::suggest;
 use assay_drive::{BLOCK_BYTES, Codec};
 
-use super::document::{Capacity, Document, Engine, Flash, Host, Kind, Mirror};
+use super::document::{
+    CapacitySection, DeviceKind, Engine, Flash, HostSection, Mirror, PresetDocument,
+};
 use super::fault;
 
 /// Names of figures of worth.
@@ -40,7 +42,7 @@ const ATOMIC_BYTES_MAX: u64 = 256 << 10;
 ///
 /// # Errors
 /// One line: which number cannot be, or what is missing or too much.
-pub fn check(document: &Document) -> Result<()> {
+pub fn check(document: &PresetDocument) -> Result<()> {
     known("worth", WORTH, document.worth.keys())?;
     known("published", PUBLISHED, document.published.keys())?;
     let worth = document.worth.iter().map(|(name, figure)| ("worth", name, figure.value));
@@ -53,17 +55,17 @@ pub fn check(document: &Document) -> Result<()> {
     sections(document)?;
     fault::check(document)?;
     match document.kind {
-        Kind::Nand => nand(document),
-        Kind::Rotating => rotating(document),
-        Kind::Volume => volume(document),
-        Kind::Network => network(document),
-        Kind::Mirror => document.mirror.as_ref().map_or(Ok(()), mirror),
+        DeviceKind::Nand => nand(document),
+        DeviceKind::Rotating => rotating(document),
+        DeviceKind::Volume => volume(document),
+        DeviceKind::Network => network(document),
+        DeviceKind::Mirror => document.mirror.as_ref().map_or(Ok(()), mirror),
     }
 }
 
 /// Every kind has its own sections, and no others.
-fn sections(document: &Document) -> Result<()> {
-    use Kind::{Mirror, Nand, Network, Rotating, Volume};
+fn sections(document: &PresetDocument) -> Result<()> {
+    use DeviceKind::{Mirror, Nand, Network, Rotating, Volume};
     let kind = document.kind;
     for (name, is_there, needs, may_have) in [
         ("capacity", document.capacity.is_some(), &[Nand, Rotating, Volume][..], &[][..]),
@@ -99,8 +101,8 @@ fn known<'a>(
     }
 }
 
-fn capacity(document: &Document) -> Result<()> {
-    if let Some(Capacity { user_bytes, .. }) = &document.capacity {
+fn capacity(document: &PresetDocument) -> Result<()> {
+    if let Some(CapacitySection { user_bytes, .. }) = &document.capacity {
         let user = user_bytes.value;
         ensure!(
             user >= BLOCK_BYTES,
@@ -118,7 +120,7 @@ fn capacity(document: &Document) -> Result<()> {
     Ok(())
 }
 
-fn nand(document: &Document) -> Result<()> {
+fn nand(document: &PresetDocument) -> Result<()> {
     let raw = document.capacity.as_ref().and_then(|capacity| capacity.raw_per_user.as_ref());
     let Some(raw) = raw else { bail!("a model of kind nand needs the key capacity.raw_per_user") };
     ensure!(
@@ -178,7 +180,7 @@ fn geometry(flash: &Flash) -> Result<()> {
     Ok(())
 }
 
-fn link(host: &Host) -> Result<()> {
+fn link(host: &HostSection) -> Result<()> {
     not_negative("host.read_firmware_us", host.read_firmware_us.value)?;
     not_negative("host.write_firmware_us", host.write_firmware_us.value)?;
     let speed = host.link_bytes_per_s.value;
@@ -213,7 +215,7 @@ fn engine(engine: &Engine) -> Result<()> {
     positive("engine.bytes_per_s", engine.bytes_per_s.value)
 }
 
-fn rotating(document: &Document) -> Result<()> {
+fn rotating(document: &PresetDocument) -> Result<()> {
     let (Some(spindle), Some(array)) = (&document.spindle, &document.array) else { return Ok(()) };
     for (name, figure) in [
         ("spindle.rotation_us", &spindle.rotation_us),
@@ -250,7 +252,7 @@ fn rotating(document: &Document) -> Result<()> {
     Ok(())
 }
 
-fn volume(document: &Document) -> Result<()> {
+fn volume(document: &PresetDocument) -> Result<()> {
     let Some(volume) = &document.volume else { return Ok(()) };
     for (name, figure) in [
         ("operations_per_s", Some(&volume.operations_per_s)),
@@ -287,7 +289,7 @@ fn volume(document: &Document) -> Result<()> {
     Ok(())
 }
 
-fn network(document: &Document) -> Result<()> {
+fn network(document: &PresetDocument) -> Result<()> {
     let Some(network) = &document.network else { return Ok(()) };
     positive("network.round_trip_us", network.round_trip_us.value)?;
     positive("network.bytes_per_s", network.bytes_per_s.value)?;

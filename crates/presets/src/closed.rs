@@ -23,7 +23,7 @@ pub const DEPTH_OF_WRITES: u32 = 32;
 
 /// The conditions of a figure.
 #[derive(Debug, Clone, Copy)]
-pub struct Conditions {
+pub struct ClosedConditions {
     /// Share of what the host may store that holds data.
     pub fill: f64,
     /// Logical bytes for each byte that is stored; none: the data do not compress.
@@ -32,9 +32,9 @@ pub struct Conditions {
     pub bytes: u64,
 }
 
-impl Default for Conditions {
-    fn default() -> Conditions {
-        Conditions { fill: 0.8, ratio: None, bytes: BLOCK_BYTES }
+impl Default for ClosedConditions {
+    fn default() -> ClosedConditions {
+        ClosedConditions { fill: 0.8, ratio: None, bytes: BLOCK_BYTES }
     }
 }
 
@@ -115,7 +115,7 @@ const NETWORK: &[&str] = &["network.over", "network.round_trip_us", "network.byt
 ///
 /// # Errors
 /// None of a device that could be made.
-pub fn nand(preset: &Preset, nand: &Nand, conditions: Conditions) -> Result<Vec<Closed>> {
+pub fn nand(preset: &Preset, nand: &Nand, conditions: ClosedConditions) -> Result<Vec<Closed>> {
     let (flash, host) = (&nand.geometry, &nand.limits);
     let bytes = conditions.bytes;
     let per_byte = stored_bytes(conditions.ratio) / BLOCK_BYTES as f64;
@@ -157,7 +157,7 @@ pub fn nand(preset: &Preset, nand: &Nand, conditions: Conditions) -> Result<Vec<
 pub fn rotating(
     preset: &Preset,
     array: &ArrayGeometry,
-    conditions: Conditions,
+    conditions: ClosedConditions,
 ) -> Result<Vec<Closed>> {
     // Data lie at the beginning of the disks.
     let (bytes, span) = (conditions.bytes, conditions.fill);
@@ -188,7 +188,7 @@ pub fn rotating(
 
 /// Every figure of a cloud volume.
 #[must_use]
-pub fn volume(preset: &Preset, limits: &VolumeLimits, conditions: Conditions) -> Vec<Closed> {
+pub fn volume(preset: &Preset, limits: &VolumeLimits, conditions: ClosedConditions) -> Vec<Closed> {
     let bytes = conditions.bytes;
     let small = limits.commands_per_s(bytes);
     let large = limits.commands_per_s(SEQUENTIAL_BYTES) * SEQUENTIAL_BYTES as f64;
@@ -212,7 +212,7 @@ pub fn network(
     preset: &Preset,
     link: &NetworkLink,
     behind: Vec<Closed>,
-    conditions: Conditions,
+    conditions: ClosedConditions,
 ) -> Vec<Closed> {
     let through = |closed: Closed| {
         let carried = link.to_node_bytes_per_s.0;
@@ -247,7 +247,7 @@ fn stored_bytes(ratio: Option<f64>) -> f64 {
 }
 
 /// The share of the flash that is live, of what collection can work with.
-fn live_share(nand: &Nand, conditions: Conditions) -> Result<f64> {
+fn live_share(nand: &Nand, conditions: ClosedConditions) -> Result<f64> {
     let format = nand.format(nand.user_bytes);
     let usable = format.usable_bytes(nand.raw_bytes)? as f64;
     let blocks = nand.user_bytes as f64 * conditions.fill / BLOCK_BYTES as f64;

@@ -26,7 +26,7 @@ pub fn read_ahead(size: Size) -> Result<Size, String> {
 
 /// Bytes that a drive compresses together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-pub enum Unit {
+pub enum CompressionUnit {
     /// Each block of 4 KiB.
     #[default]
     #[value(name = "4k")]
@@ -38,11 +38,11 @@ pub enum Unit {
     Page,
 }
 
-impl fmt::Display for Unit {
+impl fmt::Display for CompressionUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Unit::Block => "4 KiB",
-            Unit::Page => "16 KiB",
+            CompressionUnit::Block => "4 KiB",
+            CompressionUnit::Page => "16 KiB",
         })
     }
 }

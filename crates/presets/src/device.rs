@@ -4,8 +4,8 @@
 use anyhow::{Context, Result};
 use assay_models::WriteCache;
 
-use super::closed::{self, Closed, Conditions};
-use super::document::Kind;
+use super::closed::{self, Closed, ClosedConditions};
+use super::document::DeviceKind;
 use super::mirror::Mirrored;
 use super::nand::Nand;
 use super::network::{self, Network};
@@ -24,14 +24,14 @@ pub enum Device {
     /// A cloud volume.
     Volume(Box<Paid>),
     /// Another device behind a network.
-    Network(Box<Remote>),
+    Network(Box<RemoteDevice>),
     /// Several flash devices that hold the same data.
     Mirror(Box<Mirrored>),
 }
 
 /// A device behind a network.
 #[derive(Debug, Clone)]
-pub struct Remote {
+pub struct RemoteDevice {
     pub over: Device,
     pub preset: Preset,
     pub network: Network,
@@ -39,12 +39,12 @@ pub struct Remote {
     pub obtained: Vec<Obtained>,
 }
 
-impl Remote {
+impl RemoteDevice {
     /// The device of `preset` at `scale`.
     ///
     /// # Errors
     /// One line: there is no such device behind it, or what is left of it is too small.
-    pub fn new(preset: &Preset, scale: Scale) -> Result<Remote> {
+    pub fn new(preset: &Preset, scale: Scale) -> Result<RemoteDevice> {
         let said = preset.document.network.as_ref();
         let said = said.context("a network needs a section [network]")?;
         let behind = network::behind(said)?;
@@ -52,7 +52,7 @@ impl Remote {
         let network = Network::new(said, scale);
         let mut obtained = over.obtained().to_vec();
         obtained.push(network.obtained.clone());
-        Ok(Remote { over, preset: behind, network, obtained })
+        Ok(RemoteDevice { over, preset: behind, network, obtained })
     }
 }
 
@@ -64,11 +64,11 @@ impl Device {
     pub fn new(preset: &Preset, scale: Scale) -> Result<Device> {
         scale.check()?;
         Ok(match preset.document.kind {
-            Kind::Nand => Device::Nand(Box::new(Nand::new(preset, scale)?)),
-            Kind::Rotating => Device::Rotating(Box::new(Disks::new(preset, scale)?)),
-            Kind::Volume => Device::Volume(Box::new(Paid::new(preset, scale)?)),
-            Kind::Network => Device::Network(Box::new(Remote::new(preset, scale)?)),
-            Kind::Mirror => Device::Mirror(Box::new(Mirrored::new(preset, scale)?)),
+            DeviceKind::Nand => Device::Nand(Box::new(Nand::new(preset, scale)?)),
+            DeviceKind::Rotating => Device::Rotating(Box::new(Disks::new(preset, scale)?)),
+            DeviceKind::Volume => Device::Volume(Box::new(Paid::new(preset, scale)?)),
+            DeviceKind::Network => Device::Network(Box::new(RemoteDevice::new(preset, scale)?)),
+            DeviceKind::Mirror => Device::Mirror(Box::new(Mirrored::new(preset, scale)?)),
         })
     }
 
@@ -135,7 +135,7 @@ impl Device {
     ///
     /// # Errors
     /// None of a device that could be made.
-    pub fn closed(&self, preset: &Preset, conditions: Conditions) -> Result<Vec<Closed>> {
+    pub fn closed(&self, preset: &Preset, conditions: ClosedConditions) -> Result<Vec<Closed>> {
         let sound = self.closed_when_sound(preset, conditions)?;
         Ok(match preset.fault().times_as_long() {
             Some(times) => sound.into_iter().map(|closed| closed.slowed(times)).collect(),
@@ -143,7 +143,11 @@ impl Device {
         })
     }
 
-    fn closed_when_sound(&self, preset: &Preset, conditions: Conditions) -> Result<Vec<Closed>> {
+    fn closed_when_sound(
+        &self,
+        preset: &Preset,
+        conditions: ClosedConditions,
+    ) -> Result<Vec<Closed>> {
         match self {
             Device::Nand(nand) => closed::nand(preset, nand, conditions),
             Device::Rotating(disks) => closed::rotating(preset, &disks.geometry, conditions),

@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use assay_models::synthetic::{Slower, Stalling};
 use assay_models::{Time, Timing};
 
-use super::document::{self, Document, Kind};
+use super::document::{self, DeviceKind, PresetDocument};
 
 /// Slowness comes in whole parts of so many.
 const PARTS: f64 = 1000.0;
@@ -18,7 +18,7 @@ const SLOWER_MAX: f64 = 100.0;
 
 /// Injected faults of a device.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Fault {
+pub struct InjectedFault {
     stall: Option<Stall>,
     slower_per_mille: u32,
     /// Whether its drive tears writes.
@@ -31,13 +31,13 @@ struct Stall {
     length: Time,
 }
 
-impl Fault {
+impl InjectedFault {
     /// The faults of a checked document.
     #[must_use]
-    pub fn new(said: &document::Fault) -> Fault {
+    pub fn new(said: &document::FaultSection) -> InjectedFault {
         let stall = said.stall_ms.as_ref().zip(said.every_s.as_ref());
         let slower = said.slower.as_ref().map_or(1.0, |figure| figure.value);
-        Fault {
+        InjectedFault {
             stall: stall.map(|(length, period)| Stall {
                 period: Time::from_s(period.value),
                 length: Time::from_us(length.value * 1e3),
@@ -49,7 +49,7 @@ impl Fault {
 
     #[must_use]
     pub fn is_none(&self) -> bool {
-        *self == Fault::default()
+        *self == InjectedFault::default()
     }
 
     /// One part of a device with it. Each part is slower by itself, so that together they are: what
@@ -75,7 +75,7 @@ impl Fault {
     /// a time meets a stall once in a period, so the factor equals the loss of rate.
     #[must_use]
     pub fn times_as_long(&self) -> Option<f64> {
-        if *self == (Fault { tears: self.tears, ..Fault::default() }) {
+        if *self == (InjectedFault { tears: self.tears, ..InjectedFault::default() }) {
             return None;
         }
         let stalled =
@@ -84,7 +84,7 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for InjectedFault {
     /// The faults in words; `nothing` without any.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stalls = self.stall.map(|Stall { period, length }| {
@@ -102,8 +102,8 @@ impl fmt::Display for Fault {
 ///
 /// # Errors
 /// One line: which number cannot be, or what is missing.
-pub fn check(document: &Document) -> Result<()> {
-    let document::Fault { stall_ms, every_s, slower, tears } = &document.fault;
+pub fn check(document: &PresetDocument) -> Result<()> {
+    let document::FaultSection { stall_ms, every_s, slower, tears } = &document.fault;
     match (stall_ms, every_s) {
         (Some(length), Some(period)) => stall(length.value, period.value)?,
         (Some(_), None) => bail!("a stall needs the key fault.every_s"),
@@ -118,7 +118,7 @@ pub fn check(document: &Document) -> Result<()> {
             {SLOWER_MAX}, such as 1.05"
         );
     }
-    let has_drive = document.kind == Kind::Nand;
+    let has_drive = document.kind == DeviceKind::Nand;
     ensure!(
         has_drive || !tears.as_ref().is_some_and(|figure| figure.value),
         "fault.tears is true; only a model of kind nand can tear writes, and this is of kind {}",

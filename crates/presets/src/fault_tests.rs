@@ -5,7 +5,7 @@ use std::sync::Arc;
 use assay_drive::{BLOCK_BYTES, Disk, Drive, DriveOptions};
 use assay_models::{Command, Kind, PackedDisk, Time, VirtualClock};
 
-use super::closed::Conditions;
+use super::closed::ClosedConditions;
 use super::device::Device;
 use super::preset::{PRESETS, Preset};
 use super::scale::Scale;
@@ -103,7 +103,7 @@ fn what_follows_from_the_numbers_tells_of_the_fault() {
     let closed = |fault: &str| {
         let preset = with("p4610-3.2", fault).unwrap();
         let device = Device::new(&preset, Scale::default()).unwrap();
-        device.closed(&preset, Conditions::default()).unwrap()
+        device.closed(&preset, ClosedConditions::default()).unwrap()
     };
     for (fault, times) in [(SLOWER, 1.05), (STALLS, 1.0 / 0.98), (TEARS, 1.0), ("", 1.0)] {
         for (sound, faulty) in closed("").iter().zip(closed(fault)) {

@@ -34,7 +34,7 @@ impl Mark {
 /// A value, how it came to be, and from where.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Figure<T> {
+pub struct PresetFigure<T> {
     /// The value, in the unit that its name ends with.
     pub value: T,
     pub mark: Mark,

@@ -29,7 +29,7 @@ mod tests;
 mod volume;
 
 pub use bounds::{check_number, plain};
-pub use compression::{Unit, codec_name, read_ahead};
+pub use compression::{CompressionUnit, codec_name, read_ahead};
 pub use device::Device;
 pub use document::CacheName;
 pub use figure::Mark;

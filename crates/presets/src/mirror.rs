@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use super::document::{self, Kind};
+use super::document::{self, DeviceKind};
 use super::nand::Nand;
 use super::preset::{PRESETS, Preset};
 use super::scale::Scale;
@@ -41,7 +41,7 @@ fn side(said: &document::Mirror) -> Result<Preset> {
     );
     let side = Preset::find(name).context("mirror.over")?;
     ensure!(
-        side.document.kind == Kind::Nand,
+        side.document.kind == DeviceKind::Nand,
         "mirror.over is `{name}`, of kind {}; mirrors of flash alone are modelled",
         side.document.kind.name()
     );

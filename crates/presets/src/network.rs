@@ -4,7 +4,7 @@ use anyhow::{Context, Result, ensure};
 use assay_models::network::{FanOut, LatencyModel, NetworkLink, Redundancy};
 use assay_models::{Immediate, Rate, Time};
 
-use super::document::{self, Kind};
+use super::document::{self, DeviceKind};
 use super::preset::{PRESETS, Preset};
 use super::scale::{Obtained, Scale};
 
@@ -22,7 +22,7 @@ pub struct Network {
 impl Network {
     /// The network of a preset's section, at `scale`.
     #[must_use]
-    pub fn new(said: &document::Network, scale: Scale) -> Network {
+    pub fn new(said: &document::NetworkSection, scale: Scale) -> Network {
         let real = said.bytes_per_s.value;
         let rate = Rate(real / scale.parallel);
         let link = NetworkLink {
@@ -48,7 +48,7 @@ impl Network {
 ///
 /// # Errors
 /// One line: it is none of ours, or a network itself.
-pub fn behind(said: &document::Network) -> Result<Preset> {
+pub fn behind(said: &document::NetworkSection) -> Result<Preset> {
     let name = &said.over.value;
     ensure!(
         PRESETS.iter().any(|(known, _)| known == name) || !name.contains(['/', '.']),
@@ -56,11 +56,11 @@ pub fn behind(said: &document::Network) -> Result<Preset> {
         models` lists"
     );
     let behind = Preset::find(name).context("network.over")?;
-    ensure!(behind.document.kind != Kind::Network, "network.over is a network itself");
+    ensure!(behind.document.kind != DeviceKind::Network, "network.over is a network itself");
     Ok(behind)
 }
 
-fn redundancy(network: &document::Network) -> Redundancy {
+fn redundancy(network: &document::NetworkSection) -> Redundancy {
     match (&network.copies, &network.data_pieces) {
         (None, Some(data)) => Redundancy::Erasure {
             data: data.value,

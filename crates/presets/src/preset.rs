@@ -11,8 +11,8 @@ use assay_drive::BLOCK_BYTES;
 
 use super::bounds::check_number;
 use super::check;
-use super::document::Document;
-use super::fault::Fault;
+use super::document::PresetDocument;
+use super::fault::InjectedFault;
 use super::figure::Mark;
 use assay_base::one_line;
 use assay_base::text_file;
@@ -44,12 +44,12 @@ pub struct Preset {
     pub name: String,
     /// Its text, from which [`Preset::parse`] makes it again.
     pub text: String,
-    pub document: Document,
+    pub document: PresetDocument,
 }
 
 /// One number of a preset, as it stands in its text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct PresetRow {
     /// Section and name.
     pub key: String,
     pub value: toml::Value,
@@ -59,7 +59,7 @@ pub struct Row {
     pub differs: Option<String>,
 }
 
-impl Row {
+impl PresetRow {
     /// Checks it against what its unit allows; of what is no number there is nothing to check.
     fn check(&self) -> Result<()> {
         let number = self.value.as_float().or(self.value.as_integer().map(|number| number as f64));
@@ -95,11 +95,11 @@ impl Preset {
     /// # Errors
     /// One line: what is not understood, or cannot be.
     pub fn parse(name: &str, text: &str) -> Result<Preset> {
-        let document: Document =
+        let document: PresetDocument =
             toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
         let preset = Preset { name: name.into(), text: text.into(), document };
         preset.check_texts()?;
-        preset.rows()?.iter().try_for_each(Row::check)?;
+        preset.rows()?.iter().try_for_each(PresetRow::check)?;
         check::check(&preset.document)?;
         Ok(preset)
     }
@@ -123,15 +123,15 @@ impl Preset {
 
     /// The injected faults.
     #[must_use]
-    pub fn fault(&self) -> Fault {
-        Fault::new(&self.document.fault)
+    pub fn fault(&self) -> InjectedFault {
+        InjectedFault::new(&self.document.fault)
     }
 
     /// Every number, in the order of the text.
     ///
     /// # Errors
     /// None that a parsed preset could have.
-    pub fn rows(&self) -> Result<Vec<Row>> {
+    pub fn rows(&self) -> Result<Vec<PresetRow>> {
         let table: toml::Table = toml::from_str(&self.text)?;
         let sections = table.iter().filter_map(|(name, value)| Some((name, value.as_table()?)));
         let mut rows = Vec::new();
@@ -168,11 +168,11 @@ fn first_control(key: &str, value: &toml::Value) -> Option<String> {
     }
 }
 
-fn row(key: String, figure: &toml::Value) -> Result<Row> {
+fn row(key: String, figure: &toml::Value) -> Result<PresetRow> {
     let text = |name: &str| figure.get(name).and_then(toml::Value::as_str).map(str::to_owned);
     let value = figure.get("value").cloned();
     ensure!(value.is_some(), "{key} has no value");
-    Ok(Row {
+    Ok(PresetRow {
         value: value.context("no value")?,
         mark: figure.get("mark").cloned().context("no mark")?.try_into()?,
         source: text("source").unwrap_or_default(),

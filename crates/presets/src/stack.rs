@@ -12,7 +12,7 @@ use assay_models::volume::VolumeTiming;
 use assay_models::{Clock, CommandObserver, Inside, MirrorTiming, Modelled, Tearing, Timing};
 
 use super::device::Device;
-use super::fault::Fault;
+use super::fault::InjectedFault;
 use super::nand::Nand;
 use super::preset::Preset;
 
@@ -136,7 +136,7 @@ impl Builder<'_> {
         Modelled::new(below, self.time(), timing, guarantees)
     }
 
-    fn fault(&self) -> Fault {
+    fn fault(&self) -> InjectedFault {
         self.preset.fault()
     }
 

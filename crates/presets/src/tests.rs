@@ -1,7 +1,7 @@
 //! Every preset is a device, and does what is published of it or gives the reason; impossible
 //! devices are refused.
 
-use super::closed::Conditions;
+use super::closed::ClosedConditions;
 use super::device::Device;
 use super::figure::Mark;
 use super::preset::{PRESETS, Preset};
@@ -20,7 +20,7 @@ fn every_preset_does_what_is_published_or_says_why_not() {
     for preset in presets() {
         let device = Device::new(&preset, Scale::default()).unwrap();
         for (name, published) in &preset.document.published {
-            let conditions = Conditions {
+            let conditions = ClosedConditions {
                 fill: published.fill.unwrap_or(1.0),
                 bytes: published.bytes.unwrap_or(4096),
                 ratio: None,
@@ -44,7 +44,7 @@ fn the_margin_notices_a_number_that_is_not_the_devices() {
     assert_ne!(slower, text);
     let preset = Preset::parse(name, &slower).unwrap();
     let device = Device::new(&preset, Scale::default()).unwrap();
-    let closed = device.closed(&preset, Conditions::default()).unwrap();
+    let closed = device.closed(&preset, ClosedConditions::default()).unwrap();
     let published = preset.document.published["read_latency_us"].value;
     let read = closed.iter().find(|one| one.name == "read_latency_us").unwrap().value;
     assert!((read / published - 1.0).abs() > MARGIN, "{read}");
@@ -67,7 +67,7 @@ fn every_number_has_its_source_and_a_mark() {
 fn what_rests_on_a_fitted_number_says_so() {
     for preset in presets() {
         let device = Device::new(&preset, Scale::default()).unwrap();
-        for closed in device.closed(&preset, Conditions::default()).unwrap() {
+        for closed in device.closed(&preset, ClosedConditions::default()).unwrap() {
             assert!(closed.mark >= Mark::Computed, "{} {}", preset.name, closed.name);
             // The limits of a volume are published, and nothing else.
             let is_paid = preset.name == "gp3" && closed.name.ends_with("per_s");
@@ -247,7 +247,8 @@ fn a_scale_divides_and_tells_what_came_of_it() {
     assert_eq!(obtained("operations_per_s"), (64_000.0, 10.0));
     assert_eq!(device.user_bytes(), 1_000_000_000 / 4096 * 4096);
     // Latencies stay.
-    let latency = |device: &Device| device.closed(&preset, Conditions::default()).unwrap()[0].value;
+    let latency =
+        |device: &Device| device.closed(&preset, ClosedConditions::default()).unwrap()[0].value;
     assert_eq!(latency(&device), latency(&Device::new(&preset, Scale::default()).unwrap()));
 }
 
@@ -273,7 +274,7 @@ fn a_mirrored_pair_reads_twice_as_much_as_a_card_and_writes_as_much() {
     let closed = |name: &str| {
         let preset = Preset::find(name).unwrap();
         let device = Device::new(&preset, Scale { capacity: 100.0, parallel: 4.0 }).unwrap();
-        (device.user_bytes(), device.closed(&preset, Conditions::default()).unwrap())
+        (device.user_bytes(), device.closed(&preset, ClosedConditions::default()).unwrap())
     };
     let ((bytes, card), (pair_bytes, pair)) = (closed("s1120-800"), closed("s1120-800x2-r1"));
     assert_eq!(bytes, pair_bytes, "both sides hold the same");

@@ -5,7 +5,7 @@ use assay_drive::BLOCK_BYTES;
 use assay_models::volume::{Allowance, LatencyModel, VolumeLimits};
 use assay_models::{Rate, Time};
 
-use super::figure::Figure;
+use super::figure::PresetFigure;
 use super::preset::Preset;
 use super::scale::{Obtained, Scale};
 
@@ -40,16 +40,17 @@ impl Paid {
             (real / USER_BYTES_MIN as f64).floor()
         );
         let rest = Time::from_us(volume.rest_us.value);
-        let allowance = |rate: f64, credit: &Option<Figure<f64>>, peak: &Option<Figure<f64>>| {
-            let rate = Rate(rate / scale.parallel);
-            let steady = Allowance::steady(rate, rest);
-            let scaled = |figure: &Figure<f64>| figure.value / scale.parallel;
-            Allowance {
-                credit: credit.as_ref().map_or(steady.credit, scaled),
-                peak_per_s: peak.as_ref().map(|peak| Rate(scaled(peak))),
-                ..steady
-            }
-        };
+        let allowance =
+            |rate: f64, credit: &Option<PresetFigure<f64>>, peak: &Option<PresetFigure<f64>>| {
+                let rate = Rate(rate / scale.parallel);
+                let steady = Allowance::steady(rate, rest);
+                let scaled = |figure: &PresetFigure<f64>| figure.value / scale.parallel;
+                Allowance {
+                    credit: credit.as_ref().map_or(steady.credit, scaled),
+                    peak_per_s: peak.as_ref().map(|peak| Rate(scaled(peak))),
+                    ..steady
+                }
+            };
         let latency = |median: f64, p99: f64| {
             LatencyModel::lognormal(Time::from_us(median), Time::from_us(p99))
         };

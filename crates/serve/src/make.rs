@@ -15,7 +15,7 @@ use super::open::{ensure_tellable, open_image};
 use super::writer;
 use assay_base::Size;
 use assay_base::text::shell_word;
-use assay_presets::Unit;
+use assay_presets::CompressionUnit;
 use assay_system::free_bytes;
 
 /// The parameters of a new drive.
@@ -25,7 +25,7 @@ pub struct NewDrive {
     pub logical: Option<Size>,
     pub codec: Codec,
     /// Unit of compression.
-    pub unit: Unit,
+    pub unit: CompressionUnit,
     /// True if dictionaries are trained.
     pub dictionary: bool,
     /// Segment size in bytes; `None`: by the capacity.
@@ -102,7 +102,7 @@ impl NewDrive {
             drive_id: u64::from_le_bytes(id),
             logical_bytes: self.logical.unwrap_or(capacity).0,
             codec: self.codec,
-            units: self.unit == Unit::Page,
+            units: self.unit == CompressionUnit::Page,
             dictionary: self.dictionary,
             segment_bytes: self.segment_bytes,
         })

@@ -9,7 +9,7 @@ use super::look::look_at;
 use super::make::NewDrive;
 use assay_base::Size;
 use assay_base::text::size;
-use assay_presets::Unit;
+use assay_presets::CompressionUnit;
 use assay_presets::{Device, Nand};
 use assay_system::free_bytes;
 
@@ -68,7 +68,7 @@ fn make_flash(nand: &Nand, path: &Path, logical: Option<Size>) -> Result<()> {
     let drive = NewDrive {
         logical: Some(logical.unwrap_or(Size(nand.user_bytes))),
         codec: nand.codec,
-        unit: Unit::Block,
+        unit: CompressionUnit::Block,
         dictionary: false,
         segment_bytes: None,
     };

@@ -18,7 +18,7 @@ use clap::Args;
 use crate::print;
 use assay_base::Size;
 use assay_base::text::shell_word;
-use assay_presets::Unit;
+use assay_presets::CompressionUnit;
 use assay_serve::MediaSpace;
 use assay_serve::make::{NewDrive, Sizes};
 
@@ -52,8 +52,8 @@ pub(super) struct CreateArgs {
     #[arg(long, default_value_t = Codec::Zstd)]
     codec: Codec,
     /// Compression unit: 16k compresses better, 4k reads small blocks faster
-    #[arg(long, value_enum, default_value_t = Unit::Block)]
-    unit: Unit,
+    #[arg(long, value_enum, default_value_t = CompressionUnit::Block)]
+    unit: CompressionUnit,
     /// Train zstd dictionaries from written data
     #[arg(long)]
     dictionary: bool,

@@ -17,7 +17,7 @@ use crate::print::Living;
 use assay_base::text::size;
 use assay_presets::Device;
 use assay_presets::Scale;
-use assay_presets::closed::{Conditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
+use assay_presets::closed::{ClosedConditions, DEPTH, DEPTH_OF_WRITES, SEQUENTIAL_BYTES};
 use assay_presets::preset::Preset;
 use assay_serve::provide;
 use assay_serve::{AttachOptions, Attached, Export, Health, ModelJob};
@@ -215,7 +215,8 @@ impl Bench<'_> {
         self.precondition()?;
         let health = self.attached(&PRECONDITIONED, &mut results)?;
         let ratio = health.status.compression_ratio().filter(|_| self.device.compresses());
-        let conditions = Conditions { fill: self.options.fill, ratio, ..Conditions::default() };
+        let conditions =
+            ClosedConditions { fill: self.options.fill, ratio, ..ClosedConditions::default() };
         let closed = self.device.closed(self.preset, conditions)?;
         let port_us = health.model.map_or(0.0, |model| model.port_us);
         let named = |name: &str| results.iter().find(|result: &&FioResult| result.name() == name);
@@ -272,10 +273,10 @@ impl Bench<'_> {
 
     /// Steady-state random writes per second that follow from the device's numbers.
     fn steady_writes_per_s(&self) -> Result<f64> {
-        let conditions = Conditions {
+        let conditions = ClosedConditions {
             fill: self.options.fill,
             ratio: self.options.ratio,
-            ..Conditions::default()
+            ..ClosedConditions::default()
         };
         let closed = self.device.closed(self.preset, conditions)?;
         let steady = closed.iter().find(|figure| figure.name == "random_write_per_s");

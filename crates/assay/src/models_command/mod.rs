@@ -17,7 +17,7 @@ use crate::drive_command::show_attached;
 use crate::print;
 use assay_base::Size;
 use assay_ports::file_id::FileId;
-use assay_presets::closed::Conditions;
+use assay_presets::closed::ClosedConditions;
 use assay_presets::preset::{PRESETS, Preset};
 use assay_presets::{Device, Scale, THREADS, mark, parse_ratio};
 use assay_serve::{
@@ -131,7 +131,8 @@ fn show_device(args: &ModelsArgs, preset: &Preset, scale: Scale, device: &Device
     if args.ratio.is_some() && !device.compresses() {
         bail!("{} does not compress; omit --ratio", preset.name);
     }
-    let conditions = Conditions { fill: args.fill, ratio: args.ratio, ..Conditions::default() };
+    let conditions =
+        ClosedConditions { fill: args.fill, ratio: args.ratio, ..ClosedConditions::default() };
     let view = DeviceView {
         preset,
         rows: preset.rows()?,

@@ -8,13 +8,13 @@ use assay_base::text::{grouped, number};
 use assay_presets::Device;
 use assay_presets::Mark;
 use assay_presets::closed::Closed;
-use assay_presets::preset::{Preset, Row};
+use assay_presets::preset::{Preset, PresetRow};
 use assay_presets::{Obtained, Scale};
 
 /// A device with its numbers and figures.
 pub(crate) struct DeviceView<'a> {
     pub preset: &'a Preset,
-    pub rows: Vec<Row>,
+    pub rows: Vec<PresetRow>,
     pub scale: Scale,
     pub device: &'a Device,
     /// Share of the logical size that holds data.
@@ -81,7 +81,7 @@ impl DeviceView<'_> {
     #[must_use]
     pub fn json(&self) -> Value {
         let document = &self.preset.document;
-        let row = |row: &Row| {
+        let row = |row: &PresetRow| {
             json!({
                 "key": row.key, "value": row.value, "mark": row.mark, "source": row.source,
                 "differs": row.differs,

@@ -12,10 +12,10 @@ use anyhow::{Context, Result, ensure};
 use assay_base::text::{counted, time};
 use assay_judge::Comparison;
 use assay_judge::power_cuts::{PowerCuts, recoveries};
-use assay_lab::power_cut::{self, CutProgress, Kept, Wanted};
+use assay_lab::power_cut::{self, CutProgress, CutRequest, KeptDisk};
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_load::PrepareProgress;
-use assay_plan::{DiskBase, Experiment, Form, Plan};
+use assay_plan::{DiskBase, Experiment, Plan, PlanForm};
 use assay_report::words::power_cuts as words;
 use assay_report::words::warning;
 use assay_study::power_cut::Aftermath;
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &PowercutArgs) -> Result<ExitCode> {
 
 fn cut(args: &CutArgs) -> Result<ExitCode> {
     let plan = args.plan.as_ref().context("no plan was given")?;
-    let form = if args.quick { Form::Quick } else { Form::Full };
+    let form = if args.quick { PlanForm::Quick } else { PlanForm::Full };
     let mut read = Plan::read(plan, form)?;
     args.over.put_into(&mut read.plan);
     if let Some(cuts) = args.cuts {
@@ -113,14 +113,14 @@ fn cut(args: &CutArgs) -> Result<ExitCode> {
     let experiment = Experiment::of(read.plan.clone())?;
     let study = args.over.study(plan, &[], args.quick);
     let configs = match &args.repeat {
-        Some(kept) => vec![Kept::new(kept).name()?.0],
+        Some(kept) => vec![KeptDisk::new(kept).name()?.0],
         None if args.config.is_empty() => experiment.power_cut_configs().cloned().collect(),
         None => args.config.clone(),
     };
     experiment.check_power_cuts(&configs)?;
     let interrupt = Interrupt::listen()?;
     foreign_plan::agree(&read.plan, &[plan], args.over.yes, &interrupt)?;
-    let wanted = Wanted {
+    let wanted = CutRequest {
         experiment: &experiment,
         text: &read.text,
         configs: &configs,
@@ -142,8 +142,8 @@ fn cut(args: &CutArgs) -> Result<ExitCode> {
     }
 }
 
-fn repeat(wanted: &Wanted<'_>, kept: &Path, progress: &Progress) -> Result<ExitCode> {
-    let disk = Kept::new(kept);
+fn repeat(wanted: &CutRequest<'_>, kept: &Path, progress: &Progress) -> Result<ExitCode> {
+    let disk = KeptDisk::new(kept);
     let found = power_cut::repeat(wanted, &disk, progress)?;
     progress.line.end();
     for loss in &found.losses {
@@ -188,7 +188,7 @@ fn code(is_survived: bool) -> ExitCode {
 }
 
 /// Prints the study's results for these configurations.
-fn conclude(wanted: &Wanted<'_>, is_json: bool) -> Result<ExitCode> {
+fn conclude(wanted: &CutRequest<'_>, is_json: bool) -> Result<ExitCode> {
     let store = Store::look(wanted.study)?.context("the study is gone")?;
     let study = store.study()?;
     let recoveries = recoveries(&study);
@@ -234,7 +234,7 @@ fn in_json(cuts: &PowerCuts<'_>, recovery: Option<&Comparison>) -> serde_json::V
     })
 }
 
-fn tell(wanted: &Wanted<'_>, cuts: &PowerCuts<'_>, recovery: Option<&Comparison>) {
+fn tell(wanted: &CutRequest<'_>, cuts: &PowerCuts<'_>, recovery: Option<&Comparison>) {
     print::line(format_args!("{}: {}", cuts.config, words::result(cuts)));
     print::line(format_args!("  {}", words::seen(cuts)));
     if let Some(recovery) = recovery {

@@ -10,8 +10,8 @@ use assay_base::file_locks;
 use assay_base::text::counted;
 use assay_innodb::{PageScan, scan};
 use assay_lab::power_cut::pages_left;
-use assay_lab::rig::server::{self, Flavour, Settings, Wanted as WantedServer};
-use assay_lab::torn::{self, End, Trial, TrialPlace};
+use assay_lab::rig::server::{self, Flavour, Settings, WantedServer};
+use assay_lab::torn::{self, End, TearTrial, TrialPlace};
 use assay_ports::copy;
 use assay_report::words::power_cuts as words;
 use assay_study::power_cut::Aftermath;
@@ -152,7 +152,7 @@ fn make_of(directory: &Path) -> Flavour {
     if directory.join("mysql.ibd").is_file() { Flavour::Mysql } else { Flavour::Mariadb }
 }
 
-fn try_copy(args: &PagesArgs, directory: &Path, target: &Path) -> Result<Trial> {
+fn try_copy(args: &PagesArgs, directory: &Path, target: &Path) -> Result<TearTrial> {
     ensure!(!target.exists(), "{} is there already; give a new directory", target.display());
     let wanted = match WantedServer::named(args.server.as_ref()) {
         WantedServer::Any => WantedServer::Flavour(make_of(directory)),

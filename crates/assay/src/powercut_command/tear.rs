@@ -5,8 +5,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use assay_base::text::on_one_line;
-use assay_lab::rig::server::{self, Wanted as WantedServer};
-use assay_lab::torn::{self, Case, End, Experiment, Kind, Restored, Row, Target, Trial, Wanted};
+use assay_lab::rig::server::{self, WantedServer};
+use assay_lab::torn::{
+    self, Case, End, RestoredFrom, TearFindings, TearRequest, TearRow, TearTrial, TornKind,
+    TornPage,
+};
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::Ledger;
 use assay_system::new_name;
@@ -85,8 +88,8 @@ pub(crate) fn run(args: &TearArgs) -> Result<ExitCode> {
     let ledger = Ledger::open()?;
     let directory = location.join(new_name("tear"));
     let _made = ledger.make_directory(&directory)?;
-    let kinds: Vec<Kind> = args.page.iter().map(|page| page.kind()).collect();
-    let found = torn::experiment(&Wanted {
+    let kinds: Vec<TornKind> = args.page.iter().map(|page| page.kind()).collect();
+    let found = torn::experiment(&TearRequest {
         binary: &binary,
         directory: &directory,
         kinds: &kinds,
@@ -104,27 +107,28 @@ pub(crate) fn run(args: &TearArgs) -> Result<ExitCode> {
 }
 
 impl Page {
-    fn kind(self) -> Kind {
+    fn kind(self) -> TornKind {
         match self {
-            Page::TransactionSystem => Kind::TransactionSystem,
-            Page::System => Kind::System,
-            Page::UndoFirst => Kind::UndoFirst,
-            Page::Undo => Kind::Undo,
-            Page::DictionaryFirst => Kind::DictionaryFirst,
-            Page::Dictionary => Kind::Dictionary,
-            Page::TableFirst => Kind::TableFirst,
-            Page::Table => Kind::Table,
+            Page::TransactionSystem => TornKind::TransactionSystem,
+            Page::System => TornKind::System,
+            Page::UndoFirst => TornKind::UndoFirst,
+            Page::Undo => TornKind::Undo,
+            Page::DictionaryFirst => TornKind::DictionaryFirst,
+            Page::Dictionary => TornKind::Dictionary,
+            Page::TableFirst => TornKind::TableFirst,
+            Page::Table => TornKind::Table,
         }
     }
 }
 
-fn is_right(found: &Experiment) -> bool {
+fn is_right(found: &TearFindings) -> bool {
     found.pages.iter().flat_map(|one| &one.rows).all(|row| {
-        matches!(row.trial.end, End::Whole { .. }) && row.trial.restored != Some(Restored::Older)
+        matches!(row.trial.end, End::Whole { .. })
+            && row.trial.restored != Some(RestoredFrom::Older)
     })
 }
 
-fn lines(found: &Experiment) -> Vec<String> {
+fn lines(found: &TearFindings) -> Vec<String> {
     let mut lines = vec![found.server.clone(), format!("whole pages: {}", ended(&found.control))];
     for one in &found.pages {
         lines.push(match &one.target {
@@ -136,7 +140,7 @@ fn lines(found: &Experiment) -> Vec<String> {
     lines
 }
 
-fn page(kind: Kind, target: &Target) -> String {
+fn page(kind: TornKind, target: &TornPage) -> String {
     let [older, old, newest] = target.lsns;
     format!(
         "{}: page {} of tablespace {} ({}), LSN {old} at its head, {newest} at its end; newest \
@@ -148,17 +152,17 @@ fn page(kind: Kind, target: &Target) -> String {
     )
 }
 
-fn row(row: &Row) -> Vec<String> {
+fn row(row: &TearRow) -> Vec<String> {
     let copies = match row.case {
         Case::Newest => "newest copy alone",
         Case::NewestThenOlder => "newest copy first, then the older",
         Case::OlderThenNewest => "older copy first, then the newest",
     };
     let restored = match row.trial.restored {
-        Some(Restored::Older) => "restored from the OLDER copy; ",
-        Some(Restored::Newest) => "restored from the newest copy; ",
-        Some(Restored::Not) => "not restored; ",
-        Some(Restored::Other) => "restored, read too late to see from which copy; ",
+        Some(RestoredFrom::Older) => "restored from the OLDER copy; ",
+        Some(RestoredFrom::Newest) => "restored from the newest copy; ",
+        Some(RestoredFrom::Not) => "not restored; ",
+        Some(RestoredFrom::Other) => "restored, read too late to see from which copy; ",
         None => "",
     };
     let rows = if matches!(row.trial.end, End::Whole { .. }) { ", no row is lost" } else { "" };
@@ -170,7 +174,7 @@ fn row(row: &Row) -> Vec<String> {
 }
 
 /// Describes a server's reaction to a directory.
-pub(super) fn ended(trial: &Trial) -> String {
+pub(super) fn ended(trial: &TearTrial) -> String {
     match &trial.end {
         End::Whole { tables } => format!("starts, CHECK TABLE finds all {tables} tables whole"),
         End::NotStarted { reason } => format!("DOES NOT START: {}", shown(reason)),
@@ -192,15 +196,15 @@ fn shown(reason: &str) -> String {
     }
 }
 
-fn kind_word(kind: Kind) -> &'static str {
+fn kind_word(kind: TornKind) -> &'static str {
     match kind {
-        Kind::TransactionSystem => "transaction system",
-        Kind::System => "system tablespace",
-        Kind::UndoFirst => "undo, page 0",
-        Kind::Undo => "undo",
-        Kind::DictionaryFirst => "dictionary, page 0",
-        Kind::Dictionary => "dictionary",
-        Kind::TableFirst => "table, page 0",
-        Kind::Table => "table",
+        TornKind::TransactionSystem => "transaction system",
+        TornKind::System => "system tablespace",
+        TornKind::UndoFirst => "undo, page 0",
+        TornKind::Undo => "undo",
+        TornKind::DictionaryFirst => "dictionary, page 0",
+        TornKind::Dictionary => "dictionary",
+        TornKind::TableFirst => "table, page 0",
+        TornKind::Table => "table",
     }
 }

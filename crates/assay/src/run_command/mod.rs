@@ -31,7 +31,7 @@ use assay_lab::hosts::HostContext;
 use assay_lab::rig::existing;
 use assay_lab::run::loads::FromHere;
 use assay_lab::run::{self, Described, Lock, Retry, RunContext};
-use assay_plan::{Experiment, Form, Plan, PlannedTrial, ReadPlan};
+use assay_plan::{Experiment, Plan, PlanForm, PlannedTrial, ReadPlan};
 use assay_report::words::{calibration, warning};
 use assay_report::{Analysis, ReportOptions};
 use assay_study::{Calibration, Events, State, Store, Warning};
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
 }
 
 fn run_on(machines: &impl Machines, args: &RunArgs) -> Result<ExitCode> {
-    let form = if args.quick { Form::Quick } else { Form::Full };
+    let form = if args.quick { PlanForm::Quick } else { PlanForm::Full };
     let plan = Plan::read_with(&args.plan, form, &args.overlay)?;
     let study = args.common.over.study(&args.plan, &args.overlay, args.quick);
     let files: Vec<&Path> =

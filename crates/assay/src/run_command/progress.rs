@@ -18,7 +18,7 @@ use assay_base::text::time;
 use assay_lab::monitor::Monitor;
 use assay_lab::rig::snapshot::LoadProgress;
 use assay_lab::run::Progress;
-use assay_lab::run::check::{PlannedServer, Servers};
+use assay_lab::run::check::{PlannedServer, PlannedServers};
 use assay_plan::{DiskBase, Experiment, PlannedRig, PlannedTrial};
 use assay_ports::filesystem;
 use assay_report::words::warning::cause;
@@ -240,7 +240,7 @@ pub(crate) fn dry_run(experiment: &Experiment, planned: usize, missing: &[&Plann
 }
 
 /// Prints the servers that the runs would use.
-pub(crate) fn tell_servers(servers: &Servers) {
+pub(crate) fn tell_servers(servers: &PlannedServers) {
     for server in servers {
         match server {
             PlannedServer::Present(server) => {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_base::Size;
 use assay_lab::run::space_check::{Room, fits};
-use assay_plan::{Experiment, Form, LeastMachine, Plan, shipped};
+use assay_plan::{Experiment, LeastMachine, Plan, PlanForm, shipped};
 
 use super::planned_seconds;
 
@@ -36,7 +36,7 @@ fn shipped_plans_fit_the_least_machine_that_they_name() {
         let least = plan.least_machine.as_ref();
         let least = least.unwrap_or_else(|| panic!("{name} {form:?} names no least machine"));
         assert_eq!(beyond(&plan, least), "", "{name} {form:?}");
-        if form == Form::Quick {
+        if form == PlanForm::Quick {
             assert!(least.cpus <= 2, "{name}: a quick profile is for two CPUs");
         }
     }
@@ -46,17 +46,17 @@ fn shipped_plans_fit_the_least_machine_that_they_name() {
 #[test]
 fn a_plan_that_needs_more_than_it_names_is_found() {
     let all = shipped().unwrap();
-    let find = |named: &str, of: Form| {
+    let find = |named: &str, of: PlanForm| {
         let (.., plan) = all.iter().find(|(name, form, _)| *name == named && *form == of).unwrap();
         (plan.clone(), plan.least_machine.clone().unwrap())
     };
-    let (mut plan, least) = find("stec-2013", Form::Quick);
+    let (mut plan, least) = find("stec-2013", PlanForm::Quick);
     // As it was shipped once, and could not run.
     plan.data.table_size = 7_200_000;
     let says = beyond(&plan, &least);
     assert!(says.contains("do not fit on a disk of 1908 MiB"), "{says}");
 
-    let (plan, least) = find("fungible-2021", Form::Full);
+    let (plan, least) = find("fungible-2021", PlanForm::Full);
     let with = |least: LeastMachine| beyond(&plan, &least);
     let says = with(LeastMachine { aio_max_nr: 65_536, ..least.clone() });
     assert!(says.contains("requests of asynchronous I/O"), "{says}");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use self::run::ServerRunArgs;
 use crate::print;
-use assay_lab::rig::server::{self, Binary, Flavour, Found, Origin};
+use assay_lab::rig::server::{self, Binary, Flavour, FoundServer, Origin};
 
 const LIST_EXAMPLES: &str = "Examples:
   assay server list
@@ -84,14 +84,14 @@ fn list(as_json: bool) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(found: &[Found]) -> String {
+fn table(found: &[FoundServer]) -> String {
     if found.is_empty() {
         return "no server on this machine; `assay server fetch` downloads one".into();
     }
     found.iter().map(line_of).collect::<Vec<_>>().join("\n")
 }
 
-fn line_of(found: &Found) -> String {
+fn line_of(found: &FoundServer) -> String {
     let origin = word(found.origin);
     match &found.server {
         Ok(binary) => {
@@ -110,7 +110,7 @@ fn word(origin: Origin) -> &'static str {
     }
 }
 
-fn json_of(found: &Found) -> Value {
+fn json_of(found: &FoundServer) -> Value {
     match &found.server {
         Ok(binary) => usable_json(binary),
         Err(reason) => json!({

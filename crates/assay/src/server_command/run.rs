@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use assay_ports::{child, cpu};
 use clap::Args;
 
-use assay_lab::rig::server::{self, Server, Settings, Start, TcpPort, Wanted};
+use assay_lab::rig::server::{self, Server, Settings, Start, TcpPort, WantedServer};
 use assay_lab::run::space_check;
 use assay_system::interrupt::Interrupt;
 use assay_system::ledger::{Ledger, LedgerGuard};
@@ -112,7 +112,7 @@ fn bring_up(
     port: Option<TcpPort>,
     ledger: &Arc<Ledger>,
 ) -> Result<(LedgerGuard, Server)> {
-    let wanted = Wanted::named(args.server.as_ref());
+    let wanted = WantedServer::named(args.server.as_ref());
     let say = |text: &str| crate::print::note(text);
     let location = args.location.canonicalize().with_context(|| {
         format!(

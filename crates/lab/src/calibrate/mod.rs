@@ -14,7 +14,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use assay_plan::{Experiment, PlannedDisk, PlannedModel};
 use assay_ports::clock;
-use assay_presets::closed::Conditions;
+use assay_presets::closed::ClosedConditions;
 use assay_study::{Calibration, Port, TooFast};
 use assay_system::ledger::Ledger;
 
@@ -76,7 +76,7 @@ fn too_fast(experiment: &Experiment, port: &Port) -> Result<Vec<TooFast>> {
 fn operations_per_s(model: &PlannedModel) -> Result<f64> {
     let PlannedModel { preset, device, .. } = model;
     let ratio = device.compresses().then_some(model.ratio);
-    let conditions = Conditions { fill: model.fill, ratio, bytes: PAGE_BYTES };
+    let conditions = ClosedConditions { fill: model.fill, ratio, bytes: PAGE_BYTES };
     let rates = device.closed(preset, conditions)?.into_iter();
     Ok(rates.filter(|one| one.name.starts_with("random_")).map(|one| one.value).fold(0.0, f64::max))
 }

@@ -18,15 +18,15 @@ use assay_study::power_cut::{Aftermath, Commits, Loss, PowerCut, Recovery, Repli
 use super::aftermath::aftermath;
 use super::checks;
 use super::expected::{Expected, Sent};
-use super::kept::{Kept, KeptCut};
+use super::kept::{KeptCut, KeptDisk};
 use super::replica::Replica;
 use super::rows::Rows;
 use super::running::{Place, Running};
 use super::writers::{self, Said};
-use super::{Cutting, Repeated, fingerprint_of};
+use super::{Cutting, RepeatedCut, fingerprint_of};
 use crate::rig::powered::{Fallen, PoweredRig};
 use crate::rig::server;
-use crate::rig::snapshot::{Request, endpoint};
+use crate::rig::snapshot::{SnapshotRequest, endpoint};
 use crate::run::ConfigSetup;
 
 /// A page, unless the settings say otherwise (MySQL reference manual, `innodb_page_size`).
@@ -134,7 +134,7 @@ impl<'a> Cuts<'a> {
         let binary = self.config.server()?;
         match self.workload() {
             Some(_) => {
-                let request = Request {
+                let request = SnapshotRequest {
                     binary,
                     schema: &self.config.schema,
                     settings: &self.config.settings,
@@ -300,7 +300,7 @@ impl<'a> Cuts<'a> {
     ///
     /// # Errors
     /// The reason why the power cut could not be made.
-    pub(super) fn repeat(&mut self, kept: &Kept) -> Result<Repeated> {
+    pub(super) fn repeat(&mut self, kept: &KeptDisk) -> Result<RepeatedCut> {
         let (image, cut) = kept.read()?;
         ensure!(
             cut.expected.rows() == &self.rows,
@@ -310,7 +310,7 @@ impl<'a> Cuts<'a> {
         self.expected = cut.expected.clone();
         let came = self.come_up(&cut.sent)?;
         let aftermath = self.aftermath(&image, &cut.expected, &cut.sent)?;
-        Ok(Repeated { commits: came.commits, losses: came.losses, aftermath })
+        Ok(RepeatedCut { commits: came.commits, losses: came.losses, aftermath })
     }
 
     /// Takes everything down.

@@ -74,13 +74,13 @@ impl Keeping {
 
 /// A power cut that was kept.
 #[derive(Debug)]
-pub struct Kept(PathBuf);
+pub struct KeptDisk(PathBuf);
 
-impl Kept {
+impl KeptDisk {
     /// The cut kept in this directory.
     #[must_use]
-    pub fn new(directory: &Path) -> Kept {
-        Kept(directory.to_owned())
+    pub fn new(directory: &Path) -> KeptDisk {
+        KeptDisk(directory.to_owned())
     }
 
     /// The configuration, and which of its cuts it was.

@@ -44,11 +44,11 @@ use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::new_name;
 use cuts::Cuts;
 use kept::Keeping;
-pub use kept::Kept;
+pub use kept::KeptDisk;
 
 /// Everything that cutting the power needs.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct CutRequest<'a> {
     pub experiment: &'a Experiment,
     /// The text that it was read from.
     pub text: &'a str,
@@ -89,8 +89,8 @@ struct Cutting<'a> {
 }
 
 impl<'a> Cutting<'a> {
-    fn begin(wanted: &Wanted<'a>, loading: &'a dyn LoadProgress) -> Result<Cutting<'a>> {
-        let Wanted { experiment, study, interrupt, keep, .. } = *wanted;
+    fn begin(wanted: &CutRequest<'a>, loading: &'a dyn LoadProgress) -> Result<Cutting<'a>> {
+        let CutRequest { experiment, study, interrupt, keep, .. } = *wanted;
         let location = location_of(experiment, study)?;
         let held = StudyLock::take(study, Some(&location))?;
         let ledger = Ledger::of_run(&std::path::absolute(study)?)?;
@@ -116,7 +116,7 @@ impl<'a> Cutting<'a> {
 ///
 /// # Errors
 /// What kept a cut from being made. A loss is none.
-pub fn cut(wanted: &Wanted<'_>, progress: &dyn CutProgress) -> Result<usize> {
+pub fn cut(wanted: &CutRequest<'_>, progress: &dyn CutProgress) -> Result<usize> {
     let loading: &dyn LoadProgress = progress;
     let cutting = Cutting::begin(wanted, loading)?;
     let all = setups(wanted.experiment, loading)?;
@@ -139,7 +139,7 @@ pub fn cut(wanted: &Wanted<'_>, progress: &dyn CutProgress) -> Result<usize> {
 
 /// Cuts the power of these configurations.
 fn cut_setups(
-    wanted: &Wanted<'_>,
+    wanted: &CutRequest<'_>,
     progress: &dyn CutProgress,
     cutting: &Cutting<'_>,
     setups: &Setups,
@@ -167,7 +167,7 @@ fn cut_setups(
 
 /// Makes these cuts of a configuration.
 fn cut_one(
-    wanted: &Wanted<'_>,
+    wanted: &CutRequest<'_>,
     cutting: &Cutting<'_>,
     (name, config, directory): (&str, &ConfigSetup, &Path),
     missing: &[u32],
@@ -193,7 +193,7 @@ fn cut_one(
 
 /// The result of recovering a kept disk once more.
 #[derive(Debug)]
-pub struct Repeated {
+pub struct RepeatedCut {
     /// Commits kept and lost; `None` if the server did not come up.
     pub commits: Option<Commits>,
     pub losses: Vec<Loss>,
@@ -205,7 +205,11 @@ pub struct Repeated {
 ///
 /// # Errors
 /// The reason why the power cut could not be made.
-pub fn repeat(wanted: &Wanted<'_>, kept: &Kept, progress: &dyn CutProgress) -> Result<Repeated> {
+pub fn repeat(
+    wanted: &CutRequest<'_>,
+    kept: &KeptDisk,
+    progress: &dyn CutProgress,
+) -> Result<RepeatedCut> {
     let loading: &dyn LoadProgress = progress;
     let cutting = Cutting::begin(wanted, loading)?;
     let setups = setups(wanted.experiment, loading)?;
@@ -233,7 +237,7 @@ fn setups(experiment: &Experiment, progress: &dyn LoadProgress) -> Result<Setups
 }
 
 /// Those of them that are wanted, in that order.
-fn only(all: &Setups, wanted: &Wanted<'_>) -> Result<Setups> {
+fn only(all: &Setups, wanted: &CutRequest<'_>) -> Result<Setups> {
     let of_config = |name: &String| {
         let setup = all.get(name);
         let setup = setup.with_context(|| format!("the plan has no configuration `{name}`"))?;
@@ -244,7 +248,7 @@ fn only(all: &Setups, wanted: &Wanted<'_>) -> Result<Setups> {
 
 /// The numbers of a configuration's cuts that the study lacks.
 fn missing(
-    wanted: &Wanted<'_>,
+    wanted: &CutRequest<'_>,
     cutting: &Cutting<'_>,
     store: &Store,
     name: &str,
@@ -295,7 +299,7 @@ fn check_programs(setups: &Setups) -> Result<()> {
 }
 
 /// Writes the head of a study before its first cut; a study of runs has one already.
-fn write_head(store: &mut Store, wanted: &Wanted<'_>, setups: &Setups) -> Result<()> {
+fn write_head(store: &mut Store, wanted: &CutRequest<'_>, setups: &Setups) -> Result<()> {
     let experiment = wanted.experiment;
     let location = location_of(experiment, wanted.study)?;
     let described = setups

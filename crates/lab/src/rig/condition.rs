@@ -19,7 +19,7 @@ const SAID: &str = "No space left on device";
 
 /// State of a rig after something has failed on it, or before that is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Condition {
+pub struct RigCondition {
     /// Why its drive has stopped.
     pub trouble: Option<String>,
     file_system: Option<FileSystemState>,
@@ -32,13 +32,13 @@ struct FileSystemState {
     line: String,
 }
 
-impl Condition {
+impl RigCondition {
     pub(super) fn of(
         trouble: Option<String>,
         disk: Option<&PlannedDisk>,
         directory: &Path,
-    ) -> Condition {
-        Condition { trouble, file_system: FileSystemState::of(disk, directory) }
+    ) -> RigCondition {
+        RigCondition { trouble, file_system: FileSystemState::of(disk, directory) }
     }
 
     /// A better explanation of `error` than the error itself: the drive has stopped, or the file
@@ -119,10 +119,10 @@ mod tests {
     #[test]
     fn a_file_system_with_room_lacks_nothing() {
         let directory = tempfile::tempdir().unwrap();
-        let condition = Condition::of(None, None, directory.path());
+        let condition = RigCondition::of(None, None, directory.path());
         assert_eq!(condition.explanation("the server ended"), None);
         assert!(condition.explanation("`cp` failed: No space left on device").is_some());
-        let stopped = Condition { trouble: Some("the drive ended".into()), ..condition };
+        let stopped = RigCondition { trouble: Some("the drive ended".into()), ..condition };
         assert_eq!(stopped.explanation("No space left on device"), Some("the drive ended"));
     }
 }

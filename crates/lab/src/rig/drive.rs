@@ -15,7 +15,7 @@ use assay_system::ledger::Ledger;
 
 /// The media of a drive, with the sizes of both.
 #[derive(Debug)]
-pub struct Media {
+pub struct DriveFiles {
     /// Absolute path, without links, of the file or device, or the name of the image.
     pub path: PathBuf,
     /// Bytes of media, and bytes that the host sees.
@@ -37,21 +37,21 @@ pub fn new(drive: &PlannedDrive) -> NewDrive {
 ///
 /// # Errors
 /// One line: no room for the file.
-pub fn in_file(drive: &NewDrive, directory: &Path, capacity: Size) -> Result<Media> {
+pub fn in_file(drive: &NewDrive, directory: &Path, capacity: Size) -> Result<DriveFiles> {
     let image = directory.join("drive.img");
     // Its space is taken for good: a drive that runs out of disk would be read as a slow one that
     // failed.
     let sizes = drive.in_file(&image, capacity, Allocation::Full)?;
-    Ok(Media { path: resolved(&image)?, sizes })
+    Ok(DriveFiles { path: resolved(&image)?, sizes })
 }
 
 /// Makes an empty drive on a block device.
 ///
 /// # Errors
 /// One line: the device is in use, or the drive's sizes cannot be.
-pub fn on_device(drive: &NewDrive, device: &Path) -> Result<Media> {
+pub fn on_device(drive: &NewDrive, device: &Path) -> Result<DriveFiles> {
     let sizes = drive.on_device(device)?;
-    Ok(Media { path: resolved(device)?, sizes })
+    Ok(DriveFiles { path: resolved(device)?, sizes })
 }
 
 fn resolved(path: &Path) -> Result<PathBuf> {
@@ -64,7 +64,7 @@ fn resolved(path: &Path) -> Result<PathBuf> {
 /// One line, the serving process's own.
 pub fn serve(
     drive: &PlannedDrive,
-    media: &Media,
+    media: &DriveFiles,
     ledger: &Arc<Ledger>,
     cpus: &[usize],
 ) -> Result<Attached> {

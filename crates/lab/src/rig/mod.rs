@@ -35,7 +35,7 @@ use assay_study::InEffect;
 use assay_system::ledger::{Ledger, LedgerGuard};
 use assay_system::new_name;
 use assay_system::resource::{OwnMount, Resource};
-pub use condition::Condition;
+pub use condition::RigCondition;
 use given::Ground;
 use pool::RunPool;
 use preconditioned::PreconditionedMedia;
@@ -197,8 +197,8 @@ impl Rig {
     }
 
     /// State of this rig, built as planned.
-    pub fn condition(&mut self, planned: &PlannedRig) -> Condition {
-        Condition::of(self.drive_trouble(), planned.disk(), &self.directory)
+    pub fn condition(&mut self, planned: &PlannedRig) -> RigCondition {
+        RigCondition::of(self.drive_trouble(), planned.disk(), &self.directory)
     }
 
     /// Trouble of its drive, in words; `None` if there is none.
@@ -282,7 +282,10 @@ impl Rig {
             DriveMedia::Device(path) => (path.display().to_string(), drive::on_device(&new, path)?),
             DriveMedia::Image(pool) => {
                 let image = self.new_image(pool, building)?;
-                ("an RBD image".into(), drive::Media { sizes: new.on_image(&image)?, path: image })
+                (
+                    "an RBD image".into(),
+                    drive::DriveFiles { sizes: new.on_image(&image)?, path: image },
+                )
             }
         };
         let attached = drive::serve(drive, &media, building.ledger, building.drive_cpus)?;

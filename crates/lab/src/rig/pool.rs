@@ -19,7 +19,7 @@ use assay_pool::{Layout, OwnCluster, Spec, Watched, figures, locate, programs, w
 use assay_ports::rbd::{self, Cluster, ClusterAccess, ImageName, NewImage, PoolIo};
 use assay_ports::waiting::Waiting;
 
-use assay_plan::{Experiment, PlannedPool, PoolPlace, PrivateCluster, PrivatePool};
+use assay_plan::{Experiment, PlannedCluster, PlannedPool, PoolPlace, PrivatePool};
 use assay_system::ledger::{Ledger, LedgerGuard};
 
 /// Store sizes and images are whole blocks.
@@ -37,11 +37,11 @@ const ASKED_EVERY: Duration = Duration::from_millis(250);
 
 /// The private clusters of a study.
 #[derive(Debug, Default)]
-pub struct Clusters {
-    own: Vec<(PrivateCluster, OwnCluster)>,
+pub struct RunClusters {
+    own: Vec<(PlannedCluster, OwnCluster)>,
 }
 
-impl Clusters {
+impl RunClusters {
     /// Starts every private cluster of an experiment, each in a new directory of `directory`. `say`
     /// gets a line for each step that takes time.
     ///
@@ -51,8 +51,8 @@ impl Clusters {
         experiment: &Experiment,
         directory: &Path,
         say: &dyn Fn(&str),
-    ) -> Result<Clusters> {
-        let mut clusters = Clusters::default();
+    ) -> Result<RunClusters> {
+        let mut clusters = RunClusters::default();
         for wanted in private_clusters(experiment) {
             programs::find_or_fetch(say)?;
             let spec = cluster_spec(wanted, clusters.own.len());
@@ -88,7 +88,7 @@ impl Clusters {
     }
 }
 
-fn cluster_spec(wanted: PrivateCluster, number: usize) -> Spec {
+fn cluster_spec(wanted: PlannedCluster, number: usize) -> Spec {
     Spec {
         name: format!("study-{}-{number}", std::process::id()),
         stores: wanted.stores,
@@ -97,8 +97,8 @@ fn cluster_spec(wanted: PrivateCluster, number: usize) -> Spec {
 }
 
 /// Each private cluster of an experiment, once.
-pub fn private_clusters(experiment: &Experiment) -> Vec<PrivateCluster> {
-    let mut all: Vec<PrivateCluster> = Vec::new();
+pub fn private_clusters(experiment: &Experiment) -> Vec<PlannedCluster> {
+    let mut all: Vec<PlannedCluster> = Vec::new();
     let pools = experiment.variants.iter().filter_map(|variant| variant.rig.pool());
     for pool in pools.filter_map(PlannedPool::private) {
         if !all.contains(&pool.cluster) {

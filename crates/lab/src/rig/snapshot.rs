@@ -44,7 +44,7 @@ pub const DATABASE: &str = "sbtest";
 
 /// Everything that a base snapshot is made from; equal requests are one base snapshot.
 #[derive(Debug, Clone)]
-pub struct Request<'a> {
+pub struct SnapshotRequest<'a> {
     /// The server that loads it.
     pub binary: &'a Binary,
     pub schema: &'a Schema,
@@ -85,7 +85,7 @@ impl Snapshots {
     /// What the server or the load said; a half-loaded base snapshot is removed.
     pub fn get(
         &mut self,
-        request: &Request<'_>,
+        request: &SnapshotRequest<'_>,
         interrupt: &Interrupt,
         progress: &dyn LoadProgress,
     ) -> Result<&Snapshot> {
@@ -100,7 +100,7 @@ impl Snapshots {
     }
 }
 
-impl Request<'_> {
+impl SnapshotRequest<'_> {
     fn name(&self) -> String {
         fingerprint(
             &json!({
@@ -156,7 +156,7 @@ impl Snapshot {
 }
 
 fn load(
-    request: &Request<'_>,
+    request: &SnapshotRequest<'_>,
     directory: &Path,
     ledger: &Arc<Ledger>,
     interrupt: &Interrupt,

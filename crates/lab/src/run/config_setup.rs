@@ -8,7 +8,7 @@ use assay_load::Schema;
 use assay_plan::{Experiment, Neighbour, PageCompression, PlannedRig, Variant, VariantKey};
 
 use crate::rig::existing::Existing;
-use crate::rig::server::{self, Binary, Flavour, Wanted};
+use crate::rig::server::{self, Binary, Flavour, WantedServer};
 
 /// Everything that the runs of a configuration need.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ pub fn config_setups(
     let mut configs = BTreeMap::new();
     let mut told = BTreeSet::new();
     for variant in &experiment.variants {
-        let wanted = Wanted::named(variant.server.as_ref());
+        let wanted = WantedServer::named(variant.server.as_ref());
         let find = || {
             server::find_or_fetch(&wanted, say)
                 .with_context(|| format!("configuration `{}`", variant.key.config))

@@ -16,7 +16,7 @@ use super::loads::Loads;
 use super::site::{Described, RunContext};
 use crate::calibrate::calibrate;
 use crate::rig::existing::Existing;
-use crate::rig::pool::{Clusters, RunPool};
+use crate::rig::pool::{RunClusters, RunPool};
 use crate::rig::server::{self, Binary};
 use crate::rig::snapshot::Snapshots;
 use crate::rig::{Building, Rig};
@@ -47,7 +47,7 @@ pub struct Setup<'a> {
     study: PathBuf,
     location: PathBuf,
     // Dropped before the directory that it keeps its data in.
-    clusters: Clusters,
+    clusters: RunClusters,
     work: LedgerGuard,
     work_directory: PathBuf,
     _held: StudyLock,
@@ -82,7 +82,7 @@ impl<'a> Setup<'a> {
         say("calibrating this machine (about 4 s)");
         let calibration = calibrate(experiment, &work_directory, &ledger)?;
         settle_on_existing(&mut configs, &ledger)?;
-        let clusters = Clusters::start(experiment, &work_directory, say)?;
+        let clusters = RunClusters::start(experiment, &work_directory, say)?;
         let snapshots = Snapshots::new(work_directory.clone(), Arc::clone(&ledger));
         let mut setup = Setup {
             experiment,

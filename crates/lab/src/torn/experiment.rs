@@ -18,7 +18,7 @@ use assay_system::ledger::Ledger;
 use serde::Serialize;
 
 use super::state::{self, DATABASE, GROWTH, ROUNDS, ROWS, State};
-use super::trial::{End, Trial, TrialPlace, Watched, trial_of};
+use super::trial::{End, TearTrial, TrialPlace, Watched, trial_of};
 use crate::rig::server::{Binary, Settings};
 
 /// Bytes of a torn page that are old: one block of the disk.
@@ -27,7 +27,7 @@ const OLD_BYTES: usize = 4096;
 /// The kind of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum TornKind {
     /// Page (0, 5).
     TransactionSystem,
     /// A later page of the system tablespace.
@@ -46,15 +46,15 @@ pub enum Kind {
     Table,
 }
 
-const KINDS: [Kind; 8] = [
-    Kind::TransactionSystem,
-    Kind::System,
-    Kind::UndoFirst,
-    Kind::Undo,
-    Kind::DictionaryFirst,
-    Kind::Dictionary,
-    Kind::TableFirst,
-    Kind::Table,
+const KINDS: [TornKind; 8] = [
+    TornKind::TransactionSystem,
+    TornKind::System,
+    TornKind::UndoFirst,
+    TornKind::Undo,
+    TornKind::DictionaryFirst,
+    TornKind::Dictionary,
+    TornKind::TableFirst,
+    TornKind::Table,
 ];
 
 /// The copies that are in the doublewrite buffer, in the order in which a server finds them.
@@ -73,7 +73,7 @@ const CASES: [Case; 3] = [Case::Newest, Case::NewestThenOlder, Case::OlderThenNe
 
 /// A page that is torn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Target {
+pub struct TornPage {
     pub name: PageName,
     /// Its file, relative to the data directory.
     pub file: String,
@@ -83,23 +83,23 @@ pub struct Target {
 
 /// A page torn, a server started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Row {
+pub struct TearRow {
     /// The copies in the doublewrite buffer.
     pub case: Case,
     /// The result of the server's start.
     #[serde(flatten)]
-    pub trial: Trial,
+    pub trial: TearTrial,
     /// The data directory as it was before the server started, if it is kept.
     pub kept: Option<PathBuf>,
 }
 
 /// Everything that was tried with one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Experiment {
+pub struct TearFindings {
     /// The server, with its version.
     pub server: String,
     /// The same state with nothing torn: it must start.
-    pub control: Trial,
+    pub control: TearTrial,
     /// The trials of each kind of page.
     pub pages: Vec<OfKind>,
 }
@@ -107,21 +107,21 @@ pub struct Experiment {
 /// The trials of one kind of page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OfKind {
-    pub kind: Kind,
+    pub kind: TornKind,
     /// The page; nothing where the server wrote no such page in each round.
-    pub target: Option<Target>,
+    pub target: Option<TornPage>,
     /// With each set of copies.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TearRow>,
 }
 
 /// Inputs of the experiment.
 #[derive(Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct TearRequest<'a> {
     pub binary: &'a Binary,
     /// An empty directory for it.
     pub directory: &'a Path,
     /// Kinds of pages; empty: all.
-    pub kinds: &'a [Kind],
+    pub kinds: &'a [TornKind],
     /// Keeps every data directory that does not start, or is not whole, in this directory.
     pub keep: Option<&'a Path>,
     /// Lists everything that is made on the machine.
@@ -135,7 +135,7 @@ pub struct Wanted<'a> {
 ///
 /// # Errors
 /// The experiment cannot be made, or its control does not start.
-pub fn experiment(wanted: &Wanted<'_>) -> Result<Experiment> {
+pub fn experiment(wanted: &TearRequest<'_>) -> Result<TearFindings> {
     let state =
         state::make(wanted.binary, wanted.directory, wanted.ledger, wanted.interrupt, wanted.say)?;
     let bench = Bench { wanted: *wanted, settings: state::settings(wanted.binary), state: &state };
@@ -152,11 +152,11 @@ pub fn experiment(wanted: &Wanted<'_>) -> Result<Experiment> {
             pages.push(bench.page(kind, checkpoint)?);
         }
     }
-    Ok(Experiment { server: wanted.binary.to_string(), control, pages })
+    Ok(TearFindings { server: wanted.binary.to_string(), control, pages })
 }
 
 struct Bench<'a> {
-    wanted: Wanted<'a>,
+    wanted: TearRequest<'a>,
     settings: Settings,
     state: &'a State,
 }
@@ -169,7 +169,7 @@ struct Versions {
 }
 
 impl Bench<'_> {
-    fn control(&self) -> Result<Trial> {
+    fn control(&self) -> Result<TearTrial> {
         (self.wanted.say)("whole pages");
         let data_dir = self.wanted.directory.join("control");
         copy::tree(&self.state.killed, &data_dir)?;
@@ -178,7 +178,7 @@ impl Bench<'_> {
         Ok(trial)
     }
 
-    fn page(&self, kind: Kind, checkpoint: u64) -> Result<OfKind> {
+    fn page(&self, kind: TornKind, checkpoint: u64) -> Result<OfKind> {
         let Some(versions) = self.choose(kind, checkpoint)? else {
             return Ok(OfKind { kind, target: None, rows: Vec::new() });
         };
@@ -186,7 +186,7 @@ impl Bench<'_> {
         let (file, _) = spaces.place(versions.name).context("the page is gone")?;
         let file = file.path.strip_prefix(&self.state.killed)?.display().to_string();
         let lsns = [0, 1, 2].map(|version: usize| versions.seen[version].lsn);
-        let target = Target { name: versions.name, file, lsns };
+        let target = TornPage { name: versions.name, file, lsns };
         let mut rows = Vec::new();
         for case in CASES {
             self.wanted.interrupt.check()?;
@@ -202,7 +202,7 @@ impl Bench<'_> {
 
     /// The first page of that kind that is whole in all three rounds, newer each time, and whose
     /// second version lies behind the checkpoint while the third does not.
-    fn choose(&self, kind: Kind, checkpoint: u64) -> Result<Option<Versions>> {
+    fn choose(&self, kind: TornKind, checkpoint: u64) -> Result<Option<Versions>> {
         let [one, two] = &self.state.earlier;
         let found = [one, two, &self.state.killed].map(|directory| Tablespaces::find(directory));
         let [one, two, three] = found;
@@ -224,7 +224,7 @@ impl Bench<'_> {
         Ok(None)
     }
 
-    fn tear(&self, versions: &Versions, case: Case) -> Result<Row> {
+    fn tear(&self, versions: &Versions, case: Case) -> Result<TearRow> {
         let data_dir = self.wanted.directory.join("torn");
         copy::tree(&self.state.killed, &data_dir)?;
         let spaces = Tablespaces::find(&data_dir)?;
@@ -257,10 +257,10 @@ impl Bench<'_> {
             }
             kept => kept,
         };
-        Ok(Row { case, trial, kept })
+        Ok(TearRow { case, trial, kept })
     }
 
-    fn try_it(&self, data_dir: &Path, watched: Option<&Watched>) -> Result<Trial> {
+    fn try_it(&self, data_dir: &Path, watched: Option<&Watched>) -> Result<TearTrial> {
         let place = TrialPlace {
             binary: self.wanted.binary,
             data_dir,
@@ -282,7 +282,7 @@ const UNDO_LOG: u32 = 2;
 /// `page0types.h`).
 const LEVEL: usize = 64;
 
-impl Kind {
+impl TornKind {
     fn is(self, name: PageName, file: &PageFile, directory: &Path) -> bool {
         let path = file.path.strip_prefix(directory).unwrap_or(&file.path).display().to_string();
         let is_undo = path.starts_with("undo");
@@ -290,14 +290,14 @@ impl Kind {
         let has_own = directory.join("mysql.ibd").is_file();
         let is_dictionary = if has_own { path == "mysql.ibd" } else { name.space == 0 };
         match self {
-            Kind::TransactionSystem => name == TRANSACTION_SYSTEM,
-            Kind::System => name.space == 0 && name.page > TRANSACTION_SYSTEM.page,
-            Kind::UndoFirst => is_undo && name.page == 0,
-            Kind::Undo => is_undo,
-            Kind::DictionaryFirst => is_dictionary && name.page == 0,
-            Kind::Dictionary => is_dictionary && name.page > 3,
-            Kind::TableFirst => path == format!("{DATABASE}/g.ibd") && name.page == 0,
-            Kind::Table => path == format!("{DATABASE}/t.ibd") && name.page > 4,
+            TornKind::TransactionSystem => name == TRANSACTION_SYSTEM,
+            TornKind::System => name.space == 0 && name.page > TRANSACTION_SYSTEM.page,
+            TornKind::UndoFirst => is_undo && name.page == 0,
+            TornKind::Undo => is_undo,
+            TornKind::DictionaryFirst => is_dictionary && name.page == 0,
+            TornKind::Dictionary => is_dictionary && name.page > 3,
+            TornKind::TableFirst => path == format!("{DATABASE}/g.ibd") && name.page == 0,
+            TornKind::Table => path == format!("{DATABASE}/t.ibd") && name.page > 4,
         }
     }
 
@@ -305,8 +305,8 @@ impl Kind {
     fn has(self, page: &[u8]) -> bool {
         let kind = word(page, 24) >> 16;
         match self {
-            Kind::Undo => kind == UNDO_LOG,
-            Kind::Table | Kind::Dictionary => kind == INDEX && word(page, LEVEL) >> 16 == 0,
+            TornKind::Undo => kind == UNDO_LOG,
+            TornKind::Table | TornKind::Dictionary => kind == INDEX && word(page, LEVEL) >> 16 == 0,
             _ => true,
         }
     }

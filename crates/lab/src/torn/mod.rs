@@ -12,5 +12,7 @@ mod experiment;
 mod state;
 mod trial;
 
-pub use experiment::{Case, Experiment, Kind, OfKind, Row, Target, Wanted, experiment};
-pub use trial::{End, Restored, Trial, TrialPlace, trial};
+pub use experiment::{
+    Case, OfKind, TearFindings, TearRequest, TearRow, TornKind, TornPage, experiment,
+};
+pub use trial::{End, RestoredFrom, TearTrial, TrialPlace, trial};

@@ -69,7 +69,7 @@ pub enum End {
 /// The version that a page was restored to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Restored {
+pub enum RestoredFrom {
     /// It was not: the page is as it was.
     Not,
     /// The bytes of the older copy.
@@ -82,11 +82,11 @@ pub enum Restored {
 
 /// The findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Trial {
+pub struct TearTrial {
     /// The end of a trial.
     pub end: End,
     /// The fate of the page under watch; `None` without one.
-    pub restored: Option<Restored>,
+    pub restored: Option<RestoredFrom>,
     /// Pages that the server reports as restored from the doublewrite buffer.
     pub doublewrite_pages: u64,
     /// LSN of the checkpoint from which recovery began, where the server's log says so.
@@ -122,7 +122,7 @@ pub struct TrialPlace<'a> {
 ///
 /// # Errors
 /// The trial cannot be made.
-pub fn trial(place: &TrialPlace<'_>) -> Result<Trial> {
+pub fn trial(place: &TrialPlace<'_>) -> Result<TearTrial> {
     trial_of(place, None, &|_| Ok(None))
 }
 
@@ -134,7 +134,7 @@ pub(super) fn trial_of(
     place: &TrialPlace<'_>,
     watched: Option<&Watched>,
     more: More<'_>,
-) -> Result<Trial> {
+) -> Result<TearTrial> {
     let _run_dir = place.ledger.make_directory(place.run_dir)?;
     let (started, restored) = match watched {
         Some(watched) => start_watched(place, watched)?,
@@ -145,7 +145,7 @@ pub(super) fn trial_of(
         Ok(server) => place.use_it(server, more)?,
         Err(error) => End::NotStarted { reason: one_line(&error) },
     };
-    Ok(Trial {
+    Ok(TearTrial {
         end,
         restored,
         doublewrite_pages: log.doublewrite_pages,
@@ -231,7 +231,7 @@ fn check_table(session: &mut ClientSession, table: &str) -> Result<Option<String
 fn start_watched(
     place: &TrialPlace<'_>,
     watched: &Watched,
-) -> Result<(Result<Server>, Option<Restored>)> {
+) -> Result<(Result<Server>, Option<RestoredFrom>)> {
     let file = File::open(&watched.file)
         .with_context(|| format!("cannot open {}", watched.file.display()))?;
     let is_over = AtomicBool::new(false);
@@ -245,7 +245,7 @@ fn start_watched(
 }
 
 impl Watched {
-    fn until(&self, file: &File, is_over: &AtomicBool) -> Result<Restored> {
+    fn until(&self, file: &File, is_over: &AtomicBool) -> Result<RestoredFrom> {
         let mut page = vec![0; self.torn.len()];
         loop {
             // Read before the page is, so that the last look is at the end's state.
@@ -253,17 +253,17 @@ impl Watched {
             file.read_exact_at(&mut page, self.offset)?;
             match page == self.torn {
                 false => return Ok(self.told(&page)),
-                true if is_last => return Ok(Restored::Not),
+                true if is_last => return Ok(RestoredFrom::Not),
                 true => std::thread::sleep(WATCH_EVERY),
             }
         }
     }
 
-    fn told(&self, page: &[u8]) -> Restored {
+    fn told(&self, page: &[u8]) -> RestoredFrom {
         match page {
-            page if page == self.newest => Restored::Newest,
-            page if self.older.as_deref() == Some(page) => Restored::Older,
-            _ => Restored::Other,
+            page if page == self.newest => RestoredFrom::Newest,
+            page if self.older.as_deref() == Some(page) => RestoredFrom::Older,
+            _ => RestoredFrom::Other,
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use anyhow::{Result, bail, ensure};
 
-use crate::document::{ConfigSpec, NoiseFloor, Plan};
+use crate::document::{ConfigSpec, NoiseFloorSpec, Plan};
 
 /// Names become directories and table columns, so they have an end.
 const NAME_CHARS_MOST: usize = 64;
@@ -37,16 +37,16 @@ impl Plan {
 
     fn add_aa_run(&mut self) -> Result<()> {
         let original = match &self.noise_floor {
-            NoiseFloor::Whether(false) => return Ok(()),
-            NoiseFloor::Whether(true) => self.baseline().map(str::to_owned),
-            NoiseFloor::Config(name) => Some(name.clone()),
+            NoiseFloorSpec::Whether(false) => return Ok(()),
+            NoiseFloorSpec::Whether(true) => self.baseline().map(str::to_owned),
+            NoiseFloorSpec::Config(name) => Some(name.clone()),
         };
         // A plan without configurations is refused for that.
         let Some(original) = original.filter(|_| !self.configs.is_empty()) else { return Ok(()) };
         let Some(place) = self.configs.get_index_of(&original) else {
             // A baseline that is not there is refused for that.
             ensure!(
-                self.noise_floor == NoiseFloor::Whether(true),
+                self.noise_floor == NoiseFloorSpec::Whether(true),
                 "noise_floor names `{original}`, which is not a configuration; there are {}",
                 self.configs.keys().cloned().collect::<Vec<_>>().join(", ")
             );

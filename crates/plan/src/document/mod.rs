@@ -37,13 +37,13 @@ pub use least::LeastMachine;
 pub use media::{MediaSpec, Tears};
 pub use model::ModelSpec;
 pub use neighbour::NeighbourSpec;
-pub use noise::NoiseFloor;
+pub use noise::NoiseFloorSpec;
 pub use objective::ObjectiveSpec;
 pub use phases::PhaseSpec;
 pub use pool::PoolSpec;
 pub use power_cut::PowerCutSpec;
 pub(crate) use power_cut::REPLICA_DELAY_MS;
-pub use rig::{FileSystem, RigKind, RigSpec};
+pub use rig::{FileSystemKind, RigKind, RigSpec};
 pub use workload_spec::WorkloadSpec;
 
 /// A plan document.
@@ -75,7 +75,7 @@ pub struct Plan {
     /// The configuration that runs twice, under two names, to measure the noise: the baseline
     /// (`true`), none (`false`), or the one named.
     #[serde(default, skip_serializing_if = "is_default_floor")]
-    pub noise_floor: NoiseFloor,
+    pub noise_floor: NoiseFloorSpec,
     /// Thread counts of the second run; empty: the lowest and the highest.
     #[serde(
         default,
@@ -368,8 +368,8 @@ fn is_default_margin(margin: &f64) -> bool {
     *margin == MARGIN_PERCENT
 }
 
-fn is_default_floor(floor: &NoiseFloor) -> bool {
-    *floor == NoiseFloor::default()
+fn is_default_floor(floor: &NoiseFloorSpec) -> bool {
+    *floor == NoiseFloorSpec::default()
 }
 
 fn one() -> u64 {

@@ -7,16 +7,16 @@ use super::Plan;
 /// The configuration that runs twice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum NoiseFloor {
+pub enum NoiseFloorSpec {
     /// The baseline, or none.
     Whether(bool),
     /// The configuration of this name.
     Config(String),
 }
 
-impl Default for NoiseFloor {
-    fn default() -> NoiseFloor {
-        NoiseFloor::Whether(true)
+impl Default for NoiseFloorSpec {
+    fn default() -> NoiseFloorSpec {
+        NoiseFloorSpec::Whether(true)
     }
 }
 

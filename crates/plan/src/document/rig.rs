@@ -10,7 +10,7 @@ use super::media::MediaSpec;
 use super::model::ModelSpec;
 use super::pool::PoolSpec;
 use assay_base::Size;
-use assay_presets::{Unit, codec_name};
+use assay_presets::{CompressionUnit, codec_name};
 
 /// Place of a server's data, from the bottom up; `PlannedRig::of` checks which keys a kind needs
 /// and allows.
@@ -44,7 +44,7 @@ pub struct RigSpec {
     pub codec: Option<Codec>,
     /// Bytes that the drive compresses together. Default: 4 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit: Option<Unit>,
+    pub unit: Option<CompressionUnit>,
     /// Whether the drive trains dictionaries from what is written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dictionary: bool,
@@ -60,7 +60,7 @@ pub struct RigSpec {
     pub threads: Option<u16>,
     /// The file system to make on an image, a device or a drive. Default: ext4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub file_system: Option<FileSystem>,
+    pub file_system: Option<FileSystemKind>,
     /// Options of `mkfs`, as on its command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mkfs_options: Vec<String>,
@@ -102,7 +102,7 @@ pub enum RigKind {
 /// File systems that a rig can be made with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum FileSystem {
+pub enum FileSystemKind {
     /// ext4.
     #[default]
     Ext4,
@@ -112,14 +112,14 @@ pub enum FileSystem {
     Btrfs,
 }
 
-impl FileSystem {
+impl FileSystemKind {
     /// The name that `mkfs` and `mount` know.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            FileSystem::Ext4 => "ext4",
-            FileSystem::Xfs => "xfs",
-            FileSystem::Btrfs => "btrfs",
+            FileSystemKind::Ext4 => "ext4",
+            FileSystemKind::Xfs => "xfs",
+            FileSystemKind::Btrfs => "btrfs",
         }
     }
 }

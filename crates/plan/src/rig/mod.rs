@@ -16,12 +16,12 @@ use assay_drive::{BLOCK_BYTES, Codec, Format};
 use assay_models::power::Volatility;
 use assay_ports::fuse::DEFAULT_THREADS;
 use assay_ports::permitted;
-use assay_presets::{THREADS, Unit, read_ahead};
+use assay_presets::{CompressionUnit, THREADS, read_ahead};
 
-use super::document::{FileSystem, PoolSpec, RigKind, RigSpec};
+use super::document::{FileSystemKind, PoolSpec, RigKind, RigSpec};
 pub use endpoint::{EndpointLogin, PlannedEndpoint, RestoreCommand, RestoreWay};
 pub use model::PlannedModel;
-pub use pool::{PlannedPool, PoolPlace, PrivateCluster, PrivatePool};
+pub use pool::{PlannedCluster, PlannedPool, PoolPlace, PrivatePool};
 
 /// The server's own files take about 200 MB before the first row.
 const SERVER_DISK_MIN: Size = Size(512 << 20);
@@ -89,7 +89,7 @@ pub struct PlannedDrive {
     /// Size that the host sees; `None`: that of the media.
     pub logical: Option<Size>,
     pub codec: Codec,
-    pub unit: Unit,
+    pub unit: CompressionUnit,
     /// Whether it trains dictionaries from what is written.
     pub dictionary: bool,
     /// Memory for its map; `None`: as much as the whole map takes.
@@ -118,7 +118,7 @@ pub enum DriveMedia {
 /// The file system on a rig's disk.
 #[derive(Debug, Clone)]
 pub struct PlannedFileSystem {
-    pub kind: FileSystem,
+    pub kind: FileSystemKind,
     /// Options of `mkfs`, as on its command line.
     pub mkfs_options: Vec<String>,
     pub mount_options: Vec<String>,
@@ -317,7 +317,7 @@ impl PlannedFileSystem {
         permitted::check_mount(kind.name(), &spec.mount_options)
             .map_err(|what| anyhow!("mount_options: {what}"))?;
         ensure!(
-            spec.extsize.is_none() || kind == FileSystem::Xfs,
+            spec.extsize.is_none() || kind == FileSystemKind::Xfs,
             "extsize needs xfs; remove it or set file_system = \"xfs\""
         );
         Ok(PlannedFileSystem {
@@ -436,7 +436,7 @@ fn check_drive(spec: &RigSpec) -> Result<()> {
         drive_id: 0,
         logical_bytes: spec.logical.unwrap_or(capacity).0,
         codec: codec(spec),
-        units: spec.unit == Some(Unit::Page),
+        units: spec.unit == Some(CompressionUnit::Page),
         dictionary: spec.dictionary,
         segment_bytes: None,
     };

@@ -42,7 +42,7 @@ pub enum PoolPlace {
 /// A pool in a private cluster.
 #[derive(Debug, Clone)]
 pub struct PrivatePool {
-    pub cluster: PrivateCluster,
+    pub cluster: PlannedCluster,
     pub protection: Protection,
     /// Compression by the stores; `None`: they store data as they are.
     pub compression: Option<PoolCompression>,
@@ -54,7 +54,7 @@ pub struct PrivatePool {
 
 /// A private cluster as the plan asks for it; equal ones are one cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PrivateCluster {
+pub struct PlannedCluster {
     pub stores: u16,
     /// The most that each store keeps.
     pub store_size: Size,
@@ -92,7 +92,7 @@ impl PrivatePool {
     fn of(spec: &PoolSpec) -> Result<PrivatePool> {
         let protection = spec.protect.unwrap_or(PROTECTION);
         let needed = protection.stores();
-        let cluster = PrivateCluster {
+        let cluster = PlannedCluster {
             stores: spec.stores.unwrap_or(STORES.max(needed)),
             store_size: spec.store_size.unwrap_or(STORE_SIZE),
         };

@@ -88,7 +88,7 @@ const PAPERS: [&str; 4] = ["percona-2020", "stec-2013", "exflash-2015", "fungibl
 #[test]
 fn every_papers_plan_runs_with_production_settings_and_with_a_client_apart() {
     for name in PAPERS {
-        for form in [Form::Full, Form::Quick] {
+        for form in [PlanForm::Full, PlanForm::Quick] {
             let plan = |overlays: &[&str]| {
                 let overlays: Vec<PathBuf> = overlays.iter().map(PathBuf::from).collect();
                 Plan::read_with(name.as_ref(), form, &overlays).map(|read| read.plan)
@@ -147,7 +147,7 @@ fn a_slip_in_an_overlay_is_told_of_the_overlay() {
     let told = |text: &str| {
         let path = directory.path().join("mine.toml");
         std::fs::write(&path, text).unwrap();
-        let error = Plan::read_with("doublewrite".as_ref(), Form::Full, &[path]).unwrap_err();
+        let error = Plan::read_with("doublewrite".as_ref(), PlanForm::Full, &[path]).unwrap_err();
         format!("{error:#}")
     };
     let key = told("secondss = 3\n");

@@ -38,7 +38,7 @@ fn what_it_leaves_out_is_in_the_full_form_alone() {
 #[test]
 fn what_it_does_instead_is_told() {
     let text = with_quick(QUICK);
-    let told = Forms::parse(&text).unwrap().choose(Form::Quick, text).unwrap().form.unwrap();
+    let told = Forms::parse(&text).unwrap().choose(PlanForm::Quick, text).unwrap().form.unwrap();
     let says = "2 s measured in place of 10; 1 repeat in place of 3; threads 8 in place of 1, 8; \
         3 runs in place of 18.";
     assert!(told.starts_with(&format!("Quick profile: {says}")), "{told}");
@@ -80,9 +80,9 @@ fn plans_that_come_with_us_can_be_run_in_every_form() {
         assert!(trials(&quick).len() <= 76, "{name}: {} runs", trials(&quick).len());
         assert!(trials(&full).len() >= trials(&quick).len(), "{name}");
     }
-    let plan = Plan::read(std::path::Path::new("demo"), Form::Full).unwrap().plan;
+    let plan = Plan::read(std::path::Path::new("demo"), PlanForm::Full).unwrap().plan;
     assert_eq!(plan.title, Plan::parse(PLANS[0].1).unwrap().title);
     let message =
-        Plan::read(std::path::Path::new("percona-202"), Form::Full).unwrap_err().to_string();
+        Plan::read(std::path::Path::new("percona-202"), PlanForm::Full).unwrap_err().to_string();
     assert!(message.starts_with("there is no plan `percona-202`"), "{message}");
 }

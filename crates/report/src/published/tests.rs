@@ -7,7 +7,7 @@ use super::{Hint, PaperMatch, paper_match};
 use assay_claims::find::{PAPERS, find, of_study};
 use assay_claims::paper::Paper;
 use assay_judge::paper::Direction;
-use assay_plan::{Form, Plan};
+use assay_plan::{Plan, PlanForm};
 use assay_study::{
     self, Config, Disk, Media, Model, Rig, State, Study, Trial, TrialKey, Warning, Workload,
 };
@@ -239,7 +239,7 @@ fn a_lead_from_some_threads_on_stands_beside_the_printed_threads() {
 /// Chart 2 of the paper prints $15,024 and $24,869; its parts make a dollar less of the second.
 #[test]
 fn the_plan_has_the_prices_that_its_paper_prints() {
-    let prices = Plan::read("stec-2013".as_ref(), Form::Full).unwrap().plan.prices.unwrap();
+    let prices = Plan::read("stec-2013".as_ref(), PlanForm::Full).unwrap().plan.prices.unwrap();
     let total = |config: &str| {
         let own = prices.configs[config].or(&prices.every_config);
         assay_judge::worth::cost::bill(&prices, &own).unwrap().total.round()
@@ -260,13 +260,13 @@ fn a_study_finds_its_paper_by_name_or_by_the_title_of_older_ones() {
     );
     assert!(format!("{:#}", of(old("Mine")).unwrap_err()).contains("name the claims"));
     assert!(format!("{:#}", of(None).unwrap_err()).contains("name the claims"));
-    let plan = Plan::read("stec-2013".as_ref(), Form::Quick).unwrap().plan;
+    let plan = Plan::read("stec-2013".as_ref(), PlanForm::Quick).unwrap().plan;
     assert_eq!(of(plan.paper).unwrap(), "stec-2013");
 }
 
 #[test]
 fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
-    let plan = |named: &str| Plan::read(named.as_ref(), Form::Quick).unwrap().plan.paper;
+    let plan = |named: &str| Plan::read(named.as_ref(), PlanForm::Quick).unwrap().plan.paper;
     let PaperMatch::Beside(beside) = paper_match(&study(plan("stec-2013"))) else {
         panic!("its plan")
     };
@@ -295,7 +295,7 @@ fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
 #[test]
 fn both_forms_of_a_plan_with_rates_stand_beside_the_paper() {
     let paper = find("fungible-2021").unwrap();
-    for (form, rate) in [(Form::Full, 1667), (Form::Quick, 120)] {
+    for (form, rate) in [(PlanForm::Full, 1667), (PlanForm::Quick, 120)] {
         let plan = Plan::read("fungible-2021".as_ref(), form).unwrap().plan;
         let workload = format!("A at {rate} per second");
         let mut study = study(plan.paper);
@@ -418,7 +418,7 @@ fn what_claims_say_of_a_plan_is_what_it_has() {
     for (name, text) in PAPERS {
         let paper = Paper::parse(name, text).unwrap();
         let Some(repeated) = &paper.document.repeated else { continue };
-        for form in [Form::Full, Form::Quick] {
+        for form in [PlanForm::Full, PlanForm::Quick] {
             let plan = Plan::read(repeated.plan.as_ref(), form).unwrap().plan;
             let beside = plan.paper.unwrap();
             assert_eq!(beside.claims.as_deref(), Some(*name));
@@ -442,7 +442,7 @@ fn what_claims_say_of_a_plan_is_what_it_has() {
 #[test]
 fn printed_gains_are_those_that_plans_had() {
     let percents = |name: &str| -> Vec<i64> {
-        let plan = Plan::read(name.as_ref(), Form::Full).unwrap().plan;
+        let plan = Plan::read(name.as_ref(), PlanForm::Full).unwrap().plan;
         let comparisons = plan.paper.unwrap().comparisons;
         let printed = comparisons.iter().flat_map(|one| &one.printed);
         printed.filter_map(|one| one.percent).map(|one| one.round() as i64).collect()

@@ -3,7 +3,7 @@
 
 use super::truth::{Load, load, page_of, store};
 use super::*;
-use assay_plan::{DiskBase, Experiment, Form, Plan};
+use assay_plan::{DiskBase, Experiment, Plan, PlanForm};
 use assay_study::{Disk, Media, Model, Pool, PoolCluster, Servers};
 
 struct Costs {
@@ -34,7 +34,7 @@ fn of_plan(name: &str, loads: &[Load<'_>], baseline: &str, rate: Option<f64>) ->
 }
 
 fn experiment(plan: &str) -> Experiment {
-    Experiment::of(Plan::read(plan.as_ref(), Form::Quick).unwrap().plan).unwrap()
+    Experiment::of(Plan::read(plan.as_ref(), PlanForm::Quick).unwrap().plan).unwrap()
 }
 
 /// The disk under a configuration of the plan, as far as its scale is told.

@@ -46,11 +46,11 @@ fn change(change: &OverlayChange) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_plan::{Form, Plan};
+    use assay_plan::{Plan, PlanForm};
 
     fn study(plan: &str, overlays: &[&str]) -> Study {
         let overlays: Vec<_> = overlays.iter().map(Into::into).collect();
-        let read = Plan::read_with(plan.as_ref(), Form::Quick, &overlays).unwrap();
+        let read = Plan::read_with(plan.as_ref(), PlanForm::Quick, &overlays).unwrap();
         Study { plan_toml: read.text, form: read.form, paper: read.plan.paper, ..Study::default() }
     }
 

@@ -1,7 +1,7 @@
 //! Costs of STEC's white paper of 2013, on its own inputs, and what each key does.
 
 use super::*;
-use assay_plan::{Form, Plan};
+use assay_plan::{Plan, PlanForm};
 
 /// An example of `docs/cost.md`.
 fn example(place: usize) -> Prices {
@@ -23,7 +23,7 @@ fn stec() -> Prices {
 #[test]
 fn the_documentations_examples_are_of_the_configs_of_their_plans() {
     for (place, plan) in [(0, "demo"), (1, "stec-2013")] {
-        for form in [Form::Full, Form::Quick] {
+        for form in [PlanForm::Full, PlanForm::Quick] {
             let plan = Plan::read(plan.as_ref(), form).unwrap().plan;
             let prices = example(place);
             prices.check_configs(plan.configs.keys().map(String::as_str)).unwrap();

@@ -5,15 +5,15 @@
 //! out from others is not.
 
 use assay_base::Size;
-use assay_plan::FileSystem;
+use assay_plan::FileSystemKind;
 use assay_ports::made::FileSystemFacts;
 use assay_study::{Asked, Differing};
 
 /// Options that take a value, by the letter.
-const WITH_VALUE: [(FileSystem, &str); 3] = [
-    (FileSystem::Ext4, "bCdeEgGiIJLmMNoOrtTUz"),
-    (FileSystem::Xfs, "bcdilLmnprs"),
-    (FileSystem::Btrfs, "ALbdmnsOrRUv"),
+const WITH_VALUE: [(FileSystemKind, &str); 3] = [
+    (FileSystemKind::Ext4, "bCdeEgGiIJLmMNoOrtTUz"),
+    (FileSystemKind::Xfs, "bcdilLmnprs"),
+    (FileSystemKind::Btrfs, "ALbdmnsOrRUv"),
 ];
 
 /// ext4 rounds the number of inodes up to whole blocks of every group, by less than this share of
@@ -22,7 +22,7 @@ const INODE_SHARE: f64 = 0.1;
 
 /// Every option that did not come out as it was asked for.
 pub(super) fn differing(
-    kind: FileSystem,
+    kind: FileSystemKind,
     options: &[String],
     made: &FileSystemFacts,
 ) -> Vec<Differing> {
@@ -32,16 +32,16 @@ pub(super) fn differing(
     let asked = words(kind, options);
     let of_one = |(letter, value): &(char, String)| -> Vec<Differing> {
         match kind {
-            FileSystem::Ext4 => of_ext4(*letter, value, made),
-            FileSystem::Xfs => of_xfs(*letter, value, made),
-            FileSystem::Btrfs => of_btrfs(*letter, value, made),
+            FileSystemKind::Ext4 => of_ext4(*letter, value, made),
+            FileSystemKind::Xfs => of_xfs(*letter, value, made),
+            FileSystemKind::Btrfs => of_btrfs(*letter, value, made),
         }
     };
     asked.iter().flat_map(of_one).collect()
 }
 
 /// Letters with their values, which stand behind them or follow.
-fn words(kind: FileSystem, options: &[String]) -> Vec<(char, String)> {
+fn words(kind: FileSystemKind, options: &[String]) -> Vec<(char, String)> {
     let with_value = WITH_VALUE.iter().find(|(one, _)| *one == kind).map_or("", |(_, all)| all);
     let mut found = Vec::new();
     let mut rest = options.iter();
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     fn told(
-        kind: FileSystem,
+        kind: FileSystemKind,
         options: &str,
         made: &[(&str, &str)],
     ) -> Vec<(String, Option<String>)> {
@@ -234,18 +234,18 @@ mod tests {
     fn ext4_is_as_asked_where_its_superblock_says_so() {
         let as_asked = "-q -F -b 4096 -C16k -I 512 -N 2000 -J size=4 -O bigalloc,^quota,extents -O none,64bit \
                         -E nodiscard,stride=4 -G 16 -L name -T largefile -m 0";
-        assert_eq!(told(FileSystem::Ext4, as_asked, &EXT4), []);
+        assert_eq!(told(FileSystemKind::Ext4, as_asked, &EXT4), []);
         let one = |asked: &str, effective: Option<&str>| {
             [(asked.to_owned(), effective.map(str::to_owned))]
         };
-        let of = |options: &str| told(FileSystem::Ext4, options, &EXT4);
+        let of = |options: &str| told(FileSystemKind::Ext4, options, &EXT4);
         assert_eq!(of("-O quota"), one("-O quota", None));
         assert_eq!(of("-O ^has_journal"), one("-O ^has_journal", Some("-O has_journal")));
         assert_eq!(of("-C 65536"), one("-C 65536", Some("-C 16384")));
         assert_eq!(of("-J size=8"), one("-J size=8", Some("-J size=4M")));
         assert_eq!(of("-N 1000"), one("-N 1000", Some("-N 2048")));
         assert_eq!(of("-E stride=8"), one("-E stride=8", Some("-E stride=4")));
-        assert_eq!(told(FileSystem::Ext4, "-O quota", &[]), [], "nothing was read back");
+        assert_eq!(told(FileSystemKind::Ext4, "-O quota", &[]), [], "nothing was read back");
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
             ("meta-data.reflink", "0"),
             ("meta-data.isize", "512"),
         ];
-        let of = |options: &str| told(FileSystem::Xfs, options, &made);
+        let of = |options: &str| told(FileSystemKind::Xfs, options, &made);
         assert_eq!(of("-q -b size=4k -m reflink=0 -i size=512 -l size=64m -d su=16k,sw=2 -K"), []);
         assert_eq!(
             of("-m crc=1,reflink=1 -l size=128m"),
@@ -268,8 +268,8 @@ mod tests {
             ]
         );
         let made = [("nodesize", "16384")];
-        assert_eq!(told(FileSystem::Btrfs, "-n 16k", &made), []);
+        assert_eq!(told(FileSystemKind::Btrfs, "-n 16k", &made), []);
         let differs = [("-n 32k".to_owned(), Some("-n 16384".to_owned()))];
-        assert_eq!(told(FileSystem::Btrfs, "-n 32k", &made), differs);
+        assert_eq!(told(FileSystemKind::Btrfs, "-n 32k", &made), differs);
     }
 }

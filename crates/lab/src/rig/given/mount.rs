@@ -4,7 +4,7 @@
 //! tells is not called missing.
 
 use assay_base::Size;
-use assay_plan::FileSystem;
+use assay_plan::FileSystemKind;
 use assay_study::{Asked, Differing};
 
 /// Words that `mount(8)` keeps to itself, and flags that the kernel tells by not telling them
@@ -38,11 +38,11 @@ const NEVER_TOLD: [&str; 24] = [
 
 /// Flags of file systems that are told by no word, or work once and are gone (`ext4(5)`, `xfs(5)`,
 /// `btrfs(5)`).
-const NEVER_TOLD_OF: [(FileSystem, &[&str]); 3] = [
-    (FileSystem::Ext4, &["noload", "norecovery", "no_prefetch_block_bitmaps"]),
-    (FileSystem::Xfs, &["attr2"]),
+const NEVER_TOLD_OF: [(FileSystemKind, &[&str]); 3] = [
+    (FileSystemKind::Ext4, &["noload", "norecovery", "no_prefetch_block_bitmaps"]),
+    (FileSystemKind::Xfs, &["attr2"]),
     (
-        FileSystem::Btrfs,
+        FileSystemKind::Btrfs,
         &["barrier", "datacow", "datasum", "clear_cache", "skip_balance", "usebackuproot", "acl"],
     ),
 ];
@@ -61,7 +61,7 @@ const SAME: [(&str, &str); 4] = [
 /// Mount options as the kernel reports them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Told<'a> {
-    pub(super) kind: FileSystem,
+    pub(super) kind: FileSystemKind,
     pub(super) options: &'a [String],
     /// Whether defaults are reported too.
     pub(super) has_defaults: bool,
@@ -164,11 +164,11 @@ mod tests {
             })
         };
         let kept = defaults.split(',').filter(|one| !is_replaced(one));
-        pairs(FileSystem::Ext4, asked, kept.chain(told.iter().copied()), true)
+        pairs(FileSystemKind::Ext4, asked, kept.chain(told.iter().copied()), true)
     }
 
     fn pairs<'a>(
-        kind: FileSystem,
+        kind: FileSystemKind,
         asked: &str,
         told: impl Iterator<Item = &'a str>,
         has_defaults: bool,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     fn xfs(asked: &str, told: &str) -> Vec<(String, Option<String>)> {
-        pairs(FileSystem::Xfs, asked, told.split(','), false)
+        pairs(FileSystemKind::Xfs, asked, told.split(','), false)
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
         let told = "rw,noatime,inode64,allocsize=64k,logbufs=8,logbsize=256k,noquota";
         assert_eq!(xfs("noatime allocsize=65536 logbsize=262144 nolargeio attr2", told), []);
         let told = ["rw", "relatime", "compress-force=zstd:3", "space_cache=v2"].into_iter();
-        assert_eq!(pairs(FileSystem::Btrfs, "compress-force=zstd barrier", told, false), []);
+        assert_eq!(pairs(FileSystemKind::Btrfs, "compress-force=zstd barrier", told, false), []);
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(xfs("logbsize=256k", told), one("logbsize=256k", Some("logbsize=32k")));
         assert_eq!(xfs("largeio", told), one("largeio", None));
         let told = ["rw", "nodatacow"].into_iter();
-        let found = pairs(FileSystem::Btrfs, "compress-force=zstd nodatacow", told, false);
+        let found = pairs(FileSystemKind::Btrfs, "compress-force=zstd nodatacow", told, false);
         assert_eq!(found, one("compress-force=zstd", None));
     }
 }

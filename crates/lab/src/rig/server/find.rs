@@ -27,7 +27,7 @@ const USUAL_DIRECTORIES: [&str; 6] = [
 
 /// The server that is asked for: any, one of a make, or the one at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WantedServer {
     /// Any, MySQL before MariaDB wherever they lie, and of each installed ones before fetched ones,
     /// and those before ones that were unpacked from archives.
     Any,
@@ -37,39 +37,39 @@ pub enum Wanted {
     Path(PathBuf),
 }
 
-/// Names the server where neither the plan nor the command line does, in the words of [`Wanted`].
+/// Names the server where neither the plan nor the command line does, in the words of [`WantedServer`].
 const VARIABLE: &str = "ASSAY_SERVER";
 
-impl Wanted {
+impl WantedServer {
     /// The program or directory that a plan or a command line names, else what `ASSAY_SERVER`
     /// names, else any server.
     #[must_use]
-    pub fn named(path: Option<&PathBuf>) -> Wanted {
+    pub fn named(path: Option<&PathBuf>) -> WantedServer {
         let by_environment = || match env::var(VARIABLE) {
             Ok(text) => text.parse().unwrap_or_else(|never: Infallible| match never {}),
-            Err(_) => Wanted::Any,
+            Err(_) => WantedServer::Any,
         };
-        path.map_or_else(by_environment, |path| Wanted::Path(path.clone()))
+        path.map_or_else(by_environment, |path| WantedServer::Path(path.clone()))
     }
 }
 
-impl FromStr for Wanted {
+impl FromStr for WantedServer {
     type Err = Infallible;
 
-    fn from_str(text: &str) -> Result<Wanted, Infallible> {
+    fn from_str(text: &str) -> Result<WantedServer, Infallible> {
         let flavours = [Flavour::Mysql, Flavour::Percona, Flavour::Mariadb];
         let flavour = flavours.into_iter().find(|flavour| flavour.word() == text);
         Ok(match flavour {
-            Some(flavour) => Wanted::Flavour(flavour),
-            None if text.is_empty() => Wanted::Any,
-            None => Wanted::Path(PathBuf::from(text)),
+            Some(flavour) => WantedServer::Flavour(flavour),
+            None if text.is_empty() => WantedServer::Any,
+            None => WantedServer::Path(PathBuf::from(text)),
         })
     }
 }
 
 /// A server program that was found, and either what it is or why it cannot be used.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundServer {
     /// The program as found.
     pub program: PathBuf,
     pub origin: Origin,
@@ -82,8 +82,8 @@ pub struct Found {
 ///
 /// # Errors
 /// A path was named and holds no usable server.
-pub fn find(wanted: &Wanted) -> Result<Option<Binary>> {
-    if let Wanted::Path(path) = wanted {
+pub fn find(wanted: &WantedServer) -> Result<Option<Binary>> {
+    if let WantedServer::Path(path) = wanted {
         let program = program_at(path)?;
         return match archive::open(&program)? {
             Some(mut archive) => archive::unpacked(&program, &mut archive),
@@ -91,8 +91,8 @@ pub fn find(wanted: &Wanted) -> Result<Option<Binary>> {
         };
     }
     let fits = |binary: &Binary| match wanted {
-        Wanted::Flavour(flavour) => binary.flavour == *flavour,
-        Wanted::Any | Wanted::Path(_) => true,
+        WantedServer::Flavour(flavour) => binary.flavour == *flavour,
+        WantedServer::Any | WantedServer::Path(_) => true,
     };
     // A server of no use (too old, broken) is passed over: `list` tells why, and a fetched one can
     // stand in.
@@ -117,16 +117,17 @@ pub fn downloaded(flavour: Flavour) -> Result<Option<Binary>> {
 ///
 /// # Errors
 /// The environment names no directory for the cache.
-pub fn list() -> Result<Vec<Found>> {
-    let mut found: Vec<Found> = installed().into_iter().map(|p| inspect(p, Origin::Path)).collect();
-    let mut cached: Vec<Found> = cache::entries(SHELF)?
+pub fn list() -> Result<Vec<FoundServer>> {
+    let mut found: Vec<FoundServer> =
+        installed().into_iter().map(|p| inspect(p, Origin::Path)).collect();
+    let mut cached: Vec<FoundServer> = cache::entries(SHELF)?
         .iter()
         .filter_map(|directory| {
             let origin = if archive::is_entry(directory) { Origin::Archive } else { Origin::Cache };
             Some(inspect(program_in(directory)?, origin))
         })
         .collect();
-    let rank = |found: &Found| match &found.server {
+    let rank = |found: &FoundServer| match &found.server {
         Ok(binary) => {
             let is_unpacked = binary.origin == Origin::Archive;
             (0, is_unpacked, binary.flavour, Reverse(binary.version))
@@ -138,8 +139,8 @@ pub fn list() -> Result<Vec<Found>> {
     Ok(found)
 }
 
-fn inspect(program: PathBuf, origin: Origin) -> Found {
-    Found { server: Binary::inspect(&program, origin), program, origin }
+fn inspect(program: PathBuf, origin: Origin) -> FoundServer {
+    FoundServer { server: Binary::inspect(&program, origin), program, origin }
 }
 
 /// Server programs on `PATH` and in the usual directories, each once however many names it has.
@@ -182,10 +183,10 @@ mod tests {
 
     #[test]
     fn words_name_makes_and_anything_else_is_a_path() {
-        let parse = |text: &str| text.parse::<Wanted>().unwrap();
-        assert_eq!(parse("mariadb"), Wanted::Flavour(Flavour::Mariadb));
-        assert_eq!(parse(""), Wanted::Any);
-        assert_eq!(parse("/opt/x"), Wanted::Path("/opt/x".into()));
+        let parse = |text: &str| text.parse::<WantedServer>().unwrap();
+        assert_eq!(parse("mariadb"), WantedServer::Flavour(Flavour::Mariadb));
+        assert_eq!(parse(""), WantedServer::Any);
+        assert_eq!(parse("/opt/x"), WantedServer::Path("/opt/x".into()));
     }
 
     #[test]
@@ -202,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_path_without_a_server_is_an_error_and_not_a_fallback() {
-        let wanted = Wanted::Path("/nonexistent/mysqld".into());
+        let wanted = WantedServer::Path("/nonexistent/mysqld".into());
         assert!(find(&wanted).unwrap_err().to_string().starts_with("no server at "));
     }
 }

@@ -37,7 +37,7 @@ use assay_system::cache;
 pub use binary::{Binary, Flavour, Origin};
 pub use error_log::Repaired;
 pub use fetch::fetch;
-pub use find::{Found, Wanted, find, list};
+pub use find::{FoundServer, WantedServer, find, list};
 pub use instance::{Restarted, Server, Start, start};
 pub use memory::memory_needed_bytes;
 pub use settings::Settings;
@@ -70,17 +70,17 @@ pub fn repaired_in(log: &Path) -> Repaired {
 ///
 /// # Errors
 /// A path that holds no usable server; nothing to fetch from; no network.
-pub fn find_or_fetch(wanted: &Wanted, progress: &dyn Fn(&str)) -> Result<Binary> {
+pub fn find_or_fetch(wanted: &WantedServer, progress: &dyn Fn(&str)) -> Result<Binary> {
     if let Some(binary) = find(wanted)? {
         return Ok(binary);
     }
     let flavour = match wanted {
-        Wanted::Flavour(Flavour::Percona) => {
+        WantedServer::Flavour(Flavour::Percona) => {
             bail!("Percona Server is not installed; install it, or give the path of its mysqld")
         }
-        Wanted::Flavour(flavour) => *flavour,
-        Wanted::Any => Flavour::Mysql,
-        Wanted::Path(archive) => return archive::unpack(archive, progress),
+        WantedServer::Flavour(flavour) => *flavour,
+        WantedServer::Any => Flavour::Mysql,
+        WantedServer::Path(archive) => return archive::unpack(archive, progress),
     };
     fetch::fetch_unless(|| find(wanted), flavour, progress)
 }

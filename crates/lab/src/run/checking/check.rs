@@ -16,7 +16,7 @@ use assay_base::Size;
 use assay_plan::{DiskBase, Experiment, PlannedDisk, PlannedEndpoint, PlannedRig, Variant};
 
 /// The servers that a plan would run, each once.
-pub type Servers = Vec<PlannedServer>;
+pub type PlannedServers = Vec<PlannedServer>;
 
 /// A server that runs would use.
 #[derive(Debug)]
@@ -33,13 +33,17 @@ pub enum PlannedServer {
 ///
 /// # Errors
 /// One line: what is missing and what to change.
-pub fn check(experiment: &Experiment, location: &Path, erase: &[PathBuf]) -> Result<Servers> {
+pub fn check(
+    experiment: &Experiment,
+    location: &Path,
+    erase: &[PathBuf],
+) -> Result<PlannedServers> {
     server::check_places(location)?;
     check_rights(experiment)?;
     check_cpus(experiment)?;
     check_load(experiment)?;
     let has_server = experiment.needs_server();
-    let servers = if has_server { check_servers(experiment)? } else { Servers::new() };
+    let servers = if has_server { check_servers(experiment)? } else { PlannedServers::new() };
     for variant in &experiment.variants {
         check_variant(experiment, variant, erase).with_context(|| variant.key.to_string())?;
     }
@@ -48,7 +52,7 @@ pub fn check(experiment: &Experiment, location: &Path, erase: &[PathBuf]) -> Res
     Ok(servers)
 }
 
-/// Servers that somebody else runs, each once with the settings that are asked of it.
+/// PlannedServers that somebody else runs, each once with the settings that are asked of it.
 fn check_existing(experiment: &Experiment) -> Result<()> {
     let mut checked: Vec<(&PlannedEndpoint, &server::Settings)> = Vec::new();
     for variant in &experiment.variants {
@@ -118,7 +122,7 @@ fn check_tables(experiment: &Experiment, schema: &Schema) -> Result<()> {
 
 /// Checks that servers that are named are there, and take their settings; of one that would have to
 /// be downloaded or unpacked, only a run finds out.
-fn check_servers(experiment: &Experiment) -> Result<Servers> {
+fn check_servers(experiment: &Experiment) -> Result<PlannedServers> {
     let mut found: BTreeMap<Option<&PathBuf>, Option<server::Binary>> = BTreeMap::new();
     let mut asked: Vec<(Option<&PathBuf>, &server::Settings)> = Vec::new();
     let ours = experiment.variants.iter().filter(|variant| variant.rig.endpoint().is_none());
@@ -127,9 +131,8 @@ fn check_servers(experiment: &Experiment) -> Result<Servers> {
         let path = variant.server.as_ref();
         let binary = match found.entry(path) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => {
-                place.insert(server::find(&server::Wanted::named(path)).with_context(of_config)?)
-            }
+            Entry::Vacant(place) => place
+                .insert(server::find(&server::WantedServer::named(path)).with_context(of_config)?),
         };
         let question = (path, &variant.settings);
         if let Some(binary) = binary
@@ -143,9 +146,9 @@ fn check_servers(experiment: &Experiment) -> Result<Servers> {
 }
 
 fn planned(path: Option<&PathBuf>, binary: Option<server::Binary>) -> PlannedServer {
-    match (binary, server::Wanted::named(path)) {
+    match (binary, server::WantedServer::named(path)) {
         (Some(binary), _) => PlannedServer::Present(binary),
-        (None, server::Wanted::Path(archive)) => PlannedServer::Unpacked(archive),
+        (None, server::WantedServer::Path(archive)) => PlannedServer::Unpacked(archive),
         (None, _) => PlannedServer::Downloaded,
     }
 }

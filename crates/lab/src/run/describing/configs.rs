@@ -12,7 +12,7 @@ use assay_plan::{
     DiskBase, DriveMedia, Experiment, PlannedDrive, PlannedLoad, PlannedModel, PlannedPool,
     PlannedRig, PlannedWorkload, PoolPlace, RestoreWay, VariantKey,
 };
-use assay_presets::Unit;
+use assay_presets::CompressionUnit;
 use assay_presets::{Mark, Preset};
 use assay_study::{
     Config, Count, Data, Drive, ExistingServer, Fault, FileSystem, Fill, Media, Model, Pool,
@@ -172,8 +172,8 @@ fn drive(drive: &PlannedDrive, location: &Path) -> Drive {
         codec: drive.codec.to_string(),
         has_dictionaries: drive.dictionary,
         unit_bytes: match drive.unit {
-            Unit::Block => 4 << 10,
-            Unit::Page => 16 << 10,
+            CompressionUnit::Block => 4 << 10,
+            CompressionUnit::Page => 16 << 10,
         },
         read_ahead_bytes: drive.read_ahead.map(|size| size.0),
     }

@@ -9,7 +9,7 @@ use super::machine;
 use assay_models::PAGE_BYTES;
 
 use assay_base::Size;
-use assay_plan::{DiskBase, FileSystem, PlannedFileSystem, PlannedModel, PlannedRig};
+use assay_plan::{DiskBase, FileSystemKind, PlannedFileSystem, PlannedModel, PlannedRig};
 use assay_presets::{CacheName, Preset};
 use assay_study::{Atomic, Cache, Disk, InEffect, Media, Worth};
 
@@ -111,7 +111,7 @@ fn cache(preset: &Preset) -> Option<Cache> {
 fn keeps_pages_together(file_system: &PlannedFileSystem) -> bool {
     let options = &file_system.mkfs_options;
     match file_system.kind {
-        FileSystem::Ext4 => {
+        FileSystemKind::Ext4 => {
             let features = options.iter().flat_map(|option| option.split([',', ' ']));
             let has_clusters = features
                 .map(|feature| feature.trim_start_matches("-O"))
@@ -119,7 +119,7 @@ fn keeps_pages_together(file_system: &PlannedFileSystem) -> bool {
             // 16 blocks, 64 KiB of the usual ones, where nothing is said.
             has_clusters && cluster_bytes(options).is_none_or(|bytes| bytes >= PAGE_BYTES)
         }
-        FileSystem::Btrfs | FileSystem::Xfs => false,
+        FileSystemKind::Btrfs | FileSystemKind::Xfs => false,
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn pages_stay_together_where_the_file_system_gives_them_room_in_one_piece() {
-        let keeps = |file_system: FileSystem, mkfs: &str, extsize: Option<u64>| {
+        let keeps = |file_system: FileSystemKind, mkfs: &str, extsize: Option<u64>| {
             keeps_pages_together(&PlannedFileSystem {
                 kind: file_system,
                 mkfs_options: mkfs.split_whitespace().map(str::to_owned).collect(),
@@ -240,10 +240,10 @@ mod tests {
             ("-Obigalloc,quota", true),
             ("", false),
         ] {
-            assert_eq!(keeps(FileSystem::Ext4, mkfs, None), does, "{mkfs}");
+            assert_eq!(keeps(FileSystemKind::Ext4, mkfs, None), does, "{mkfs}");
         }
-        assert!(!keeps(FileSystem::Xfs, "", Some(16 << 10)), "a hint");
-        assert!(!keeps(FileSystem::Xfs, "", None));
-        assert!(!keeps(FileSystem::Btrfs, "", None));
+        assert!(!keeps(FileSystemKind::Xfs, "", Some(16 << 10)), "a hint");
+        assert!(!keeps(FileSystemKind::Xfs, "", None));
+        assert!(!keeps(FileSystemKind::Btrfs, "", None));
     }
 }

@@ -14,7 +14,7 @@ use super::{circumstances, take_down, trace};
 use crate::monitor::{Followed, Targets};
 use crate::rig::pool::RunPool;
 use crate::rig::server::{self, Server, TcpPort};
-use crate::rig::snapshot::{DATABASE, Request, endpoint};
+use crate::rig::snapshot::{DATABASE, SnapshotRequest, endpoint};
 use crate::rig::{Building, Rig};
 use crate::run::config_setup::ConfigSetup;
 use crate::run::describing::effective;
@@ -214,7 +214,7 @@ fn restored_rig(
     progress: &dyn Progress,
 ) -> Result<Rig> {
     let experiment = setup.experiment;
-    let request = Request {
+    let request = SnapshotRequest {
         binary: config.server()?,
         schema: &config.schema,
         settings: &config.settings,

@@ -10,7 +10,7 @@ use assay_study::{SecondLatencies, Series, Warning};
 use super::disk_full::FileSystem;
 use super::phase_events::PhaseEvents;
 use crate::monitor::{Monitored, TopUser};
-use crate::rig::Condition;
+use crate::rig::RigCondition;
 use crate::run::loads::LoadResult;
 
 /// Observations of a run: one for each server, which share the run's clock.
@@ -77,7 +77,7 @@ pub(crate) struct LoadSeconds {
 pub(crate) struct ServerState {
     /// The way in which the server ended by itself.
     pub(crate) ended: Option<String>,
-    pub(crate) rig: Condition,
+    pub(crate) rig: RigCondition,
     /// The file system of the data directory.
     pub(crate) file_system: Option<FileSystem>,
 }
