@@ -18,7 +18,9 @@ struct Sandbox {
 }
 
 const USER: Sandbox = Sandbox {
-    enter: "chown -R 65534:65534 . && exec setpriv --reuid=65534 --regid=65534 --clear-groups",
+    // The files of the server stay root's: other tests use them.
+    enter: "find . -path './cache/servers/*/*' -prune -o -exec chown 65534:65534 {} + && \
+        exec setpriv --reuid=65534 --regid=65534 --clear-groups",
     missing: "missing here: root; ",
     remedy: "run as root",
 };
@@ -64,10 +66,13 @@ impl Sandbox {
         let tree = server.ancestors().find(is_of_cache).unwrap();
         let place = world.path("cache/servers").join(tree.file_name().unwrap());
         std::fs::create_dir_all(&place).unwrap();
+        // Only a directory with a lock is a part of the cache.
+        std::fs::write(world.path("cache/servers/.lock"), "").unwrap();
         std::fs::create_dir_all(world.path("state")).unwrap();
         std::fs::write(world.path("assay"), "").unwrap();
         let script = format!(
-            "{WITHOUT_DISKS_OF_OTHERS}; mount --bind '{}' assay && mount --bind '{}' '{}' && \
+            "{WITHOUT_DISKS_OF_OTHERS}; mount --bind '{}' assay && for part in '{}'/*; do \
+             at='{}'/${{part##*/}}; mkdir -p $at && mount --bind $part $at || exit; done && \
              PATH=\"$PATH:/usr/sbin:/sbin\" && {{ {} ./assay \"$@\"; }}",
             program(),
             tree.display(),

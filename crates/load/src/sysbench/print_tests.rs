@@ -122,7 +122,7 @@ General statistics:
     total time:                          2.0000s
     total number of events:              100
 
-LatencyStats (ms):
+Latency (ms):
          min:                                   10.00
          avg:                                   10.00
          max:                                   10.00

@@ -17,7 +17,7 @@ const PORT: u16 = 3306;
 pub(super) fn endpoint(url: &str, user: &str, password: &str) -> Result<Endpoint> {
     let bad = || {
         Error::Config(format!(
-            "`db.url={url}` is not supported; give text server, such as \
+            "`db.url={url}` is not supported; give one server, such as \
              db.url=jdbc:mysql://127.0.0.1:3306/ycsb"
         ))
     };

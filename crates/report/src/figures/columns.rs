@@ -29,6 +29,11 @@ enum Texts<'a> {
     Name(&'a str),
 }
 
+/// The stored name; the count of events is called by their noun.
+fn named(name: &str, events: Events) -> Cow<'_, str> {
+    if name == metric!("transactions").name { events.many().into() } else { name.into() }
+}
+
 impl<'a> Metric<'a> {
     /// One that nobody knows more of than its name.
     const fn bare(name: &'a str) -> Metric<'a> {
@@ -39,7 +44,7 @@ impl<'a> Metric<'a> {
     pub(crate) fn head(&self, events: Events) -> Cow<'a, str> {
         match self.texts {
             Texts::Known { head, .. } => events.fill(head),
-            Texts::Name(name) => name.into(),
+            Texts::Name(name) => named(name, events),
         }
     }
 
@@ -55,7 +60,7 @@ impl<'a> Metric<'a> {
     pub(crate) fn title(&self, events: Events) -> Cow<'a, str> {
         match self.texts {
             Texts::Known { title, .. } => events.fill(title),
-            Texts::Name(name) => name.into(),
+            Texts::Name(name) => named(name, events),
         }
     }
 

@@ -288,7 +288,7 @@ General statistics:
     total time:                          2.0000s
     total number of events:              1952
 
-LatencyStats (ms):
+Latency (ms):
 ";
 
     /// sysbench 1.0.20's output for this line.
