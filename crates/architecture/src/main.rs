@@ -1,4 +1,5 @@
-//! Prints the drawing: the crates, then the modules of each; with `tidy`, breaches of the tidy rules.
+//! Prints the drawing: the crates, then the modules of each; with `tidy`, breaches of the tidy
+//! rules.
 
 use std::io::Write;
 

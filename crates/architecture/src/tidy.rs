@@ -69,8 +69,8 @@ pub fn long_files(sources: &[SourceText]) -> Vec<String> {
 /// Names that several public types bear, each with the files that define them.
 ///
 /// Considers structs, enums, unions, traits and type aliases that are `pub` and stand at the top of
-/// a file below `src`. Each crate may have its own alias `Result`, as the standard library's modules
-/// do.
+/// a file below `src`. Each crate may have its own alias `Result`, as the standard library's
+/// modules do.
 pub fn shared_type_names(sources: &[SourceText]) -> Result<Vec<String>> {
     let mut places: BTreeMap<String, Vec<&Utf8Path>> = BTreeMap::new();
     for source in sources.iter().filter(|source| is_below_src(&source.path)) {
@@ -177,7 +177,8 @@ mod tests {
 
     #[test]
     fn comments_are_read_at_their_beginning() {
-        let text = "//! Of a module.\n\n/// What it is.\n/// Of more.\nfn f() {}\n/// Offers it.\nfn g() {}";
+        let text = "//! Of a module.\n\n/// What it is.\n/// Of more.\nfn f() {}\n/// Offers \
+            it.\nfn g() {}";
         let voice = voice(&[source("a.rs", text)]);
         assert_eq!(voice.comments, 3);
         assert_eq!(voice.empty, ["a.rs:1: Of a module.", "a.rs:3: What it is."]);

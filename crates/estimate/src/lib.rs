@@ -42,7 +42,7 @@ pub enum Amount {
     Sample(Size),
 }
 
-/// What an estimate is made of, and how.
+/// Input of an estimate.
 #[derive(Debug)]
 pub struct EstimateRequest {
     /// Data directories, files or block devices.

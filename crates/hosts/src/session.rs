@@ -62,7 +62,8 @@ enum Next {
     End,
 }
 
-/// Reads a line of at most `bytes_max` bytes into `line`, without its end; an unfinished line is dropped.
+/// Reads a line of at most `bytes_max` bytes into `line`, without its end; an unfinished line is
+/// dropped.
 fn next_line(
     hear: &mut impl BufRead,
     line: &mut Vec<u8>,

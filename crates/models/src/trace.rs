@@ -1,5 +1,5 @@
-//! A trace: the commands of a host with their arrivals and latencies; not their data, but the stored
-//! size of each written block.
+//! A trace: the commands of a host with their arrivals and latencies; not their data, but the
+//! stored size of each written block.
 //!
 //! Format, all numbers little-endian: the eight bytes `ASSAYTRC`; version, u32; length of a text,
 //! u32; the text, which the trace's maker chooses; then one record after another. A record is

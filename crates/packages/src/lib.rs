@@ -2,8 +2,8 @@
 //! installed.
 //!
 //! [`Apt`] finds packages and their dependencies, [`bring`] downloads and unpacks them into a tree,
-//! [`Archive`] unpacks what a server's makers publish, and [`Loader`] runs programs of the tree with
-//! the tree's own C library.
+//! [`Archive`] unpacks what a server's makers publish, and [`Loader`] runs programs of the tree
+//! with the tree's own C library.
 //!
 //! Guarantees: nothing on the machine changes except the given directory; apt verifies packages
 //! against the archive's keys.

@@ -20,7 +20,8 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> 
     let written = write_whole(unfinished, fill)
         .and_then(|()| fs::rename(unfinished, path).map_err(Into::into));
     if written.is_err() {
-        // What is left of it is of no use; that it cannot be removed changes nothing about the error.
+        // What is left of it is of no use; that it cannot be removed changes nothing about the
+        // error.
         let _ = fs::remove_file(unfinished);
     }
     written.with_context(what)

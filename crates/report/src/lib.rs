@@ -184,7 +184,7 @@ fn write_tables(
     write("statements.csv", &|file| verdicts::write_statements(file, judgement))
 }
 
-/// What is kept of series after they are written.
+/// Facts about series that are kept after they are written.
 #[derive(Default)]
 struct RunSeries {
     collector: series::Collector,

@@ -8,9 +8,9 @@ use std::borrow::Cow;
 /// The kind of event that a load counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Events {
-    /// Of a server.
+    /// Events of a server.
     Transactions,
-    /// Of files that are loaded without a server.
+    /// Events of files that are loaded without a server.
     Operations,
 }
 

@@ -76,9 +76,9 @@ const SCHEMA_VERSION: i64 = 8;
 
 /// The first version that every later program reads.
 ///
-/// A change of the tables adds one function that makes the records of the version before it readable
-/// (in memory, or by another query): a stored file is never written to for that. It also adds
-/// `golden/format-N.sqlite.zst`, a study of the version it leaves, and a test that reads it.
+/// A change of the tables adds one function that makes the records of the version before it
+/// readable (in memory, or by another query): a stored file is never written to for that. It also
+/// adds `golden/format-N.sqlite.zst`, a study of the version it leaves, and a test that reads it.
 const OLDEST_READ: i64 = 8;
 
 /// A reader refuses tables that were created with other text than this.

@@ -88,8 +88,10 @@ mod tests {
 
     fn plan(parallel_scale: u32) -> Experiment {
         let text = format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n[configs.a.rig]\n\
-             kind = \"model\"\nmodel = {{ preset = \"p4610-3.2\", capacity_scale = 4000, parallel_scale = {parallel_scale} }}\n\
+            "title = \"t\"\nthreads = [1]\nseconds = 1\n[workloads.w]\nrecipe = \
+             \"oltp_read_only\"\n[configs.a]\n[configs.a.rig]\n\
+             kind = \"model\"\nmodel = {{ preset = \"p4610-3.2\", capacity_scale = 4000, \
+             parallel_scale = {parallel_scale} }}\n\
              [configs.b]\n"
         );
         Experiment::of(Plan::parse(&text).unwrap()).unwrap()

@@ -2,8 +2,8 @@
 //! coordinated by the machine that started the study.
 //!
 //! - [`FromHosts`] runs the load of a study on other machines
-//! - [`RemoteSite`] runs the trials of a study on another machine, where [`carry_out`] does the work as
-//!   for a study of one machine, and requests each load
+//! - [`RemoteSite`] runs the trials of a study on another machine, where [`carry_out`] does the
+//!   work as for a study of one machine, and requests each load
 //!
 //! Guarantees: a lost machine or connection fails only the current run, and is waited for before
 //! the next. Resources made on a machine are removed by it, also when the connection is lost; those

@@ -207,9 +207,10 @@ mod tests {
         table[3].1.pad.replace_range(0..1, "x");
         let (gone, _) = table.pop().unwrap();
         let losses = compared([30, 20], &table);
-        assert!(
-            matches!(losses[..], [Loss::RowChanged { id: 3, .. }, Loss::RowMissing { id }] if id == gone)
-        );
+        assert!(matches!(
+            losses[..],
+            [Loss::RowChanged { id: 3, .. }, Loss::RowMissing { id }] if id == gone
+        ));
         assert_eq!(compared([30, 20], &[]).last(), Some(&Loss::MoreRows { rows: 92 }));
     }
 }

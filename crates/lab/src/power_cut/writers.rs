@@ -35,8 +35,10 @@ pub(super) fn prepare(endpoint: &Endpoint, rows: &Rows, options: &str) -> Result
     run(format!("INSERT INTO commits VALUES {}", writers.join(", ")))?;
     for table in 0..TABLES {
         run(format!(
-            "CREATE TABLE rows_{table} (id INT UNSIGNED PRIMARY KEY, commit_number BIGINT UNSIGNED NOT NULL, \
-             k INT UNSIGNED NOT NULL, pad CHAR(200) NOT NULL, KEY k (k)) ENGINE=InnoDB DEFAULT CHARSET=latin1 {options}"
+            "CREATE TABLE rows_{table} (id INT UNSIGNED PRIMARY KEY, commit_number BIGINT \
+             UNSIGNED NOT NULL, \
+             k INT UNSIGNED NOT NULL, pad CHAR(200) NOT NULL, KEY k (k)) ENGINE=InnoDB DEFAULT \
+             CHARSET=latin1 {options}"
         ))?;
         let its: Vec<u32> = (0..rows.count()).filter(|id| Rows::table(*id) == table).collect();
         for some in its.chunks(ROWS_AT_ONCE) {

@@ -40,7 +40,8 @@ impl PreconditionedMedia {
     pub fn provide(model: &PlannedModel, say: &dyn Fn(&str)) -> Result<PreconditionedMedia> {
         let (preset, device) = (&model.preset, &model.device);
         let made_from = json!({
-            "method": METHOD, "preset": preset.text, "scale": model.scale_of_one, "ratio": model.ratio,
+            "method": METHOD, "preset": preset.text,
+            "scale": model.scale_of_one, "ratio": model.ratio,
             "logical": model.logical_bytes(), "filled": model.filled_bytes(), "seed": WEAR_SEED,
         });
         let shelf = CacheLock::open("preconditioned", || {

@@ -266,7 +266,8 @@ impl<'a> Setup<'a> {
 fn warn_of_others() -> Result<()> {
     for (process, study) in ledger::found()?.iter().filter_map(ledger::FoundLedger::run) {
         log::warn!(
-            "another run is measuring on this machine (process {process}, {}): they disturb each other",
+            "another run is measuring on this machine (process {process}, {}): they disturb each \
+             other",
             study.display()
         );
     }

@@ -1,4 +1,5 @@
-//! A device's model in virtual time that commands come to at a rate, in Poisson's way, as a prober of the search.
+//! A device's model in virtual time that commands come to at a rate, in Poisson's way, as a prober
+//! of the search.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use assay_models::{
 };
 use assay_presets::{Builder, Device, Preset, Scale, WEAR_SEED, drive_options, inside};
 
-/// What is asked of a device.
+/// A question to a device.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked {
     /// The preset.
@@ -26,7 +27,7 @@ pub struct Asked {
     pub read_share: f64,
     /// Length of a run.
     pub seconds: f64,
-    /// What rates must keep to.
+    /// Objective that rates must keep.
     pub objective: Objective,
 }
 
@@ -125,7 +126,7 @@ impl Loaded {
         self.now += Time::from_s(0.2);
     }
 
-    /// What a run at `rate` found.
+    /// Result of a run at `rate`.
     pub fn tried(&mut self, rate: f64, purpose: Purpose) -> Result<Tried> {
         let (latency_ms, achieved) = self.load(rate)?;
         // Of few commands, chance alone decides how many come.
@@ -135,8 +136,9 @@ impl Loaded {
         Ok(Tried { purpose, rate, achieved, latency_ms, is_met })
     }
 
-    /// The rate at which runs meet the objective as often as they miss it, in the state in which the device is, by so many runs at
-    /// each of 8 rates. Rests lie between, so that one rate's backlog is not the next one's.
+    /// The rate at which runs meet the objective as often as they miss it, in the state in which
+    /// the device is, by so many runs at each of 8 rates. Rests lie between, so that one rate's
+    /// backlog is not the next one's.
     pub fn truth(&mut self, [mut low, mut high]: [f64; 2], runs: u32) -> f64 {
         for _ in 0..8 {
             let rate = f64::sqrt(low * high);

@@ -1,4 +1,5 @@
-//! A flash drive that was filled once: what it writes doubles when its garbage collection sets in while the search goes on.
+//! A flash drive that was filled once: what it writes doubles when its garbage collection sets in
+//! while the search goes on.
 
 use assay_load::Result;
 use assay_load::capacity::{Capacity, CapacityFound, Objective, Prober, Purpose, Search, Tried};
@@ -7,7 +8,7 @@ use assay_testing::count;
 
 use super::device::{Asked, Loaded, searched};
 
-/// What is reported may lie so far above what the drive then keeps.
+/// Largest ratio of the reported rate to the rate that the drive then keeps.
 const ABOVE_MOST: f64 = 1.1;
 /// And so far below, as a share of it.
 const BELOW_MOST: f64 = 0.8;
@@ -42,12 +43,13 @@ fn reports_too_much(found: CapacityFound, kept: f64) -> bool {
     }
 }
 
-/// What the drive keeps in the state in which it is.
+/// Rate that the drive keeps in its present state.
 fn kept(drive: &mut Loaded) -> f64 {
     drive.truth([800.0, 3200.0], count(4, 10))
 }
 
-/// A search that halves its bracket and believes what it saw: no run holds what was found, and nothing is forgotten.
+/// A search that halves its bracket and believes what it saw: no run holds what was found, and
+/// nothing is forgotten.
 fn stops_at_the_first(prober: &mut dyn Prober) -> CapacityFound {
     let (mut low, mut high) = (OPTIONS.start, OPTIONS.start);
     let mut is_met = |rate: f64| prober.run(rate, Purpose::Probe).unwrap().is_met;

@@ -1,5 +1,6 @@
-//! The search for the highest rate within an objective on our own device models, in virtual time: nobody waits, and no machine is
-//! too slow for it. Each check is shown to fail on a search that must not pass it.
+//! The search for the highest rate within an objective on our own device models, in virtual time:
+//! nobody waits, and no machine is too slow for it. Each check is shown to fail on a search that
+//! must not pass it.
 
 #![allow(
     clippy::unwrap_used,

@@ -7,20 +7,21 @@ use assay_testing::{count, is_full};
 
 use super::device::{Asked, Loaded, searched};
 
-/// Number of seeds, how many of them must be near, and how many 90 % intervals must hold the truth: fewer than
-/// one study in forty would have fewer by chance.
+/// Number of seeds, how many of them must be near, and how many 90 % intervals must hold the truth:
+/// fewer than one study in forty would have fewer by chance.
 fn seeds() -> (u64, usize, usize) {
     count((5, 4, 3), (20, 19, 15))
 }
 
-/// Of a load that lies, fewer tell.
+/// Number of seeds; fewer suffice for a load that lies.
 fn lied_seeds() -> u64 {
     count(1, 5)
 }
 
 const NEAR: f64 = 0.03;
 
-/// Pages of 16 KiB, read: fewer bytes than the volume carries, so that its operations are what limits it.
+/// Pages of 16 KiB, read: fewer bytes than the volume carries, so that its operations are what
+/// limits it.
 const ASKED: Asked = Asked {
     preset: "gp3",
     scale: Scale { capacity: 1024.0, parallel: 1.0 },
@@ -71,8 +72,7 @@ impl Prober for Lies {
 }
 
 #[test]
-fn the_provisioned_rate_of_a_cloud_volume_is_found_within_three_percent_in_nineteen_of_twenty_seeds()
- {
+fn the_provisioned_rate_of_a_cloud_volume_is_found_within_three_percent_in_95_of_100_seeds() {
     let (seeds, near_min, covered_min) = seeds();
     let truth = Loaded::new(ASKED, 1000).truth([2500.0, 3500.0], count(20, 60));
     let found = rates(seeds, |seed| Box::new(Loaded::new(ASKED, seed)));

@@ -69,7 +69,7 @@ pub struct PrepareProgress {
     pub done: u64,
     /// Rows to insert, or tables to index.
     pub total: u64,
-    /// Of these per second, since the stage began.
+    /// Their rate per second since the stage began.
     pub per_second: f64,
     /// Seconds left at this speed; absent at the start.
     pub seconds_left: Option<f64>,

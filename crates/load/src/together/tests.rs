@@ -65,7 +65,9 @@ proptest! {
         prop_assert_eq!((sum.threads.len(), sum.schedule.threads), (3, 3));
         let difference_ms = (sum.latency_ms_sum - whole.latency_ms_sum).abs();
         prop_assert!(difference_ms <= 1e-9 * whole.latency_ms_sum);
-        let busy = |outcome: &LoadOutcome| outcome.threads.iter().map(|thread| thread.busy_s).sum::<f64>();
+        let busy = |outcome: &LoadOutcome| {
+            outcome.threads.iter().map(|thread| thread.busy_s).sum::<f64>()
+        };
         prop_assert!((busy(&sum) - busy(&whole)).abs() <= 1e-9 * busy(&whole));
         prop_assert_eq!(without_threads_and_sums(sum), without_threads_and_sums(whole));
     }

@@ -24,7 +24,8 @@ pub(super) fn check(plan: &Plan) -> Result<()> {
     for (name, config) in plan.configs.iter().filter(|(_, config)| is_endpoint(config)) {
         ensure!(
             config.server.is_none(),
-            "configuration `{name}` names a server program, but its server is somebody else's; remove server"
+            "configuration `{name}` names a server program, but its server is somebody else's; \
+             remove server"
         );
     }
     ensure!(

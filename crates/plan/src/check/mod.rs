@@ -91,7 +91,8 @@ pub(super) fn check_use_of_server(plan: &Plan) -> Result<()> {
     for (key, _) in of_servers.into_iter().filter(|(_, is_left_out)| !is_left_out) {
         ensure!(
             plan.needs_server(),
-            "no workload needs a server, but {key} is given; remove it, or add a workload of a server"
+            "no workload needs a server, but {key} is given; remove it, or add a workload of a \
+             server"
         );
     }
     Ok(())

@@ -13,11 +13,10 @@ pub struct ModelSpec {
     /// all of them together.
     #[serde(default = "one_device", skip_serializing_if = "is_one_device")]
     pub devices: u32,
-    /// What its capacity is divided by.
+    /// Divisor of the capacity.
     #[serde(default = "one")]
     pub capacity_scale: f64,
-    /// What its channels, dies, link, operations a second and buffers are divided by. Latencies
-    /// stay.
+    /// Divisor of channels, dies, link, operations per second and buffers. Latencies stay.
     #[serde(default = "one")]
     pub parallel_scale: f64,
     /// Bytes that the host sees of a device that compresses; more than it has is its extended
@@ -28,7 +27,7 @@ pub struct ModelSpec {
     /// it compresses. The file system takes this much of it; the rest stays as it left the factory.
     #[serde(default = "one")]
     pub fill: f64,
-    /// What the data that wear the device in compress to, as a ratio: 2 is 2:1. Matters to devices
+    /// Compression ratio of the data that precondition the device: 2 is 2:1. Matters to devices
     /// that compress.
     #[serde(default = "one")]
     pub ratio: f64,

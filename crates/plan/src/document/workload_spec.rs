@@ -108,7 +108,8 @@ mod tests {
 
     #[test]
     fn the_recipe_says_which_keys_there_are() {
-        let files = "recipe = \"fileio\"\nfile_test_mode = \"rndrw\"\nfile_num = 4\nfile_total_size = \"64M\"\n\
+        let files = "recipe = \"fileio\"\nfile_test_mode = \"rndrw\"\nfile_num = \
+            4\nfile_total_size = \"64M\"\n\
                      file_extra_flags = [\"direct\"]";
         let read = plan(files, "").unwrap();
         let Some(fileio) = read.workloads["w"].files() else { panic!("it is of files") };

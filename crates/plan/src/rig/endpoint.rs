@@ -146,7 +146,8 @@ mod tests {
 
     fn plan(endpoint: &str, more: &str) -> Result<Plan> {
         Plan::parse(&format!(
-            "title = \"t\"\nthreads = [1]\nseconds = 1\n{more}\n[workloads.w]\nrecipe = \"oltp_read_only\"\n[configs.a]\n\
+            "title = \"t\"\nthreads = [1]\nseconds = 1\n{more}\n[workloads.w]\nrecipe = \
+             \"oltp_read_only\"\n[configs.a]\n\
              [rig]\nkind = \"endpoint\"\nendpoint = {{ {endpoint} }}\n"
         ))
     }

@@ -14,7 +14,7 @@ const STORES: u16 = 3;
 /// The most that each store keeps, if nothing is said.
 const STORE_SIZE: Size = Size(10 << 30);
 
-/// What a private pool keeps, if nothing is said.
+/// Protection of a private pool, if none is given.
 const PROTECTION: Protection = Protection::Replicated { copies: 2 };
 
 /// A pool, and the size of the image that a server gets in it.
@@ -118,11 +118,13 @@ impl PrivatePool {
 fn check(spec: &PoolSpec) -> Result<()> {
     ensure!(
         spec.ceph_conf.is_some() == spec.name.is_some(),
-        "an existing cluster needs both ceph_conf and name, the pool in it; give both, or neither for a private cluster"
+        "an existing cluster needs both ceph_conf and name, the pool in it; give both, or neither \
+         for a private cluster"
     );
     ensure!(
         spec.ceph_user.is_none() || spec.ceph_conf.is_some(),
-        "ceph_user asks an existing cluster; give its ceph_conf and the pool's name, or remove ceph_user"
+        "ceph_user asks an existing cluster; give its ceph_conf and the pool's name, or remove \
+         ceph_user"
     );
     ensure!(
         spec.compression_algorithm.is_none() || spec.compression.is_some(),

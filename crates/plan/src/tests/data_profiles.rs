@@ -110,9 +110,11 @@ fn plans_without_data_profiles_keep_the_fingerprints_of_older_studies() {
     let config = &plan.configs["zlib"];
     // As it was before there were data profiles.
     let conditions = json!({
-        "seed": 1, "seconds": 10.0, "warmup": [0.0, false], "pace": plan.pace_of(""), "location": null,
+        "seed": 1, "seconds": 10.0, "warmup": [0.0, false],
+        "pace": plan.pace_of(""), "location": null,
         "server": null, "placement": plan.placement,
-        "schema": { "schema": "default", "tables": 1, "table_size": 10_000, "auto_inc": true, "secondary": false,
+        "schema": { "schema": "default", "tables": 1, "table_size": 10_000,
+            "auto_inc": true, "secondary": false,
             "create_secondary": true, "mysql_storage_engine": "innodb",
             "create_table_options": "COMPRESSION='zlib'", "text": null },
         "settings": plan.settings_of(config), "rig": { "kind": "directory" },

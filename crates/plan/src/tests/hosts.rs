@@ -55,7 +55,8 @@ fn what_cannot_be_across_machines_is_refused_with_what_to_do() {
         &["a", "b"],
     );
     assert!(steady.contains("cannot agree on a steady state"), "{steady}");
-    let files = "title = \"t\"\nthreads = [1]\nseconds = 1\nload_hosts = [\"a\"]\n[hosts.a]\nssh = \"a\"\n[workloads.w]\n\
+    let files = "title = \"t\"\nthreads = [1]\nseconds = 1\nload_hosts = [\"a\"]\n[hosts.a]\nssh \
+        = \"a\"\n[workloads.w]\n\
                  recipe = \"fileio\"\nfile_test_mode = \"rndrd\"\n[configs.c]\n";
     assert!(error(files).contains("load_hosts does not support"), "{}", error(files));
 }

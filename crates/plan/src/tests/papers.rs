@@ -1,4 +1,4 @@
-//! What a plan says of a paper must be about what it runs.
+//! Tests that a plan's statements about a paper match what it runs.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a plan says of prices is checked with the plan and changes none of its runs.
+//! Tests that a plan's prices are checked with it and change none of its runs.
 
 use super::*;
 

@@ -65,8 +65,8 @@ pub struct FuseOptions {
     /// The process that asks the mount for its first answer; `None` if this process may use its own
     /// mount. A process that is killed while it waits for its own threads never ends: the threads
     /// are gone at once, and the connection, whose end would end the wait, ends only with the
-    /// process. So a server that may be killed leaves its mount to others; its own lookups and opens
-    /// are refused with `EDEADLK`.
+    /// process. So a server that may be killed leaves its mount to others; its own lookups and
+    /// opens are refused with `EDEADLK`.
     pub asked_by: Option<Asker>,
 }
 

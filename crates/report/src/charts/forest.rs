@@ -1,8 +1,8 @@
-//! The chart of the first screen: how far each configuration's throughput, or its p99 at a fixed rate, is from the baseline's, with its
-//! interval, workload by workload.
+//! The chart of the first screen: how far each configuration's throughput, or its p99 at a fixed
+//! rate, is from the baseline's, with its interval, workload by workload.
 //!
-//! What is drawn are the judge's comparisons and nothing else: a point is the geometric mean over repeats and thread
-//! counts, the whisker its interval; the band is what does not matter.
+//! What is drawn are the judge's comparisons and nothing else: a point is the geometric mean over
+//! repeats and thread counts, the whisker its interval; the band is what does not matter.
 
 use serde_json::{Value, json};
 
@@ -37,8 +37,8 @@ pub(crate) struct Forest {
     pub(crate) uncompared: Option<&'static str>,
 }
 
-/// Of all comparisons there are, with words in place of a point where there is no figure; nothing where there is none at all,
-/// for rows of words on an axis look as if all were equal.
+/// Forest of all comparisons, with words in place of a point where there is no figure. `None` if no
+/// comparison has a figure: rows of words on an axis look as if all were equal.
 pub(crate) fn forest(study: &Study, judgement: &Judgement) -> Option<Forest> {
     let all = questions::rows(judgement, questions::metric(study, judgement));
     let told: Vec<&Comparison> = all.iter().copied().take(MOST_ROWS).collect();
@@ -73,14 +73,16 @@ pub(crate) fn forest(study: &Study, judgement: &Judgement) -> Option<Forest> {
     })
 }
 
-/// A comparison and how its row is called: beside the chart in lines, above the point (on a telephone) in one.
+/// A comparison and how its row is called: beside the chart in lines, above the point (on a
+/// telephone) in one.
 struct Row<'a> {
     lines: String,
     line: String,
     of: &'a Comparison,
 }
 
-/// Why rows have no point, from the chart's left edge on: a mark anywhere on the axis would be taken for a difference.
+/// Why rows have no point, from the chart's left edge on: a mark anywhere on the axis would be
+/// taken for a difference.
 fn words(study: &Study, name: &str, its: &[&Row<'_>], edge: f64) -> Value {
     let causes: Vec<String> =
         its.iter().map(|row| format!("not compared: {}", cause(study, row.of))).collect();
@@ -150,7 +152,8 @@ fn parts(one: &Comparison, all: &[&Comparison]) -> Vec<String> {
     }
 }
 
-/// A long name in two lines, where rows stand far enough apart: beside it the chart needs its width on a telephone too.
+/// A long name in two lines, where rows stand far enough apart: beside it the chart needs its width
+/// on a telephone too.
 fn broken(name: &str, has_room: bool) -> String {
     const LONG: usize = 20;
     let middle = name.chars().count() / 2;
@@ -166,8 +169,8 @@ fn percent(ratio: f64) -> f64 {
     (ratio - 1.0) * 100.0
 }
 
-/// From the lowest end to the highest, zero included. An end that no one would write down is cut off, so that it does
-/// not hide the others: the whisker then leaves the chart.
+/// From the lowest end to the highest, zero included. An end that no one would write down is cut
+/// off, so that it does not hide the others: the whisker then leaves the chart.
 fn reach(told: &[&Comparison]) -> (f64, f64) {
     let found = || told.iter().filter_map(|one| one.difference.as_ref());
     let furthest = found().map(|one| percent(one.ratio).abs()).fold(0.0, f64::max);

@@ -1,5 +1,6 @@
-//! What the charts of seconds show of a run, in words: what is usual in its window, the second that was furthest from
-//! it, and, of throughput, the worst breakdown that the judge found, with what the layers below did then.
+//! Findings of the charts of seconds, in words: the usual value in the window, the second that was
+//! furthest from it, and, for throughput, the worst breakdown that the judge found, with the layers
+//! below at that time.
 //!
 //! Computed from every second of the store, not from the thinned points of the page.
 
@@ -20,10 +21,11 @@ pub(crate) type Highlights = BTreeMap<&'static str, String>;
 /// Fewer seconds have nothing usual.
 const SECONDS_LEAST: usize = 3;
 
-/// Of throughput, rates and times that vary by less, the furthest second is no news.
+/// Share below which the furthest second of throughput, rates and times is not worth a sentence.
 const STEADY_SHARE: f64 = 0.02;
 
-/// A throughput that fell as deep as the judge's drops fell; below it, what is told is how long nothing was answered.
+/// A throughput that fell as deep as the judge's drops fell; below it, what is told is how long
+/// nothing was answered.
 const FALLEN_PERCENT: f64 = 100.0 * assay_judge::DEPTH_LEAST;
 
 /// Every chart that has something of this run.
@@ -32,7 +34,8 @@ pub(crate) fn of_trial(events: Events, trial: &Trial, series: &[Series]) -> High
     timeline::all().filter_map(told).collect()
 }
 
-/// What each chart of the page shows of the run, in their order; empty where it has nothing.
+/// Findings of each chart of the page for the run, in the charts' order; empty where there are
+/// none.
 pub(crate) fn told(
     judgement: &Judgement,
     (events, templates, heads): (Events, &[timeline::Template], &[Head]),
@@ -129,14 +132,14 @@ fn of_line(
     ))
 }
 
-/// Whether the lowest second is what one looks for, as more of what the chart shows is better; of other charts it is
-/// the highest.
+/// Whether the lowest second is what one looks for, as more of what the chart shows is better; of
+/// other charts it is the highest.
 fn is_feared_low(chart: &Chart) -> bool {
     let first = chart.series.first().and_then(|(name, _)| metrics::find(name));
     first.is_some_and(metrics::Metric::is_better_higher)
 }
 
-/// Of the window alone, as the judge has it.
+/// Seconds inside the window, as the judge uses them.
 fn inside(trial: &Trial, series: &Series) -> BTreeMap<u32, f64> {
     let is_in = |second: u32| trial.window.is_none_or(|window| window.contains_second(second));
     series.points.iter().copied().filter(|(second, _)| is_in(*second)).collect()

@@ -1,4 +1,5 @@
-//! How a chart of the second-by-second page is drawn; its series are those that the catalogue gives it.
+//! How a chart of the second-by-second page is drawn; its series are those that the catalogue gives
+//! it.
 
 use assay_study::metrics::{self, Chart as Series, Shown};
 
@@ -13,7 +14,7 @@ pub(crate) struct Chart {
     pub(crate) title: &'static str,
     /// Unit of its y axis.
     pub(crate) unit: Shown,
-    /// What it shows and where it was measured.
+    /// The measured quantity and where it was measured.
     pub(crate) caption: &'static str,
     /// Series and what they are called in the legend, from the bottom up where they are stacked.
     pub(crate) series: Vec<(&'static str, &'static str)>,

@@ -1,9 +1,9 @@
-//! How a configuration looks, everywhere: its colour in the light and in the dark, and its marker. Dashes are left to what a
-//! line is of.
+//! How a configuration looks, everywhere: its colour in the light and in the dark, and its marker.
+//! Dashes are left to what a line is of.
 //!
-//! Colours are those of Okabe and Ito ("Color Universal Design", 2008), darkened for a light page and lightened
-//! for a dark one until they reach the 3:1 that WCAG 2.2 (1.4.11) asks of graphics; a test computes it. Markers
-//! differ too, so that no configuration is told by colour alone.
+//! Colours are those of Okabe and Ito ("Color Universal Design", 2008), darkened for a light page
+//! and lightened for a dark one until they reach the 3:1 that WCAG 2.2 (1.4.11) asks of graphics; a
+//! test computes it. Markers differ too, so that no configuration is told by colour alone.
 
 /// The look of one configuration.
 #[derive(Debug, Clone)]
@@ -35,7 +35,8 @@ const DIAMOND: &str = "M14 1.6l4.4 4.4l-4.4 4.4l-4.4-4.4z";
 const TRIANGLE: &str = "M14 1.8l4.2 7.4h-8.4z";
 const DOWN: &str = "M14 10.2l4.2-7.4h-8.4z";
 
-/// The look of the configuration at `place`; places beyond the colours repeat them with another marker.
+/// The look of the configuration at `place`; places beyond the colours repeat them with another
+/// marker.
 pub(crate) fn look(place: usize) -> Look {
     let (light, dark) = COLOURS[place % COLOURS.len()];
     let shifted = place + place / COLOURS.len();
@@ -67,7 +68,7 @@ mod tests {
         (a.max(b) + 0.05) / (a.min(b) + 0.05)
     }
 
-    /// What the style sheet puts behind charts: light, dark.
+    /// Background of charts in the style sheet: light, dark.
     const SURFACES: [&str; 2] = ["#ffffff", "#191c20"];
 
     #[test]

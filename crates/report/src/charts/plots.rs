@@ -1,5 +1,5 @@
-//! Charts over the whole study: a figure against threads, and space. Traces and layouts are built here; the
-//! page's script adds the theme's colours and draws.
+//! Charts over the whole study: a figure against threads, and space. Traces and layouts are built
+//! here; the page's script adds the theme's colours and draws.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -34,7 +34,8 @@ impl Plot {
             "dragmode": "zoom",
             "xaxis": { "automargin": true },
             "yaxis": {
-                "rangemode": "tozero", "exponentformat": "SI", "separatethousands": true, "automargin": true,
+                "rangemode": "tozero", "exponentformat": "SI",
+                "separatethousands": true, "automargin": true,
             },
         });
         let mut plot = Plot { data: Vec::new(), layout, configs: Vec::new() };
@@ -87,7 +88,7 @@ pub(crate) fn label(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace(['\n', '\r'], " ")
 }
 
-/// What a pointer sees of a value; Plotly puts the trace's name in front.
+/// Text at the pointer; Plotly puts the trace's name in front.
 pub(crate) fn hover(unit: &str) -> String {
     let unit = if unit.is_empty() { String::new() } else { format!(" {}", label(unit)) };
     format!("%{{y:,.4~r}}{unit}")
@@ -96,8 +97,9 @@ pub(crate) fn hover(unit: &str) -> String {
 /// Lines need this many thread counts; of fewer there are bars.
 const LINE_FROM: usize = 3;
 
-/// `metric` against threads under one workload, a line for each configuration; bars where there are one or two thread
-/// counts. What holds a run that may not be compared is drawn hollow or pale. Nothing if no run has it.
+/// `metric` against threads under one workload, a line for each configuration; bars where there are
+/// one or two thread counts. What holds a run that may not be compared is drawn hollow or pale.
+/// Nothing if no run has it.
 pub(crate) fn against_threads(
     study: &Study,
     groups: &[Group<'_>],
@@ -174,7 +176,7 @@ fn over_threads(
     })
 }
 
-/// What a pointer sees of a value that may not be compared.
+/// Text at the pointer for a value that may not be compared.
 pub(crate) fn hover_flagged(unit: &str, flag: &Option<String>) -> String {
     match flag {
         Some(reason) => format!("{}<br>not comparable: {}", hover(unit), label(reason)),
@@ -265,7 +267,7 @@ fn pattern(place: usize) -> Value {
 /// A stage of what the data take: what it is called, and of each configuration how much.
 pub(crate) type Stage = (String, Vec<Option<Figure>>);
 
-/// What the data take, from the files down to the media, stage by stage. Nothing if no run has them.
+/// Space of the data, from the files down to the media, stage by stage. `None` if no run has it.
 pub(crate) fn space(study: &Study, unit: &str, stages: &[Stage]) -> Option<Plot> {
     let mut plot = Plot::new(json!({ "type": "category" }), json!({ "title": title(unit) }));
     plot.adjust("barmode", json!("group"));

@@ -10,7 +10,8 @@ pub(crate) const CHARTS: [Layout; 4] = [
         "pool-space",
         "Pool: space",
         Shown::Bytes,
-        "Bytes that the images hold, and what these take on all stores, by the cluster's own figures, which are a few seconds old.",
+        "Bytes that the images hold, and what these take on all stores, by the cluster's own \
+        figures, which are a few seconds old.",
     )),
     of_drive(lines(
         Series::PoolCommit,
@@ -26,7 +27,8 @@ pub(crate) const CHARTS: [Layout; 4] = [
             "pool-degraded",
             "Pool: copies and parts missing",
             Shown::Percent,
-            "Copies and parts of objects that were missing, of all: they are restored when a store returns, or on other stores.",
+            "Copies and parts of objects that were missing, of all: they are restored when a \
+            store returns, or on other stores.",
         ))
     },
     of_drive(lines(

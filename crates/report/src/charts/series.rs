@@ -1,12 +1,12 @@
 //! Series as the page carries them: at most 600 points each, two characters a point.
 //!
-//! A study of 200 runs holds millions of samples; as plain JSON they would not fit into a page that opens at
-//! once. The page draws pictures, so a point is coded in 12 bits on a logarithmic scale between the series' own
-//! smallest and largest value: with a thousandfold range that is 0.1 % of the value. The exact samples are in the
-//! store and in `tables/series/`.
+//! A study of 200 runs holds millions of samples; as plain JSON they would not fit into a page that
+//! opens at once. The page draws pictures, so a point is coded in 12 bits on a logarithmic scale
+//! between the series' own smallest and largest value: with a thousandfold range that is 0.1 % of
+//! the value. The exact samples are in the store and in `tables/series/`.
 //!
-//! Guarantees: seconds without a value stay without one; zero stays zero; the whole is within its budget, if need
-//! be with fewer points and without series that stand in no chart, and says so.
+//! Guarantees: seconds without a value stay without one; zero stays zero; the whole is within its
+//! budget, if need be with fewer points and without series that stand in no chart, and says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,8 @@ const ZERO: u16 = 1;
 const FIRST: u16 = 2;
 const LAST: u16 = 4095;
 
-/// A series at no more points than can be seen: `values[i]` stands for the `step` seconds from `first + i × step`.
+/// A series at no more points than can be seen: `values[i]` stands for the `step` seconds from
+/// `first + i × step`.
 #[derive(Debug, Clone, PartialEq)]
 struct Reduced {
     first: u32,
@@ -40,7 +41,8 @@ struct Reduced {
 }
 
 impl Reduced {
-    /// Seconds are averaged where they do not fit; of latencies the longest is kept, for an average hides a stall.
+    /// Seconds are averaged where they do not fit; of latencies the longest is kept, for an average
+    /// hides a stall.
     fn of(series: &Series) -> Option<Reduced> {
         let (first, last) = (series.points.first()?.0, series.points.last()?.0);
         let step = (last.checked_sub(first)? as usize + 1).div_ceil(MAX_POINTS);
@@ -117,12 +119,12 @@ fn short(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
 }
 
-/// What is known of a series over all runs.
+/// Facts about a series over all runs.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Head {
     /// Stored name.
     pub(crate) name: String,
-    /// What a person reads.
+    /// The label shown to people.
     pub(crate) label: String,
     /// Unit of its values.
     pub(crate) unit: Unit,

@@ -23,12 +23,12 @@ struct Choice {
     plot: usize,
     label: String,
     caption: String,
-    /// What the chart says.
     finding: String,
     is_first: bool,
 }
 
-/// Those of the workload at that place, whose plots are added to `plots`; `more` are figures beyond the known ones.
+/// Those of the workload at that place, whose plots are added to `plots`; `more` are figures beyond
+/// the known ones.
 pub(crate) fn sweeps(
     input: &Input<'_>,
     workload: usize,
@@ -79,7 +79,7 @@ fn choices(
     choices
 }
 
-/// What each configuration came to at the most threads: the figures one would read off the chart's right end.
+/// The values at the chart's right end: each configuration at the highest thread count.
 fn finding(input: &Input<'_>, workload: usize, metric: &Metric<'_>) -> String {
     let its = || input.groups.iter().filter(move |group| group.workload == workload);
     let known = its().filter(|group| metric.over(group).is_some());

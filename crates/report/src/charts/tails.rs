@@ -1,8 +1,9 @@
-//! Latency beside throughput, and the whole of a latency distribution: two charts for each workload.
+//! Latency beside throughput, and the whole of a latency distribution: two charts for each
+//! workload.
 //!
-//! Distributions are of the response times of transactions, from the histograms in the store: of the window, at the
-//! most threads. A percentile with fewer than [`ABOVE_LEAST`] transactions above it in a repeat is not drawn, as a
-//! handful of transactions do not tell where it lies.
+//! Distributions are of the response times of transactions, from the histograms in the store: of
+//! the window, at the most threads. A percentile with fewer than [`ABOVE_LEAST`] transactions above
+//! it in a repeat is not drawn, as a handful of transactions do not tell where it lies.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -49,7 +50,8 @@ pub(crate) struct Tail {
 /// Response times of transactions by the id of their run: upper end of a bucket in ns, and count.
 pub(crate) type Distributions = BTreeMap<i64, Vec<(u64, u64)>>;
 
-/// Both charts of the workload at that place, where there is anything to draw; their plots are added to `plots`.
+/// Both charts of the workload at that place, where there is anything to draw; their plots are
+/// added to `plots`.
 pub(crate) fn tails(
     input: &Input<'_>,
     distributions: &Distributions,
@@ -63,13 +65,18 @@ pub(crate) fn tails(
             "throughput-p99",
             "Throughput against p99",
             throughput_and_p99(study, groups, workload),
-            "Lower right is better. Labels are threads; whiskers span the lowest to the highest repeat.".into(),
+            "Lower right is better. Labels are threads; whiskers span the lowest to the highest \
+            repeat."
+                .into(),
         ),
         (
             "distribution",
             "Latency distribution",
             distribution(study, groups, workload, distributions),
-            events.fill("{Event} latency at the highest thread count; percentiles with fewer than ten samples above them in a repeat are omitted."),
+            events.fill(
+                "{Event} latency at the highest thread count; percentiles with fewer \
+                than ten samples above them in a repeat are omitted.",
+            ),
         ),
     ];
     let mut found = Vec::new();
@@ -82,7 +89,8 @@ pub(crate) fn tails(
     found
 }
 
-/// Throughput against p99: a line for each configuration through its thread counts. Nothing of fewer than two points.
+/// Throughput against p99: a line for each configuration through its thread counts. Nothing of
+/// fewer than two points.
 fn throughput_and_p99(study: &Study, groups: &[Group<'_>], workload: usize) -> Option<Told> {
     let [tps, _] = columns::THROUGHPUT;
     let [_, _, p99, _] = columns::LATENCY;
@@ -170,7 +178,8 @@ fn spread(figures: &[&Figure]) -> Value {
     whiskers(&above, &below, is_any)
 }
 
-/// Distributions at the most threads: each percentile's mean over the repeats, with its lowest and highest.
+/// Distributions at the most threads: each percentile's mean over the repeats, with its lowest and
+/// highest.
 fn distribution(
     study: &Study,
     groups: &[Group<'_>],

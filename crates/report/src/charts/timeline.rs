@@ -1,6 +1,6 @@
-//! Charts of the second-by-second page: how each is drawn and what it says. Which series stand in it, and as what, is
-//! in the catalogue. A chart whose series nobody recorded is left out, and a series that is in no chart can be chosen
-//! by name.
+//! Charts of the second-by-second page: how each is drawn and what it says. Which series stand in
+//! it, and as what, is in the catalogue. A chart whose series nobody recorded is left out, and a
+//! series that is in no chart can be chosen by name.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -31,7 +31,8 @@ const CHARTS: [Layout; 11] = [
         "latency",
         "Latency",
         Shown::Milliseconds,
-        "Percentiles of the {events} that ended in each second, measured by the load generator; the p99 of verdicts and tables is that of all {events}.",
+        "Percentiles of the {events} that ended in each second, measured by the load generator; \
+        the p99 of verdicts and tables is that of all {events}.",
     ),
     Layout {
         is_stacked: true,
@@ -51,7 +52,8 @@ const CHARTS: [Layout; 11] = [
             "cpu-by-process",
             "CPU by process",
             Shown::Percent,
-            "User and system time of server, load and drive, and user time of other programs; 100 is one CPU. Kernel threads are not included.",
+            "User and system time of server, load and drive, and user time of other programs; \
+            100 is one CPU. Kernel threads are not included.",
         )
     },
     lines(
@@ -59,7 +61,8 @@ const CHARTS: [Layout; 11] = [
         "disk-latency",
         "Disk latency",
         Shown::Milliseconds,
-        "Mean request latency at the block device under the data, including queueing, from the kernel's accounting.",
+        "Mean request latency at the block device under the data, including queueing, from the \
+        kernel's accounting.",
     ),
     lines(
         Series::DiskOperations,
@@ -104,7 +107,8 @@ const CHARTS: [Layout; 11] = [
         "checkpoint-age",
         "Checkpoint age",
         Shown::Bytes,
-        "Checkpoint age: redo log since the last checkpoint, from the server's counters; near the log's capacity the server stalls to flush.",
+        "Checkpoint age: redo log since the last checkpoint, from the server's counters; near \
+        the log's capacity the server stalls to flush.",
     ),
 ];
 
@@ -242,7 +246,7 @@ pub(crate) fn charted() -> impl Iterator<Item = &'static str> {
     all().flat_map(|chart| &chart.series).map(|(name, _)| *name)
 }
 
-/// Of bytes the ticks carry the unit, with its prefix.
+/// Returns true for bytes, whose ticks carry the unit with its prefix.
 fn is_of_bytes(unit: Shown) -> bool {
     matches!(unit, Shown::Bytes | Shown::BytesPerSecond)
 }

@@ -1,5 +1,6 @@
-//! The write path per transaction as a picture: bytes written for each transaction flow from InnoDB's files to the media, as
-//! wide as they are many, on one scale for all configurations of a workload. What is not known is drawn as not known.
+//! The write path per transaction as a picture: bytes written for each transaction flow from
+//! InnoDB's files to the media, as wide as they are many, on one scale for all configurations of a
+//! workload. What is not known is drawn as not known.
 //!
 //! SVG made here, so that it is there without a script and prints sharply.
 
@@ -23,7 +24,7 @@ const FILES: [LayerName; 5] = [
     LayerName::TemporaryFiles,
 ];
 
-/// What lies below them.
+/// Layers below the files.
 const BELOW: [LayerName; 4] =
     [LayerName::AllFiles, LayerName::Device, LayerName::Drive, LayerName::Media];
 
@@ -96,12 +97,13 @@ fn layers(write_paths: &[&WritePath], names: &[LayerName]) -> Vec<Layer> {
     names.iter().filter_map(one).collect()
 }
 
-/// Of a file that nothing was written to there is nothing to draw.
+/// Layers of the files; a file without writes is not drawn.
 fn files(write_paths: &[&WritePath]) -> Vec<Layer> {
     layers(write_paths, &FILES).into_iter().filter(|layer| layer.bytes != Some(0.0)).collect()
 }
 
-/// Below the files there is always a device, and media in it, whether anything is known of them or not.
+/// Below the files there is always a device, and media in it, whether anything is known of them or
+/// not.
 fn below(write_paths: &[&WritePath]) -> Vec<Layer> {
     let known = layers(write_paths, &BELOW);
     let is_known = |name| known.iter().find(|layer| layer.name == name).copied();
@@ -112,7 +114,7 @@ fn below(write_paths: &[&WritePath]) -> Vec<Layer> {
     BELOW.into_iter().filter_map(always).collect()
 }
 
-/// What all pictures of one workload share, so that they can be laid beside one another.
+/// Scale shared by all pictures of one workload, so that they can be laid beside one another.
 struct Frame {
     /// The most layers below the files that any configuration has.
     columns: usize,
@@ -137,7 +139,8 @@ fn picture(files: &[Layer], below: &[Layer], frame: &Frame) -> String {
         let own = one.bytes.map_or(APART - 3.0, high);
         let _ = write!(
             svg,
-            "<text class=\"name\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{} <tspan class=\"figure\">{}</tspan></text>",
+            "<text class=\"name\" x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{} <tspan \
+            class=\"figure\">{}</tspan></text>",
             left - 8.0,
             top + own.max(APART - 3.0) / 2.0 + 4.0,
             layer(one.name),
@@ -156,7 +159,8 @@ fn picture(files: &[Layer], below: &[Layer], frame: &Frame) -> String {
         bar(&mut svg, x, TOP, own, one.bytes.is_some());
         let _ = write!(
             svg,
-            "<text class=\"name\" x=\"{x:.0}\" y=\"12\">{}</text><text class=\"figure\" x=\"{x:.0}\" y=\"27\">{}</text>",
+            "<text class=\"name\" x=\"{x:.0}\" y=\"12\">{}</text><text class=\"figure\" \
+            x=\"{x:.0}\" y=\"27\">{}</text>",
             layer(one.name),
             kb(one.bytes)
         );
@@ -168,7 +172,8 @@ fn picture(files: &[Layer], below: &[Layer], frame: &Frame) -> String {
     svg
 }
 
-/// The ribbon between two layers and by how much it grows; a dashed line where one end is not known.
+/// The ribbon between two layers and by how much it grows; a dashed line where one end is not
+/// known.
 fn between(
     svg: &mut String,
     x: f64,
@@ -180,7 +185,8 @@ fn between(
         let y = TOP + WIDE / 6.0;
         let _ = write!(
             svg,
-            "<path class=\"unknown\" d=\"M{:.0} {y:.0}H{:.0}\"/><text class=\"factor\" x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">?</text>",
+            "<path class=\"unknown\" d=\"M{:.0} {y:.0}H{:.0}\"/><text class=\"factor\" \
+            x=\"{middle:.0}\" y=\"{:.0}\" text-anchor=\"middle\">?</text>",
             x + BAR,
             x + STEP,
             y - 5.0
@@ -192,7 +198,8 @@ fn between(
         let y = TOP + high(above).max(high(below)) + 15.0;
         let _ = write!(
             svg,
-            "<text class=\"factor\" x=\"{middle:.0}\" y=\"{y:.1}\" text-anchor=\"middle\">× {}</text>",
+            "<text class=\"factor\" x=\"{middle:.0}\" y=\"{y:.1}\" text-anchor=\"middle\">× \
+            {}</text>",
             figure(below / above)
         );
     }
@@ -212,7 +219,8 @@ fn ribbon(svg: &mut String, (x, y, h): (f64, f64, f64), (u, v, g): (f64, f64, f6
     let (low, end) = (y + h, v + g);
     let _ = write!(
         svg,
-        "<path class=\"ribbon\" d=\"M{x:.0} {y:.1}C{m:.0} {y:.1} {m:.0} {v:.1} {u:.0} {v:.1}V{end:.1}C{m:.0} {end:.1} {m:.0} {low:.1} {x:.0} {low:.1}Z\"/>"
+        "<path class=\"ribbon\" d=\"M{x:.0} {y:.1}C{m:.0} {y:.1} {m:.0} {v:.1} {u:.0} \
+        {v:.1}V{end:.1}C{m:.0} {end:.1} {m:.0} {low:.1} {x:.0} {low:.1}Z\"/>"
     );
 }
 

@@ -5,7 +5,7 @@ use assay_study::{State, Study, Trial, TrialKey};
 
 use crate::words::disturbed::{self, Kind};
 
-/// What disturbed the runs of a comparison, of both sides: the cause in words, and its kind.
+/// Disturbance of the runs of a comparison, both sides: the cause in words, and its kind.
 pub(crate) fn of_comparison(study: &Study, one: &Comparison) -> Option<(String, Kind)> {
     let is_its = |trial: &&Trial| {
         let key = &trial.key;

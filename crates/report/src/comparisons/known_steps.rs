@@ -1,4 +1,5 @@
-//! Steps of one factor that came to a verdict, where no comparison as a whole did: they are the study's answer.
+//! Steps of one factor that came to a verdict, where no comparison as a whole did: they are the
+//! study's answer.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +31,7 @@ fn is_same(whole: &Comparison, one: &Comparison) -> bool {
     whole.is_of_same_pair(one) && whole.metric == one.metric && whole.threads.is_none()
 }
 
-/// What they say, in a sentence or two; nothing where there are none.
+/// The steps in a sentence or two; `None` if there are none.
 pub(crate) fn told(study: &Study, judgement: &Judgement, begin: Begin) -> Option<String> {
     let known = known(judgement);
     let several = study.workloads.len() > 1;
@@ -45,7 +46,8 @@ pub(crate) fn told(study: &Study, judgement: &Judgement, begin: Begin) -> Option
             Some(few.iter().enumerate().map(one_by_one).collect::<Vec<_>>().join(" "))
         }
         many => Some(format!(
-            "{} between configurations that differ in less came to a verdict (“One factor at a time”, below).",
+            "{} between configurations that differ in less came to a verdict (“One factor at a \
+            time”, below).",
             plural(many.len(), "comparison")
         )),
     }

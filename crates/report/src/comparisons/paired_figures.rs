@@ -1,4 +1,5 @@
-//! Both sides of a comparison on the first screen: what of them may be compared, thread count by thread count.
+//! Both sides of a comparison on the first screen: what of them may be compared, thread count by
+//! thread count.
 
 use assay_judge::{Comparison, Metric};
 
@@ -13,7 +14,7 @@ use assay_study::metrics::metric;
 /// More thread counts than this are not listed one by one.
 const LISTED: usize = 4;
 
-/// What both sides were at one thread count, in the shown unit.
+/// Figures of both sides at one thread count, in the shown unit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) threads: u32,
@@ -23,7 +24,8 @@ pub(crate) struct At {
     pub(crate) base: f64,
 }
 
-/// A configuration and its baseline under one workload, with those repeats alone that may be compared.
+/// A configuration and its baseline under one workload, with those repeats alone that may be
+/// compared.
 pub(crate) struct Sides<'a> {
     names: [&'a str; 2],
     labels: [&'a str; 2],
@@ -84,7 +86,8 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// What the judge compared at each thread count: no other runs than those that its verdicts rest on.
+/// Figures that the judge compared at each thread count: only of the runs that its verdicts rest
+/// on.
 pub(crate) fn compared(parts: &[&Comparison]) -> Vec<At> {
     let of = |one: &&Comparison| {
         let found = one.difference.as_ref()?;
@@ -93,7 +96,8 @@ pub(crate) fn compared(parts: &[&Comparison]) -> Vec<At> {
     parts.iter().filter_map(of).collect()
 }
 
-/// `966 against 812 transactions/s at 32 threads`, or `1 thread: 90 against 80; 32: 966 against 812 transactions/s`.
+/// `966 against 812 transactions/s at 32 threads`, or `1 thread: 90 against 80; 32: 966 against 812
+/// transactions/s`.
 pub(crate) fn told(all: &[At], unit: &str) -> String {
     let pair = |one: &At| format!("{} against {}", figure(one.config), figure(one.base));
     match all {

@@ -1,5 +1,5 @@
-//! Which comparisons lead: those of the metric that answers, which stand for a workload each; what the plan asks about; and how
-//! configurations are called in sentences.
+//! Which comparisons lead: those of the metric that answers, which stand for a workload each; what
+//! the plan asks about; and how configurations are called in sentences.
 //!
 //! Nothing here judges.
 
@@ -8,8 +8,9 @@ use assay_study::{Config, Study};
 
 use crate::words::answer;
 
-/// The metric that answers a study's question: throughput; but where every load comes at a fixed rate and the configurations do not
-/// differ in how much of it they did, how long one waits at that rate.
+/// The metric that answers a study's question: throughput; but where every load comes at a fixed
+/// rate and the configurations do not differ in how much of it they did, how long one waits at that
+/// rate.
 pub(crate) fn metric(study: &Study, judgement: &Judgement) -> Metric {
     let done = whole(judgement, Metric::Throughput);
     let is_paced = |one: &&Comparison| {
@@ -32,7 +33,8 @@ pub(crate) fn answers<'a>(study: &Study, judgement: &'a Judgement) -> Vec<&'a Co
     whole(judgement, metric(study, judgement))
 }
 
-/// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the only one.
+/// The comparisons of `metric` that stand for a workload each: over all thread counts, or of the
+/// only one.
 pub(crate) fn whole(judgement: &Judgement, metric: Metric) -> Vec<&Comparison> {
     let of_metric = || judgement.comparisons.iter().filter(move |one| one.metric == metric);
     let has_whole = |one: &Comparison| {
@@ -41,8 +43,8 @@ pub(crate) fn whole(judgement: &Judgement, metric: Metric) -> Vec<&Comparison> {
     of_metric().filter(|one| one.threads.is_none() || !has_whole(one)).collect()
 }
 
-/// The rows of the first chart: comparisons over all threads, and where one could not be made but some of its thread
-/// counts could, those in its place.
+/// The rows of the first chart: comparisons over all threads, and where one could not be made but
+/// some of its thread counts could, those in its place.
 pub(crate) fn rows<'a>(judgement: &'a Judgement, metric: Metric) -> Vec<&'a Comparison> {
     let of = |one: &'a Comparison| match has_parts(judgement, one) {
         true => by_threads(judgement, one),
@@ -62,8 +64,8 @@ pub(crate) fn has_parts(judgement: &Judgement, whole: &Comparison) -> bool {
     is_unmade && by_threads(judgement, whole).iter().any(|one| one.difference.is_some())
 }
 
-/// The comparison that the first screen's numbers are of: of the first question, under the first workload where
-/// anything can be said of it, else under the first.
+/// The comparison that the first screen's numbers are of: of the first question, under the first
+/// workload where anything can be said of it, else under the first.
 pub(crate) fn leading<'a>(
     study: &Study,
     judgement: &Judgement,
@@ -82,8 +84,9 @@ pub(crate) fn leading<'a>(
         .or_else(|| its().next())
 }
 
-/// The comparisons that answer a question each, in the order of the plan's: of the pairs that it names; else of the
-/// first configuration that is compared with the baseline, for a plan names first what it asks about.
+/// The comparisons that answer a question each, in the order of the plan's: of the pairs that it
+/// names; else of the first configuration that is compared with the baseline, for a plan names
+/// first what it asks about.
 pub(crate) fn questions<'a>(study: &Study, all: &[&'a Comparison]) -> Vec<Vec<&'a Comparison>> {
     let of = |is_its: &dyn Fn(&Comparison) -> bool| -> Vec<&'a Comparison> {
         all.iter().copied().filter(|one| is_its(one)).collect()
@@ -101,7 +104,8 @@ pub(crate) fn questions<'a>(study: &Study, all: &[&'a Comparison]) -> Vec<Vec<&'
     questions
 }
 
-/// A side of a comparison as a sentence names it: with its workload where the two sides have not the same.
+/// A side of a comparison as a sentence names it: with its workload where the two sides have not
+/// the same.
 pub(crate) fn sides(one: &Comparison) -> [String; 2] {
     let [config, base] = [&one.config, &one.baseline].map(|name| named(name));
     match &one.against_workload {
@@ -112,7 +116,8 @@ pub(crate) fn sides(one: &Comparison) -> [String; 2] {
     }
 }
 
-/// The comparisons of each thread count that one over all of them is made of, the fewest threads first.
+/// The comparisons of each thread count that one over all of them is made of, the fewest threads
+/// first.
 pub(crate) fn by_threads<'a>(judgement: &'a Judgement, whole: &Comparison) -> Vec<&'a Comparison> {
     let is_part = |one: &&Comparison| {
         one.threads.is_some() && one.metric == whole.metric && one.is_of_same_pair(whole)
@@ -120,8 +125,8 @@ pub(crate) fn by_threads<'a>(judgement: &'a Judgement, whole: &Comparison) -> Ve
     judgement.comparisons.iter().filter(is_part).collect()
 }
 
-/// Whether thread counts tell what a word over all of them would hide: better at one and worse at another, or a verdict
-/// at some where that over all is "equivalent" or could not be made.
+/// Whether thread counts tell what a word over all of them would hide: better at one and worse at
+/// another, or a verdict at some where that over all is "equivalent" or could not be made.
 pub(crate) fn hangs_on_threads(judgement: &Judgement, whole: &Comparison) -> bool {
     let parts = by_threads(judgement, whole);
     let is_any = |word: Conclusion| parts.iter().any(|one| one.verdict.conclusion == word);
@@ -139,7 +144,7 @@ pub(crate) fn is_mixed(judgement: &Judgement, whole: &Comparison) -> bool {
     whole.difference.is_some() && hangs_on_threads(judgement, whole)
 }
 
-/// What stands in the place of a verdict where it hangs on the threads.
+/// Text in place of a verdict that depends on the threads.
 pub(crate) const BY_THREADS: &str = "by threads";
 
 /// A sentence that begins with a capital also where a name would begin it that has none.
@@ -153,13 +158,14 @@ pub(crate) fn named(name: &str) -> String {
     if name.contains(',') { format!("“{name}”") } else { name.to_owned() }
 }
 
-/// Whether the configuration is another one run again, which shows the noise and is no configuration of its own.
+/// Whether the configuration is another one run again, which shows the noise and is no
+/// configuration of its own.
 pub(crate) fn is_aa_run(study: &Study, config: &Config) -> bool {
     study.judging.aa_runs.contains_key(&config.name)
 }
 
-/// Configurations that stand on a model and on no device: they are called so wherever their figures lead. An A/A run is its
-/// configuration's model once more.
+/// Configurations that stand on a model and on no device: they are called so wherever their figures
+/// lead. An A/A run is its configuration's model once more.
 pub(crate) fn models(study: &Study) -> Vec<&str> {
     let is_model = |config: &&Config| config.rig.model().is_some();
     let configs = study.configs.iter().filter(|config| !is_aa_run(study, config));

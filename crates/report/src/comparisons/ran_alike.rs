@@ -1,6 +1,7 @@
-//! What configurations were to differ in by the plan, and ran alike in: a comparison of them shows nothing of it.
+//! Planned differences that the runs did not have: a comparison shows nothing about them.
 //!
-//! Guarantees: only what was read back from server and machine is called alike; what is not known counts as different.
+//! Guarantees: only values read back from server and machine are called alike; unknown values count
+//! as different.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +38,7 @@ enum Alike {
     Pool,
 }
 
-/// What two configurations were to differ in.
+/// Planned differences between two configurations.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
     alike: Vec<Alike>,
@@ -45,7 +46,8 @@ struct Found {
     has_difference: bool,
 }
 
-/// What stands before any figure: for each pair that the plan asks about, that it ran alike in all that it was to differ in.
+/// Warnings before any figure: a sentence for each pair that the plan asks about and whose planned
+/// differences are all absent.
 pub(crate) fn before_all(ran: Ran<'_>) -> Vec<String> {
     let has_overlays = !ran.study.overlays().is_empty();
     let of_pair = |[config, against]: [&Config; 2]| {
@@ -55,14 +57,16 @@ pub(crate) fn before_all(ran: Ran<'_>) -> Vec<String> {
         // Whoever gives one configuration two names knows; an overlay does it unseen.
         if alike.is_empty() && has_overlays && !questions::is_aa_run(ran.study, config) {
             return Some(format!(
-                "{} and {} are the same with the overlays of this study: a difference between them is chance.",
+                "{} and {} are the same with the overlays of this study: a difference between \
+                them is chance.",
                 named(&config.name),
                 named(&against.name)
             ));
         }
         (!alike.is_empty()).then(|| {
             format!(
-                "{} and {} ran alike in all that the plan asks them to differ in ({}), so they are no comparison of it.",
+                "{} and {} ran alike in all that the plan asks them to differ in ({}), so they \
+                are no comparison of it.",
                 named(&config.name),
                 named(&against.name),
                 list(&alike.iter().map(Alike::text).collect::<Vec<_>>())
@@ -93,11 +97,13 @@ pub(crate) fn sentences(ran: Ran<'_>) -> Vec<String> {
         let what = one.text();
         match its.len() == pairs.len() {
             true => format!(
-                "the plan asks the configurations to differ in {}, but they ran alike ({what}): this study does not compare it",
+                "the plan asks the configurations to differ in {}, but they ran alike ({what}): \
+                this study does not compare it",
                 one.name()
             ),
             false => format!(
-                "the plan asks {} to differ in {}, but they ran alike ({what}): comparing them shows nothing of it",
+                "the plan asks {} to differ in {}, but they ran alike ({what}): comparing them \
+                shows nothing of it",
                 list(&its),
                 one.name()
             ),
@@ -133,7 +139,8 @@ impl Alike {
 }
 
 impl<'a> Ran<'a> {
-    /// The pairs that the plan asks about: those that it names, else every configuration against the baseline.
+    /// The pairs that the plan asks about: those that it names, else every configuration against
+    /// the baseline.
     fn pairs(self) -> Vec<[&'a Config; 2]> {
         let study = self.study;
         let config = |name: &str| study.configs.iter().find(|config| config.name == name);
@@ -188,7 +195,7 @@ impl<'a> Ran<'a> {
         }
     }
 
-    /// What its servers ran with, by their own word; else the value that a run tells of, else the one asked for.
+    /// Value that its servers report; else the value that a run recorded, else the planned one.
     fn effective(self, config: &'a Config, name: &str) -> Option<&'a str> {
         let place = self.study.configs.iter().position(|one| one.name == config.name)?;
         let mut told = self.variables.get(place).into_iter().flatten().map(|set| set.get(name));
@@ -210,7 +217,8 @@ impl<'a> Ran<'a> {
     }
 }
 
-/// Two spellings of one value. The number of a word and the word are none, as which is whose is not known.
+/// Two spellings of one value. The number of a word and the word are none, as which is whose is not
+/// known.
 fn is_same(a: &str, b: &str) -> bool {
     is_as_asked(a, b) && is_as_asked(b, a)
 }
@@ -254,7 +262,8 @@ fn or_none(options: String) -> String {
     if options.is_empty() { "none".into() } else { options }
 }
 
-/// All that is never called alike where it was asked to differ: the kind of disk and of file system, the server, the tables.
+/// All that is never called alike where it was asked to differ: the kind of disk and of file
+/// system, the server, the tables.
 fn rest(rig: &Rig) -> Rig {
     let media = rig.disk.as_ref().map(|disk| match disk.media.clone() {
         Media::Pool(pool) => Media::Pool(without_options(pool)),
@@ -272,7 +281,8 @@ fn rest(rig: &Rig) -> Rig {
     Rig { disk, file_system: rig.file_system.as_ref().map(name), in_effect: None, ..rig.clone() }
 }
 
-/// The options are compared by themselves; where the cluster is, how many stores it has and how large the image is are not among them.
+/// The options are compared by themselves; where the cluster is, how many stores it has and how
+/// large the image is are not among them.
 fn without_options(pool: Pool) -> Pool {
     let cluster = match pool.cluster {
         PoolCluster::Private { stores, protection, .. } => PoolCluster::Private {
@@ -334,7 +344,8 @@ mod tests {
         assert_eq!(
             first,
             [format!(
-                "eight and one ran alike in all that the plan asks them to differ in ({INSTANCES} = 1), so they are no comparison of it."
+                "eight and one ran alike in all that the plan asks them to differ in \
+                ({INSTANCES} = 1), so they are no comparison of it."
             )]
         );
         assert!(caveats[0].ends_with("this study does not compare it"), "{caveats:?}");

@@ -1,4 +1,5 @@
-//! One comparison in a sentence: how the judge's word on it, its size and its interval are said, or why there is none.
+//! One comparison in a sentence: how the judge's word on it, its size and its interval are said, or
+//! why there is none.
 
 use crate::words::answer;
 use crate::words::reason::{reason, reason_in_short};
@@ -102,7 +103,8 @@ fn although(events: Events, one: &Comparison) -> Option<String> {
     reason(events, one).filter(|_| low > 1.0 || high < 1.0)
 }
 
-/// `faster at 1 and 4 threads, slower at 16 threads and inconclusive at 64 threads`: those that are neither stand last.
+/// `faster at 1 and 4 threads, slower at 16 threads and inconclusive at 64 threads`: those that are
+/// neither stand last.
 fn thread_by_thread(metric: Metric, parts: &[&Comparison]) -> String {
     let words =
         [Conclusion::Better, Conclusion::Worse, Conclusion::Equivalent, Conclusion::Inconclusive];

@@ -1,5 +1,6 @@
-//! Whether the machine disturbed one side of a comparison more than the other. Random order makes that rare, and with few
-//! repeats it happens all the same: then part of the difference may be the machine's.
+//! Whether the machine disturbed one side of a comparison more than the other. Random order makes
+//! that rare, and with few repeats it happens all the same: then part of the difference may be the
+//! machine's.
 
 use assay_judge::{Comparison, Judgement, Metric, is_comparable};
 use assay_study::{CpuUse, Study, Trial};
@@ -15,7 +16,8 @@ pub(crate) fn sentences(study: &Study, judgement: &Judgement) -> Vec<String> {
     all.into_iter().filter_map(|one| sentence(study, one)).collect()
 }
 
-/// Of one comparison; nothing where none was made, or where both sides were disturbed alike.
+/// A sentence about one comparison; `None` if there is no comparison, or both sides were disturbed
+/// alike.
 pub(crate) fn sentence(study: &Study, one: &Comparison) -> Option<String> {
     one.difference.as_ref()?;
     let against = one.against_workload.as_deref().unwrap_or(&one.workload);
@@ -25,13 +27,16 @@ pub(crate) fn sentence(study: &Study, one: &Comparison) -> Option<String> {
     let [name, base_name] = questions::sides(one);
     ((judged - base).abs() >= APART_PERCENT).then(|| {
         format!(
-            "Other programs and the host took {judged:.0} % of the CPUs during the runs of {name} and {base:.0} % during those of {base_name} ({}), which may explain part of the difference.",
+            "Other programs and the host took {judged:.0} % of the CPUs during the runs of \
+            {name} and {base:.0} % during those of {base_name} ({}), which may explain part of \
+            the difference.",
             one.workload
         )
     })
 }
 
-/// What the runs of a configuration that may be compared did not get of the CPUs, on average, in percent of all.
+/// CPU time that the comparable runs of a configuration did not get, on average, in percent of all
+/// CPUs.
 fn lost(study: &Study, config: &str, workload: &str, threads: Option<u32>) -> Option<f64> {
     let is_its = |trial: &&Trial| {
         (trial.key.config.as_str(), trial.key.workload.as_str()) == (config, workload)

@@ -1,5 +1,5 @@
-//! Which results the report shows, as columns of tables and choices of charts: views on the catalogue's metrics. A
-//! result that has no column there is shown under its own name.
+//! Results that the report shows, as columns of tables and choices of charts: views on the
+//! catalogue's metrics. A result that has no column there is shown under its stored name.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ impl<'a> Metric<'a> {
         }
     }
 
-    /// What it is and where it was measured.
+    /// The measured quantity and where it was measured.
     pub(crate) fn title(&self, events: Events) -> Cow<'a, str> {
         match self.texts {
             Texts::Known { title, .. } => events.fill(title),
@@ -64,7 +64,8 @@ impl<'a> Metric<'a> {
         }
     }
 
-    /// The metric's value in a run, in the shown unit; nothing of a percentile that a handful of transactions made.
+    /// The metric's value in a run, in the shown unit; nothing of a percentile that a handful of
+    /// transactions made.
     pub(crate) fn of(&self, trial: &Trial) -> Option<f64> {
         let first = summary::result(trial, self.name)?;
         let second = self.plus.map_or(Some(0.0), |name| trial.results.get(name).copied())?;
@@ -116,8 +117,8 @@ pub(crate) const LATENCY: [Metric<'static>; 4] = [
     column(metric!("latency_ms_p999"), Group::Latency),
 ];
 
-/// How small what the database wrote was stored, see [`crate::figures::storage::stored_ratio`]: told beside the metric that it
-/// follows from.
+/// How small what the database wrote was stored, see [`crate::figures::storage::stored_ratio`]:
+/// told beside the metric that it follows from.
 pub(crate) const STORED: Metric<'static> = Metric {
     texts: Texts::Known {
         head: "compression of writes",

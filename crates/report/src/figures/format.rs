@@ -1,11 +1,13 @@
-//! Numbers as people read them: three significant digits, thousands apart, one decimal sign everywhere.
+//! Numbers as people read them: three significant digits, thousands apart, one decimal sign
+//! everywhere.
 
 pub(crate) use assay_base::text::{list, threads};
 
 /// Between groups of three digits: a narrow no-break space, as ISO 80000-1 (7.3.1) has it.
 pub(crate) const GROUP: char = '\u{202f}';
 
-/// A figure with three significant digits below 1 000 and whole above, e.g. `12.3`, `1 235`; a dash of what is no number.
+/// A figure with three significant digits below 1 000 and whole above, e.g. `12.3`, `1 235`; a dash
+/// of what is no number.
 pub(crate) fn figure(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();

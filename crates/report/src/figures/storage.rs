@@ -17,7 +17,8 @@ fn trials<'a>(
     its.flat_map(Group::done)
 }
 
-/// A space metric that is of the database's data alone: the room that a preconditioned model's drive has taken is not.
+/// A space metric that is of the database's data alone: the room that a preconditioned model's
+/// drive has taken is not.
 pub(crate) fn of_database(
     groups: &[Group<'_>],
     config: usize,
@@ -51,7 +52,7 @@ pub(crate) fn stored_figure(
     Figure::of(trials(groups, config, workload).filter_map(stored_ratio).collect())
 }
 
-/// Of preconditioned models alone: of other drives the room says it.
+/// Stored data of preconditioned models alone; for other drives the space says it.
 pub(crate) fn stored(groups: &[Group<'_>], config: usize, workload: usize) -> Option<Figure> {
     let its = trials(groups, config, workload).filter(|trial| is_preconditioned(trial));
     Figure::of(its.filter_map(stored_ratio).collect())

@@ -1,5 +1,6 @@
-//! Under what conditions the figures of the first screen hold, in some words each: which server on what machine, how many data for how
-//! large a buffer pool, whether there is a binary log, how far emulated drives are scaled down, and when it was.
+//! Under what conditions the figures of the first screen hold, in some words each: which server on
+//! what machine, how many data for how large a buffer pool, whether there is a binary log, how far
+//! emulated drives are scaled down, and when it was.
 //!
 //! Only what was measured or stored is told; where configurations differ, all values are.
 
@@ -67,7 +68,7 @@ fn named(version: &str) -> String {
     }
 }
 
-/// What cannot be seen of servers that somebody else runs.
+/// Facts that are unknown because somebody else runs the servers.
 fn somebody_elses(study: &Study) -> Option<String> {
     let servers = configs(study).filter_map(|(_, config)| config.rig.existing.as_ref());
     let all = once(servers.map(|server| server.address.as_str()));
@@ -125,7 +126,8 @@ fn size_of(text: &str) -> Option<u64> {
     Size::parse(text).ok().map(|size| size.0)
 }
 
-/// The largest tables of a server in any run; of a study that did not tell them apart, all of the server's files.
+/// The largest tables of a server in any run; of a study that did not tell them apart, all of the
+/// server's files.
 fn files(study: &Study) -> Option<f64> {
     let of_server = |results: &BTreeMap<String, f64>| {
         let figure = |metric: &Metric| results.get(metric.name).copied();
@@ -166,7 +168,8 @@ fn scale(study: &Study) -> Option<String> {
     match all.as_slice() {
         [] => None,
         [scale] => Some(format!(
-            "drives emulated at 1/{scale} of the real ones, which do about {scale} times these rates at {scale} times the threads"
+            "drives emulated at 1/{scale} of the real ones, which do about {scale} times these \
+            rates at {scale} times the threads"
         )),
         _ => Some(
             "drives emulated at a part of the real ones, which do higher rates at more threads"
@@ -175,7 +178,7 @@ fn scale(study: &Study) -> Option<String> {
     }
 }
 
-/// What the hypervisor took of the CPUs in the worst run; nothing where it took none worth telling.
+/// CPU time that the hypervisor took in the worst run; `None` if too little to mention.
 fn steal(study: &Study) -> Option<String> {
     let of = |trial: &Trial| trial.results.get(metric!("cpu_steal_percent").name).copied();
     let most = study.trials.iter().filter_map(of).reduce(f64::max)?;

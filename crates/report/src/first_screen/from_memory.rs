@@ -1,5 +1,5 @@
-//! Reads that the device did not deliver, in words: a caveat for all of them, and a line on the first screen where a disk is
-//! compared with memory.
+//! Reads that the device did not deliver, in words: a caveat for all of them, and a line on the
+//! first screen where a disk is compared with memory.
 
 use assay_judge::delivered::{FromMemory, WithoutMedia, from_memory, without_media};
 use assay_study::Study;
@@ -16,7 +16,8 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
     let shares: Vec<String> = alike.iter().map(under).collect();
     if !shares.is_empty() {
         told.push(format!(
-            "the page cache delivered reads in place of the device: {}. Their speed is not the device's",
+            "the page cache delivered reads in place of the device: {}. Their speed is not the \
+            device's",
             list(&shares)
         ));
     }
@@ -27,7 +28,8 @@ pub(crate) fn sentences(study: &Study) -> Vec<String> {
 pub(crate) fn of_zeroes(study: &Study) -> Vec<String> {
     let told = |one: &WithoutMedia| {
         format!(
-            "{} moved {}/s under “{}” and next to nothing of it on its media: zeroes and blocks that nobody wrote take no room there. Its speed is not that of data",
+            "{} moved {}/s under “{}” and next to nothing of it on its media: zeroes and blocks \
+            that nobody wrote take no room there. Its speed is not that of data",
             named(&one.config),
             bytes(one.host_bytes_per_s),
             one.workload
@@ -40,12 +42,13 @@ pub(crate) fn of_zeroes(study: &Study) -> Vec<String> {
         .collect()
 }
 
-/// What the first screen says of both.
+/// The line of the first screen about both.
 pub(crate) fn line(study: &Study) -> Option<String> {
     let zeroes = without_media(study);
     let first = zeroes.first().map(|one| {
         format!(
-            "{} moves zeroes under “{}”, which take nothing of its media: its speed is not that of data.",
+            "{} moves zeroes under “{}”, which take nothing of its media: its speed is not that \
+            of data.",
             named(&one.config),
             one.workload
         )
@@ -73,7 +76,8 @@ fn of(study: &Study) -> Vec<FromMemory> {
 fn compared_with_memory(one: &FromMemory) -> Option<String> {
     let (other, percent) = one.unlike.as_ref()?;
     Some(format!(
-        "the page cache delivered {} under “{}”, and {percent:.0} % of those that {} read: this compares memory with a disk",
+        "the page cache delivered {} under “{}”, and {percent:.0} % of those that {} read: this \
+        compares memory with a disk",
         share(one),
         one.workload,
         named(other)

@@ -1,9 +1,10 @@
-//! The answer in a sentence: what the judge says of throughput, or of p99 at a fixed rate, the configuration that the question is
-//! about first, and what stands in the way of comparing. Where nothing can be told apart, one sentence says so, and what would have been
-//! too small to see.
+//! The answer in a sentence: what the judge says of throughput, or of p99 at a fixed rate, the
+//! configuration that the question is about first, and what stands in the way of comparing. Where
+//! nothing can be told apart, one sentence says so, and what would have been too small to see.
 //!
-//! Nothing here judges; the smallest difference that could have been seen is the least over the comparisons of the
-//! larger of half the interval's width (on logarithms) and the noise floor of as many repeats.
+//! Nothing here judges; the smallest difference that could have been seen is the least over the
+//! comparisons of the larger of half the interval's width (on logarithms) and the noise floor of as
+//! many repeats.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,7 +124,8 @@ fn nothing_to_compare(study: &Study, judgement: &Judgement) -> String {
     }
 }
 
-/// What the plan asks about, question by question, what is known of it first; then the others, and what disturbed runs.
+/// The plan's questions first, known answers before unknown ones; then the other comparisons, and
+/// disturbances of runs.
 fn told(study: &Study, judgement: &Judgement, all: &[&Comparison], begin: Begin) -> String {
     let questions = questions(study, all);
     let is_asked =
@@ -250,7 +252,7 @@ fn outcome(judgement: &Judgement, one: &Comparison) -> Outcome {
     }
 }
 
-/// What stands where no comparison came to a verdict: why, with what was measured of the cause, and what helps.
+/// Text if no comparison has a verdict: the reason, with the measured cause, and a remedy.
 fn nothing_told(study: &Study, judgement: &Judgement, all: &[&Comparison]) -> String {
     let bases: Vec<&str> = all.iter().map(|one| one.baseline.as_str()).collect();
     let base = match bases.as_slice() {
@@ -288,8 +290,8 @@ fn nothing_told(study: &Study, judgement: &Judgement, all: &[&Comparison]) -> St
     }
 }
 
-/// `10 of 20 runs were disturbed by … (CPU steal up to 18 %). Measure when …`: the cause of most runs that may not be
-/// compared, and what helps.
+/// `10 of 20 runs were disturbed by … (CPU steal up to 18 %). Measure when …`: the cause of most
+/// runs that may not be compared, and what helps.
 fn disturbed_runs(study: &Study) -> Option<String> {
     let done = study.trials.iter().filter(|trial| trial.state == State::Done);
     let all = done.clone().count();
@@ -306,8 +308,8 @@ fn disturbed_runs(study: &Study) -> Option<String> {
     Some(format!("{} of {} {were} {cause}{more}. {remedy}", first.runs, plural(all, "run")))
 }
 
-/// The smallest difference that any of the comparisons, or of their thread counts, could have shown, in percent;
-/// nothing where only one run is known of each.
+/// The smallest difference that any of the comparisons, or of their thread counts, could have
+/// shown, in percent; nothing where only one run is known of each.
 fn smallest_seen(judgement: &Judgement, all: &[&Comparison]) -> Option<f64> {
     let of = |one: &&Comparison| {
         let found = one.difference.as_ref().filter(|found| !found.rests_on_seconds_alone())?;
@@ -322,7 +324,8 @@ fn smallest_seen(judgement: &Judgement, all: &[&Comparison]) -> Option<f64> {
     Some((least.exp() - 1.0) * 100.0)
 }
 
-/// The logarithm of the ratio that is noise, of a mean over so many repeats; 0 where no configuration ran twice.
+/// The logarithm of the ratio that is noise, of a mean over so many repeats; 0 where no
+/// configuration ran twice.
 fn floor(judgement: &Judgement, one: &Comparison, repeats: usize) -> f64 {
     let seen = judgement.noise_floor.iter().flat_map(|floor| &floor.seen);
     let of_study = || seen.clone().filter(|seen| seen.metric == one.metric);

@@ -28,19 +28,18 @@ use crate::input::Input;
 use crate::tables::capacity;
 use crate::words::{answer, disturbed, warning};
 
-/// What disturbed runs that may be compared, those of most runs first: how many causes are told.
+/// Number of causes that are named of disturbances of comparable runs, most frequent first.
 const DISTURBANCES_TOLD: usize = 2;
 
-/// What the template prints.
 #[derive(Debug, Serialize)]
 pub(crate) struct FirstScreen {
     sentence: String,
     /// Under what conditions the figures hold.
     conditions: Vec<String>,
-    /// What must be known before the sentence is quoted, at most three lines; the section on what could be wrong has
-    /// all of it.
+    /// Warnings to read before the sentence is quoted, at most three lines; the section on what
+    /// could be wrong has all of them.
     warnings: Vec<String>,
-    /// What the numbers are of.
+    /// Subject of the numbers.
     of: String,
     numbers: Vec<Number>,
     chart: Option<Chart>,
@@ -88,8 +87,8 @@ fn of(lead: &Comparison, input: &Input<'_>) -> String {
     format!("{config} against {base}{under}, {at}")
 }
 
-/// A short line each: configurations that are not equally safe, configurations that are models, runs in which something
-/// went wrong.
+/// A short line each: configurations that are not equally safe, configurations that are models,
+/// runs in which something went wrong.
 fn warnings(analysis: &Analysis) -> Vec<String> {
     let Analysis { study, judgement, .. } = analysis;
     let all = questions::answers(study, judgement);
@@ -179,7 +178,8 @@ fn repeated(study: &Study) -> Option<String> {
     Some(format!(" {attempts} discarded and repeated ({cause})."))
 }
 
-/// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen, but never in each other's names.
+/// Room for a row of the chart; many rows stand closer, so that the chart stays on the screen, but
+/// never in each other's names.
 fn row_px(rows: usize, lines: usize) -> usize {
     let roomy = match rows {
         0..=4 => 52,
@@ -229,7 +229,8 @@ fn chart(study: &Study, judgement: &Judgement, plots: &mut Vec<Plot>) -> Option<
             }
         },
         caption: format!(
-            "Whiskers: {:.0} % confidence intervals. Band: differences up to {} % are treated as equivalent.{uncompared}{more}",
+            "Whiskers: {:.0} % confidence intervals. Band: differences up to {} % are treated as \
+            equivalent.{uncompared}{more}",
             judgement.level * 100.0,
             judgement.margin_percent
         ),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What it is called, how large it is and within what bounds, and what it was made of.
+/// A number with its name, size, bounds and origin.
 #[derive(Debug, Serialize)]
 pub(crate) struct Number {
     pub(crate) name: String,
@@ -12,7 +12,7 @@ pub(crate) struct Number {
     pub(crate) interval: String,
     /// The verdict in words, and its kind for the style sheet.
     pub(crate) verdict: Option<(&'static str, &'static str)>,
-    /// What both sides were, a line each.
+    /// Values of both sides, a line each.
     pub(crate) details: Vec<String>,
     /// Crash safety of each side.
     pub(crate) durability: Vec<(String, String)>,

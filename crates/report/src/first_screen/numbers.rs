@@ -1,5 +1,6 @@
-//! The numbers of the first screen: of the configuration that the question is about against the baseline throughput and
-//! p99 with their verdicts, what they took of the device and, where there are prices, what they cost.
+//! The numbers of the first screen: of the configuration that the question is about against the
+//! baseline throughput and p99 with their verdicts, what they took of the device and, where there
+//! are prices, what they cost.
 //!
 //! None of them is made of a run that may not be compared.
 
@@ -20,7 +21,8 @@ use crate::first_screen::trade_off::{WRITTEN, price, taken};
 use crate::input::Input;
 use assay_judge::summary::Group;
 
-/// The numbers of a comparison: throughput, p99, what it took and, where there are prices, what it costs.
+/// The numbers of a comparison: throughput, p99, what it took and, where there are prices, what it
+/// costs.
 pub(crate) fn compared(input: &Input<'_>, lead: &Comparison) -> Vec<Number> {
     let sides = Sides::of(input, lead);
     let [tps, _] = columns::THROUGHPUT;
@@ -112,8 +114,8 @@ fn left_out(one: &Comparison) -> Option<String> {
     (!one.left_out.is_empty()).then(|| format!("without {runs} that cannot be compared"))
 }
 
-/// Thread counts come out otherwise than one another, or not all could be compared: each by itself, as a figure over
-/// all would hide it.
+/// Thread counts come out otherwise than one another, or not all could be compared: each by itself,
+/// as a figure over all would hide it.
 fn by_threads(
     input: &Input<'_>,
     whole: &Comparison,
@@ -148,7 +150,8 @@ fn by_threads(
     }
 }
 
-/// Nothing can be said of the difference: what was measured of the configuration that may be compared, and why no more.
+/// Nothing can be said of the difference: what was measured of the configuration that may be
+/// compared, and why no more.
 fn untold(
     input: &Input<'_>,
     one: &Comparison,

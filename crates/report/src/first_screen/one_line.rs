@@ -1,4 +1,5 @@
-//! A study in one line, for a ticket or a chat: the headline, what limits it, and what the runs came to.
+//! A study in one line, for a ticket or a chat: the headline, what limits it, and what the runs
+//! came to.
 
 use assay_study::{State, Study, Trial, Warning};
 
@@ -6,8 +7,8 @@ use crate::analysis::Analysis;
 use crate::figures::format::plural;
 use crate::first_screen::headline::headline;
 
-/// The headline; which sides differ in crash safety and which drives are emulated; and in brackets, how many runs it rests
-/// on and how many of them are not sound.
+/// The headline; which sides differ in crash safety and which drives are emulated; and in brackets,
+/// how many runs it rests on and how many of them are not sound.
 pub(crate) fn one_line(analysis: &Analysis) -> String {
     let Analysis { study, judgement, variables, .. } = analysis;
     let limits = super::limits(analysis);

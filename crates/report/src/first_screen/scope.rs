@@ -1,4 +1,5 @@
-//! What was compared, in words: how much of it, for how long, and how much of it ended well.
+//! The scope of the study in words: how much was compared, for how long, and how much of it ended
+//! well.
 
 use assay_study::metrics::Window;
 use assay_study::{Config, State, Study};
@@ -9,7 +10,7 @@ use crate::tables::differences;
 use assay_judge::power_cuts::PowerCuts;
 use assay_judge::summary;
 
-/// What was compared, in a sentence or two of numbers.
+/// The compared configurations in a sentence or two of numbers.
 pub(crate) fn compared(study: &Study) -> String {
     if study.trials.is_empty() && !study.power_cuts.is_empty() {
         let configs = PowerCuts::of_all(&study.power_cuts).len();

@@ -1,4 +1,4 @@
-//! What throughput was paid with, for the first screen: bytes, and where there are prices, money.
+//! The price of throughput, for the first screen: bytes and, where there are prices, money.
 
 use crate::words::verdict::word;
 use assay_judge::worth::cost::Cost;
@@ -19,8 +19,9 @@ use assay_study::metrics::{Group, metric};
 pub(crate) const WRITTEN: Metric<'static> =
     column(metric!("write_bytes_per_transaction"), Group::Taken);
 
-/// Bytes that a transaction took: written to flash, else to the device, else, where nothing is written, read. Nobody
-/// judges counters, so there is no verdict, but how far the repeats lie apart.
+/// Bytes that a transaction took: written to flash, else to the device, else, where nothing is
+/// written, read. Nobody judges counters, so there is no verdict, but how far the repeats lie
+/// apart.
 pub(crate) fn taken(events: Events, sides: &Sides<'_>) -> Option<Number> {
     let counts = |(metric, at): &(Metric<'_>, Vec<At>)| {
         at.iter().any(|one| one.config.max(one.base) / metric.scale >= WRITTEN_LEAST_BYTES)
@@ -45,7 +46,8 @@ pub(crate) fn taken(events: Events, sides: &Sides<'_>) -> Option<Number> {
     })
 }
 
-/// The geometric mean over thread counts, as of throughput; nothing where the baseline took nothing.
+/// The geometric mean over thread counts, as of throughput; nothing where the baseline took
+/// nothing.
 fn mean_ratio(at: &[At]) -> Option<f64> {
     let logs: f64 = at.iter().map(|one| (one.config / one.base).ln()).sum();
     let mean = (logs / at.len() as f64).exp();
@@ -66,9 +68,9 @@ fn spread(all: &[(u32, [Figure; 2])], unit: &str) -> String {
     }
 }
 
-/// What a transaction a second costs on both sides, at the most threads that were compared; nothing where prices are
-/// missing. Bills are as given, so the ratio is known as well as that of throughput is: its interval is the judge's,
-/// turned round.
+/// Cost of a transaction per second on both sides, at the highest compared thread count; `None` if
+/// prices are missing. Bills are as given, so the ratio has the uncertainty of throughput alone:
+/// its interval is the judge's, inverted.
 pub(crate) fn price(analysis: &Analysis, parts: &[&Comparison]) -> Option<Number> {
     let compared = parts.iter().filter(|one| one.difference.is_some());
     let part = compared.max_by_key(|one| one.threads)?;
@@ -110,7 +112,8 @@ fn joined(of: f64) -> String {
     format!("{value} {unit}")
 }
 
-/// `2.60 times as much`, `12 % more`, `12 % less`; with a decimal where without it nothing would be left.
+/// `2.60 times as much`, `12 % more`, `12 % less`; with a decimal where without it nothing would be
+/// left.
 fn ratio(ratio: f64) -> (String, String) {
     let percent = |percent: f64| match percent {
         _ if percent == 0.0 || percent >= 0.95 => format!("{percent:.0} %"),

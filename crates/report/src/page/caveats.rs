@@ -1,4 +1,4 @@
-//! What could be wrong with the study: its notes, runs that failed or carry a mark, errors, what was not run.
+//! Caveats of the study: its notes, failed and marked runs, errors, and parts that were not run.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,6 @@ use crate::words::{self, disturbed, warning};
 /// One thing to know before a number is quoted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Caveat {
-    /// What sort of thing.
     pub(crate) kind: &'static str,
     /// The thing itself.
     pub(crate) text: String,
@@ -69,8 +68,9 @@ pub(crate) fn of_study(analysis: &Analysis) -> Vec<Caveat> {
     caveats
 }
 
-/// Configurations whose speeds are not bought with the same safety, against the first configuration: what differs, a
-/// sentence each. A/A runs are not told of: they are as safe as their configurations.
+/// Configurations whose speeds are not bought with the same safety, against the first
+/// configuration: what differs, a sentence each. A/A runs are not told of: they are as safe as
+/// their configurations.
 pub(crate) fn uneven(study: &Study, durability: &[Durability]) -> Vec<String> {
     let Some((first, rest)) = durability.split_first() else { return Vec::new() };
     let Some(name) = study.configs.first().map(|config| config.name.as_str()) else {
@@ -123,7 +123,8 @@ fn too_fast(study: &Study) -> impl Iterator<Item = Caveat> {
     found.map(|one| caveat("models", words::calibration::too_fast(one)))
 }
 
-/// One caveat for each kind of warning and cause: of runs that differ in figures alone, those of the worst.
+/// One caveat for each kind of warning and cause: of runs that differ in figures alone, those of
+/// the worst.
 fn flagged(study: &Study) -> Vec<Caveat> {
     let mut found: Vec<(warning::Sort, Vec<(&Warning, String)>)> = Vec::new();
     for trial in study.trials.iter().filter(|trial| trial.state == State::Done) {
@@ -197,7 +198,8 @@ fn once(study: &Study) -> Option<Caveat> {
     }
     let count = repeats.values().filter(|repeats| **repeats == 1).count();
     let text = format!(
-        "{} of {} combinations of configuration, workload and threads have a single finished repeat: their variation is unknown",
+        "{} of {} combinations of configuration, workload and threads have a single finished \
+        repeat: their variation is unknown",
         count,
         plural(repeats.len(), "combination")
     );
@@ -208,16 +210,20 @@ fn once(study: &Study) -> Option<Caveat> {
 fn models(study: &Study) -> Option<Caveat> {
     let names = questions::models(study);
     let text = format!(
-        "{} use emulated drives: their results depend on presets, whose numbers are partly published, partly computed and partly fitted; `assay models` shows which. The real device may be faster or slower",
+        "{} use emulated drives: their results depend on presets, whose numbers are partly \
+         published, partly computed and partly fitted; `assay models` shows which. The real \
+         device may be faster or slower",
         names.join(", ")
     );
     (!names.is_empty()).then(|| caveat("models", text))
 }
 
-/// The kernel's mean latency of a model's commands above the model's own by more than this factor is told.
+/// The kernel's mean latency of a model's commands above the model's own by more than this factor
+/// is told.
 const WAITS_FROM: f64 = 1.25;
 
-/// Kinds of command: how many a model was asked, how long they took by the kernel, and how long by the model.
+/// Kinds of command: how many a model was asked, how long they took by the kernel, and how long by
+/// the model.
 const COMMANDS: [(&str, [&Metric; 3]); 2] = [
     (
         "read",
@@ -237,7 +243,8 @@ const COMMANDS: [(&str, [&Metric; 3]); 2] = [
     ),
 ];
 
-/// What commands wait in the kernel for their way to a model, which the model cannot see, is neither late nor added there.
+/// Waits of commands in the kernel before they reach a model, which the model cannot see: they are
+/// neither late nor added there.
 fn waits_before_models(study: &Study) -> Option<Caveat> {
     let of_kind = |config: &Config, (kind, metrics): (&str, [&Metric; 3])| {
         let its = study.trials.iter().filter(|trial| trial.key.config == config.name);
@@ -250,13 +257,16 @@ fn waits_before_models(study: &Study) -> Option<Caveat> {
     let told: Vec<String> =
         configs.flat_map(|config| COMMANDS.map(|kind| of_kind(config, kind))).flatten().collect();
     let text = format!(
-        "by the kernel's accounting, I/Os took longer than the models showed: {} on average. They wait in the kernel for the path to the model, longer than for a device with hardware queues; missed deadlines and added time do not include this",
+        "by the kernel's accounting, I/Os took longer than the models showed: {} on average. \
+        They wait in the kernel for the path to the model, longer than for a device with \
+        hardware queues; missed deadlines and added time do not include this",
         told.join(", ")
     );
     (!told.is_empty()).then(|| caveat("models", text))
 }
 
-/// The kernel's mean latency of a run's commands ÷ the model's, of a kind that came at least once a second.
+/// The kernel's mean latency of a run's commands ÷ the model's, of a kind that came at least once a
+/// second.
 fn waited(trial: &Trial, metrics: [&Metric; 3]) -> Option<f64> {
     let figure =
         |metric: &Metric| trial.results.get(metric.name).copied().filter(|value| *value > 0.0);
@@ -265,7 +275,7 @@ fn waited(trial: &Trial, metrics: [&Metric; 3]) -> Option<f64> {
     Some(kernel_ms? / model_ms?)
 }
 
-/// What one configuration differs by from itself, where that is known.
+/// Difference of one configuration from itself, if known.
 fn noise(judgement: &Judgement) -> Option<Caveat> {
     if judgement.comparisons.is_empty() {
         return None;
@@ -276,26 +286,32 @@ fn noise(judgement: &Judgement) -> Option<Caveat> {
     let furthest = tps.flat_map(|one| one.ratios.iter().map(|ratio| (ratio - 1.0).abs() * 100.0));
     let text = match widest {
         Some(percent) => format!(
-            "noise floor: where it is noisiest, a configuration differs from itself by less than {} % of throughput in 95 of 100 cases; smaller differences may be chance",
+            "noise floor: where it is noisiest, a configuration differs from itself by less than \
+            {} % of throughput in 95 of 100 cases; smaller differences may be chance",
             figure(percent)
         ),
         None => match furthest.reduce(f64::max) {
             Some(percent) => format!(
-                "the noise floor is not known: too few runs of a configuration against itself, which differed by up to {} %; add repeats",
+                "the noise floor is not known: too few runs of a configuration against itself, \
+                which differed by up to {} %; add repeats",
                 figure(percent)
             ),
-            None => "no A/A run: how far a configuration differs from itself is known from its repeats only; `noise_floor = true` in the plan adds one".into(),
+            None => "no A/A run: how far a configuration differs from itself is known from its \
+                repeats only; `noise_floor = true` in the plan adds one"
+                .into(),
         },
     };
     Some(caveat("noise floor", text))
 }
 
-/// What lies outside of every study of this kind, with this one's own bounds.
+/// Limits of every study of this kind, with this one's own bounds.
 fn not_tested(study: &Study) -> Option<Caveat> {
     let lengths = study.trials.iter().filter_map(|trial| trial.window).map(Window::length_s);
     let longest = lengths.fold(0.0, f64::max);
     let text = format!(
-        "runs were measured for at most {}, so slower effects are not included: wear, heat, a device that fills up, backups, ALTER TABLE. The results do not cover other data sizes, other ratios of data to memory, other servers, or replicas",
+        "runs were measured for at most {}, so slower effects are not included: wear, heat, a \
+        device that fills up, backups, ALTER TABLE. The results do not cover other data sizes, \
+        other ratios of data to memory, other servers, or replicas",
         plural(longest.round() as usize, "second")
     );
     (longest > 0.0).then(|| caveat("not tested", text))
@@ -307,7 +323,8 @@ fn of_page(series: &Embedded) -> Vec<Caveat> {
         caveats.push(caveat(
             "this page",
             format!(
-                "a point in the second-by-second charts covers up to {} seconds: means, or maxima of latencies; tables/series has every second",
+                "a point in the second-by-second charts covers up to {} seconds: means, or \
+                maxima of latencies; tables/series has every second",
                 series.coarsest_step_s
             ),
         ));

@@ -1,4 +1,5 @@
-//! The result as Markdown, for a ticket or a chat: the answer and its conditions, verdicts, crash safety and caveats.
+//! The result as Markdown, for a ticket or a chat: the answer and its conditions, verdicts, crash
+//! safety and caveats.
 //!
 //! Made of the same texts as the page, so that both say the same.
 

@@ -69,7 +69,8 @@ impl<'a> PageInput<'a> {
     }
 }
 
-/// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures are made in it.
+/// Nothing may be fetched, by anything on the page: its own script and style stand in it, pictures
+/// are made in it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
     img-src data: blob:; base-uri 'none'; form-action 'none'";
 
@@ -85,7 +86,7 @@ struct Page<'a> {
     question: Option<&'a str>,
     form: Option<&'a str>,
     overlays: Vec<String>,
-    /// What a private pool can and cannot show, where there is one.
+    /// Limits of a private pool, where there is one.
     pool_scope: Option<&'static str>,
     compared: String,
     notes: Option<&'a str>,
@@ -176,7 +177,7 @@ struct Config<'a> {
     durability: &'a str,
 }
 
-/// What a configuration keeps.
+/// Durability of a configuration.
 #[derive(Serialize)]
 struct Kept<'a> {
     label: &'a str,
@@ -207,7 +208,7 @@ struct Timeline<'a> {
     layers: BTreeMap<&'a str, Vec<(usize, &'a Head, bool)>>,
 }
 
-/// What the script is given.
+/// Data for the script.
 #[derive(Serialize)]
 struct Data<'a> {
     /// Where a picture that leaves the page comes from.
@@ -233,14 +234,15 @@ struct DataTrial<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     phases: Vec<phases::Mark<'a>>,
     series: &'a BTreeMap<usize, Value>,
-    /// What each chart of seconds shows of it, in their order.
+    /// Findings of each chart of seconds, in the charts' order.
     found: Vec<String>,
 }
 
 /// Makes the page.
 ///
 /// # Errors
-/// Data that cannot be written as JSON, or a template that does not fit its data: both are mistakes of ours.
+/// Data that cannot be written as JSON, or a template that does not fit its data: both are mistakes
+/// of ours.
 pub(crate) fn render(page: &PageInput<'_>, highlights: &[Highlights]) -> Result<String> {
     let input = &page.input;
     let study = input.study;
@@ -398,7 +400,8 @@ fn timeline<'a>(page: &'a PageInput<'_>) -> Option<Timeline<'a>> {
     })
 }
 
-/// The study, the day on which it began, and what made the page: e.g. `Which drive? · 2026-11-24 · assay 0.1.0`.
+/// The study, the day on which it began, and what made the page: e.g. `Which drive? · 2026-11-24 ·
+/// assay 0.1.0`.
 fn source(page: &PageInput<'_>) -> String {
     let began =
         page.input.study.trials.iter().filter_map(|trial| trial.started_at.as_deref()).min();

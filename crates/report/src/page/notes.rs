@@ -1,5 +1,5 @@
-//! Notes that a person adds to the report, in Markdown. HTML in them is shown as text, and nothing is fetched: a picture is its words,
-//! and only links to the web and within the page are links.
+//! Notes that a person adds to the report, in Markdown. HTML in them is shown as text, and nothing
+//! is fetched: a picture is its words, and only links to the web and within the page are links.
 
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 

@@ -1,5 +1,5 @@
-//! A configuration's settings as an option file of MySQL: those of the plan, and those of the server's own that decide
-//! over durability and input and output.
+//! A configuration's settings as an option file of MySQL: those of the plan, and those of the
+//! server's own that decide over durability and input and output.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use assay_study::Config;
 use assay_study::effective::is_as_asked;
 use assay_study::switches::{asks_for_nothing, canonical};
 
-/// What decides over durability and I/O, whether a plan sets it or not.
+/// Settings that decide durability and I/O, whether a plan sets them or not.
 const DECISIVE: [&str; 14] = [
     "innodb_flush_log_at_trx_commit",
     "sync_binlog",
@@ -41,7 +41,8 @@ pub(crate) fn option_file(config: &Config, variables: Option<&BTreeMap<String, S
     lines.join("\n")
 }
 
-/// The line of a setting with the server's value; if the plan asks for another one, a comment with that before it.
+/// The line of a setting with the server's value; if the plan asks for another one, a comment with
+/// that before it.
 fn as_effective(name: &str, asked: &str, variables: Option<&BTreeMap<String, String>>) -> String {
     let told = variables.and_then(|all| all.get(&canonical(name)));
     match told.filter(|told| !is_as_asked(asked, told)) {
@@ -78,7 +79,8 @@ mod tests {
             pairs(&[("innodb_doublewrite", "OFF"), ("sync_binlog", "1"), ("pid_file", "/x")]);
         assert_eq!(
             option_file(&config, Some(&told)),
-            "[mysqld]\ninnodb_doublewrite = OFF\nskip_log_bin\n\n# The server's own values (MySQL 8.4):\nsync_binlog = 1"
+            "[mysqld]\ninnodb_doublewrite = OFF\nskip_log_bin\n\n# The server's own values \
+            (MySQL 8.4):\nsync_binlog = 1"
         );
         assert!(!option_file(&config, None).contains("own values"));
         let refused = pairs(&[("innodb_doublewrite", "ON")]);

@@ -1,4 +1,5 @@
-//! What the page is made of: a template, a style sheet and a script, each in parts of one idea, put together here.
+//! Parts of the page: a template, a style sheet and a script, each in files of one idea, joined
+//! here.
 
 use anyhow::{Context, Result};
 use minijinja::{Environment, UndefinedBehavior};

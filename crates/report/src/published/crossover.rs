@@ -15,7 +15,7 @@ use super::scale;
 pub struct Crossed {
     /// Name of the printed figure.
     pub figure: String,
-    /// What it is, in the claims' words.
+    /// Subject, in the claims' words.
     pub what: String,
     /// Its threads.
     pub printed_threads: f64,
@@ -35,9 +35,10 @@ pub struct Crossed {
     pub against_data_profile: Option<String>,
     /// By how much it is above, in percent of the means, at each number of threads that both have.
     pub percent_by_threads: Vec<(u32, f64)>,
-    /// The lowest number of threads at which, as at all above it, it is above; nothing where at the highest it is not.
+    /// The lowest number of threads at which, as at all above it, it is above; nothing where at the
+    /// highest it is not.
     pub threads: Option<u32>,
-    /// What the parallelism of both is divided by; nothing where they differ or nobody knows.
+    /// Divisor of the parallelism of both; `None` if they differ or it is unknown.
     pub parallel_scale: Option<f64>,
 }
 

@@ -1,4 +1,5 @@
-//! What a study measured beside what a paper printed: the figures that both have, their ratio, and why they may not be compared.
+//! Measured beside printed figures: those that both have, their ratio, and why they may not be
+//! compared.
 
 mod crossover;
 mod names;
@@ -15,18 +16,19 @@ use assay_study::{Store, Study};
 pub use crossover::Crossed;
 pub use study::{Beside, Leveled, SharesOfMean, beside};
 
-/// What a study is to the papers that come with Assay, or to the one its plan names.
+/// Relation of a study to the papers that come with Assay, or to the one that its plan names.
 #[derive(Debug)]
 pub enum PaperMatch {
     /// Its plan repeats this paper: printed figures stand beside measured ones.
     Beside(Box<Beside>),
-    /// It has something of a paper, but its plan does not say so, or the paper is not at hand: what would set them side by side.
+    /// It has something of a paper, but its plan does not say so, or the paper is not at hand: what
+    /// would set them side by side.
     Partly(Hint),
     /// It has nothing of any.
     Apart,
 }
 
-/// What would set a study beside what is printed.
+/// Steps that would make a study comparable to what is printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hint {
     /// Its plan names these claims, which are none of Assay's own: their file.
@@ -42,8 +44,8 @@ pub enum Hint {
     NameClaims(String),
 }
 
-/// The study with everything among its runs' results that its plan or its claims set beside a printed figure, also what no run stores as
-/// a result.
+/// The study with everything among its runs' results that its plan or its claims set beside a
+/// printed figure, also what no run stores as a result.
 ///
 /// # Errors
 /// The store cannot be read.
@@ -91,7 +93,7 @@ fn of_its_plan(paper: &assay_study::Paper, study: &Study) -> PaperMatch {
     }
 }
 
-/// Of a plan that names none.
+/// The match of a plan that names no paper.
 fn of_any(study: &Study) -> PaperMatch {
     let is_partly = |paper: &paper::Paper| {
         study::beside(paper, study).is_ok_and(|beside| study::meets(&beside))

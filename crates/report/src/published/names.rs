@@ -1,4 +1,5 @@
-//! Names in claims that are nearly those of a study: slips, which would otherwise look like something that was not measured.
+//! Names in claims that are nearly those of a study: slips, which would otherwise look like
+//! something that was not measured.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +10,8 @@ use assay_claims::paper::Paper;
 use assay_claims::repeated::{Crossover, Repeated};
 use assay_study::Study;
 
-/// That no configuration, workload or data profile that the claims name is nearly one that the study has and they do
-/// not name. One that is far from all may be left out of the study.
+/// That no configuration, workload or data profile that the claims name is nearly one that the
+/// study has and they do not name. One that is far from all may be left out of the study.
 ///
 /// # Errors
 /// One line: the name and the nearest.
@@ -57,7 +58,8 @@ fn no_slip(
     for name in named.difference(known) {
         if let Some(near) = nearest(name, known.difference(named).copied()) {
             bail!(
-                "the claims {} name the {what} `{name}`, which the study does not have; did you mean `{near}`?",
+                "the claims {} name the {what} `{name}`, which the study does not have; did you \
+                mean `{near}`?",
                 paper.name
             );
         }

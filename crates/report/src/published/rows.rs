@@ -1,4 +1,4 @@
-//! What was printed and what was measured, as the rows that the terminal and the report show, and as JSON has it.
+//! Printed and measured figures, as rows of the terminal and the report, and as JSON.
 
 use serde::Serialize;
 
@@ -8,10 +8,10 @@ use assay_base::text::counted;
 use assay_claims::text;
 use assay_judge::paper::{Compared, ComparedRow};
 
-/// What a gain's ratio is.
+/// Explanation of a gain's ratio.
 pub const RATIO: &str = "The ratio of a gain is (100 + measured) ÷ (100 + printed).";
 
-/// What a table of crossovers is called.
+/// Heading of a table of crossovers.
 pub const CROSSOVERS: &str = "Ahead from how many threads on";
 
 /// A paper beside a study as JSON has it.
@@ -27,7 +27,7 @@ pub struct BesideView<'a> {
 }
 
 impl<'a> BesideView<'a> {
-    /// Of a paper beside a study.
+    /// The rows of a paper beside a study.
     pub fn of(beside: &'a Beside) -> BesideView<'a> {
         BesideView {
             claims: &beside.claims,
@@ -44,15 +44,14 @@ impl<'a> BesideView<'a> {
 /// A printed figure and the measured one, in words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Of what: the workload, and of one configuration by itself the configuration.
+    /// The workload and, for a configuration by itself, the configuration.
     pub what: String,
     /// The printed figure.
     pub printed: String,
     /// The measured one.
     pub measured: String,
-    /// What measured is to printed.
+    /// Measured ÷ printed.
     pub ratio: String,
-    /// What else is to be said.
     pub notes: String,
 }
 
@@ -111,7 +110,8 @@ fn shares_of_mean(shares: SharesOfMean) -> String {
     format!("{} % of the mean printed{measured}", text::number(shares.printed_percent))
 }
 
-/// From how many threads on one is above another. There is no ratio: thread counts are those that were chosen.
+/// From how many threads on one is above another. There is no ratio: thread counts are those that
+/// were chosen.
 pub fn of_crossover(one: &Crossed) -> Row {
     let scale = one.parallel_scale.filter(|scale| *scale != 1.0);
     let times = |threads: u32| match scale {

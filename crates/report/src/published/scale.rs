@@ -1,10 +1,11 @@
-//! What a figure of a scale model is to the whole device that the paper measured.
+//! Figures of a scale model in terms of the whole device that the paper measured.
 //!
-//! A model whose parallelism is divided by P does a P-th of the whole device's work a second with a P-th of its
-//! connections, each command in the device's own time (`docs/models.md`). So a rate stands for P times as much of the
-//! whole device with P times the threads, and a response time for the whole device's only where the threads are divided
-//! by P too. A ratio of two configurations of one scale needs neither. The standard deviation of a rate stands for neither: parts that vary
-//! by themselves add up by the square root of P, parts that vary together by P.
+//! A model whose parallelism is divided by P does a P-th of the whole device's work a second with a
+//! P-th of its connections, each command in the device's own time (`docs/models.md`). So a rate
+//! stands for P times as much of the whole device with P times the threads, and a response time for
+//! the whole device's only where the threads are divided by P too. A ratio of two configurations of
+//! one scale needs neither. The standard deviation of a rate stands for neither: parts that vary by
+//! themselves add up by the square root of P, parts that vary together by P.
 
 use assay_judge::papers::metric_of_seconds;
 use assay_study::metrics;
@@ -24,7 +25,7 @@ pub fn is_rate(metric: &str) -> bool {
     metrics::find(metric).is_some_and(|metric| metric.unit.is_rate())
 }
 
-/// What a result at a scale comes to for the whole device; nothing where nobody can tell.
+/// A result at a scale in terms of the whole device; `None` if that is unknown.
 #[must_use]
 pub fn whole(
     measured: f64,

@@ -1,4 +1,5 @@
-//! What a study measured beside what was printed, with the ratio of both and why they may not be compared.
+//! Measured beside printed figures, with the ratio of both and the reasons why they may not be
+//! compared.
 
 use std::collections::BTreeSet;
 
@@ -57,13 +58,13 @@ pub struct Leveled {
     pub threads: Vec<u32>,
     /// Mean over the runs, of the disk as it was run; nothing where there is none.
     pub measured: Option<f64>,
-    /// What the parallelism of a model is divided by, 1 of a device; nothing of a model of which that is not known.
+    /// Divisor of a model's parallelism, 1 for a device; `None` for a model of which it is unknown.
     pub parallel_scale: Option<f64>,
-    /// What is measured comes to of the whole device; nothing where that cannot be told.
+    /// The measured value in terms of the whole device; `None` if that is unknown.
     pub whole_device: Option<f64>,
     /// That over printed.
     pub ratio: Option<f64>,
-    /// Of a standard deviation: its shares of the mean.
+    /// Shares of the mean of a standard deviation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shares_of_mean: Option<SharesOfMean>,
     /// Runs in the mean, and how many of them are flagged.
@@ -71,8 +72,8 @@ pub struct Leveled {
     pub trials: (usize, usize),
 }
 
-/// A standard deviation as a share of the mean, in percent: comparable whatever the scale of a model, if what varies does so everywhere at
-/// once.
+/// A standard deviation as a share of the mean, in percent: comparable whatever the scale of a
+/// model, if what varies does so everywhere at once.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SharesOfMean {
     /// The printed deviation by the printed mean.
@@ -84,8 +85,8 @@ pub struct SharesOfMean {
 /// Sets them side by side.
 ///
 /// # Errors
-/// One line: no plan repeats this paper, a name of it is nearly one of the study, or the study has none of its
-/// configurations.
+/// One line: no plan repeats this paper, a name of it is nearly one of the study, or the study has
+/// none of its configurations.
 pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     let own = own_gains(paper, study);
     let mut study = study.clone();
@@ -111,7 +112,8 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     };
     named().find(|name| known(name)).with_context(|| {
         format!(
-            "the study has none of the configurations that {} names; it is not of the plan {}, and has {}",
+            "the study has none of the configurations that {} names; it is not of the plan {}, \
+            and has {}",
             paper.name,
             repeated.plan,
             study.configs.iter().map(|config| config.name.as_str()).collect::<Vec<_>>().join("; ")
@@ -125,7 +127,8 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
             own.iter().flat_map(|one| [&one.config, &one.against]).collect();
         differs = differences(&study, &configs);
         differs.push(format!(
-            "The plan is not {}, which repeats the paper: data, configurations and workloads are its own.",
+            "The plan is not {}, which repeats the paper: data, configurations and workloads are \
+            its own.",
             repeated.plan
         ));
         gains = own;
@@ -141,7 +144,7 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
     })
 }
 
-/// What a plan that repeats the paper in its own way, without naming the claims, sets beside it.
+/// Gains of a plan that repeats the paper in its own way, without naming the claims.
 fn own_gains(paper: &Paper, study: &Study) -> Vec<Compared> {
     let is_own = study
         .paper
@@ -231,7 +234,8 @@ fn shares_of_mean(
     }))
 }
 
-/// A run's result, or what an expression makes of several, in which rates are of `scale` times the device.
+/// A run's result, or what an expression makes of several, in which rates are of `scale` times the
+/// device.
 fn value(paper: &Paper, level: &Level, trial: &Trial, scale: f64) -> Option<f64> {
     let result = |name: &str| trial.results.get(name).copied();
     let whole = |name: &str| {
@@ -263,7 +267,7 @@ fn is_of(trial: &Trial, level: &Level, study: &Study) -> bool {
         })
 }
 
-/// What models at a scale do to levels, and to gains of two that are at different ones.
+/// Effects of scale on levels, and on gains between two scales.
 fn of_scales(
     scale: &dyn Fn(&str) -> Option<f64>,
     gains: &[Compared],
@@ -279,7 +283,8 @@ fn of_scales(
             continue;
         };
         let says = format!(
-            "{} has {} of its device's parallelism and {} {}: their gain is not that of the full devices.",
+            "{} has {} of its device's parallelism and {} {}: their gain is not that of the full \
+            devices.",
             gain.config,
             share(config),
             gain.against,
@@ -296,10 +301,13 @@ fn share(scale: f64) -> String {
     if scale::is_alike(scale, 1.0) { "all".into() } else { format!("1/{scale}") }
 }
 
-const SCALED_LEVELS: &str = "Absolute figures of scaled models: rates are multiplied by the parallel scale, at that many times the threads; response times are compared only where the threads are divided by the same number. Ratios of two configurations of the same scale need no correction.";
+const SCALED_LEVELS: &str = "Absolute figures of scaled models: rates are multiplied by the \
+    parallel scale, at that many times the threads; response times are compared only where the \
+    threads are divided by the same number. Ratios of two configurations of the same scale need \
+    no correction.";
 
-/// What the study tells of itself: which of these configurations are models at which scale, what form was run, how well
-/// models kept time.
+/// Facts about the study itself: its scale models, the form that was run, and how well models kept
+/// time.
 fn differences(study: &Study, configs: &BTreeSet<&String>) -> Vec<String> {
     let mut differences = Vec::new();
     for config in study.configs.iter().filter(|config| configs.contains(&config.name)) {

@@ -1,4 +1,5 @@
-//! What a study measured beside what is printed: the right runs, the right mean, and why they may not be compared.
+//! Tests measured beside printed figures: the right runs, the right mean, and why they may not be
+//! compared.
 
 use std::collections::BTreeMap;
 
@@ -151,7 +152,8 @@ fn a_printed_deviation_stands_beside_that_of_the_seconds_as_shares_of_the_mean()
     assert!(row.notes.ends_with("31.7 % of the mean printed, 20 % measured"), "{}", row.notes);
 }
 
-/// STEC's Chart 1: 27 and 251 transactions, 517 and 4760 requests a second, 612 and 66.5 minutes for a million transactions.
+/// STEC's Chart 1: 27 and 251 transactions, 517 and 4760 requests a second, 612 and 66.5 minutes
+/// for a million transactions.
 #[test]
 fn what_follows_from_a_rate_stands_beside_what_is_printed_of_it() {
     let paper = find("stec-2013").unwrap();
@@ -178,7 +180,8 @@ fn what_follows_from_a_rate_stands_beside_what_is_printed_of_it() {
     let cpu = beside.gains.iter().find(|gain| gain.metric == "server_cpu_percent").unwrap();
     assert!((cpu.rows[0].measured.as_ref().unwrap().mean_percent - 1060.0).abs() < 1e-9);
     assert_eq!(cpu.rows[0].printed_percent.map(f64::round), Some(1060.0));
-    // At a quarter of the parallelism a rate stands for four times as much, and a time for a quarter.
+    // At a quarter of the parallelism a rate stands for four times as much, and a time for a
+    // quarter.
     let mut quarter = scaled(None, 4.0);
     for trial in &mut quarter.trials {
         trial.results.insert("tps".into(), 62.65);
@@ -189,7 +192,7 @@ fn what_follows_from_a_rate_stands_beside_what_is_printed_of_it() {
     assert!((measured - 266.0).abs() < 0.1 && (whole - 66.5).abs() < 0.1, "{measured} {whole}");
 }
 
-/// Of a plan at a quarter of the parallelism: 96 of the paper's threads are 24.
+/// At a quarter of the parallelism, 96 of the paper's threads are 24.
 #[test]
 fn a_lead_from_some_threads_on_stands_beside_the_printed_threads() {
     let paper = find("percona-scaleflux-2020").unwrap();
@@ -290,8 +293,8 @@ fn a_report_has_the_claims_of_its_plan_a_line_of_others_and_nothing_else() {
     assert!(matches!(paper_match(&other), PaperMatch::Apart), "nothing was measured");
 }
 
-/// Fungible's plan has other rates in its quick profile, and each form stands beside its own: reads beside reads, updates
-/// beside updates, and what goes the other way is said.
+/// Fungible's plan has other rates in its quick profile, and each form stands beside its own: reads
+/// beside reads, updates beside updates, and what goes the other way is said.
 #[test]
 fn both_forms_of_a_plan_with_rates_stand_beside_the_paper() {
     let paper = find("fungible-2021").unwrap();
@@ -356,7 +359,8 @@ fn a_name_that_is_nearly_one_of_the_study_is_a_slip() {
         (
             "config = \"s1120 card\"",
             "config = \"s1120 crad\"",
-            "the configuration `s1120 crad`, which the study does not have; did you mean `s1120 card`?",
+            "the configuration `s1120 crad`, which the study does not have; did you mean `s1120 \
+            card`?",
         ),
         (
             "workload = \"complex\"",

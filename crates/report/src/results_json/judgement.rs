@@ -57,7 +57,6 @@ impl<'a> PhasesView<'a> {
 }
 
 impl<'a> JudgementView<'a> {
-    /// Of what was judgement.
     pub fn of(judgement: &'a Judgement) -> JudgementView<'a> {
         JudgementView {
             level: judgement.level,

@@ -1,4 +1,5 @@
-//! The highest rates that keep the plan's objective: what the searches found, and how long they took.
+//! The highest rates that keep the plan's objective: what the searches found, and how long they
+//! took.
 
 use assay_judge::summary::Group;
 use assay_study::{Capacity, CapacityFound, Objective, Purpose, Study, Trial};
@@ -20,7 +21,8 @@ const COLUMNS: [(&str, &str); 5] = [
     ("runs", "runs of all searches, those that let the server rest included"),
     (
         "restarts",
-        "how often a search began again, because what it had found did not hold: the state of server or drive had changed",
+        "how often a search began again, because what it had found did not hold: the state of \
+        server or drive had changed",
     ),
 ];
 
@@ -44,7 +46,8 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>]) -> Option<Table> {
     let columns = COLUMNS.map(|(head, title)| worth::column(study.events(), head, title)).into();
     let events = study.events();
     let mut notes = vec![format!(
-        "Each search looks for the highest rate of {} that keeps {}, counted from when {} was due. The other figures come from the last run of each search that met the objective.",
+        "Each search looks for the highest rate of {} that keeps {}, counted from when {} was \
+        due. The other figures come from the last run of each search that met the objective.",
         events.many(),
         in_words(objective),
         events.one()
@@ -89,7 +92,7 @@ fn held_ms(capacity: &Capacity) -> Option<f64> {
     matches!(capacity.found, CapacityFound::Rate { .. }).then_some(held.latency_ms)
 }
 
-/// What is known of searches that found no rate, a sentence each.
+/// A sentence for each search that found no rate.
 fn unfound(study: &Study) -> Vec<String> {
     let of = |trial: &Trial| {
         let capacity = trial.capacity.as_ref()?;
@@ -101,11 +104,13 @@ fn unfound(study: &Study) -> Vec<String> {
                 figure(latency_ms)
             ),
             CapacityFound::AllMeet { highest } => format!(
-                "every rate met the objective up to {}/s, twice the throughput of a closed loop; use more threads to try higher rates",
+                "every rate met the objective up to {}/s, twice the throughput of a closed loop; \
+                use more threads to try higher rates",
                 rate(highest)
             ),
             CapacityFound::Unsettled { low, high } => format!(
-                "not settled after {} runs: the rate lies between {} and {}/s; raise runs_max or seconds",
+                "not settled after {} runs: the rate lies between {} and {}/s; raise runs_max or \
+                seconds",
                 capacity.runs.len(),
                 rate(low),
                 rate(high)

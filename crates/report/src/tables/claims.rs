@@ -1,5 +1,6 @@
-//! Claims beside measurements, as the page shows them, in one section: every figure that a paper prints of what this study
-//! ran, with what was measured, their ratio, and the conditions that differ; and what the plan itself asks to be compared.
+//! Claims beside measurements, as the page shows them, in one section: every figure that a paper
+//! prints of what this study ran, with what was measured, their ratio, and the conditions that
+//! differ; and what the plan itself asks to be compared.
 
 use serde::Serialize;
 
@@ -26,13 +27,13 @@ pub(crate) struct Claimed {
 struct Table {
     title: String,
     rows: Vec<Row>,
-    /// Of gains: what was measured at the fewest and at the most threads, a pair a row.
+    /// Gains at the fewest and at the most threads, a pair a row.
     by_threads: Vec<[String; 2]>,
     /// Whether the study measured nothing of it, so that it is shown on demand.
     is_folded: bool,
 }
 
-/// What the page shows of them: those of the claims, and those comparisons of the plan that the claims lack.
+/// Claims on the page: the claims' own, and comparisons of the plan that the claims lack.
 pub(crate) fn claimed(
     title: Option<&str>,
     standing: &PaperMatch,
@@ -101,13 +102,16 @@ fn crossovers(beside: &Beside) -> Table {
 fn told(hint: &Hint) -> String {
     match hint {
         Hint::NameFile(named) => format!(
-            "This study's plan refers to the claims {named}, which are not built in: `assay claims FILE.toml --study STUDY` compares every figure of that file with this study."
+            "This study's plan refers to the claims {named}, which are not built in: `assay \
+            claims FILE.toml --study STUDY` compares every figure of that file with this study."
         ),
         Hint::RunPlan { claims, plan } => format!(
-            "The claims {claims} have no figure for what ran here; the plan {plan} repeats the paper, and its report compares both."
+            "The claims {claims} have no figure for what ran here; the plan {plan} repeats the \
+            paper, and its report compares both."
         ),
         Hint::NameClaims(claims) => format!(
-            "The claims {claims} have figures for what ran here, but the plan does not refer to them: `assay claims {claims} --study STUDY` compares them with the measurements."
+            "The claims {claims} have figures for what ran here, but the plan does not refer to \
+            them: `assay claims {claims} --study STUDY` compares them with the measurements."
         ),
     }
 }

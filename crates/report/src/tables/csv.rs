@@ -12,11 +12,12 @@ use crate::words;
 use assay_judge::summary::{self, Figure, Group};
 use assay_study::{Events, Histogram, Series, State, Store, Study, Trial};
 
-/// First characters by which spreadsheets take a cell for a formula, the wide forms of East Asian scripts too
-/// (owasp.org, "CSV Injection").
+/// First characters by which spreadsheets take a cell for a formula, the wide forms of East Asian
+/// scripts too (owasp.org, "CSV Injection").
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// A text that no spreadsheet runs: an apostrophe leads one that would be a formula. Numbers stay numbers.
+/// A text that no spreadsheet runs: an apostrophe leads one that would be a formula. Numbers stay
+/// numbers.
 fn inert(field: String) -> String {
     let is_text = field.parse::<f64>().is_err();
     if is_text && field.starts_with(FORMULA) { format!("'{field}") } else { field }
@@ -75,7 +76,8 @@ pub(crate) fn series_file(trial: &Trial) -> String {
     )
 }
 
-/// `runs.csv`: a row a run with all its results. `with_series` holds the runs that have a series file.
+/// `runs.csv`: a row a run with all its results. `with_series` holds the runs that have a series
+/// file.
 pub(crate) fn write_trials(
     file: &mut dyn Write,
     analysis: &Analysis,
@@ -124,13 +126,14 @@ pub(crate) fn write_trials(
     Ok(())
 }
 
-/// What stands beside figures of the configuration of this name.
+/// Label beside figures of the configuration of this name.
 fn label_of(analysis: &Analysis, config: &str) -> String {
     let place = analysis.study.configs.iter().position(|one| one.name == config);
     place.map_or("", |place| analysis.label(place)).to_owned()
 }
 
-/// `summary.csv`: a row a configuration × workload × threads; of each result the mean, lowest and highest repeat.
+/// `summary.csv`: a row a configuration × workload × threads; of each result the mean, lowest and
+/// highest repeat.
 pub(crate) fn write_summary(
     file: &mut dyn Write,
     analysis: &Analysis,
@@ -171,7 +174,8 @@ pub(crate) fn stored(group: &Group<'_>, name: &str) -> Option<Figure> {
     group.figure(|trial| summary::result(trial, name))
 }
 
-/// `series/*.csv`: a row a second. The run's coordinates lead each row, so that files can be put together.
+/// `series/*.csv`: a row a second. The run's coordinates lead each row, so that files can be put
+/// together.
 pub(crate) fn write_series(file: &mut dyn Write, trial: &Trial, series: &[Series]) -> Result<()> {
     let head = ["config", "workload", "threads", "repeat", "second"].map(String::from);
     write_row(file, head.into_iter().chain(series.iter().map(|one| one.name.clone())))?;
@@ -188,7 +192,8 @@ pub(crate) fn write_series(file: &mut dyn Write, trial: &Trial, series: &[Series
     Ok(())
 }
 
-/// Cells of a table of seconds for each sample: a probe that reads once in a minute leaves most of its column empty.
+/// Cells of a table of seconds for each sample: a probe that reads once in a minute leaves most of
+/// its column empty.
 const CELLS_PER_SAMPLE: usize = 60;
 
 /// Samples that share no second would make a table as large as their number squared.

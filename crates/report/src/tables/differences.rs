@@ -1,7 +1,9 @@
-//! What differs between the configurations, and what does not: rigs, settings, circumstances and server variables.
+//! Differences between the configurations, and what is equal: rigs, settings, circumstances and
+//! server variables.
 //!
-//! A variable or a circumstance counts for a configuration only if all of the configuration's runs agree on it, so
-//! process numbers, paths and identifiers that change with every start are no differences between configurations.
+//! A variable or a circumstance counts for a configuration only if all of the configuration's runs
+//! agree on it, so process numbers, paths and identifiers that change with every start are no
+//! differences between configurations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +13,7 @@ use crate::words;
 use assay_study::switches::canonical;
 use assay_study::{Config, Study, Warning, Workload};
 
-/// What a run noted of its rig, which the rig's layers say in other words.
+/// Prefix of a run's facts about its rig, which the rig's layers say in other words.
 const OF_RIG: &str = "rig: ";
 
 /// Layers of a rig that follow from which device is emulated.
@@ -22,7 +24,8 @@ const FOLLOWING: [&str; 2] = ["scale", "numbers"];
 pub(crate) struct Row {
     /// Layer, setting or variable.
     pub(crate) name: String,
-    /// Its value in each configuration of the study, in their order; nothing where a configuration has none.
+    /// Its value in each configuration of the study, in their order; nothing where a configuration
+    /// has none.
     pub(crate) values: Vec<Option<String>>,
     /// Whether it follows from another row, and is told on demand.
     pub(crate) follows: bool,
@@ -75,7 +78,8 @@ pub(crate) fn of_configs(study: &Study) -> Compared {
     split(rows)
 }
 
-/// Its settings as they were asked for, each with the value that its server took in its place where that is another.
+/// Its settings as they were asked for, each with the value that its server took in its place where
+/// that is another.
 fn settings_as_run(study: &Study, config: &Config) -> Names {
     let its = study.trials.iter().filter(|trial| trial.key.config == config.name);
     let differing = its.flat_map(|trial| &trial.warnings).filter_map(|one| match one {
@@ -93,7 +97,8 @@ fn settings_as_run(study: &Study, config: &Config) -> Names {
     config.settings.iter().map(as_run).collect()
 }
 
-/// Workloads whose options are told: each once, whatever data profiles it is run on, which change none.
+/// Workloads whose options are told: each once, whatever data profiles it is run on, which change
+/// none.
 pub(crate) fn optioned(study: &Study) -> impl Iterator<Item = &Workload> {
     let mut told = BTreeSet::new();
     study.workloads.iter().filter(move |one| told.insert(&one.workload))
@@ -111,7 +116,8 @@ pub(crate) fn of_workloads(study: &Study) -> Compared {
 /// Server variables, of which `variables` holds every set seen in each configuration.
 pub(crate) fn of_variables(variables: &[Vec<Names>]) -> Compared {
     let agreed: Vec<Names> = variables.iter().map(|sets| agreed(sets.iter())).collect();
-    // A name that is unsteady in one configuration is unsteady: its steadiness in another is chance.
+    // A name that is unsteady in one configuration is unsteady: its steadiness in another is
+    // chance.
     let steady = |name: &String| {
         variables.iter().zip(&agreed).all(|(sets, agreed)| {
             agreed.contains_key(name) || sets.iter().all(|set| !set.contains_key(name))
@@ -128,7 +134,7 @@ fn facts(study: &Study) -> Vec<Names> {
     study.configs.iter().map(|config| of_config(&config.name)).collect()
 }
 
-/// What all sets hold with the same value.
+/// Entries that all sets have with the same value.
 fn agreed<'a>(mut sets: impl Iterator<Item = &'a Names>) -> Names {
     let mut common = sets.next().cloned().unwrap_or_default();
     for set in sets {

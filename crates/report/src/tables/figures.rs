@@ -158,7 +158,7 @@ fn number_of(text: String, notes: &mut Vec<String>) -> usize {
     place + 1
 }
 
-/// What is to be said of a row that has figures.
+/// Remarks on a row that has figures.
 fn remarks<'a>(events: Events, group: &'a Group<'_>) -> impl Iterator<Item = String> + 'a {
     group.trials.iter().flat_map(move |trial| match trial.state {
         State::Done => words::warning::of_trial(events, trial),
@@ -232,7 +232,7 @@ pub(crate) struct SpaceRow {
 }
 
 impl SpaceRow {
-    /// Of figures in the order of the columns.
+    /// A row of figures in the order of the columns.
     pub(crate) fn of(workload: &str, config: usize, fields: Vec<Field>) -> SpaceRow {
         SpaceRow { workload: workload.to_owned(), config, fields }
     }

@@ -1,4 +1,5 @@
-//! Runs on several servers: what each does as others join, how evenly they share, and each server's own figures.
+//! Runs on several servers: what each does as others join, how evenly they share, and each server's
+//! own figures.
 
 use std::borrow::Cow;
 
@@ -18,7 +19,6 @@ use crate::tables::figures;
 use crate::tables::phases::spread;
 use crate::tables::worth;
 
-/// What the template prints.
 #[derive(Serialize)]
 pub(crate) struct Shown {
     charts: Vec<Chart>,
@@ -73,7 +73,10 @@ fn charts(study: &Study, number: usize, one: &Sharing, plots: &mut Vec<Plot>) ->
         name: format!("servers-tps:{number}"),
         plot: push(plot(one, &format!("{} of each server", events.rate()), tps)),
         finding: finding(study, one),
-        caption: events.fill("{Events} per second of a server, mean of all, against the number of servers; whiskers are 95 % confidence intervals over the repeats."),
+        caption: events.fill(
+            "{Events} per second of a server, mean of all, against the number \
+            of servers; whiskers are 95 % confidence intervals over the repeats.",
+        ),
     };
     let has_p99 = one.points.iter().any(|point| point.p99_ms.is_some());
     let tail = has_p99.then(|| Chart {
@@ -81,7 +84,11 @@ fn charts(study: &Study, number: usize, one: &Sharing, plots: &mut Vec<Plot>) ->
         name: format!("servers-p99:{number}"),
         plot: push(plot(one, "ms", |point| point.p99_ms)),
         finding: tail_finding(one),
-        caption: events.fill("99th percentile of {event} response times of the server whose is longest, against the number of servers; whiskers are 95 % confidence intervals over the repeats."),
+        caption: events.fill(
+            "99th percentile of {event} response times of the server whose is \
+            longest, against the number of servers; whiskers are 95 % confidence intervals over \
+            the repeats.",
+        ),
     });
     [Some(throughput), tail].into_iter().flatten().collect()
 }
@@ -106,14 +113,19 @@ fn plot(one: &Sharing, unit: &str, of: impl Fn(&Point) -> Option<Interval>) -> P
             "mode": "lines+markers",
             "line": line,
             "marker": marker,
-            "error_y": whiskers(&of(|one| one.high - one.mid), &of(|one| one.mid - one.low), is_any),
+            "error_y": whiskers(
+                &of(|one| one.high - one.mid),
+                &of(|one| one.mid - one.low),
+                is_any,
+            ),
             "hovertemplate": hover(unit),
         }),
     );
     plot
 }
 
-/// `Each of 3 servers does 49 % (44 to 55 %) of what each of 1 does`, and whether more was asked for.
+/// `Each of 3 servers does 49 % (44 to 55 %) of what each of 1 does`, and whether more was asked
+/// for.
 fn finding(study: &Study, one: &Sharing) -> String {
     let (Some(first), Some(last)) = (one.points.first(), one.points.last()) else {
         return String::new();
@@ -158,7 +170,7 @@ fn load(study: &Study, workload: usize, count: u32) -> String {
     format!("{name}, {} each", threads(&[count]))
 }
 
-/// What is shown of each server.
+/// Metrics shown for each server.
 const EACH: [(&Metric, f64, &str, &str); 7] = [
     (metric!("tps"), 1.0, "{TPS}", "{events} per second"),
     (metric!("latency_ms_p50"), 1.0, "p50, ms", "median response time"),

@@ -1,4 +1,4 @@
-//! What was measured beside what a paper printed, as a table, and the counters of both sides as the page shows them.
+//! A table of measured beside printed gains, and the counters of both sides as the page shows them.
 
 use std::io::Write;
 
@@ -14,7 +14,8 @@ use assay_study::metrics::{Group, metric};
 
 /// `paper.csv`: a row a comparison × workload × data profile.
 pub(crate) fn write_table(file: &mut dyn Write, tables: &[Compared]) -> Result<()> {
-    const HEAD: &str = "table,metric,config,against,data_profile,workload,measured_percent,threads_lowest,threads_lowest_percent,\
+    const HEAD: &str = "table,metric,config,against,data_profile,workload,measured_percent,\
+        threads_lowest,threads_lowest_percent,\
         threads_highest,threads_highest_percent,threads_compared,printed_percent,printed_says";
     const COUNTERS: [&str; 5] = [
         metric!("media_write_bytes_per_transaction").name,

@@ -1,5 +1,5 @@
-//! Phases of runs: a table of each phase's figures, what happened in them, and verdicts phase by phase; `tables/phases.csv`, a row
-//! for each phase of each run with all its figures.
+//! Phases of runs: a table of each phase's figures, what happened in them, and verdicts phase by
+//! phase; `tables/phases.csv`, a row for each phase of each run with all its figures.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -19,7 +19,6 @@ use crate::tables::verdicts;
 use crate::tables::worth::{self, NONE};
 use crate::words::phases as words;
 
-/// What the template prints.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
     figures: worth::Table,
@@ -29,7 +28,7 @@ pub(crate) struct Shown {
     inconclusive: Vec<verdicts::Row>,
 }
 
-/// What happened in a phase, over the repeats.
+/// Events in a phase, over the repeats.
 #[derive(Debug, Serialize)]
 struct HappenedRow {
     config: usize,
@@ -46,7 +45,7 @@ pub(crate) struct Mark<'a> {
     name: &'a str,
     from: f64,
     to: f64,
-    /// What happened in it, from when to when; no end where it had none.
+    /// Event with its beginning and end; no end where it had none.
     #[serde(skip_serializing_if = "Option::is_none")]
     happened: Option<(String, f64, Option<f64>)>,
 }
@@ -198,7 +197,8 @@ impl Part<'_> {
     }
 }
 
-/// Of the first repeat that did it, its error, and of restarts and lost stores when throughput was back.
+/// Result of the first repeat with this event: its error, and for restarts and lost stores when
+/// throughput was back.
 fn came_of(all: &[(&OfPhase, &assay_study::Happened)]) -> String {
     let done = all.iter().find_map(|(_, one)| one.done).map(words::done);
     let error = all.iter().find_map(|(_, one)| one.error.as_ref());
@@ -232,8 +232,10 @@ pub(crate) fn spread(found: Option<Figure>, text: fn(f64) -> String) -> String {
 
 /// `phases.csv`: a row a phase of a run.
 pub(crate) fn write_table(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
-    const HEAD: &str = "config,workload,threads,repeat,phase,from_s,to_s,asked_per_s_begin,asked_per_s_end,phase_workload,\
-        happening,happening_began_s,happening_ended_s,happening_error,stop_s,answer_s,warm_s,queue_length_end";
+    const HEAD: &str = "config,workload,threads,repeat,phase,from_s,to_s,asked_per_s_begin,\
+        asked_per_s_end,phase_workload,\
+        happening,happening_began_s,happening_ended_s,happening_error,stop_s,answer_s,warm_s,\
+        queue_length_end";
     let all = &judgement.phases.of_trials;
     let names: BTreeSet<&String> = all.iter().flat_map(|one| one.results.keys()).collect();
     write_row(

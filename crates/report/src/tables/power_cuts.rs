@@ -1,4 +1,5 @@
-//! Power cuts on the page: what was lost of each configuration and how it came up again; and `tables/power_cuts.csv`.
+//! Power cuts on the page: what was lost of each configuration and how it came up again; and
+//! `tables/power_cuts.csv`.
 
 use std::io::Write;
 
@@ -15,7 +16,6 @@ use crate::words::power_cuts as words;
 /// Parts of a page that are drawn in a row.
 const PARTS_IN_ROW: usize = 32;
 
-/// What the template prints.
 #[derive(Serialize)]
 pub(crate) struct Shown {
     configs: Vec<OfConfig>,
@@ -73,7 +73,8 @@ fn torn_page(cut: &PowerCut) -> Option<Page> {
     let unit = page.unit_bytes;
     Some(Page {
         caption: format!(
-            "Page {number} of tablespace {space} as power cut {} of {} left it on the disk: of its parts of {unit} bytes some are new and some are old.",
+            "Page {number} of tablespace {space} as power cut {} of {} left it on the disk: of \
+            its parts of {unit} bytes some are new and some are old.",
             cut.number, cut.config
         ),
         rows: page.is_new.chunks(PARTS_IN_ROW).map(<[bool]>::to_vec).collect(),

@@ -1,6 +1,8 @@
-//! Runs at a rate: what was asked for and done, and latency from both starts: when a transaction was sent, and when it was due.
+//! Runs at a rate: what was asked for and done, and latency from both starts: when a transaction
+//! was sent, and when it was due.
 //!
-//! Their difference is waiting that a closed loop hides: there, nobody comes while a server stands still.
+//! Their difference is waiting that a closed loop hides: there, nobody comes while a server stands
+//! still.
 
 use assay_judge::summary::{Figure, Group};
 use assay_study::metrics::metric;
@@ -13,7 +15,7 @@ use assay_judge::summary::result;
 
 /// A rate that is missed by more than this is not sustained.
 const SUSTAINED_PERCENT_MIN: f64 = 99.0;
-/// What arrivals lack by chance stays below so many standard deviations.
+/// Standard deviations that random arrivals stay below.
 const CHANCE_DEVIATIONS: f64 = 3.0;
 /// Due ÷ sent, and due − sent in ms, from which on the difference is worth a sentence.
 const TOLD_RATIO_MIN: f64 = 2.0;
@@ -75,8 +77,8 @@ impl AtRate<'_> {
         100.0 * self.done.mean / self.asked.mean
     }
 
-    /// Whether it did less than was due, and by more than arrivals at random times may lack (a Poisson count's deviation is its
-    /// square root).
+    /// Whether it did less than was due, and by more than arrivals at random times may lack (a
+    /// Poisson count's deviation is its square root).
     fn is_missed(&self) -> bool {
         let by_chance = 100.0 * CHANCE_DEVIATIONS / self.due.sqrt();
         let lacking = 100.0 - self.done_percent();
@@ -113,7 +115,10 @@ fn waiting(events: Events, all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
     };
     let (rate, (sent, due)) = gaps.max_by(most)?;
     Some(format!(
-        "{} under “{}”: the p99 is {} ms from when {one} was sent, and {} ms from when it was due. The difference is waiting: {many} that fall due while the server stalls wait for a free connection. A closed loop sends none meanwhile, so its percentiles hardly show a stall.",
+        "{} under “{}”: the p99 is {} ms from when {one} was sent, and {} ms from when it was \
+        due. The difference is waiting: {many} that fall due while the server stalls wait for a \
+        free connection. A closed loop sends none meanwhile, so its percentiles hardly show a \
+        stall.",
         named(rate.config),
         rate.workload,
         figure(sent),
@@ -129,7 +134,9 @@ fn overload(all: &[(&Group<'_>, AtRate<'_>)]) -> Option<String> {
         all.iter().map(|(_, one)| one).filter(|one| one.is_missed()).collect();
     let lowest = missed.iter().min_by(|a, b| a.done_percent().total_cmp(&b.done_percent()))?;
     Some(format!(
-        "Overloaded: {} of {} did less than {SUSTAINED_PERCENT_MIN} % of its rate, {} under “{}” {:.0} %. Its queue grows as long as the run lasts and its latency with it, so that these percentiles tell how long the run was.",
+        "Overloaded: {} of {} did less than {SUSTAINED_PERCENT_MIN} % of its rate, {} under “{}” \
+        {:.0} %. Its queue grows as long as the run lasts and its latency with it, so that these \
+        percentiles tell how long the run was.",
         missed.len(),
         all.len(),
         named(lowest.config),

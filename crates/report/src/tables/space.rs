@@ -22,7 +22,6 @@ pub(crate) struct Space {
     plot: usize,
     /// The workload that the chart is of.
     workload: String,
-    /// What the chart says.
     finding: String,
     columns: Vec<(Cow<'static, str>, Cow<'static, str>)>,
     rows: Vec<figures::SpaceRow>,
@@ -47,8 +46,8 @@ pub(crate) fn space(input: &Input<'_>, plots: &mut Vec<Plot>) -> Option<Space> {
     })
 }
 
-/// What every configuration has of the database's data, and below it what a drive that compresses stores of them: of
-/// the first workload that writes to one, else of the first that has any.
+/// Stages that every configuration has: the database's data, and below them what a compressing
+/// drive stores; from the first workload that writes to a drive, else from the first that has any.
 fn stages(study: &Study, groups: &[Group<'_>], columns: &Columns) -> Option<(usize, Vec<Stage>)> {
     let configs = 0..study.configs.len();
     let of = |workload: usize, kind: &Metric<'_>| -> Vec<Option<Figure>> {
@@ -81,8 +80,8 @@ fn is_of_every_config(kind: &Metric<'_>) -> bool {
     find(kind.name).is_some_and(|one| one.layer == Layer::Space)
 }
 
-/// Of the table: what is the database's own, what of a model holds what wore it in too, and whether anything was stored
-/// smaller.
+/// Columns of the table: the database's own data, everything on a model with its preconditioning,
+/// and whether anything was stored smaller.
 struct Columns {
     own: Vec<Metric<'static>>,
     preconditioned: Vec<Metric<'static>>,
@@ -146,7 +145,8 @@ fn loads(study: &Study) -> impl Iterator<Item = (usize, usize)> {
 /// Up to so many configurations are told of, those that take least first.
 const TOLD: usize = 3;
 
-/// A configuration's files, and what they take of the media or, where that is not known, of the file system.
+/// A configuration's files, and what they take of the media or, where that is not known, of the
+/// file system.
 struct Held<'a> {
     config: &'a str,
     files: f64,
@@ -190,8 +190,8 @@ fn finding(study: &Study, groups: &[Group<'_>]) -> Option<String> {
     Some(text + &of_models(study, groups).unwrap_or_default())
 }
 
-/// ` What was written under write only was stored 2.21 : 1 on CSD and …`: of preconditioned models, under the first
-/// workload that writes.
+/// ` What was written under write only was stored 2.21 : 1 on CSD and …`: of preconditioned models,
+/// under the first workload that writes.
 fn of_models(study: &Study, groups: &[Group<'_>]) -> Option<String> {
     let of = |workload: usize| -> Vec<String> {
         let configs =

@@ -1,4 +1,5 @@
-//! Response times of the kinds of statement that the plan asks about: a row for each configuration under each load.
+//! Response times of the kinds of statement that the plan asks about: a row for each configuration
+//! under each load.
 
 use assay_judge::summary::{Figure, Group};
 use assay_judge::{Judgement, Statements};

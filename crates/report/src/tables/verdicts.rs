@@ -1,4 +1,5 @@
-//! Verdicts in the report: one table of what came to one, what was inconclusive on demand, and two tables for other programs.
+//! Verdicts in the report: one table of what came to one, what was inconclusive on demand, and two
+//! tables for other programs.
 
 use std::io::Write;
 
@@ -16,16 +17,17 @@ use crate::comparisons::known_steps;
 use crate::figures::format::{figure, plural};
 use crate::tables::csv::{optional, write_row};
 
-/// What the template prints: one table of what came to a verdict, and the rest on demand.
+/// One table of verdicts, and the rest on demand.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown {
     lead: String,
     /// Throughput and p99, where there is a verdict.
     rows: Vec<Row>,
     parts: Vec<Part>,
-    /// What each factor does, of pairs that differ in several.
+    /// Share of each factor, for pairs that differ in several.
     steps: Option<List>,
-    /// How many of these came to a verdict where no comparison as a whole did; they are unfolded then.
+    /// How many of these came to a verdict where no comparison as a whole did; they are unfolded
+    /// then.
     known_steps: usize,
     lists: Vec<List>,
 }
@@ -139,7 +141,8 @@ fn rows(study: &Study, judgement: &Judgement, is_wanted: fn(&Comparison) -> bool
 fn lead(judgement: &Judgement) -> String {
     let floor = match &judgement.noise_floor {
         Some(floor) => format!(
-            "{} ran twice under two names; differences within the noise floor that this shows are neither better nor worse.",
+            "{} ran twice under two names; differences within the noise floor that this shows \
+            are neither better nor worse.",
             floor
                 .configs
                 .iter()
@@ -151,7 +154,9 @@ fn lead(judgement: &Judgement) -> String {
             .to_owned(),
     };
     format!(
-        "Better or worse: the {:.0} % confidence interval excludes equality, also after correction for multiple thread counts. Equivalent: it lies within ±{} %. {floor} docs/measuring.md has every formula.",
+        "Better or worse: the {:.0} % confidence interval excludes equality, also after \
+        correction for multiple thread counts. Equivalent: it lies within ±{} %. {floor} \
+        docs/measuring.md has every formula.",
         judgement.level * 100.0,
         judgement.margin_percent
     )
@@ -206,7 +211,10 @@ fn noise(judgement: &Judgement) -> List {
     };
     List {
         title: "Noise floor: a configuration compared with itself",
-        lead: "Difference between the two runs of a configuration, repeat by repeat, and the limit that 95 of 100 such differences stay below, from the spread within the workload, or within the study if the workload has fewer than four. With fewer than four in the study it is not known."
+        lead: "Difference between the two runs of a configuration, repeat by repeat, and the \
+            limit that 95 of 100 such differences stay below, from the spread within the \
+            workload, or within the study if the workload has fewer than four. With fewer than \
+            four in the study it is not known."
             .into(),
         head: heads(&["workload", "threads", "figure", "seen", "floor", "spread of"]),
         rows: seen.map(row).collect(),
@@ -228,7 +236,8 @@ fn trials(judgement: &Judgement) -> List {
     };
     List {
         title: "Steady state and stalls, run by run",
-        lead: "Drift of throughput in the window, deviation per second, stalls, and the counters that were furthest from their median in the first stall."
+        lead: "Drift of throughput in the window, deviation per second, stalls, and the counters \
+            that were furthest from their median in the first stall."
             .into(),
         head: heads(&["run", "throughput", "slope", "deviation", "stalls", "what departed"]),
         rows: judgement.trials.iter().map(row).collect(),
@@ -272,7 +281,8 @@ fn one_at_a_time(events: Events, judgement: &Judgement) -> List {
     let bytes = format!("bytes per {}", events.noun());
     List {
         title: "One factor at a time",
-        lead: "Pairs that differ in several factors, in steps of one where the study has the configurations between."
+        lead: "Pairs that differ in several factors, in steps of one where the study has the \
+            configurations between."
             .into(),
         head: heads(&["step", "workload", "factor", "throughput", &bytes]),
         rows: rows.collect(),
@@ -283,7 +293,7 @@ fn heads(heads: &[&str]) -> Vec<String> {
     heads.iter().map(|head| (*head).to_owned()).collect()
 }
 
-/// What stands where nothing is known.
+/// Text where nothing is known.
 const NOT_KNOWN: &str = "not known";
 
 fn sampled(events: Events, judgement: &Judgement) -> List {
@@ -313,8 +323,10 @@ fn sampled(events: Events, judgement: &Judgement) -> List {
 
 /// `verdicts.csv`: a row a comparison.
 pub(crate) fn write_verdicts(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
-    const HEAD: &str = "workload,threads,baseline,config,metric,unit,baseline_value,value,ratio,ratio_low,ratio_high,difference,\
-        difference_low,difference_high,basis,repeats,deviation,p_t,p_permutation,permuted,units,p_corrected,improvement_factor,\
+    const HEAD: &str = "workload,threads,baseline,config,metric,unit,baseline_value,value,ratio,\
+        ratio_low,ratio_high,difference,\
+        difference_low,difference_high,basis,repeats,deviation,p_t,p_permutation,permuted,units,\
+        p_corrected,improvement_factor,\
         verdict,text,because,repeats_more,against_workload,question";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for one in &judgement.comparisons {
@@ -359,8 +371,10 @@ pub(crate) fn write_verdicts(file: &mut dyn Write, judgement: &Judgement) -> Res
 
 /// `stalls.csv`: a row a breakdown, and one without seconds for each run that has none.
 pub(crate) fn write_stalls(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
-    const HEAD: &str = "config,workload,threads,repeat,steady,slope_percent_per_minute,slope_low,slope_high,drift_percent,spread_percent,\
-        autocorrelation,settled_after_s,from_second,to_second,at,depth_percent,delay_ms,transactions,period_s,departures,\
+    const HEAD: &str = "config,workload,threads,repeat,steady,slope_percent_per_minute,slope_low,\
+        slope_high,drift_percent,spread_percent,\
+        autocorrelation,settled_after_s,from_second,to_second,at,depth_percent,delay_ms,\
+        transactions,period_s,departures,\
         smallest_drop_percent";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for trial in &judgement.trials {
@@ -406,9 +420,11 @@ pub(crate) fn write_stalls(file: &mut dyn Write, judgement: &Judgement) -> Resul
     Ok(())
 }
 
-/// `steps.csv`: of each pair that differs in several factors a row a step, and one for the whole with step 0.
+/// `steps.csv`: of each pair that differs in several factors a row a step, and one for the whole
+/// with step 0.
 pub(crate) fn write_steps(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
-    const HEAD: &str = "workload,threads,against,config,step,step_against,step_config,factors,throughput_ratio,\
+    const HEAD: &str = "workload,threads,against,config,step,step_against,step_config,factors,\
+        throughput_ratio,\
         throughput_low,throughput_high,verdict,bytes_ratio,bytes_to";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for chain in &judgement.chains {
@@ -440,7 +456,8 @@ pub(crate) fn write_steps(file: &mut dyn Write, judgement: &Judgement) -> Result
 
 /// `statements.csv`: a row a kind of statement of each run.
 pub(crate) fn write_statements(file: &mut dyn Write, judgement: &Judgement) -> Result<()> {
-    const HEAD: &str = "config,workload,threads,repeat,statement,count,latency_ms_p50,latency_ms_p95,latency_ms_p99,\
+    const HEAD: &str = "config,workload,threads,repeat,statement,count,latency_ms_p50,\
+        latency_ms_p95,latency_ms_p99,\
         latency_ms_p999,latency_ms_max";
     write_row(file, HEAD.split(',').map(str::to_owned))?;
     for trial in &judgement.trials {

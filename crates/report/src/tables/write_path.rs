@@ -28,7 +28,7 @@ pub(crate) struct Evidence {
     /// Pictures of what was written.
     flows: Vec<Flow>,
     blocks: Vec<Block>,
-    /// What did not agree, once each.
+    /// Checks that failed, once each.
     disagreements: Vec<String>,
     held: usize,
 }
@@ -44,11 +44,11 @@ struct Block {
 #[derive(Debug, Serialize)]
 struct Row {
     name: String,
-    /// Of each configuration; nothing where it is not known.
+    /// A value for each configuration; `None` where unknown.
     values: Vec<Option<String>>,
 }
 
-/// Of every workload at its largest thread count that has write_paths.
+/// Tables of every workload at its highest thread count that has write paths.
 pub(crate) fn shown(study: &Study, groups: &[Group<'_>], analysis: &Analysis) -> Vec<Evidence> {
     let of_workload = |(place, workload): (usize, &assay_study::Workload)| {
         let its = || groups.iter().filter(move |group| group.workload == place);
@@ -95,7 +95,7 @@ fn evidence(
     }
 }
 
-/// What a row is of: its name in a write path, and its figure.
+/// Rows: the name in a write path, and the figure.
 type Entries = Vec<(String, f64)>;
 
 fn blocks(events: Events, sides: &[(usize, Vec<&WritePath>)]) -> Vec<Block> {

@@ -1,4 +1,5 @@
-//! What a reader does with the report: takes its answer and its pictures away, sorts its tables, and sends links to what he sees.
+//! Tests a reader's actions: copying the answer and pictures, sorting tables, and sending links to
+//! a view.
 
 use serde_json::json;
 
@@ -20,13 +21,16 @@ fn the_address_holds_what_is_switched_chosen_and_zoomed_to() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     open(&mut browser, &report, "");
-    let state = "[[...document.querySelectorAll('[data-switch]')].map((one) => one.getAttribute('aria-pressed')),
-        document.getElementById('choose-threads').value, document.getElementById('span').textContent]";
+    let state = "[[...document.querySelectorAll('[data-switch]')].map((one) => \
+        one.getAttribute('aria-pressed')),
+        document.getElementById('choose-threads').value, \
+        document.getElementById('span').textContent]";
     let untouched = browser.ask(state);
     assert_eq!(untouched, json!([["true", "true", "true"], "32", ""]));
     browser.ask("document.querySelector('[data-switch=\"1\"]').click()");
     browser.ask(
-        "(() => { const one = document.getElementById('choose-threads'); one.value = '8'; one.dispatchEvent(new Event('change')); })()",
+        "(() => { const one = document.getElementById('choose-threads'); one.value = '8'; \
+        one.dispatchEvent(new Event('change')); })()",
     );
     let zoom = "(() => { const one = document.querySelector('#seconds .menu summary'); one.focus();
         one.dispatchEvent(new KeyboardEvent('keydown', { key: '+', bubbles: true })); })()";
@@ -38,13 +42,15 @@ fn the_address_holds_what_is_switched_chosen_and_zoomed_to() {
     assert_eq!(query, "?hide=doublewrite+off&threads=8&seconds=7.5-22.5");
     open(&mut browser, &report, &format!("{query}#seconds"));
     assert_eq!(browser.ask(state), shown, "its link shows the same");
-    let hidden = "[...document.querySelectorAll('[data-config=\"1\"]')].filter((one) => one.getClientRects().length).length";
+    let hidden = "[...document.querySelectorAll('[data-config=\"1\"]')].filter((one) => \
+        one.getClientRects().length).length";
     assert_eq!(browser.ask(hidden), 0);
     // Back undoes step by step.
     open(&mut browser, &report, "");
     browser.ask("document.querySelector('[data-switch=\"1\"]').click()");
     browser.ask(zoom);
-    let back = "new Promise((done) => { addEventListener('popstate', () => done(), { once: true }); history.back(); })";
+    let back = "new Promise((done) => { addEventListener('popstate', () => done(), { once: true \
+        }); history.back(); })";
     browser.ask(back);
     assert_eq!(browser.ask(state), json!([["true", "false", "true"], "32", ""]));
     browser.ask(back);
@@ -66,11 +72,16 @@ fn headings_are_links_and_a_link_opens_what_is_folded() {
     );
     assert_eq!(lacking, json!([]));
     let folded = browser.ask(
-        "(() => { const one = document.querySelector('main details:not([open]):not(.menu) table'); one.id = 'folded';
-           location.hash = '#folded'; return new Promise((done) => setTimeout(() => done(one.checkVisibility()), 50)); })()",
+        "(() => { const one = document.querySelector('main details:not([open]):not(.menu) table');
+           one.id = 'folded';
+           location.hash = '#folded'; return new Promise((done) => setTimeout(() => \
+           done(one.checkVisibility()), 50)); })()",
     );
     assert_eq!(folded, true);
-    let files = browser.ask("[...document.querySelectorAll('a[href^=\"tables/\"]')].map((one) => one.getAttribute('href'))");
+    let files = browser.ask(
+        "[...document.querySelectorAll('a[href^=\"tables/\"]')].map((one) => \
+        one.getAttribute('href'))",
+    );
     let files: Vec<&str> = files.as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(files.contains(&"tables/summary.csv"), "{files:?}");
     for file in files {
@@ -83,8 +94,10 @@ fn headings_are_links_and_a_link_opens_what_is_folded() {
 const TABLE: &str = "<div class=\"table\" tabindex=\"0\"><table id=\"sizes\" class=\"figures\">
     <thead><tr><th>name</th><th>size<small>of it</small></th></tr></thead>
     <tbody><tr class=\"block\"><th colspan=\"2\">first</th></tr>
-      <tr><th>a</th><td>1.2 GB</td></tr><tr><th>b</th><td>–</td></tr><tr><th>c</th><td>900 MB<small>800-1 000</small></td></tr><tr><th>d</th><td>1\u{202f}500 kB</td></tr></tbody>
-    <tbody><tr class=\"block\"><th colspan=\"2\">second</th></tr><tr><th>e</th><td>−3 %</td></tr><tr><th>f</th><td>−12 % (95 % interval …)</td></tr></tbody>
+      <tr><th>a</th><td>1.2 GB</td></tr><tr><th>b</th><td>–</td></tr><tr><th>c</th><td>900 \
+      MB<small>800-1 000</small></td></tr><tr><th>d</th><td>1\u{202f}500 kB</td></tr></tbody>
+    <tbody><tr class=\"block\"><th colspan=\"2\">second</th></tr><tr><th>e</th><td>−3 \
+    %</td></tr><tr><th>f</th><td>−12 % (95 % interval …)</td></tr></tbody>
     </table></div>";
 
 #[test]
@@ -95,7 +108,8 @@ fn a_table_is_sorted_by_value_within_its_blocks() {
     let page = report.html().replacen("<main", &format!("<div>{TABLE}</div><main"), 1);
     fs::write(&report.written.html, page).unwrap();
     open(&mut browser, &report, "");
-    let rows = "[...document.querySelectorAll('#sizes tbody th:first-child')].map((one) => one.textContent).join(' ')";
+    let rows = "[...document.querySelectorAll('#sizes tbody th:first-child')].map((one) => \
+        one.textContent).join(' ')";
     let size = "document.querySelector('#sizes').tHead.rows[0].cells[1]";
     browser.ask(&format!("{size}.querySelector('button').click()"));
     assert_eq!(browser.ask(rows), "first d c a b second f e");
@@ -134,13 +148,17 @@ fn saved_pictures_carry_title_key_and_source_on_white() {
     let texts = |figure: &str| {
         format!(
             "assay.pictureOf({figure}, 'svg').then((address) => {{
-               const svg = new DOMParser().parseFromString(decodeURIComponent(address.slice(address.indexOf(',') + 1)), 'image/svg+xml');
+               const svg = new \
+               DOMParser().parseFromString(decodeURIComponent(address.slice(address.indexOf(',') \
+               + 1)), 'image/svg+xml');
                const white = svg.querySelector('.bg, rect')?.getAttribute('style') ?? '';
-               return [[...svg.querySelectorAll('text')].map((one) => one.textContent).join('|'), white]; }})"
+               return [[...svg.querySelectorAll('text')].map((one) => one.textContent).join('|'), \
+               white]; }})"
         )
     };
     let source = format!(
-        "What does the doublewrite buffer cost on this disk? <img src=x onerror=alert(1)> · {} · assay {}",
+        "What does the doublewrite buffer cost on this disk? <img src=x onerror=alert(1)> · {} · \
+        assay {}",
         &rows(&report.written.tables.join("runs.csv"))[0]["started_at"][..10],
         env!("CARGO_PKG_VERSION")
     );
@@ -188,13 +206,15 @@ fn the_answer_is_copied_and_where_there_is_no_clipboard_it_is_there_to_be_taken(
     let sentence = sentence.as_str().unwrap();
     let set = |value: &str| {
         format!(
-            "Object.defineProperty(navigator, 'clipboard', {{ configurable: true, value: {value} }})"
+            "Object.defineProperty(navigator, 'clipboard', {{ configurable: true, value: {value} \
+            }})"
         )
     };
     browser.ask(&set("{ writeText: async (text) => { window.copied = text; } }"));
     let click = |place: usize| {
         format!(
-            "document.querySelectorAll('.copy button')[{place}].click(); new Promise((done) => setTimeout(done))"
+            "document.querySelectorAll('.copy button')[{place}].click(); new Promise((done) => \
+            setTimeout(done))"
         )
     };
     browser.ask(&click(0));

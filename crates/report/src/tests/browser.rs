@@ -1,5 +1,5 @@
-//! A headless Chromium, driven over the DevTools protocol: just enough of it to open a page, ask it questions
-//! and hear everything it complains of or fetches.
+//! A headless Chromium, driven over the DevTools protocol: just enough of it to open a page, ask it
+//! questions and hear everything it complains of or fetches.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -141,7 +141,9 @@ impl Browser {
     pub(super) fn look(&mut self, look: Look) {
         self.call(
             "Emulation.setDeviceMetricsOverride",
-            json!({"width": look.width, "height": look.height, "deviceScaleFactor": 1, "mobile": false}),
+            json!({
+                "width": look.width, "height": look.height, "deviceScaleFactor": 1, "mobile": false
+            }),
         );
         let theme = if look.is_dark { "dark" } else { "light" };
         let features = json!([{"name": "prefers-color-scheme", "value": theme}]);
@@ -172,7 +174,8 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Everything the page complained of: errors and warnings on the console, uncaught exceptions, refusals.
+    /// Everything the page complained of: errors and warnings on the console, uncaught exceptions,
+    /// refusals.
     pub(super) fn complaints(&mut self) -> Vec<String> {
         self.ask("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
         let complaint = |event: &Value| {
@@ -208,14 +211,16 @@ impl Browser {
             .collect()
     }
 
-    /// Pictures of the whole page from top to bottom, `PATH-0.png` and so on, none longer than a screen shows.
+    /// Pictures of the whole page from top to bottom, `PATH-0.png` and so on, none longer than a
+    /// screen shows.
     pub(super) fn pictures(&mut self, path: &str) {
         const LONGEST: u64 = 1400;
         let size = self
             .ask("[document.documentElement.clientWidth, document.documentElement.scrollHeight]");
         let (width, height) = (size[0].as_u64().unwrap(), size[1].as_u64().unwrap());
         for (number, top) in (0..height).step_by(LONGEST as usize).enumerate() {
-            let clip = json!({"x": 0, "y": top, "width": width, "height": LONGEST.min(height - top), "scale": 1});
+            let height = LONGEST.min(height - top);
+            let clip = json!({"x": 0, "y": top, "width": width, "height": height, "scale": 1});
             let shot = json!({"format": "png", "captureBeyondViewport": true, "clip": clip});
             let answer = self.call("Page.captureScreenshot", shot);
             let picture = decode_base64(answer["data"].as_str().unwrap());
@@ -225,7 +230,8 @@ impl Browser {
 }
 
 impl Drop for Browser {
-    /// A browser that is only killed leaves helpers that still write into the profile while it is removed.
+    /// A browser that is only killed leaves helpers that still write into the profile while it is
+    /// removed.
     fn drop(&mut self) {
         let close = json!({"id": self.last_id + 1, "method": "Browser.close"});
         if self.socket.send(Message::text(close.to_string())).is_ok() {
@@ -234,7 +240,7 @@ impl Drop for Browser {
     }
 }
 
-/// What a text in base64 holds.
+/// Decodes base64.
 pub(super) fn decode_base64(text: &str) -> Vec<u8> {
     let digit = |sign: u8| match sign {
         b'A'..=b'Z' => sign - b'A',

@@ -1,4 +1,5 @@
-//! The report on every device: a desk, a tablet, a telephone under a finger, paper, and the keyboard alone.
+//! The report on every device: a desk, a tablet, a telephone under a finger, paper, and the
+//! keyboard alone.
 
 use serde_json::json;
 
@@ -16,7 +17,7 @@ fn open(browser: &mut Browser, report: &Report, look: Look, query: &str) {
     frame(browser);
 }
 
-/// What observers do is done in a frame.
+/// Waits for a frame, in which observers run.
 fn frame(browser: &mut Browser) {
     browser.ask("new Promise(next => requestAnimationFrame(() => requestAnimationFrame(next)))");
 }
@@ -41,20 +42,28 @@ fn nothing_is_wider_than_its_column_without_a_hint() {
     assert_eq!(browser.ask(include_str!("wide.js")), json!([]), "under a finger");
     assert_eq!(browser.complaints(), Vec::<String>::new());
     // The check finds what has no hint.
-    browser.ask("document.head.append(Object.assign(document.createElement('style'), { textContent: '[data-more] { mask-image: none }' }))");
+    browser.ask(
+        "document.head.append(Object.assign(document.createElement('style'), { \
+        textContent: '[data-more] { mask-image: none }' }))",
+    );
     let wrong = browser.ask(include_str!("wide.js"));
     assert!(wrong.as_array().unwrap().len() > 3, "{wrong}");
 }
 
-/// Moves a finger up by 200 pixels from the middle of the first chart against threads, and says how far the page went.
+/// Moves a finger up by 200 pixels from the middle of the first chart against threads, and says how
+/// far the page went.
 fn swipe(browser: &mut Browser) -> f64 {
-    browser.ask("document.querySelector('#threads .chart').scrollIntoView({ block: 'center', behavior: 'instant' })");
+    browser.ask(
+        "document.querySelector('#threads .chart').scrollIntoView({ block: 'center', \
+        behavior: 'instant' })",
+    );
     frame(browser);
     browser.ask("assay.settled()");
     let place = browser.ask(
         "(() => { const box = document.querySelector('#threads .chart').getBoundingClientRect();
            const at = [box.left + box.width / 2, box.top + box.height / 2];
-           return [...at, document.elementFromPoint(...at).closest('.chart') !== null, scrollY]; })()",
+           return [...at, document.elementFromPoint(...at).closest('.chart') !== null, scrollY]; \
+           })()",
     );
     assert_eq!(place[2], true, "the finger is on the chart");
     let (x, y) = (place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
@@ -90,10 +99,16 @@ fn a_swipe_over_a_chart_scrolls_the_page_and_buttons_zoom() {
     // The test can fail: a chart that drags a zoom keeps the page where it is.
     browser.open("about:blank");
     open(&mut browser, &report, TELEPHONE, "");
-    browser.ask("document.querySelector('#threads .chart').scrollIntoView({ block: 'center', behavior: 'instant' })");
+    browser.ask(
+        "document.querySelector('#threads .chart').scrollIntoView({ block: 'center', \
+        behavior: 'instant' })",
+    );
     frame(&mut browser);
     browser.ask("assay.settled()");
-    browser.ask("Plotly.relayout(document.querySelector('#threads .chart'), { dragmode: 'zoom' }).then(() => true)");
+    browser.ask(
+        "Plotly.relayout(document.querySelector('#threads .chart'), { dragmode: 'zoom' \
+        }).then(() => true)",
+    );
     assert!(swipe(&mut browser).abs() < 1.0);
 }
 
@@ -105,8 +120,11 @@ fn a_finger_finds_every_control() {
     touch(&mut browser);
     open(&mut browser, &report, TELEPHONE, "?all");
     let small = browser.ask(
-        "[...document.querySelectorAll('button, select, summary, nav a')].filter((one) => one.checkVisibility())
-           .filter((one) => { const { width, height } = one.getBoundingClientRect(); return Math.min(width, height) < 39.5; })
+        "[...document.querySelectorAll('button, select, summary, nav a')].filter((one) => \
+         one.checkVisibility())
+           .filter((one) => \
+           { const { width, height } = one.getBoundingClientRect();
+             return Math.min(width, height) < 39.5; })
            .map((one) => one.outerHTML.slice(0, 120))",
     );
     assert_eq!(small, json!([]));
@@ -123,14 +141,16 @@ fn every_chart_has_a_key_for_what_it_draws_and_for_nothing_else() {
     assert_eq!(browser.ask(include_str!("keys.js")), json!([]), "one configuration off");
     let naming = browser.ask(
         "[...document.querySelectorAll('.finding, figcaption, .key li, #caveats li')]
-           .filter((one) => one.checkVisibility() && one.textContent.includes('doublewrite off')).map((one) => one.textContent)",
+           .filter((one) => one.checkVisibility() && one.textContent.includes('doublewrite \
+           off')).map((one) => one.textContent)",
     );
     assert_eq!(naming, json!([]), "nobody speaks of what is switched off");
     browser.ask("document.querySelector('.key').remove()");
     assert_ne!(browser.ask(include_str!("keys.js")), json!([]), "the check finds a missing key");
 }
 
-/// Sizes of the contents of a PDF's pages; those of a page that shows nothing are some hundred bytes.
+/// Sizes of the contents of a PDF's pages; those of a page that shows nothing are some hundred
+/// bytes.
 fn pages(pdf: &[u8]) -> Vec<u64> {
     let text = String::from_utf8_lossy(pdf);
     let object = |number: &str| {
@@ -157,15 +177,18 @@ fn paper_holds_everything_in_the_light_and_afterwards_all_is_as_it_was() {
     // What the page is while it is printed.
     browser.ask(
         "addEventListener('beforeprint', () => {
-           const all = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.getClientRects().length);
+           const all = (selector) => [...document.querySelectorAll(selector)].filter((one) => \
+           one.getClientRects().length);
            const charts = all('.chart:not([hidden])');
            const body = document.body.getBoundingClientRect();
            window.printed = {
              folded: document.querySelectorAll('details:not([open]):not(.menu)').length,
              undrawn: charts.filter((one) => !one.querySelector('.main-svg')).length,
-             wide: [...charts.map((one) => one.querySelector('.main-svg')).filter(Boolean), ...all('table')]
+             wide: [...charts.map((one) => one.querySelector('.main-svg')).filter(Boolean), \
+             ...all('table')]
                .filter((one) => one.getBoundingClientRect().right > body.right + 1).length,
-             surface: getComputedStyle(document.documentElement).getPropertyValue('--surface').trim(),
+             surface: \
+             getComputedStyle(document.documentElement).getPropertyValue('--surface').trim(),
              headings: all('h2').length - document.querySelectorAll('h2').length,
            };
          })",
@@ -198,14 +221,18 @@ fn the_keyboard_skips_to_the_results_and_stops_seldom_and_in_sight() {
     let report = report(&Shape::small());
     open(&mut browser, &report, DESK, "");
     press(&mut browser, "Tab", 9);
-    let first = browser.ask("[document.activeElement.className, document.activeElement.getBoundingClientRect().top > 0]");
+    let first = browser.ask(
+        "[document.activeElement.className, \
+        document.activeElement.getBoundingClientRect().top > 0]",
+    );
     assert_eq!(first, json!(["skip", true]));
     let under = "(() => {
         const one = document.activeElement;
         const { top, bottom } = one.getBoundingClientRect();
         const bar = document.querySelector('.bar').getBoundingClientRect();
         const isBeside = one.closest('.bar, .skip') || bar.top > 1;
-        return isBeside || bottom > bar.bottom && top >= bar.bottom - 1 || top < 0 && bottom > bar.bottom ? '' : one.outerHTML.slice(0, 200);
+        return isBeside || bottom > bar.bottom && top >= bar.bottom - 1 || top < 0 && bottom > \
+        bar.bottom ? '' : one.outerHTML.slice(0, 200);
     })()";
     let mut stops = 1;
     for _ in 0..150 {
@@ -217,9 +244,11 @@ fn the_keyboard_skips_to_the_results_and_stops_seldom_and_in_sight() {
         assert_eq!(browser.ask(under), "", "stop {stops} is under the bar");
     }
     assert!(stops < 120, "{stops} stops");
-    let figures = "[...document.querySelectorAll('figure')].filter((one) => one.querySelector('.chart') && one.checkVisibility())";
+    let figures = "[...document.querySelectorAll('figure')].filter((one) => \
+        one.querySelector('.chart') && one.checkVisibility())";
     let of_figures = browser.ask(&format!(
-        "{figures}.map((one) => [...one.querySelectorAll('summary, button, a, [tabindex]')].filter((stop) => stop.tabIndex >= 0 && stop.checkVisibility()).length)"
+        "{figures}.map((one) => [...one.querySelectorAll('summary, button, a, \
+        [tabindex]')].filter((stop) => stop.tabIndex >= 0 && stop.checkVisibility()).length)"
     ));
     let of_figures = of_figures.as_array().unwrap();
     assert!(of_figures.iter().all(|count| *count == 1), "one stop each: {of_figures:?}");

@@ -1,5 +1,5 @@
-//! The first chart of a study whose runs were disturbed, at the widths of screens: no point stands where nothing was compared,
-//! and names, words and points keep clear of one another.
+//! The first chart of a study whose runs were disturbed, at the widths of screens: no point stands
+//! where nothing was compared, and names, words and points keep clear of one another.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn disturbed(directory: &Path, is_spoilt: &dyn Fn(f64) -> bool) -> String {
     format!("file://{}", written.html.display())
 }
 
-/// What lies on what in the first chart, and what leaves it.
+/// Overlaps in the first chart, and parts outside it.
 fn overlaps(browser: &mut Browser) -> Vec<String> {
     let found = browser.ask(include_str!("overlaps.js"));
     found.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()

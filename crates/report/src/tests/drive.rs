@@ -5,7 +5,7 @@ pub(super) fn is_under(config: &str) -> bool {
     ["doublewrite off", "csd"].contains(&config)
 }
 
-/// What a run on it has of results beyond those of others.
+/// Results of a run on the drive beyond those of others.
 pub(super) fn results(tps: f64, write_bytes: f64) -> impl Iterator<Item = (String, f64)> {
     let counted = kinds(tps, write_bytes).map(|(name, value, _)| (name, value));
     let others = [
@@ -17,7 +17,7 @@ pub(super) fn results(tps: f64, write_bytes: f64) -> impl Iterator<Item = (Strin
     counted.into_iter().chain(others).map(|(name, value)| (name.into(), value))
 }
 
-/// What the drive counts: name, value, and how far it wavers.
+/// The drive's counters: name, value, and variation.
 pub(super) fn kinds(tps: f64, write_bytes: f64) -> [(&'static str, f64, f64); 17] {
     [
         ("drive_write_bytes_host_per_s", tps * write_bytes, 0.2),

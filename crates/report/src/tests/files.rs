@@ -5,7 +5,8 @@ use assay_study::metrics::Window;
 use assay_study::{Config, Outcome, Rig, TrialKey, Workload};
 
 const TITLE: &str = "How many transactions a second?";
-const PLAN: &str = "# A transaction is a line; TPS are lines per second.\ntitle = \"How many transactions a second?\"\n";
+const PLAN: &str = "# A transaction is a line; TPS are lines per second.\ntitle = \"How many \
+    transactions a second?\"\n";
 const CONFIGS: [&str; 2] = ["with transactions", "TPS"];
 
 /// A study whose texts hold the words that sentences about servers use.

@@ -1,6 +1,6 @@
-//! What a reader with one minute sees, and what a reader without a mouse can do: the verdict is on the first screen of
-//! every size, menus open by keyboard, a zoom holds for every chart of seconds, and a title and notes of one's own are
-//! where they belong.
+//! Tests the first minute with the report, and its use without a mouse: the verdict is on the first
+//! screen of every size, menus open by keyboard, a zoom holds for every chart of seconds, and a
+//! title and notes of one's own are where they belong.
 
 use serde_json::json;
 
@@ -70,13 +70,16 @@ fn the_verdict_and_its_numbers_are_on_the_first_screen() {
     assert!(browser.ask(intervals).as_u64().unwrap() >= 2, "the intervals are drawn");
 }
 
-/// The first chart's rows where it is narrow: the share of its width that is drawn on, and names outside or over each other.
+/// The first chart's rows where it is narrow: the share of its width that is drawn on, and names
+/// outside or over each other.
 const NAMES_ABOVE: &str = "(() => {
     const chart = document.querySelector('[data-chart=first]');
     const { left, right, width } = chart.getBoundingClientRect();
     const share = chart.querySelector('.nsewdrag').getBoundingClientRect().width / width;
-    const names = [...chart.querySelectorAll('.annotation-text-g')].map((one) => one.getBoundingClientRect());
-    const isOver = (one, other) => one !== other && one.top < other.bottom - 1 && other.top < one.bottom - 1;
+    const names = [...chart.querySelectorAll('.annotation-text-g')].map((one) => \
+    one.getBoundingClientRect());
+    const isOver = (one, other) => one !== other && one.top < other.bottom - 1 && other.top < \
+    one.bottom - 1;
     return {
       share, rows: chart.layout.yaxis.categoryarray.length, names: names.length,
       outside: names.filter((one) => one.left < left - 1 || one.right > right + 1).length,
@@ -111,7 +114,8 @@ fn a_charts_menu_is_reached_and_left_by_keyboard_and_saves_what_is_drawn() {
     open(&mut browser, &report, 1440, 900);
     // A figure of several panels has one menu, and its picture holds all of them.
     let figures = browser.ask(
-        "[...document.querySelectorAll('figure')].filter((one) => one.querySelector('.chart')).length",
+        "[...document.querySelectorAll('figure')].filter((one) => \
+        one.querySelector('.chart')).length",
     );
     assert_eq!(
         browser.ask("document.querySelectorAll('.menu summary[aria-label]').length"),
@@ -133,7 +137,8 @@ fn a_charts_menu_is_reached_and_left_by_keyboard_and_saves_what_is_drawn() {
     assert_eq!(press("Escape"), false);
     for format in ["png", "svg"] {
         let picture = browser.ask(&format!(
-            "Plotly.toImage(document.querySelector('[data-chart=first]'), {{ format: '{format}', width: 600, height: 300 }})"
+            "Plotly.toImage(document.querySelector('[data-chart=first]'), {{ format: '{format}', \
+            width: 600, height: 300 }})"
         ));
         assert!(picture.as_str().unwrap().starts_with(&format!("data:image/{format}")));
     }
@@ -146,14 +151,19 @@ fn a_zoom_into_seconds_holds_for_every_chart_of_seconds() {
     let report = report(&Shape::small());
     open(&mut browser, &report, 1440, 900);
     let ranges = "JSON.stringify([...new Set([...document.querySelectorAll('.panel .chart')]
-        .filter((one) => one.layout).map((one) => one.layout.xaxis.range.map(Math.round).join('–')))])";
+        .filter((one) => one.layout).map((one) => \
+        one.layout.xaxis.range.map(Math.round).join('–')))])";
     assert_eq!(browser.ask(ranges), "[\"0–30\"]");
     browser.ask(
-        "Plotly.relayout(document.querySelector('[data-chart=\"throughput:0\"]'), { 'xaxis.range[0]': 10, 'xaxis.range[1]': 20 })
+        "Plotly.relayout(document.querySelector('[data-chart=\"throughput:0\"]'), \
+         { 'xaxis.range[0]': 10, 'xaxis.range[1]': 20 })
          .then(() => assay.drawAll())",
     );
     assert_eq!(browser.ask(ranges), "[\"10–20\"]");
-    browser.ask("[...document.querySelectorAll('#seconds .menu')][1].querySelectorAll('button')[2].click(); assay.drawAll()");
+    browser.ask(
+        "[...document.querySelectorAll('#seconds \
+        .menu')][1].querySelectorAll('button')[2].click(); assay.drawAll()",
+    );
     assert_eq!(browser.ask(ranges), "[\"0–30\"]");
 }
 

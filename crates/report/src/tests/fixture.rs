@@ -26,7 +26,8 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Three configurations, one with a hostile name, two workloads, three thread counts, two repeats.
+    /// Three configurations, one with a hostile name, two workloads, three thread counts, two
+    /// repeats.
     pub(super) fn small() -> Shape {
         Shape {
             configs: vec!["doublewrite on", "doublewrite off", HOSTILE],
@@ -99,7 +100,7 @@ pub(super) fn study(directory: &std::path::Path, shape: &Shape) -> Store {
     store
 }
 
-/// What a server may say, with what closes tags.
+/// Text of a server that closes tags.
 pub(super) const ADJUSTED: &str = "device bytes are 14 % more than InnoDB & redo wrote";
 
 /// Image files with one file system or another.
@@ -169,9 +170,12 @@ fn write_head(store: &mut Store, shape: &Shape) {
     let head = StudyHead {
         title,
         question: Some(
-            "How much throughput and how many bytes does writing every page twice take, and does a file system with 16 KiB extents change that?",
+            "How much throughput and how many bytes does writing every page twice take, and does \
+            a file system with 16 KiB extents change that?",
         ),
-        plan_toml: "title = \"What does the doublewrite buffer cost?\"\nthreads = [1, 8, 32]\nseconds = 24\nwarm_up = 5\nrepeats = 2\n\n[[configs]]\nname = \"doublewrite on\" # </pre></details><script>alert(2)</script>\n",
+        plan_toml: "title = \"What does the doublewrite buffer cost?\"\nthreads = [1, 8, \
+            32]\nseconds = 24\nwarm_up = 5\nrepeats = 2\n\n[[configs]]\nname = \"doublewrite \
+            on\" # </pre></details><script>alert(2)</script>\n",
         facts: &facts,
         configs: &shape.configs.iter().enumerate().map(config).collect::<Vec<_>>(),
         workloads: &shape.workloads.iter().map(workload).collect::<Vec<_>>(),
@@ -181,7 +185,8 @@ fn write_head(store: &mut Store, shape: &Shape) {
     store.note(Note::OnMeasuredDisk).unwrap();
 }
 
-/// How a server of this configuration does under this workload: a rate that levels off, a latency that does not.
+/// How a server of this configuration does under this workload: a rate that levels off, a latency
+/// that does not.
 struct Load {
     tps: f64,
     latency_ms: f64,

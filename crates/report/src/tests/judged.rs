@@ -1,4 +1,5 @@
-//! What the judge found is in the page and in the tables, and what nobody knows is said to be missing.
+//! Tests that the page and the tables have the judge's findings, and name what is unknown as
+//! missing.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +10,10 @@ use super::*;
 use assay_study::prices::Prices;
 use assay_study::{Cache, Disk, Media, Model, Worth};
 
-const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = 5000\n[every_config]\nserver_price = 9999\n\
-    operating_per_year = 1151.67\n[configs.\"doublewrite on\"]\ndrive_price = 1570\n[configs.\"doublewrite off\"]\n\
+const PRICES: &str = "currency = \"USD\"\nyears = 3\n[target]\ntps = \
+    5000\n[every_config]\nserver_price = 9999\n\
+    operating_per_year = 1151.67\n[configs.\"doublewrite on\"]\ndrive_price = \
+    1570\n[configs.\"doublewrite off\"]\n\
     drive_price = 11414\ncapacity_bytes = 8e11\nendurance_bytes = 14.6e15\n";
 
 pub(super) fn priced(prices: Option<&str>) -> Report {
@@ -111,7 +114,8 @@ fn write_paths_are_shown_and_every_trial_is_in_the_table() {
 fn without_prices_one_line_says_what_to_add_and_lives_are_told_all_the_same() {
     let report = priced(None);
     let markup = markup(&report.html());
-    let ask = "No prices were given, so servers are counted. For money, give currency, years, server_price and drive_price";
+    let ask = "No prices were given, so servers are counted. For money, give currency, years, \
+        server_price and drive_price";
     assert!(section(&markup, "cost").unwrap().contains(ask));
     assert_eq!(markup.matches("give currency, years, server_price and drive_price").count(), 1);
     assert!(!report.written.tables.join("cost.csv").exists());
@@ -256,8 +260,10 @@ fn several_drives_are_said_to_be_taken_as_one_and_amounts_stand_with_their_curre
 #[test]
 fn the_largest_prices_make_numbers() {
     let report = priced(Some(
-        "currency = \"USD\"\nyears = 1e15\nprice_per_kwh = 1e15\nreplicas = 4294967295\n[target]\ntps = 1e15\n\
-         data_bytes = 1e24\n[every_config]\nserver_price = 1e15\nserver_power_w = 1e15\ndrive_power_w = 1e15\ndrive_price = 1e15\n\
+        "currency = \"USD\"\nyears = 1e15\nprice_per_kwh = 1e15\nreplicas = \
+         4294967295\n[target]\ntps = 1e15\n\
+         data_bytes = 1e24\n[every_config]\nserver_price = 1e15\nserver_power_w = \
+         1e15\ndrive_power_w = 1e15\ndrive_price = 1e15\n\
          drives = 1e15\ncapacity_bytes = 1e-9\noperating_per_year = 1e15\nendurance_bytes = 1e24\n",
     ));
     let is_odd = |text: &str| ["inf", "NaN", "-inf"].contains(&text);

@@ -1,5 +1,5 @@
-//! The page answers first and folds the rest away: its order, one table of verdicts, option files, merged caveats, and
-//! the result as Markdown.
+//! The page answers first and folds the rest away: its order, one table of verdicts, option files,
+//! merged caveats, and the result as Markdown.
 
 use super::*;
 use assay_study::metrics::Window;
@@ -140,7 +140,8 @@ fn the_option_file_of_each_configuration_stands_below_its_crash_safety() {
 #[test]
 fn a_headline_without_a_verdict_names_the_measured_cause_and_what_helps() {
     let (page, line) = page_of(|position| stolen(10.0 + f64::from(position)));
-    let said = "Inconclusive: 6 of 6 runs were disturbed by other users of this host (CPU steal up to 16 %). \
+    let said = "Inconclusive: 6 of 6 runs were disturbed by other users of this host (CPU steal \
+        up to 16 %). \
         Measure when the host is less busy, or on a dedicated instance.";
     assert!(line.starts_with(said), "{line}");
     assert!(page.contains(said));

@@ -1,5 +1,5 @@
-//! What a report must do on any study: say everything, escape everything, stay small. How it looks and behaves
-//! in a browser is tested in [`pages`].
+//! Tests every report's duties: say everything, escape everything, stay small. Its look and
+//! behaviour in a browser are tested in [`pages`].
 
 mod actions;
 mod browser;
@@ -75,7 +75,7 @@ impl Report {
     }
 }
 
-/// What stands in a section of the page.
+/// Text of a section of the page.
 fn section(markup: &str, id: &str) -> Option<String> {
     let after = markup.split_once(&format!("<section id=\"{id}\">"))?.1;
     Some(after.split_once("</section>")?.0.to_owned())
@@ -129,7 +129,8 @@ fn hostile_names_are_text_everywhere() {
     for tag in ["<img", "<i>from", "<b>&", "<InnoDB", "</pre></details><script"] {
         assert!(!markup.contains(tag), "{tag}");
     }
-    // One element each for data, Plotly and the page's own script: no text opened or closed another.
+    // One element each for data, Plotly and the page's own script: no text opened or closed
+    // another.
     assert_eq!(html.matches("<script").count() - plotly_mentions(&html, "<script"), 3);
     assert_eq!(html.matches("</script>").count(), 3);
 }

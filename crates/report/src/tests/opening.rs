@@ -1,5 +1,6 @@
-//! What the first screen says: one sentence where nothing can be told apart, the configuration that the question is
-//! about, caveats in three lines, prices beside speeds, and no A/A run as a configuration of its own.
+//! Tests the first screen: one sentence where nothing can be told apart, the configuration that the
+//! question is about, caveats in three lines, prices beside speeds, and no A/A run as a
+//! configuration of its own.
 
 use super::*;
 use assay_study::metrics::Window;
@@ -15,14 +16,15 @@ fn judging() -> Judging {
     }
 }
 
-/// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way; `again` is the A/A run
-/// of `base`, which is the baseline.
+/// A study of models of these levels in 1/s, in which each repeat is off by up to `off` either way;
+/// `again` is the A/A run of `base`, which is the baseline.
 fn study(directory: &Path, configs: &[(&str, f64)], off: f64) -> Store {
     let at = |level: f64, wave: f64| outcome(level * (1.0 + off * wave));
     study_of(directory, configs, BTreeMap::new(), &at)
 }
 
-/// The same at a fixed rate, which all keep but for a share `missed` of those whose level is below 900: a level is how fast they answer.
+/// The same at a fixed rate, which all keep but for a share `missed` of those whose level is below
+/// 900: a level is how fast they answer.
 fn study_at_rate(directory: &Path, configs: &[(&str, f64)], missed: f64) -> Store {
     let at = |level: f64, wave: f64| {
         let tps = 250.0 * (1.0 - if level < 900.0 { missed } else { 0.0 }) * (1.0 + 1e-4 * wave);
@@ -35,7 +37,8 @@ fn study_at_rate(directory: &Path, configs: &[(&str, f64)], missed: f64) -> Stor
     study_of(directory, configs, options, &at)
 }
 
-/// The same of whatever a level and a wave from -1 to 1 come to, under workloads with these options.
+/// The same of whatever a level and a wave from -1 to 1 come to, under workloads with these
+/// options.
 pub(super) fn study_of(
     directory: &Path,
     configs: &[(&str, f64)],
@@ -101,7 +104,8 @@ pub(super) fn outcome(tps: f64) -> Outcome {
     }
 }
 
-const PRICES: &str = "currency = \"EUR\"\nyears = 2\n[every_config]\nserver_price = 1000\ndrive_price = 200\n[configs.\"one, new\"]\n\
+const PRICES: &str = "currency = \"EUR\"\nyears = 2\n[every_config]\nserver_price = \
+    1000\ndrive_price = 200\n[configs.\"one, new\"]\n\
     drive_price = 1400\n";
 
 fn opening(configs: &[(&str, f64)], off: f64, prices: Option<&str>) -> String {
@@ -160,7 +164,8 @@ fn at_a_fixed_rate_that_all_keep_the_response_time_answers() {
     let store = study_at_rate(directory.path(), &slow, 0.0);
     let opening = shown(directory.path(), &store, Some(PRICES));
     let text = sentence(&opening);
-    let told = "Under read write at 250&#x2f;s, the p99 response time of “one, new” is 2.0 times that of base (";
+    let told = "Under read write at 250&#x2f;s, the p99 response time of “one, new” is 2.0 times \
+        that of base (";
     assert!(text.starts_with(told), "{text}");
     assert!(text.ends_with("The other 2 comparisons came out better."), "{text}");
     assert!(opening.contains("p99 response time above or below base"), "{opening}");
@@ -275,7 +280,8 @@ fn drive_and_doublewrite_are_told_apart_where_both_changed() {
     }
     store.write_head(&StudyHead::from(&head)).unwrap();
     let opening = shown(directory.path(), &store, None);
-    let told = "bytes to device per transaction: innodb_doublewrite no change, then disk and filled no change";
+    let told = "bytes to device per transaction: innodb_doublewrite no change, then disk and \
+        filled no change";
     assert!(opening.contains(told), "{opening}");
     let steps = rows(&directory.path().join("tables/steps.csv"));
     let of = |place: usize, name: &str| steps[place][name].clone();
@@ -296,7 +302,8 @@ fn drive_and_doublewrite_are_told_apart_where_both_changed() {
 #[test]
 fn a_step_with_a_verdict_is_told_where_no_comparison_as_a_whole_has_one() {
     let directory = tempfile::tempdir().unwrap();
-    // The baseline's runs are spoilt, so that nothing can be compared with it; two and the new one can.
+    // The baseline's runs are spoilt, so that nothing can be compared with it; two and the new one
+    // can.
     let at = |level: f64, wave: f64| {
         let late = Warning::MissedDeadlines { percent: 30.0, cpu: CpuUse::NONE };
         let is_spoilt = (999.0..1002.0).contains(&level);

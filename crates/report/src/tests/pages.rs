@@ -1,5 +1,6 @@
-//! The report in a real browser: everything draws, nothing is fetched, nothing is complained of, and what can be
-//! switched does switch. With `ASSAY_PICTURES=DIRECTORY` the page and photographs of it are left in that directory.
+//! The report in a real browser: everything draws, nothing is fetched, nothing is complained of,
+//! and what can be switched does switch. With `ASSAY_PICTURES=DIRECTORY` the page and photographs
+//! of it are left in that directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,8 +19,9 @@ const LOOKS: [Look; 4] = [
     Look { width: 400, height: 800, is_dark: true },
 ];
 
-/// In the small study: the first screen, two workloads' five charts, space, eleven charts of three configurations, one
-/// of which has no disk counters, and five of the configuration that stands on a drive.
+/// In the small study: the first screen, two workloads' five charts, space, eleven charts of three
+/// configurations, one of which has no disk counters, and five of the configuration that stands on
+/// a drive.
 const CHARTS: u64 = 1 + 2 * (3 + 2) + 1 + 11 * 3 - 3 + DRIVE_CHARTS;
 const DRIVE_CHARTS: u64 = 5;
 
@@ -34,7 +36,7 @@ fn open(browser: &mut Browser, report: &Report) -> String {
     url
 }
 
-/// What is wrong with the open page, and how many charts it shows.
+/// Defects of the open page, and the number of charts it shows.
 fn check(browser: &mut Browser) -> (Vec<String>, u64) {
     let found = browser.ask(include_str!("check.js"));
     let wrong = found["wrong"].as_array().unwrap();
@@ -85,7 +87,7 @@ fn photograph(browser: &mut Browser, look: Look, report: &Report, name: &str) {
         .pictures(&directory.join(format!("{name}-{}-{theme}", look.width)).display().to_string());
 }
 
-/// What a page of the demo's size takes of a screen's width of 1440, folded as it opens.
+/// Largest height of a page of the demo's size on a screen 1440 wide, folded as it opens.
 const DEMO_HEIGHT_MOST: f64 = 9_000.0;
 
 #[test]
@@ -147,7 +149,8 @@ fn a_config_is_switched_off_and_on_everywhere() {
     assert_eq!(browser.ask(visible), 0);
     let count = assert_sound(&mut browser, &url, "one configuration off");
     assert_eq!(count, CHARTS - 11 - DRIVE_CHARTS, "its panels are gone");
-    // On the first screen a configuration has its points and, hollow, those without a valid comparison.
+    // On the first screen a configuration has its points and, hollow, those without a valid
+    // comparison.
     for (place, (before, after)) in pairs(&traces_before, &browser.ask(traces)).iter().enumerate() {
         let gone = if place == 0 { 1..=2 } else { 1..=1 };
         assert!(gone.contains(&(before - after)), "chart {place}: {before} to {after}");
@@ -182,7 +185,8 @@ fn the_chosen_trial_is_what_is_shown_on_one_scale() {
         assert_shows(&mut browser, &report, config, name);
     }
     let ranges = browser.ask(
-        "[0, 1, 2].map((config) => document.querySelector(`[data-chart=\"throughput:${config}\"]`).layout.yaxis.range[1])",
+        "[0, 1, 2].map((config) => \
+        document.querySelector(`[data-chart=\"throughput:${config}\"]`).layout.yaxis.range[1])",
     );
     assert_eq!((&ranges[0], &ranges[1]), (&ranges[1], &ranges[2]));
 }
@@ -198,7 +202,8 @@ fn assert_shows(browser: &mut Browser, report: &Report, config: usize, name: &st
     let trial = trials.iter().find(is_it).unwrap();
     let seconds = rows(&report.written.tables.join(&trial["series_file"]));
     let shown = browser.ask(&format!(
-        "(() => {{ const [{{ x, y }}] = document.querySelector('[data-chart=\"throughput:{config}\"]').data;
+        "(() => {{ const [{{ x, y }}] = \
+         document.querySelector('[data-chart=\"throughput:{config}\"]').data;
            return x.map((second, i) => [second, y[i]]); }})()"
     ));
     let shown = shown.as_array().unwrap();
@@ -220,11 +225,13 @@ fn a_failed_trial_says_so_in_place_of_its_charts() {
     choose(&mut browser, "choose-threads", "8");
     assert_eq!(assert_sound(&mut browser, &url, "a failed run"), CHARTS - 11 - DRIVE_CHARTS);
     let reason = browser.ask(
-        "document.querySelector('[data-chart=\"cpu:1\"]').parentElement.querySelector('.empty').innerText",
+        "document.querySelector('[data-chart=\"cpu:1\"]').parentElement\
+         .querySelector('.empty').innerText",
     );
     assert!(reason.as_str().unwrap().starts_with("failed: the server vanished: [ERROR] <InnoDB>"));
     let missing = browser.ask(
-        "document.querySelector('[data-chart=\"disk-latency:2\"]').parentElement.querySelector('.empty').innerText",
+        "document.querySelector('[data-chart=\"disk-latency:2\"]').parentElement\
+         .querySelector('.empty').innerText",
     );
     assert_eq!(missing, "not recorded");
     choose(&mut browser, "choose-threads", "1");
@@ -239,7 +246,8 @@ fn any_counter_any_figure_and_the_other_theme_can_be_chosen() {
     browser.look(LAPTOP);
     let url = open(&mut browser, &report);
     let place = browser.ask(
-        "[...document.querySelectorAll('#choose-series option')].find((one) => one.text === 'other_1_per_s').value",
+        "[...document.querySelectorAll('#choose-series option')].find((one) => one.text === \
+        'other_1_per_s').value",
     );
     choose(&mut browser, "choose-series", place.as_str().unwrap());
     let caption = "document.querySelector('[data-second=any] figcaption').textContent";
@@ -249,7 +257,8 @@ fn any_counter_any_figure_and_the_other_theme_can_be_chosen() {
              one.selectedIndex = one.options.length - 1; one.dispatchEvent(new Event('change')); }
            return assay.drawAll(); })()",
     );
-    let colour = "getComputedStyle(document.querySelector('[data-chart=\"throughput-by-threads:0\"] .js-line')).stroke";
+    let colour = "getComputedStyle(document.querySelector(\
+         '[data-chart=\"throughput-by-threads:0\"] .js-line')).stroke";
     let light = browser.ask(colour);
     click(&mut browser, "#theme");
     assert_ne!(browser.ask(colour), light);
@@ -267,7 +276,8 @@ fn a_chart_can_be_saved_and_the_page_printed() {
     let page = url(&report.written.html);
     assert_eq!(assert_sound(&mut browser, &page, "printed: all drawn"), CHARTS);
     let picture = browser.ask(
-        "Plotly.toImage(document.querySelector('[data-chart=\"latency-by-threads:0\"]'), { format: 'png', width: 600, height: 300 })",
+        "Plotly.toImage(document.querySelector('[data-chart=\"latency-by-threads:0\"]'), { \
+        format: 'png', width: 600, height: 300 })",
     );
     let picture = picture.as_str().unwrap();
     assert!(picture.starts_with("data:image/png;base64,") && picture.len() > 5_000);
@@ -287,7 +297,8 @@ fn a_large_report_draws_what_is_seen_and_no_more() {
     let ready = browser.ask("assay.readyMs").as_f64().unwrap();
     let size = fs::metadata(&report.written.html).unwrap().len();
     eprintln!("a report of 200 runs: {size} bytes, ready after {ready:.0} ms");
-    // How long that takes is the machine's; that it does not grow with what is further down is the page's.
+    // How long that takes is the machine's; that it does not grow with what is further down is the
+    // page's.
     let count = |browser: &mut Browser, what: &str| {
         browser.ask(&format!("document.querySelectorAll('{what}').length")).as_u64().unwrap()
     };
@@ -344,7 +355,8 @@ fn the_check_finds_what_is_too_wide_too_pale_or_thrown() {
     let Some(mut browser) = browser::start() else { return };
     let report = report(&Shape::small());
     browser.look(LAPTOP);
-    let worse = "<p style=\"width:3000px;color:#aaa;background:#fff\">wide</p><script>throw Error('oh')</script></body>";
+    let worse = "<p style=\"width:3000px;color:#aaa;background:#fff\">wide</p><script>throw \
+        Error('oh')</script></body>";
     fs::write(&report.written.html, report.html().replace("</body>", worse)).unwrap();
     open(&mut browser, &report);
     assert!(check(&mut browser).0[0].starts_with("the page is 3"));

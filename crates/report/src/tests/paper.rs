@@ -111,7 +111,8 @@ fn the_mean_over_thread_counts_is_the_papers() {
     let json: Value = serde_json::from_slice(&fs::read(&written.json).unwrap()).unwrap();
     let rows = &json["compared_with_paper"][0]["rows"];
     let small = &rows[0];
-    // One thread: (100 - 50) / 50, of repeats the mean; eight: (300 - 400) / 400; 64 has one side only.
+    // One thread: (100 - 50) / 50, of repeats the mean; eight: (300 - 400) / 400; 64 has one side
+    // only.
     assert_eq!(small["measured"]["by_threads"], serde_json::json!([[1, 100.0], [8, -25.0]]));
     assert_eq!(small["measured"]["mean_percent"], 37.5);
     assert_eq!(small["printed_percent"], 104.0);
@@ -154,7 +155,8 @@ fn the_table_says_the_same_on_the_page_and_in_csv() {
         "<td>5.00 &#x2f; 20.0</td>",
         "printed: N&#x2f;A &lt;one&gt;; only csd runs on it",
         "<h3 class=\"data-set\">small</h3>",
-        "2 configurations (csd and plain) under 1 workload (write) on 3 data profiles (small, large and more)",
+        "2 configurations (csd and plain) under 1 workload (write) on 3 data profiles (small, \
+        large and more)",
     ] {
         assert!(markup.contains(text), "{text}");
     }

@@ -1,5 +1,6 @@
-//! The cost table of each plan that repeats a paper, with throughputs of a round size, beside the same worked out by hand:
-//! what a configuration stands for is in its figures once, and a rate that was asked for is no throughput.
+//! The cost table of each plan that repeats a paper, with throughputs of a round size, beside the
+//! same worked out by hand: what a configuration stands for is in its figures once, and a rate that
+//! was asked for is no throughput.
 
 use super::truth::{Load, load, page_of, store};
 use super::*;
@@ -11,7 +12,8 @@ struct Costs {
     json: Value,
 }
 
-/// The study that the quick profile of a plan makes, with these throughputs of its workload, against its baseline.
+/// The study that the quick profile of a plan makes, with these throughputs of its workload,
+/// against its baseline.
 fn of_plan(name: &str, loads: &[Load<'_>], baseline: &str, rate: Option<f64>) -> Costs {
     let experiment = experiment(name);
     let directory = tempfile::tempdir().unwrap();
@@ -75,8 +77,8 @@ impl Costs {
 
 #[test]
 fn eight_dimms_are_not_dearer_than_one_card_because_of_their_divisors() {
-    // 43.03 × 32 = 1,377; 10,000 ÷ 1,377 = 7.26.
-    // 90 × 32 = 2,880 (3.47 servers) and 125.5 × 32 = 4,016 (2.49): the same scale for all, whatever they are made of.
+    // 43.03 × 32 = 1,377; 10,000 ÷ 1,377 = 7.26. 90 × 32 = 2,880 (3.47 servers) and 125.5 × 32 =
+    // 4,016 (2.49): the same scale for all, whatever they are made of.
     let loads = [load("4 DIMMs", 8, 90.0), load("8 DIMMs", 8, 125.5), load("PCIe card", 8, 43.03)];
     let costs = of_plan("exflash-2015", &loads, "PCIe card", None);
     costs.assert_servers("PCIe card", 1377.0, 7.3, 1.0);
@@ -93,8 +95,8 @@ fn eight_dimms_are_not_dearer_than_one_card_because_of_their_divisors() {
 
 #[test]
 fn stecs_totals_follow_from_its_prices_and_replacement_from_throughput() {
-    // Chart 2: 9,999 + 1,570 + 3,455 = 15,024 and 9,999 + 11,414 + 3,455 = 24,868; ÷ 27 and ÷ 251 transactions a second.
-    // The pair has the chart's one line too, for both of its cards.
+    // Chart 2: 9,999 + 1,570 + 3,455 = 15,024 and 9,999 + 11,414 + 3,455 = 24,868; ÷ 27 and ÷ 251
+    // transactions a second. The pair has the chart's one line too, for both of its cards.
     let pair = "s1120 pair, RAID 1";
     let loads =
         [load("s1120 card", 20, 251.0), load("six 15K disks", 20, 27.0), load(pair, 20, 300.0)];

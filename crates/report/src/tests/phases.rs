@@ -1,4 +1,5 @@
-//! What a study with phases shows: figures and what happened phase by phase, marks on the time axis, a table for programs.
+//! Tests a study with phases: figures and events phase by phase, marks on the time axis, a table
+//! for programs.
 
 use serde_json::json;
 
@@ -144,7 +145,8 @@ fn a_study_without_phases_says_nothing_of_them() {
 }
 
 /// Names and places of what is marked in the first chart of seconds.
-const MARKS: &str = "assay.drawAll().then(() => { const { layout } = document.querySelector('.panel .chart[data-chart^=throughput]');
+const MARKS: &str = "assay.drawAll().then(() => \
+    { const { layout } = document.querySelector('.panel .chart[data-chart^=throughput]');
     return JSON.stringify([layout.annotations.map((one) => `${one.text}@${one.x}`),
       layout.shapes.filter((one) => one.type === 'line').map((one) => one.x0),
       layout.shapes.filter((one) => one.y1 < 1).map((one) => [one.x0, one.x1])]); })";

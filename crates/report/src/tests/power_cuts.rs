@@ -1,4 +1,5 @@
-//! Power cuts in the report: what they showed stands beside each configuration, in a section and in a table.
+//! Power cuts in the report: what they showed stands beside each configuration, in a section and in
+//! a table.
 
 use assay_study::PowerCut;
 use assay_study::power_cut::{
@@ -58,14 +59,18 @@ fn what_power_cuts_showed_is_told_of_each_configuration() {
         ),
         "{cuts}"
     );
-    let told = "cut 2, in page write 30 after 0.7 s: the server did not start: Database page &lt;corruption&gt;";
+    let told = "cut 2, in page write 30 after 0.7 s: the server did not start: Database page \
+        &lt;corruption&gt;";
     assert!(cuts.contains(told), "{cuts}");
     assert!(cuts.contains("Page 137 of tablespace 5 as power cut 2 of torn left it"), "{cuts}");
     assert_eq!(cuts.matches("class=\"new\"").count(), 2);
     assert_eq!(cuts.matches("class=\"old\"").count(), 2);
     // The time to recover is judged, but not of what lost something.
     assert!(
-        cuts.contains("inconclusive; power cuts destroyed data of torn, and a recovery with less data is not compared"),
+        cuts.contains(
+            "inconclusive; power cuts destroyed data of torn, and a recovery with less \
+            data is not compared"
+        ),
         "{cuts}"
     );
     // What was shown goes before what settings and disk guarantee.
@@ -139,6 +144,7 @@ fn a_study_of_power_cuts_alone_answers_by_them() {
     let commits = Some(Commits { acknowledged: 9, lost: 2, unanswered: 0 });
     store.write_power_cut(&PowerCut { commits, ..cut("untried", 1, vec![]) }).unwrap();
     let page = page_of(directory.path(), &store, None);
-    let told = "Power cuts destroyed pages, rows or commits of torn; commits of untried, whose settings allow that, and nothing of whole.";
+    let told = "Power cuts destroyed pages, rows or commits of torn; commits of untried, whose \
+        settings allow that, and nothing of whole.";
     assert!(page.contains(told), "{page}");
 }

@@ -1,4 +1,5 @@
-//! What a study at a rate says: what was asked and done, latency from both starts, and why they differ.
+//! Tests a study at a rate: asked and achieved rates, latency from both starts, and why they
+//! differ.
 
 use super::truth::{Load, load, page_of, store};
 use super::*;
@@ -46,7 +47,8 @@ fn latency_has_two_starts_and_the_page_says_why_they_differ() {
     for cell in ["<td>200</td>", "<td>1.52</td>", "<td>163</td>", "<td>214</td>"] {
         assert!(rates.contains(cell), "{cell} in {rates}");
     }
-    let why = "stalling under “mixed”: the p99 is 1.52 ms from when a transaction was sent, and 163 ms from when it was due";
+    let why = "stalling under “mixed”: the p99 is 1.52 ms from when a transaction was sent, and \
+        163 ms from when it was due";
     assert!(rates.contains(why), "{rates}");
     assert!(rates.contains("A closed loop sends none meanwhile"), "{rates}");
     assert!(!rates.contains("Overloaded"), "{rates}");

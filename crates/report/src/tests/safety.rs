@@ -1,5 +1,6 @@
-//! Crash safety is judged once: whatever a configuration's doublewrite buffer, flush method, file system and disk are,
-//! every place that speaks of it says the same, and what it says follows from those four.
+//! Crash safety is judged once: whatever a configuration's doublewrite buffer, flush method, file
+//! system and disk are, every place that speaks of it says the same, and what it says follows from
+//! those four.
 
 use super::*;
 use assay_judge::durability;
@@ -9,7 +10,7 @@ use assay_study::{
 };
 use assay_testing::count;
 
-/// What decides of the pages of a configuration.
+/// Facts that decide whether the pages of a configuration can be torn.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     doublewrite: &'static str,
@@ -62,8 +63,8 @@ impl Case {
         }
     }
 
-    /// What holds of its pages, by the manuals: written twice and mended, or written once, whole, in one piece, past
-    /// the page cache.
+    /// The class of its pages by the manuals: written twice and repaired, or written once, whole,
+    /// in one piece, past the page cache.
     fn expected(self) -> Class {
         let is_twice = matches!(self.doublewrite, "ON" | "DETECT_AND_RECOVER");
         let is_one_piece = self.keeps_pages_together && self.flush_method != "fsync";
@@ -150,8 +151,8 @@ fn every_place_says_the_same_of_crash_safety() {
         let why = said(&page, place, "pages: ");
         assert_eq!(why.len(), 1, "{name}");
     }
-    // Whom a comparison calls unequally safe is of another class, or keeps its pages by another's word.
-    // A fault of the server's recovery does not forbid a comparison.
+    // Whom a comparison calls unequally safe is of another class, or keeps its pages by another's
+    // word. A fault of the server's recovery does not forbid a comparison.
     let meant = |case: &Case| match case.expected() {
         Class::ReliesOnRecovery => Class::Safe,
         class => class,
@@ -166,7 +167,8 @@ fn every_place_says_the_same_of_crash_safety() {
 
 #[test]
 fn a_place_that_says_otherwise_is_noticed() {
-    let markup = "<tr data-config=\"0\"><td>x</td><small>pages safe</small></tr><tr data-config=\"1\"><b>pages at risk</b></tr>\
+    let markup = "<tr data-config=\"0\"><td>x</td><small>pages safe</small></tr><tr \
+        data-config=\"1\"><b>pages at risk</b></tr>\
         <td data-config=\"0\"><b>pages at risk</b></td>";
     assert_eq!(said(markup, 0, "pages "), ["pages safe", "pages at risk"]);
     assert_eq!(said(markup, 1, "pages "), ["pages at risk"]);

@@ -1,4 +1,5 @@
-//! What the charts of seconds and of space say in words, and that all charts of seconds follow the keyboard.
+//! Tests the sentences of the charts of seconds and of space, and that all charts of seconds follow
+//! the keyboard.
 
 use serde_json::json;
 
@@ -11,7 +12,7 @@ fn data(html: &str) -> Value {
     serde_json::from_str(data).unwrap()
 }
 
-/// What the page says of a run's chart.
+/// The page's sentence about a run's chart.
 fn said(data: &Value, trial: usize, chart: &str) -> String {
     let charts = data["seconds"].as_array().unwrap();
     let place = charts.iter().position(|one| one["name"] == chart).unwrap();
@@ -61,15 +62,18 @@ fn the_chart_of_space_says_what_holds_how_much_in_how_little() {
         space.split_once("<p class=\"finding\">").unwrap().1.split_once("</p>").unwrap().0;
     assert!(
         finding.starts_with(
-            "Under read_write: on doublewrite off 1.12 GB of files take 430 MB of media (2.60 : 1), on "
+            "Under read_write: on doublewrite off 1.12 GB of files take 430 MB of media (2.60 : \
+            1), on "
         ),
         "{finding}"
     );
 }
 
 /// The time axes of all charts of seconds, each once.
-const RANGES: &str = "assay.drawAll().then(() => JSON.stringify([...new Set([...document.querySelectorAll('.panel .chart')]
-    .filter((one) => one.layout).map((one) => one.layout.xaxis.range.map((x) => Math.round(x * 10) / 10).join('–')))]))";
+const RANGES: &str = "assay.drawAll().then(() => JSON.stringify([...new \
+    Set([...document.querySelectorAll('.panel .chart')]
+    .filter((one) => one.layout).map((one) => one.layout.xaxis.range.map((x) => Math.round(x * \
+    10) / 10).join('–')))]))";
 
 fn press(browser: &mut Browser, key: &str) -> String {
     for kind in ["keyDown", "keyUp"] {

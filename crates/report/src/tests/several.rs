@@ -1,5 +1,5 @@
-//! What a study on several servers and on pools shows: each server's figures, what each does as others join, statements by kind, the pool's
-//! own, and what a private pool cannot show.
+//! Tests a study on several servers and on pools: each server's figures, its loss as others join,
+//! statements by kind, the pool's own figures, and the limits of a private pool.
 
 use std::collections::BTreeMap;
 
@@ -133,7 +133,8 @@ fn servers_statements_and_pools_are_told_on_the_page() {
     let page = report_of_servers().html();
     for told in [
         "Pools in this study belong to a private Ceph cluster on the machine that is measured",
-        "RBD image of 2G on a private Ceph cluster of 3 stores on this machine: erasure-coded 2+1, at most 500 IOPS",
+        "RBD image of 2G on a private Ceph cluster of 3 stores on this machine: erasure-coded \
+        2+1, at most 500 IOPS",
         "3 at once",
         "A, 4 threads each",
         "Each of 3 servers does 50",

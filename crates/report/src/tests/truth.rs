@@ -1,6 +1,6 @@
-//! The first screen says nothing false: nothing of runs that may not be compared, nothing over all thread counts that
-//! they contradict, no verdict that an interval does not carry, no room that is not the database's, and nothing that is
-//! no number.
+//! The first screen says nothing false: nothing of runs that may not be compared, nothing over all
+//! thread counts that they contradict, no verdict that an interval does not carry, no room that is
+//! not the database's, and nothing that is no number.
 
 use super::*;
 use assay_study::metrics::Window;
@@ -13,7 +13,7 @@ pub(super) struct Load<'a> {
     pub(super) config: &'a str,
     pub(super) threads: u32,
     pub(super) tps: f64,
-    /// What each repeat is off by either way, as a share.
+    /// Deviation of each repeat to either side, as a share.
     pub(super) off: f64,
     pub(super) warning: Option<Warning>,
     pub(super) more: &'a [(&'a str, f64)],
@@ -23,7 +23,8 @@ pub(super) fn load(config: &str, threads: u32, tps: f64) -> Load<'_> {
     Load { config, threads, tps, off: 0.004, warning: None, more: &[] }
 }
 
-/// Three repeats of each; the first configuration that is named is asked about and `base` is the baseline.
+/// Three repeats of each; the first configuration that is named is asked about and `base` is the
+/// baseline.
 pub(super) fn store(directory: &Path, loads: &[Load<'_>]) -> Store {
     let mut store = Store::open_or_create(directory).unwrap();
     let mut names: Vec<&str> = loads.iter().map(|load| load.config).collect();
@@ -137,7 +138,8 @@ fn configs_that_share_no_thread_count_are_not_one_config() {
     let text = page(&[load("new", 1, 90.0), load("base", 8, 400.0)], None);
     assert_eq!(
         sentence(&text),
-        "Nothing can be compared: the 2 configurations share no thread count (new at 1 thread; base at 8 threads)."
+        "Nothing can be compared: the 2 configurations share no thread count (new at 1 thread; \
+        base at 8 threads)."
     );
     let one = page(&[load("base", 8, 400.0)], None);
     assert!(
@@ -160,11 +162,13 @@ fn a_sentence_over_all_hides_no_thread_count_that_contradicts_it() {
     let text = page(&loads, None);
     assert_eq!(
         sentence(&text),
-        "Against base, new is faster at 1 thread, slower at 16 threads and equally fast at 4 threads."
+        "Against base, new is faster at 1 thread, slower at 16 threads and equally fast at 4 \
+        threads."
     );
     let shown = opening(&text);
     assert!(shown.contains("At 1 thread better: ") && shown.contains("by threads"), "{shown}");
-    // Negative control: the same without the contradiction is told over all, with both sides at each thread count.
+    // Negative control: the same without the contradiction is told over all, with both sides at
+    // each thread count.
     let agreeing = page(&loads[..4], None);
     assert!(sentence(&agreeing).starts_with("By throughput, new is "), "{}", sentence(&agreeing));
     assert!(opening(&agreeing).contains("new against base, over 1 and 4 threads<"));
@@ -262,7 +266,8 @@ fn the_flash_of_a_worn_model_is_not_called_the_databases_room() {
         preconditioned.split_once("<p class=\"finding\">").unwrap().1.split_once("</p>").unwrap().0;
     assert_eq!(
         finding,
-        "On base 330 MB of files take 330 MB of blocks. What was written under mixed was stored 2.00 : 1 on base."
+        "On base 330 MB of files take 330 MB of blocks. What was written under mixed was stored \
+        2.00 : 1 on base."
     );
     assert!(
         preconditioned.contains(">of its flash</th>") && !preconditioned.contains(">physical</th>"),

@@ -9,7 +9,8 @@ fn every_pair_is_judged_and_no_failed_trial_is() {
     let json: Value = serde_json::from_slice(&fs::read(&report.written.json).unwrap()).unwrap();
     let comparisons = json["judgement"]["comparisons"].as_array().unwrap();
     assert_eq!(rows.len(), comparisons.len());
-    // Two configurations against the first, two workloads, three thread counts and all of them, five figures.
+    // Two configurations against the first, two workloads, three thread counts and all of them,
+    // five figures.
     assert_eq!(rows.len(), 2 * 2 * 4 * 5);
     for row in &rows {
         let is_failed = row["config"] == "doublewrite off"

@@ -1,5 +1,5 @@
-//! What a study without prices and without ratings says of cost and of life: no figure that results.json does not have, and
-//! none that nobody can know.
+//! Tests cost and life of a study without prices and without ratings: no figure that results.json
+//! lacks, and none that nobody can know.
 
 use super::truth::{Load, load, page_of, store};
 use super::*;
@@ -146,7 +146,7 @@ fn without_throughput_nothing_is_said_of_cost() {
     assert!(cost.contains("remarks\">pages "), "its crash safety stands beside it: {cost}");
 }
 
-/// Of the device 240 kB a transaction, of its flash as much as is told.
+/// Bytes of a transaction: 240 kB to the device, and to its flash what `media` says.
 fn flash(config: &'static str, media: Option<&'static [(&'static str, f64)]>) -> Load<'static> {
     Load { more: media.unwrap_or(HOST), ..load(config, 8, 100.0) }
 }

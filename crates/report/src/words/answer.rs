@@ -1,4 +1,5 @@
-//! How a sentence speaks of the metric that answers a study's question: of throughput as of speed, of a response time by its name.
+//! How a sentence speaks of the metric that answers a study's question: of throughput as of speed,
+//! of a response time by its name.
 
 use assay_judge::{Conclusion, Metric};
 
@@ -15,7 +16,8 @@ pub fn name(metric: Metric) -> &'static str {
     }
 }
 
-/// What is compared of a configuration: itself, for it is what is fast, or its response time; as it begins a sentence or goes on in one.
+/// Subject of a comparison: the configuration itself, which is faster, or its response time; at the
+/// beginning of a sentence or within one.
 #[must_use]
 pub fn subject(metric: Metric, config: &str, begins: bool) -> String {
     let the = if begins { "The" } else { "the" };
@@ -25,7 +27,7 @@ pub fn subject(metric: Metric, config: &str, begins: bool) -> String {
     }
 }
 
-/// What it is compared with.
+/// Object of a comparison.
 #[must_use]
 pub fn object(metric: Metric, base: &str) -> String {
     match metric {

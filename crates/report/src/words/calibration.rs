@@ -1,10 +1,10 @@
-//! What a calibration showed of the machine, in a line, and what it warns of.
+//! A calibration's findings in a line, and its warnings.
 
 use assay_base::text::list;
 use assay_judge::Expectation;
 use assay_study::{Calibration, CpuUse, TooFast};
 
-/// What this machine can show.
+/// A line about what this machine can show.
 #[must_use]
 pub fn line(found: &Calibration) -> String {
     let cpus = match found.cpus {
@@ -33,8 +33,9 @@ pub fn line(found: &Calibration) -> String {
     format!("this machine: {}", parts.join("; "))
 }
 
-/// What is said where runs get far less of the CPUs than there are.
-pub const TOO_BUSY: &str = "this machine is too busy: many runs will be flagged as not comparable, and there may be no verdict; \
+/// Warning for runs that get far less CPU time than the machine has.
+pub const TOO_BUSY: &str = "this machine is too busy: many runs will be flagged as not \
+    comparable, and there may be no verdict; \
     stop other programs (`top` names them), or measure when its host is calmer";
 
 /// ` (other programs 12 %, steal 4 %)`: who has the rest, as far as that is half a percent.
@@ -53,26 +54,32 @@ fn lost(cpu: &CpuUse) -> String {
 #[must_use]
 pub fn too_fast(one: &TooFast) -> String {
     format!(
-        "“{}” emulates a drive of {} I/Os a second, more than this machine can keep on time while it runs a server: set parallel_scale to {} or more, or expect missed deadlines",
+        "“{}” emulates a drive of {} I/Os a second, more than this machine can keep on time \
+        while it runs a server: set parallel_scale to {} or more, or expect missed deadlines",
         one.config,
         thousands(one.operations_per_s),
         one.parallel_scale
     )
 }
 
-/// What the study will be able to see.
+/// The study's expected sensitivity.
 #[must_use]
 pub fn expected(found: &Expectation) -> String {
     let Expectation { repeats, deviation_percent, detectable_percent } = found;
     match detectable_percent {
         Some(percent) if *percent > 100.0 => format!(
-            "{repeats} repeats can probably see only differences beyond a factor of {:.1} (4 studies of 5 do, if repeats vary by {deviation_percent:.0} %, as is usual on such a machine); set more repeats, or use a quieter machine",
+            "{repeats} repeats can probably see only differences beyond a factor of {:.1} (4 \
+            studies of 5 do, if repeats vary by {deviation_percent:.0} %, as is usual on such a \
+            machine); set more repeats, or use a quieter machine",
             1.0 + percent / 100.0
         ),
         Some(percent) => format!(
-            "{repeats} repeats can probably see differences above {percent:.0} % (4 studies of 5 do, if repeats vary by {deviation_percent:.0} %, as is usual on such a machine)"
+            "{repeats} repeats can probably see differences above {percent:.0} % (4 studies of 5 \
+            do, if repeats vary by {deviation_percent:.0} %, as is usual on such a machine)"
         ),
-        None => "1 repeat: intervals come from the seconds of single runs and do not include differences between runs; set repeats = 3 or more for a decision".into(),
+        None => "1 repeat: intervals come from the seconds of single runs and do not include \
+            differences between runs; set repeats = 3 or more for a decision"
+            .into(),
     }
 }
 
@@ -104,7 +111,9 @@ mod tests {
         };
         assert_eq!(
             line(&found),
-            "this machine: a run gets 84 % of its 2 CPUs (steal 12 % and other programs 4 %); a quota allows 1.5 CPUs; threads wake 58 µs late (p99 410 µs); an emulated I/O takes at least 51 µs, and up to 15.6k a second can be kept on time"
+            "this machine: a run gets 84 % of its 2 CPUs (steal 12 % and other programs 4 %); a \
+            quota allows 1.5 CPUs; threads wake 58 µs late (p99 410 µs); an emulated I/O takes \
+            at least 51 µs, and up to 15.6k a second can be kept on time"
         );
         let calm = Calibration { cpus: 1, cpu_granted_percent: 99.8, ..Calibration::default() };
         assert!(line(&calm).starts_with("this machine: a run gets 100 % of its CPU; threads"));

@@ -1,4 +1,4 @@
-//! What disturbed runs, taken together over a study: the cause that was measured, how far it went at most, and what helps.
+//! Disturbances of runs over a study: the measured cause, its largest extent, and a remedy.
 
 use std::collections::BTreeMap;
 
@@ -45,8 +45,8 @@ pub fn causes<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Cause> {
     counted(trials.filter_map(of_trial))
 }
 
-/// What the machine did to runs that may be compared all the same, likewise; and those whose emulated I/Os were late for no
-/// cause that was measured.
+/// Disturbances of comparable runs, likewise; and runs whose emulated I/Os were late without a
+/// measured cause.
 pub fn disturbances<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<Cause> {
     // Who had the CPUs says more than what was late for it.
     let is_cause =
@@ -77,7 +77,7 @@ fn counted(each: impl Iterator<Item = (Kind, f64)>) -> Vec<Cause> {
     causes
 }
 
-/// What disturbed a run, the machine's doing first.
+/// The disturbance of a run, the machine's first.
 pub fn of_trial(trial: &Trial) -> Option<(Kind, f64)> {
     let forbidding = || trial.warnings.iter().filter(|one| one.forbids_comparing());
     forbidding()
@@ -119,7 +119,7 @@ fn of_taken(cpu: &CpuUse) -> (Kind, f64) {
     }
 }
 
-/// What follows "were": `disturbed by other users of this host (CPU steal up to 18 %)`.
+/// Text after "were": `disturbed by other users of this host (CPU steal up to 18 %)`.
 pub fn text(cause: &Cause) -> String {
     let most = match cause.most {
         most if most < 9.95 => short(most),
@@ -145,7 +145,7 @@ pub fn text(cause: &Cause) -> String {
     }
 }
 
-/// What helps, as a sentence.
+/// A remedy, as a sentence.
 pub fn remedy(kind: Kind) -> &'static str {
     match kind {
         Kind::Steal => "Measure when the host is less busy, or on a dedicated instance.",

@@ -1,5 +1,5 @@
-//! What a configuration keeps in a power cut: the label beside its figures, its parts in sentences, and what two do not
-//! keep alike.
+//! Durability of a configuration in a power cut: the label beside its figures, its parts in
+//! sentences, and the differences between two.
 
 use serde::Serialize;
 
@@ -58,7 +58,7 @@ fn of_server(durability: &Durability) -> Vec<String> {
     ]
 }
 
-/// What two do not keep alike, in one line; nothing of nothing.
+/// Differences in one line; `None` without differences.
 pub fn differences(all: &[Difference]) -> Option<String> {
     let told: Vec<String> = all.iter().map(|one| difference(*one)).collect();
     (!told.is_empty()).then(|| told.join("; "))
@@ -86,10 +86,13 @@ fn pages(pages: Pages) -> &'static str {
         Pages::MaySplit => "written once, where the file system or the page cache may split them",
         Pages::TwiceInVain => "written twice, ineffectively",
         Pages::TwiceRestoredWrong => {
-            "written twice, by the doublewrite buffer, on a disk that can tear pages; this version of the server may restore a torn page from an older copy, or not start (docs/powercut.md)"
+            "written twice, by the doublewrite buffer, on a disk that can tear pages; this \
+            version of the server may restore a torn page from an older copy, or not start \
+            (docs/powercut.md)"
         }
         Pages::TwiceNotTried => {
-            "written twice, by the doublewrite buffer, on a disk that can tear pages; whether this version of the server restores torn pages rightly was not tried (docs/powercut.md)"
+            "written twice, by the doublewrite buffer, on a disk that can tear pages; whether \
+            this version of the server restores torn pages rightly was not tried (docs/powercut.md)"
         }
         Pages::AtomicByDevice => "written once, atomically according to the device",
         Pages::WrittenWhole => "written once, atomically by the drive's format",
@@ -137,27 +140,30 @@ fn note(note: Note) -> &'static str {
             "without checksums recovery cannot tell a torn page from a whole one"
         }
         Note::DataFilesNotFlushed => {
-            "data files are not flushed: all files are on one device, whose flush for the log covers them"
+            "data files are not flushed: all files are on one device, whose flush for the log \
+            covers them"
         }
         Note::DataFilesNotFlushedNorDirect => {
             "data files are neither flushed nor written past the page cache"
         }
         Note::CopyNotFlushed => {
-            "with O_DIRECT the server does not flush the copy before the page: both are lost together if the device's cache is \
+            "with O_DIRECT the server does not flush the copy before the page: both are lost \
+             together if the device's cache is \
              volatile and keeps no order"
         }
         Note::FlushMethodForTests => {
             "innodb_flush_method disables most flushes; it is meant for server tests only"
         }
         Note::FlushMethodWithoutDataFiles => {
-            "innodb_flush_method leaves data files unflushed: all files are on one device, whose flush for the log covers them"
+            "innodb_flush_method leaves data files unflushed: all files are on one device, whose \
+            flush for the log covers them"
         }
         Note::NoBarriers => "the file system is mounted without barriers",
         Note::LogEndNotFound => "recovery cannot find the end of a truncated redo log",
     }
 }
 
-/// What a configuration keeps as JSON has it.
+/// Durability as JSON has it.
 #[derive(Debug, Serialize)]
 pub struct DurabilityView {
     class: Class,
@@ -171,7 +177,6 @@ pub struct DurabilityView {
 }
 
 impl DurabilityView {
-    /// Of what a configuration keeps.
     pub fn of(durability: &Durability) -> DurabilityView {
         DurabilityView {
             class: durability.class,
@@ -253,7 +258,9 @@ mod tests {
         let flushes = Difference::Flushes(Flushes::AsTheDeviceSays, Flushes::NotNeeded);
         assert_eq!(
             differences(&[pages, flushes]).unwrap(),
-            "pages: written twice, by the doublewrite buffer, against written once, on a disk without atomic writes; flushes: as the device reports, against not needed by the modelled device"
+            "pages: written twice, by the doublewrite buffer, against written once, on a disk \
+            without atomic writes; flushes: as the device reports, against not needed by the \
+            modelled device"
         );
     }
 }

@@ -1,8 +1,8 @@
-//! What a machine gave otherwise than a plan asks for it, as sentences.
+//! Sentences about a machine that differs from what a plan asks for.
 
 use assay_study::{Asked, Differing};
 
-/// What the plan asks for and what it got in its place.
+/// The planned and the actual value.
 pub fn text(differing: &Differing) -> String {
     let Differing { what, asked, effective } = differing;
     match (what, effective) {
@@ -10,10 +10,12 @@ pub fn text(differing: &Differing) -> String {
             format!("the file system was mounted with {effective}, not {asked} as the plan asks")
         }
         (Asked::MountOption, None) => format!(
-            "the file system was mounted without {asked}, which the plan asks for: the kernel took the option and dropped it"
+            "the file system was mounted without {asked}, which the plan asks for: the kernel \
+            took the option and dropped it"
         ),
         (Asked::Discards, _) => format!(
-            "the file system was mounted with {asked} as the plan asks, but its device takes no discards"
+            "the file system was mounted with {asked} as the plan asks, but its device takes no \
+            discards"
         ),
         (Asked::MkfsOption, Some(effective)) => {
             format!("the file system was made with {effective}, not {asked} as the plan asks")
@@ -23,10 +25,18 @@ pub fn text(differing: &Differing) -> String {
         }
         (Asked::ExtentSizeHint, effective) => format!(
             "new files had {}, not extsize = {asked} as the plan asks",
-            effective.as_ref().map_or_else(|| "no extent size hint".into(), |hint| format!("an extent size hint of {hint}"))
+            effective.as_ref().map_or_else(
+                || "no extent size hint".into(),
+                |hint| format!(
+                    "an \
+                extent size hint of {hint}"
+                )
+            )
         ),
         (Asked::DirectIo, _) => {
-            "the loop device read and wrote its image through the page cache: the file system below knows no direct I/O".into()
+            "the loop device read and wrote its image through the page cache: the file system \
+            below knows no direct I/O"
+                .into()
         }
         (Asked::ServerCpus, effective) => cpus("the server ran", asked, effective.as_deref()),
         (Asked::LoadCpus, effective) => cpus("the load ran", asked, effective.as_deref()),
@@ -34,7 +44,8 @@ pub fn text(differing: &Differing) -> String {
             cpus("the process that serves the drive ran", asked, effective.as_deref())
         }
         (Asked::CpuTime, effective) => format!(
-            "a CPU quota left {} CPUs to the {asked} CPUs that the plan asks for; raise the quota of the container or service (cpu.max)",
+            "a CPU quota left {} CPUs to the {asked} CPUs that the plan asks for; raise the \
+            quota of the container or service (cpu.max)",
             effective.as_deref().unwrap_or("fewer")
         ),
         (Asked::PoolOption, effective) => format!(
@@ -48,7 +59,8 @@ fn cpus(who: &str, asked: &str, effective: Option<&str>) -> String {
     format!("{who} on CPUs {}, not {asked} as the plan asks", effective.unwrap_or("none"))
 }
 
-/// A few words to stand where the setting is shown, on the layer of the file system; nothing of what belongs elsewhere.
+/// A few words to stand where the setting is shown, on the layer of the file system; nothing of
+/// what belongs elsewhere.
 pub fn of_file_system(differing: &Differing) -> Option<String> {
     let Differing { what, asked, effective } = differing;
     Some(match (what, effective) {

@@ -1,6 +1,7 @@
 //! From values of judge and store to English, for every room that shows something.
 //!
-//! Nothing here decides, and nobody takes apart again what is made here: who needs a part of a sentence asks for that part.
+//! Nothing here decides, and nobody takes apart again what is made here: who needs a part of a
+//! sentence asks for that part.
 
 pub mod answer;
 pub mod calibration;
@@ -33,14 +34,15 @@ pub mod write_path;
 
 use assay_study::Note;
 
-/// What stands in the place of a value that is not there.
+/// Text in place of a missing value.
 const NONE: &str = "none";
 
-/// What should be known of a whole study.
+/// A note on a whole study.
 pub fn note(note: Note) -> &'static str {
     match note {
         Note::OnMeasuredDisk => {
-            "The study is on the measured disk; its results are written between runs, not while measuring."
+            "The study is on the measured disk; its results are written between runs, not while \
+            measuring."
         }
     }
 }

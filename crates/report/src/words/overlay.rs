@@ -1,4 +1,5 @@
-//! Overlays of a study's plan, in words: a study made with one is not of the plan alone, and repeats no paper.
+//! Overlays of a study's plan, in words: a study made with one is not of the plan alone, and
+//! repeats no paper.
 
 use assay_study::{Overlay, OverlayChange, Study};
 
@@ -10,7 +11,8 @@ pub fn told(study: &Study) -> Vec<String> {
         let mut text = of_overlay(overlay, of_form(study, overlay));
         if let Some(paper) = study.paper.as_ref().filter(|_| Some(place) == last) {
             text += &format!(
-                " These are not the conditions of {}: the study shows what its comparison comes to under others, and does not repeat it.",
+                " These are not the conditions of {}: the study shows what its comparison comes \
+                to under others, and does not repeat it.",
                 paper.title
             );
         }
@@ -19,7 +21,7 @@ pub fn told(study: &Study) -> Vec<String> {
     overlays.iter().enumerate().map(one).collect()
 }
 
-/// What it changed of the form that the study ran.
+/// Its changes of the form that the study ran.
 fn of_form<'a>(study: &Study, overlay: &'a Overlay) -> &'a [OverlayChange] {
     if study.form.is_some() { &overlay.quick_changes } else { &overlay.changes }
 }

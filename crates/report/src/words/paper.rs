@@ -1,4 +1,4 @@
-//! What a figure beside a paper's lacks, or what is wrong with it.
+//! Reasons to distrust a figure beside a paper's.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What a phase asks for and what happens in it, in a few words.
+//! A phase's load and events, in a few words.
 
 use assay_study::{Done, Happening, Phase, PhasePace};
 
@@ -30,7 +30,6 @@ fn pace(pace: PhasePace) -> String {
     }
 }
 
-/// What happens.
 pub fn happening(one: &Happening) -> String {
     match one {
         Happening::Scan => "scan of all tables".into(),
@@ -47,7 +46,7 @@ pub fn happening(one: &Happening) -> String {
     }
 }
 
-/// What came of it.
+/// The result of an event.
 pub fn done(one: Done) -> String {
     match one {
         Done::Scan { rows, bytes: read } => {

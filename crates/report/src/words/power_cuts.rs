@@ -9,7 +9,7 @@ use assay_study::power_cut::{Aftermath, CopyLeft, Loss, Moment, PageLeft, Replic
 
 use super::{reason, verdict};
 
-/// What the cuts of a configuration show, in a sentence.
+/// Result of the cuts of a configuration, in a sentence.
 #[must_use]
 pub fn result(cuts: &PowerCuts<'_>) -> String {
     match cuts.one_in_at_least() {
@@ -65,7 +65,8 @@ pub fn lost_of(with_loss: u64, cuts: u64, replica: Option<Replication>) -> Strin
     }
 }
 
-/// A verdict on the time to recover: `better: 30 % shorter (95 % interval 27 to 33 %) than base`, or why there is none.
+/// A verdict on the time to recover: `better: 30 % shorter (95 % interval 27 to 33 %) than base`,
+/// or why there is none.
 #[must_use]
 pub fn recovery(one: &Comparison) -> String {
     let because = reason::because(assay_study::Events::Transactions, one)
@@ -77,7 +78,7 @@ pub fn recovery(one: &Comparison) -> String {
     format!("{}{than}{because}", verdict::text_with_word(one))
 }
 
-/// What was seen beside, for a line of its own.
+/// Further observations, for a line of its own.
 #[must_use]
 pub fn seen(cuts: &PowerCuts<'_>) -> String {
     let mut parts = vec![format!("{} torn", counted(cuts.torn_writes, "write"))];
@@ -112,7 +113,7 @@ pub fn moment(cut: &PowerCut) -> String {
     format!("{moment} after {:.1} s", cut.loaded_ms / 1e3)
 }
 
-/// What was lost, in a sentence.
+/// The loss, in a sentence.
 #[must_use]
 pub fn loss(loss: &Loss) -> String {
     match loss {
@@ -130,11 +131,13 @@ pub fn loss(loss: &Loss) -> String {
         Loss::File { file, reason } => format!("innochecksum refuses {file}: {reason}"),
         Loss::Table { table, reason } => format!("CHECK TABLE {table}: {reason}"),
         Loss::Commits { writer, acknowledged, found } => format!(
-            "the server acknowledged commit {acknowledged} to writer {writer}, but has only commit {found}: {} lost",
+            "the server acknowledged commit {acknowledged} to writer {writer}, but has only \
+            commit {found}: {} lost",
             counted(acknowledged - found, "commit")
         ),
         Loss::WriterWrong { writer, found, least, most } => format!(
-            "the server has commit {found} of writer {writer}, where only {least} to {most} are possible"
+            "the server has commit {found} of writer {writer}, where only {least} to {most} are \
+            possible"
         ),
         Loss::WriterMissing { writer } => format!("the row of writer {writer} is gone"),
         Loss::RowOfOtherCommit { id, expected, found } => {
@@ -156,7 +159,8 @@ pub fn lost(cut: &PowerCut) -> String {
     format!("cut {}, {}: {first}{more}", cut.number, moment(cut))
 }
 
-/// A cut that lost something, in a line, with the torn page that tells most and what its newest copy is good for.
+/// A cut that lost something, in a line, with the torn page that tells most and what its newest
+/// copy is good for.
 #[must_use]
 pub fn explained(cut: &PowerCut) -> String {
     let Some(aftermath) = &cut.aftermath else { return lost(cut) };
@@ -208,7 +212,8 @@ pub fn put_back(aftermath: &Aftermath) -> String {
     }
 }
 
-/// A page of which the power cut left a part: what is new and what is old of it, drawn part by part.
+/// A page of which the power cut left a part: what is new and what is old of it, drawn part by
+/// part.
 #[must_use]
 pub fn torn_page(page: &assay_study::power_cut::TornPage) -> String {
     let parts: String = page.is_new.iter().map(|is_new| if *is_new { '█' } else { '░' }).collect();
@@ -271,7 +276,8 @@ mod tests {
         };
         assert_eq!(
             page_left(&page),
-            "page 5 of tablespace 0 (ibdata1): torn, LSN 54753971 at its head, 55318941 at its end; newest copy whole, LSN 55318941 (#ib_16384_1.dblwr, byte 1785856)"
+            "page 5 of tablespace 0 (ibdata1): torn, LSN 54753971 at its head, 55318941 at its \
+            end; newest copy whole, LSN 55318941 (#ib_16384_1.dblwr, byte 1785856)"
         );
         let older = PageLeft { older_first: copy(7, "#ib_16384_0.dblwr", 0), ..page.clone() };
         assert!(

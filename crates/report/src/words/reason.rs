@@ -42,16 +42,23 @@ fn of_reason(events: Events, reason: &Reason, metric: Metric) -> String {
             "only one repeat, so its variation is unknown: measure for longer, or repeat".into()
         }
         Reason::SeparateRuns => {
-            "one repeat in a study: its day-to-day variation is unknown; use repeats = 2 or more in both studies".into()
+            "one repeat in a study: its day-to-day variation is unknown; use repeats = 2 or more \
+            in both studies"
+                .into()
         }
         Reason::OneRun => {
-            "one repeat, and no configuration ran twice: only the variation between seconds is known, not between runs".into()
+            "one repeat, and no configuration ran twice: only the variation between seconds is \
+            known, not between runs"
+                .into()
         }
         Reason::OneRunAndFloor => {
-            "one repeat: holds if runs of these configurations vary no more than those of the configuration that ran twice".into()
+            "one repeat: holds if runs of these configurations vary no more than those of the \
+            configuration that ran twice"
+                .into()
         }
         Reason::FloorUnknown { differences } => format!(
-            "one repeat, and the noise between runs is known from only {} of a configuration with itself",
+            "one repeat, and the noise between runs is known from only {} of a configuration \
+            with itself",
             counted(*differences, "difference")
         ),
         Reason::WithinFloor { floor_percent, differences } => format!(
@@ -146,11 +153,13 @@ mod tests {
         let floor = Reason::WithinFloor { floor_percent: 20.04, differences: 4 };
         assert_eq!(
             told(floor, None),
-            "within the noise floor of 20 %, from 4 differences of a configuration with itself; deciding it is not feasible: the difference is within the noise"
+            "within the noise floor of 20 %, from 4 differences of a configuration with itself; \
+            deciding it is not feasible: the difference is within the noise"
         );
         assert_eq!(
             told(Reason::FloorUnknown { differences: 1 }, Some(1)),
-            "one repeat, and the noise between runs is known from only 1 difference of a configuration with itself; about 1 more repeat would decide"
+            "one repeat, and the noise between runs is known from only 1 difference of a \
+            configuration with itself; about 1 more repeat would decide"
         );
         let chance =
             |test, p, is_corrected| told(Reason::NotSignificant { test, p, is_corrected }, Some(5));
@@ -167,7 +176,8 @@ mod tests {
         let seconds = resting_on(Basis::OneRepeat, Comparison { verdict, ..seconds });
         assert_eq!(
             because(Events::Transactions, &seconds).unwrap(),
-            "one repeat, and no configuration ran twice: only the variation between seconds is known, not between runs; at \
+            "one repeat, and no configuration ran twice: only the variation between seconds is \
+             known, not between runs; at \
              least 2 more repeats would decide"
         );
         assert!(!reason(Events::Transactions, &seconds).unwrap().contains("more repeats"));

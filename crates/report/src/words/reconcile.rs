@@ -22,7 +22,7 @@ pub fn name(events: Events, check: &Check) -> Cow<'static, str> {
     })
 }
 
-/// What was computed from what, so that a reader can repeat it.
+/// The arithmetic of a check, so that a reader can repeat it.
 pub fn arithmetic(events: Events, check: &Check) -> String {
     of_sides(events, &check.sides, check.holds)
 }
@@ -43,7 +43,8 @@ pub(super) fn of_sides(events: Events, sides: &Sides, holds: bool) -> String {
         Sides::Markov { share, percentile_ms, mean_ms, most_ms } => {
             let percent = share * 100.0;
             format!(
-                "p{percent} is {percentile_ms:.4} ms; with a mean of {mean_ms:.4} ms it is at most {most_ms:.4} ms"
+                "p{percent} is {percentile_ms:.4} ms; with a mean of {mean_ms:.4} ms it is at \
+                most {most_ms:.4} ms"
             )
         }
         Sides::Ascending(percentiles) => {
@@ -74,13 +75,15 @@ fn of_device(device: &ExplainedWrites) -> String {
     let &ExplainedWrites { written, files, logged, flushes, least, most } = device;
     if written < least {
         format!(
-            "the device wrote {}, InnoDB {} to its files: pages stayed in memory or were compressed, so bytes written per transaction are too low; measure for longer",
+            "the device wrote {}, InnoDB {} to its files: pages stayed in memory or were \
+             compressed, so bytes written per transaction are too low; measure for longer",
             mb(written),
             mb(files),
         )
     } else if written > most {
         format!(
-            "the device wrote {}, InnoDB and the binary log {} to their files, which with {flushes:.0} flushes/s explains \
+            "the device wrote {}, InnoDB and the binary log {} to their files, which with \
+             {flushes:.0} flushes/s explains \
              {}: something else wrote to it, so do not compare its writes",
             mb(written),
             mb(logged),
@@ -103,7 +106,8 @@ fn of_files(device: &ExplainedWrites) -> String {
         format!("{both}: not all of it reached the device, so do not compare its writes")
     } else if written > most {
         format!(
-            "{both}, which with {flushes:.0} flushes/s explains {}: something else wrote to it, so do not compare its writes",
+            "{both}, which with {flushes:.0} flushes/s explains {}: something else wrote to it, \
+            so do not compare its writes",
             mb(most)
         )
     } else {
@@ -123,7 +127,7 @@ pub struct CheckView {
     arithmetic: String,
 }
 
-/// What it means that busy connections (Little's law) and connections differ.
+/// Explanation of a difference between busy connections (Little's law) and connections.
 fn mismatch(events: Events, busy: f64, threads: f64) -> String {
     if busy > threads {
         return format!("latencies are too long, or {} were counted twice", events.many());
@@ -133,7 +137,6 @@ fn mismatch(events: Events, busy: f64, threads: f64) -> String {
 }
 
 impl CheckView {
-    /// Of a check.
     pub fn of(check: &Check) -> CheckView {
         let events = Events::Transactions;
         let (name, arithmetic) = (name(events, check), arithmetic(events, check));
@@ -154,11 +157,13 @@ mod tests {
     fn both_sides_of_the_arithmetic_are_told() {
         assert_eq!(
             told(little(128.0, 7140.0, 28.8, 0.05)),
-            "TPS × mean latency is 205.63, but there were 128 threads: latencies are too long, or transactions were counted twice"
+            "TPS × mean latency is 205.63, but there were 128 threads: latencies are too long, \
+            or transactions were counted twice"
         );
         assert_eq!(
             told(little(8.0, 1000.0, 7.39, 0.05)),
-            "TPS × mean latency is 7.39, but there were 8 threads: for 8 % of the time they waited for the load generator and for no answer"
+            "TPS × mean latency is 7.39, but there were 8 threads: for 8 % of the time they \
+             waited for the load generator and for no answer"
         );
         assert_eq!(
             told(recipe(18.5, 19.0, 0.05)),

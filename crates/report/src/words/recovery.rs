@@ -2,13 +2,15 @@
 
 use assay_innodb::{PageRecovery, RecoveryFault};
 
-/// A sentence for each thing that is known of the server of that name; `server` is its version in words.
+/// A sentence for each thing that is known of the server of that name; `server` is its version in
+/// words.
 #[must_use]
 pub fn sentences(recovery: PageRecovery, server: &str) -> Vec<String> {
     match recovery {
         PageRecovery::NotTested => {
             vec![format!(
-                "whether {server} restores torn pages rightly was not tried; `assay powercut tear` tries it"
+                "whether {server} restores torn pages rightly was not tried; `assay powercut \
+                tear` tries it"
             )]
         }
         PageRecovery::Tested([]) => {
@@ -21,10 +23,12 @@ pub fn sentences(recovery: PageRecovery, server: &str) -> Vec<String> {
 fn fault(fault: RecoveryFault, server: &str) -> String {
     match fault {
         RecoveryFault::TransactionSystemEarly => format!(
-            "{server} does not start if page 5 of the system tablespace is torn: it reads that page before it restores pages"
+            "{server} does not start if page 5 of the system tablespace is torn: it reads that \
+            page before it restores pages"
         ),
         RecoveryFault::FirstCopy => format!(
-            "{server} restores a torn page from the first copy that it finds, not from the newest: commits are lost without an error, or it does not start"
+            "{server} restores a torn page from the first copy that it finds, not from the \
+            newest: commits are lost without an error, or it does not start"
         ),
     }
 }

@@ -25,7 +25,6 @@ pub fn layers(config: &Config) -> Vec<(&'static str, String)> {
     config.rig.layers().iter().map(|layer| (layer.name(), told(layer))).collect()
 }
 
-/// What a layer is.
 pub fn text(layer: &RigLayer) -> String {
     match layer {
         RigLayer::Existing(server) => existing(server),
@@ -61,8 +60,9 @@ fn existing(server: &ExistingServer) -> String {
     )
 }
 
-/// What there are no figures of, and why.
-pub const UNSEEN: &str = "its device, file system and files cannot be seen from here, so there are no figures for them; CPU and memory figures are of the machine \
+/// Layers without figures, and why.
+pub const UNSEEN: &str = "its device, file system and files cannot be seen from here, so there \
+    are no figures for them; CPU and memory figures are of the machine \
      that runs the load";
 
 fn restored(how: Restored) -> &'static str {
@@ -73,7 +73,7 @@ fn restored(how: Restored) -> &'static str {
     }
 }
 
-/// What is under the file system.
+/// The disk under the file system.
 pub fn disk(media: &Media) -> String {
     match media {
         Media::Directory { path } => format!("directory in {}", path.display()),
@@ -87,7 +87,7 @@ pub fn disk(media: &Media) -> String {
     }
 }
 
-/// What a study on a private pool can and cannot show; nothing of one without.
+/// Limits of a study on a private pool; `None` without one.
 pub fn pool_scope(study: &Study) -> Option<&'static str> {
     let is_private = |config: &Config| {
         let pool = config.rig.disk.as_ref().and_then(Disk::pool);
@@ -96,7 +96,11 @@ pub fn pool_scope(study: &Study) -> Option<&'static str> {
     study.configs.iter().any(is_private).then_some(PRIVATE_POOL)
 }
 
-const PRIVATE_POOL: &str = "Pools in this study belong to a private Ceph cluster on the machine that is measured: stores, servers and load share its CPUs, its memory and one disk, and nothing crosses a network. That shows the relative cost of copies, parts and compression, and how MySQL copes when a store dies; it does not show the throughput or latency of a real cluster.";
+const PRIVATE_POOL: &str = "Pools in this study belong to a private Ceph cluster on the machine \
+    that is measured: stores, servers and load share its CPUs, its memory and one disk, and \
+    nothing crosses a network. That shows the relative cost of copies, parts and compression, \
+    and how MySQL copes when a store dies; it does not show the throughput or latency of a real \
+    cluster.";
 
 /// An image with its pool.
 fn pool(pool: &Pool) -> String {
@@ -111,7 +115,8 @@ fn pool(pool: &Pool) -> String {
             let bytes = image_bytes_per_s.map(|most| format!("at most {}/s", Size(most)));
             let parts = [Some(protection.to_string()), compressed, iops, bytes];
             format!(
-                "RBD image of {size} on a private Ceph cluster of {stores} stores on this machine: {}",
+                "RBD image of {size} on a private Ceph cluster of {stores} stores on this \
+                machine: {}",
                 parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
             )
         }
@@ -131,7 +136,7 @@ fn drive(drive: &Drive) -> String {
     format!("software drive{size} on {media}, {}", manner(drive))
 }
 
-/// What the drive does with what it is given.
+/// The drive's treatment of data.
 fn manner(drive: &Drive) -> String {
     let dictionary = if drive.has_dictionaries { " with dictionaries" } else { "" };
     let ahead = drive
@@ -149,7 +154,7 @@ pub fn model(model: &Model) -> String {
     format!("model of {of}, {}", scale(model.scale()))
 }
 
-/// What is left of the device.
+/// The scale of a model.
 pub fn scale(scale: Scale) -> String {
     format!("capacity ÷ {}, parallelism ÷ {}", scale.capacity, scale.parallel)
 }
@@ -169,7 +174,7 @@ fn file_system(made: &FileSystem) -> String {
     }
 }
 
-/// What is the same on all data profiles once, else of each with its name.
+/// A text once if it is the same on all data profiles, else each with its name.
 fn by_data_profile<T>(all: &[(Option<String>, T)], text: impl Fn(&T) -> String) -> String {
     let texts: Vec<(Option<&str>, String)> =
         all.iter().map(|(data_profile, one)| (data_profile.as_deref(), text(one))).collect();

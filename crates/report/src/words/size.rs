@@ -15,7 +15,7 @@ const OPEN_FROM: f64 = 100.0;
 pub struct Size {
     /// `19 %`, `2.4`, or `no` where there is none.
     pub value: String,
-    /// What follows it: `faster`, `times the throughput`, or `difference` where there is none.
+    /// Words after it: `faster`, `times the throughput`, or `difference` where there is none.
     pub unit: &'static str,
     /// `95 % interval 15 to 23 %`.
     pub interval: String,
@@ -24,7 +24,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// Of a difference of this metric.
+    /// The size of a difference of this metric.
     pub fn of(metric: Metric, difference: &Difference) -> Size {
         let ratio = difference.ratio;
         if ratio >= FACTOR_FROM || ratio <= 1.0 / FACTOR_FROM {
@@ -103,7 +103,8 @@ fn half_of_last(decimals: usize) -> f64 {
     0.5 / 10_f64.powi(decimals as i32)
 }
 
-/// As many as the width of the interval deserves, and so many more that nothing is told as zero that is not.
+/// As many as the width of the interval deserves, and so many more that nothing is told as zero
+/// that is not.
 fn decimals([low, mid, high]: [f64; 3]) -> usize {
     const MOST: usize = 2;
     let deserved = match high - low {

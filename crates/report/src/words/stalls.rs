@@ -2,7 +2,8 @@
 
 use assay_judge::{Stalls, median};
 
-/// `6 stalls, one every 10.0 s, the first in second 7 (2020-02-03T04:05:12.250Z), about 200 ms long, throughput 60 % down`.
+/// `6 stalls, one every 10.0 s, the first in second 7 (2020-02-03T04:05:12.250Z), about 200 ms
+/// long, throughput 60 % down`.
 pub fn text(found: &Stalls) -> String {
     let events = &found.events;
     let Some(first) = events.first() else { return nothing_found(found) };

@@ -1,5 +1,5 @@
-//! What each factor does of a pair that differs in several: `disk: 73 % fewer bytes to media; innodb_doublewrite: 52 %
-//! fewer`.
+//! Shares of factors of a pair that differs in several: `disk: 73 % fewer bytes to media;
+//! innodb_doublewrite: 52 % fewer`.
 
 use assay_judge::{Chain, Step, Taken};
 

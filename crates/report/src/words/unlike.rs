@@ -1,4 +1,5 @@
-//! What two sides do not share: what makes them no answers to one question, and what one of them alone has.
+//! Differences that make two sides no answers to one question, and parts that one of them alone
+//! has.
 
 use assay_judge::durability::Difference;
 use assay_judge::{Lone, Unlike};
@@ -35,7 +36,7 @@ pub fn safety(differences: &[Difference]) -> Option<String> {
     Some(format!("they differ in crash safety, {differs}"))
 }
 
-/// What only one side has: `the workload `w``, or `` `w` at 16 and 32 threads``.
+/// Parts that only one side has: `the workload `w``, or `` `w` at 16 and 32 threads``.
 pub fn lone(lone: &Lone) -> String {
     let workload = &lone.workload;
     match &lone.threads {
@@ -71,7 +72,8 @@ mod tests {
         let sides = [side(100, 0, None), side(20, 3, Some(Replication::Async))];
         assert_eq!(
             text(&Unlike::PowerCuts(sides)),
-            "they differ in crash safety, power cuts: no loss in 100 power cuts, against LOSS in 3 of 20 power cuts with an asynchronous replica"
+            "they differ in crash safety, power cuts: no loss in 100 power cuts, against LOSS in \
+            3 of 20 power cuts with an asynchronous replica"
         );
     }
 
@@ -84,7 +86,9 @@ mod tests {
         ]);
         assert_eq!(
             told.unwrap(),
-            "they differ in crash safety, pages: written twice, by the doublewrite buffer, against written once, atomically according to the device; commits: flushed before they return, against flushed by the operating system"
+            "they differ in crash safety, pages: written twice, by the doublewrite buffer, \
+            against written once, atomically according to the device; commits: flushed before \
+            they return, against flushed by the operating system"
         );
     }
 

@@ -1,8 +1,8 @@
-//! What could not be monitored, as sentences.
+//! Sentences about what could not be monitored.
 
 use assay_study::{Below, Role, Unmonitored};
 
-/// What is missing and, where there is something to do about it, what.
+/// The missing part and, if there is one, a remedy.
 pub(super) fn text(what: &Unmonitored) -> String {
     match what {
         Unmonitored::Uncounted { device } => format!(
@@ -17,20 +17,28 @@ pub(super) fn text(what: &Unmonitored) -> String {
             format!("the {} process {pid} is not monitored: {error}", name(*role))
         }
         Unmonitored::ProcessIo { role, pid, error } => format!(
-            "bytes read and written by the {} process are not monitored: /proc/{pid}/io: {error}; run as the same user or as root",
+            "bytes read and written by the {} process are not monitored: /proc/{pid}/io: \
+            {error}; run as the same user or as root",
             name(*role)
         ),
         Unmonitored::ProcessEnded { role } => format!("the {} process has ended", name(*role)),
         Unmonitored::Switches { role, threads_max } => format!(
-            "context switches of the {} process are missing while it has more than {threads_max} threads; cpu_context_switches_per_s has those of the machine",
+            "context switches of the {} process are missing while it has more than {threads_max} \
+            threads; cpu_context_switches_per_s has those of the machine",
             name(*role)
         ),
-        Unmonitored::Server { error } => format!("the server's counters are not monitored: {error}"),
+        Unmonitored::Server { error } => format!(
+            "the server's counters are not monitored: \
+            {error}"
+        ),
         Unmonitored::ServerSilent => {
-            "the server stopped answering the monitor; its counters are missing until it answers again".into()
+            "the server stopped answering the monitor; its counters are missing until it answers \
+            again"
+                .into()
         }
         Unmonitored::Refused { prefix, error } => format!(
-            "the server does not let the monitor read {prefix}*: {error}; grant PROCESS and SELECT on performance_schema"
+            "the server does not let the monitor read {prefix}*: {error}; grant PROCESS and \
+            SELECT on performance_schema"
         ),
         Unmonitored::Drive { error } => format!("the drive is not monitored: {error}"),
         Unmonitored::Pool { error } => format!("the pool is not monitored: {error}"),
@@ -58,7 +66,8 @@ fn no_disk(below: Below, path: &str, error: Option<&str>) -> String {
     match error {
         Some(error) => format!("no disk is monitored under {whose}: {path}: {error}"),
         None => format!(
-            "no disk is monitored under {whose}: the file system of {path} has no block device of its own"
+            "no disk is monitored under {whose}: the file system of {path} has no block device \
+            of its own"
         ),
     }
 }

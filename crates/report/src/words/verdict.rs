@@ -1,4 +1,4 @@
-//! What may be said of a comparison: its word and its sentence.
+//! Verdicts on a comparison: the word and the sentence.
 
 use assay_judge::{Basis, Comparison, Conclusion, Difference, Reason, Units};
 use assay_study::TrialKey;
@@ -55,7 +55,7 @@ pub fn text_with_word(one: &Comparison) -> String {
     if is_said { text } else { format!("{}: {text}", word(verdict.conclusion)) }
 }
 
-/// What the figures show, and how far it may be believed.
+/// The figures' message, and how far it may be believed.
 fn seen(one: &Comparison) -> String {
     let verdict = &one.verdict;
     let over_all = match &verdict.reason {
@@ -119,7 +119,7 @@ pub(super) fn directions(each: &[(u32, Conclusion)]) -> String {
         .join("; ")
 }
 
-/// What was permuted: `repeats`, or `blocks of 8 s within repeats`.
+/// The permuted units: `repeats`, or `blocks of 8 s within repeats`.
 pub fn units(units: Units) -> String {
     match units {
         Units::Repeats => "repeats".into(),

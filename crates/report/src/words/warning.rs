@@ -13,7 +13,7 @@ pub fn of_trial(events: Events, trial: &Trial) -> Vec<String> {
     trial.warnings.iter().map(|warning| text(events, warning)).collect()
 }
 
-/// What is wrong, and what would help.
+/// The problem and a remedy.
 pub fn text(events: Events, warning: &Warning) -> String {
     let said = said(events, warning);
     match warning.forbids_comparing() {
@@ -25,7 +25,8 @@ pub fn text(events: Events, warning: &Warning) -> String {
 /// By which warnings are told together: what is wrong and what caused it, whatever its figures.
 pub type Sort = (std::mem::Discriminant<Warning>, Option<disturbed::Kind>, String);
 
-/// The sort of a warning. Those whose words are not our own, or hold no figure, are told by their words.
+/// The sort of a warning. Those whose words are not our own, or hold no figure, are told by their
+/// words.
 pub fn sort(warning: &Warning) -> Sort {
     let is_of_figures = size(warning) > 0.0;
     let words = if is_of_figures { String::new() } else { text(Events::Transactions, warning) };
@@ -68,13 +69,17 @@ fn said(events: Events, warning: &Warning) -> Cow<'_, str> {
             )
         }
         Warning::AddedLatency { percent, .. } => format!(
-            "emulated I/Os took {percent:.1} % longer than on the device, mostly because they are too fast for this machine to emulate; use more threads, a larger parallel_scale, or a faster machine"
+            "emulated I/Os took {percent:.1} % longer than on the device, mostly because they \
+            are too fast for this machine to emulate; use more threads, a larger parallel_scale, \
+            or a faster machine"
         ),
         Warning::ModelStall { length_s } => format!(
-            "the daemon of the emulated drive stalled for {length_s:.1} s in total; give it its own CPUs (drive_cpus), or use an idle machine"
+            "the daemon of the emulated drive stalled for {length_s:.1} s in total; give it its \
+            own CPUs (drive_cpus), or use an idle machine"
         ),
         Warning::Stopped { length_s } => format!(
-            "Assay did not run for at least {length_s:.1} s while measuring (Ctrl-Z, suspend, or no CPU available); there was no load meanwhile"
+            "Assay did not run for at least {length_s:.1} s while measuring (Ctrl-Z, suspend, or \
+            no CPU available); there was no load meanwhile"
         ),
         Warning::OtherPrograms { cpu_percent, is_too_much, programs } => {
             others(*cpu_percent, *is_too_much, programs)
@@ -88,14 +93,18 @@ fn said(events: Events, warning: &Warning) -> Cow<'_, str> {
             return "throughput was not steady when the measurement began".into();
         }
         Warning::Unfinished { transactions, percent, wait_ms_max } => format!(
-            "percentiles are too low: {transactions} {} ({percent:.1} %) due in the window had not finished at its end, the oldest waiting for {wait_ms_max:.0} ms",
+            "percentiles are too low: {transactions} {} ({percent:.1} %) due in the window had \
+            not finished at its end, the oldest waiting for {wait_ms_max:.0} ms",
             events.many()
         ),
         Warning::ShortWindow { length_s } => format!(
-            "all events were done after {length_s:.1} s: disk and server figures have few samples; use more events"
+            "all events were done after {length_s:.1} s: disk and server figures have few \
+            samples; use more events"
         ),
         Warning::Fill { begin_percent, end_percent, planned_percent } => format!(
-            "the device was {begin_percent:.1} % full at the beginning and {end_percent:.1} % at the end, instead of the planned {planned_percent:.1} %: zeroes and unwritten blocks take no space"
+            "the device was {begin_percent:.1} % full at the beginning and {end_percent:.1} % at \
+            the end, instead of the planned {planned_percent:.1} %: zeroes and unwritten blocks \
+            take no space"
         ),
         Warning::DistortedKeys(distortion) => distortion.to_string(),
         Warning::TooFewConnections(shortage) => shortage.to_string(),
@@ -114,7 +123,8 @@ fn said(events: Events, warning: &Warning) -> Cow<'_, str> {
             format!("the drive says: {problem}")
         }
         Warning::ClockMoved { host, by_ms: Some(by_ms) } => format!(
-            "the clock of {host} moved by {by_ms:.0} ms during the run, so its seconds may be matched with the wrong seconds of other hosts; wait until chrony or ntpd has settled"
+            "the clock of {host} moved by {by_ms:.0} ms during the run, so its seconds may be \
+            matched with the wrong seconds of other hosts; wait until chrony or ntpd has settled"
         ),
         Warning::ClockMoved { host, by_ms: None } => {
             format!("the clock of {host} could not be compared again after the run")
@@ -147,7 +157,7 @@ fn short_of_cpu(cpu: &CpuUse) -> (String, &'static str) {
     (cause, "use fewer threads, a larger parallel_scale, or a faster machine")
 }
 
-/// What the machine's host or a quota took, and what would help.
+/// CPU time that the machine's host or a quota took, and a remedy.
 fn taken(cpu: &CpuUse) -> (String, &'static str) {
     match cpu.steal_percent >= cpu.throttled_percent {
         true => (
@@ -222,7 +232,8 @@ mod tests {
                 Events::Transactions,
                 &Warning::Unfinished { transactions: 18, percent: 1.8, wait_ms_max: 351.4 }
             ),
-            "percentiles are too low: 18 transactions (1.8 %) due in the window had not finished at its end, the oldest waiting for 351 ms"
+            "percentiles are too low: 18 transactions (1.8 %) due in the window had not finished \
+            at its end, the oldest waiting for 351 ms"
         );
     }
 
@@ -234,7 +245,8 @@ mod tests {
         let stolen = CpuUse { busy_percent: 97.0, steal_percent: 14.2, ..none };
         assert_eq!(
             missed(stolen),
-            "4.2 % of the emulated I/Os missed their deadline: the hypervisor took 14 % of the CPUs (steal); measure when its host is less busy, or on a dedicated instance"
+            "4.2 % of the emulated I/Os missed their deadline: the hypervisor took 14 % of the \
+            CPUs (steal); measure when its host is less busy, or on a dedicated instance"
         );
         let throttled = CpuUse { throttled_percent: 8.0, others_percent: 3.0, ..none };
         assert!(missed(throttled).contains("a CPU quota throttled the run for 8 % of the time"));

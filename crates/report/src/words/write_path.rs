@@ -28,7 +28,7 @@ pub fn layer(name: LayerName) -> &'static str {
     }
 }
 
-/// What time is spent on.
+/// A use of time.
 pub fn activity(events: Events, what: Activity) -> &'static str {
     match what {
         Activity::Transaction => events.noun(),
@@ -100,7 +100,6 @@ struct SpaceView {
 }
 
 impl<'a> WritePathView<'a> {
-    /// Of a run's write path.
     pub fn of(write_path: &'a WritePath) -> WritePathView<'a> {
         let layers = write_path.layers.iter();
         let boundaries = write_path.amplification.iter();

@@ -63,7 +63,7 @@ impl OwnMount {
         &self.target
     }
 
-    /// Of several mounts in one place, the last one covers the others.
+    /// The last of several mounts in one place covers the others.
     pub(super) fn presence(&self) -> Result<Presence> {
         let here = self.mounts_here()?;
         Ok(match here.iter().any(|mount| self.is_ours(mount)) {

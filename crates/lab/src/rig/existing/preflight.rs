@@ -194,7 +194,8 @@ fn is_refused(error: &SessionError) -> bool {
 pub(super) fn right(error: anyhow::Error, name: &str) -> anyhow::Error {
     match error.downcast_ref::<SessionError>() {
         Some(refused) if is_refused(refused) => anyhow!(
-            "the user may not create, fill and drop the database {name}; ask the server's owner to GRANT ALL ON {name}.* to that user"
+            "the user may not create, fill and drop the database {name}; ask the server's owner \
+             to GRANT ALL ON {name}.* to that user"
         ),
         _ => error,
     }

@@ -232,7 +232,8 @@ mod tests {
 
     #[test]
     fn ext4_is_as_asked_where_its_superblock_says_so() {
-        let as_asked = "-q -F -b 4096 -C16k -I 512 -N 2000 -J size=4 -O bigalloc,^quota,extents -O none,64bit \
+        let as_asked = "-q -F -b 4096 -C16k -I 512 -N 2000 -J size=4 -O bigalloc,^quota,extents \
+            -O none,64bit \
                         -E nodiscard,stride=4 -G 16 -L name -T largefile -m 0";
         assert_eq!(told(FileSystemKind::Ext4, as_asked, &EXT4), []);
         let one = |asked: &str, effective: Option<&str>| {

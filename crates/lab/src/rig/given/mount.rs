@@ -150,8 +150,10 @@ mod tests {
 
     /// Options as Linux 6.18 reports them for ext4 mounted with `options` and its defaults.
     fn ext4(asked: &str, told: &str) -> Vec<(String, Option<String>)> {
-        let defaults = "rw,relatime,bsddf,nogrpid,block_validity,dioread_nolock,nodiscard,delalloc,journal_checksum,barrier,\
-             auto_da_alloc,user_xattr,acl,noquota,resuid=0,errors=continue,commit=5,stripe=0,data=ordered";
+        let defaults = "rw,relatime,bsddf,nogrpid,block_validity,dioread_nolock,nodiscard,\
+            delalloc,journal_checksum,barrier,\
+             auto_da_alloc,user_xattr,acl,noquota,resuid=0,errors=continue,commit=5,stripe=0,\
+             data=ordered";
         let told: Vec<&str> = told.split(',').filter(|one| !one.is_empty()).collect();
         let is_replaced = |one: &&str| {
             let key = |text: &str| text.split('=').next().unwrap_or_default().to_owned();

@@ -119,13 +119,16 @@ mod tests {
     use super::*;
 
     const MYSQL: &str = "\
-2026-01-01T00:00:00.000001Z 0 [System] [MY-010116] [Server] mysqld (mysqld 9.7.4-2) starting as process 7
-2026-01-01T00:00:00.000002Z 0 [Warning] [MY-000081] [Server] option 'max_connections': unsigned value 0 adjusted to 1.
+2026-01-01T00:00:00.000001Z 0 [System] [MY-010116] [Server] mysqld (mysqld 9.7.4-2) starting as \
+process 7
+2026-01-01T00:00:00.000002Z 0 [Warning] [MY-000081] [Server] option 'max_connections': unsigned \
+value 0 adjusted to 1.
 2026-01-01T00:00:00.000003Z 0 [ERROR] [MY-000067] [Server] unknown variable 'innodb_foo=1'.
 2026-01-01T00:00:00.000004Z 0 [ERROR] [MY-010119] [Server] Aborting
 ";
     const MARIADB: &str = "\
-2026-01-01  0:00:00 0 [ERROR] /usr/sbin/mariadbd: Error while setting value 'x' to 'innodb-flush-method'
+2026-01-01  0:00:00 0 [ERROR] /usr/sbin/mariadbd: Error while setting value 'x' to \
+'innodb-flush-method'
 2026-01-01  0:00:00 0 [ERROR] Aborting
 ";
 
@@ -169,10 +172,12 @@ mod tests {
     #[test]
     fn what_recovery_did_is_read_from_both_makes() {
         let mysql = "\
-t 1 [Note] [MY-013883] [InnoDB] The latest found checkpoint is at lsn = 19703945 in redo log file ./#innodb_redo/#ib_redo7.
+t 1 [Note] [MY-013883] [InnoDB] The latest found checkpoint is at lsn = 19703945 in redo log file \
+./#innodb_redo/#ib_redo7.
 t 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 19750000
 t 1 [Note] [MY-012550] [InnoDB] Doing recovery: scanned up to log sequence number 19751478
-t 1 [Note] [MY-013543] [InnoDB] Recovered page [page id: space=5, page number=7] from the doublewrite buffer.
+t 1 [Note] [MY-013543] [InnoDB] Recovered page [page id: space=5, page number=7] from the \
+doublewrite buffer.
 ";
         assert_eq!(
             repaired(mysql),

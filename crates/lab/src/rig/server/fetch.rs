@@ -77,7 +77,8 @@ pub(super) fn fetch_unless(
 fn fetch_onto(shelf: &CacheLock, flavour: Flavour, progress: &dyn Fn(&str)) -> Result<Binary> {
     check_tools().map_err(|missing| {
         anyhow!(
-            "no server is installed and none can be downloaded without `{}`; install MySQL or MariaDB, or give the path of a server",
+            "no server is installed and none can be downloaded without `{}`; install MySQL or \
+             MariaDB, or give the path of a server",
             missing.program
         )
     })?;
@@ -109,7 +110,8 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
     }
     let Some(mirror) = debian_mirror(&configured.targets()?) else {
         bail!(
-            "the configured package sources have no {stem}; install {flavour}, or give the path of a server"
+            "the configured package sources have no {stem}; install {flavour}, or give the path \
+             of a server"
         );
     };
     progress("reading the package lists of the suite sid of the configured mirror");
@@ -118,7 +120,8 @@ fn locate(flavour: Flavour, staging: &Path, progress: &dyn Fn(&str)) -> Result<(
     match sid.newest_named(stem)? {
         Some(package) => Ok((sid, package)),
         None => bail!(
-            "neither the configured package sources nor sid have {stem}; install {flavour}, or give the path of a server"
+            "neither the configured package sources nor sid have {stem}; install {flavour}, or \
+             give the path of a server"
         ),
     }
 }

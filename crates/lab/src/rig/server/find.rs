@@ -37,7 +37,8 @@ pub enum WantedServer {
     Path(PathBuf),
 }
 
-/// Names the server where neither the plan nor the command line does, in the words of [`WantedServer`].
+/// Names the server where neither the plan nor the command line does, in the words of
+/// [`WantedServer`].
 const VARIABLE: &str = "ASSAY_SERVER";
 
 impl WantedServer {

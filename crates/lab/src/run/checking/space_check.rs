@@ -101,7 +101,8 @@ fn check_pool(experiment: &Experiment, variant: &Variant, room: &Room) -> Result
     let there = room.memory_bytes;
     ensure!(
         pool.private().is_none() || needed <= there,
-        "private clusters with {stores} stores need about {} of memory, {} are available; lower pool.stores, or name an existing cluster",
+        "private clusters with {stores} stores need about {} of memory, {} are available; lower \
+         pool.stores, or name an existing cluster",
         rounded(needed),
         rounded(there)
     );

@@ -1,4 +1,4 @@
-//! What configurations cost, where prices were given: the page's table, and `tables/cost.csv`.
+//! Cost of configurations, where prices were given: the page's table, and `tables/cost.csv`.
 
 use std::io::Write;
 
@@ -15,7 +15,7 @@ use crate::figures::format::{count, figure};
 use crate::tables::csv::{optional, write_row};
 use assay_judge::worth::CostOfLoad;
 
-/// What configurations cost; nothing where no prices were given, or too few for any configuration.
+/// Table of costs; `None` if no prices were given, or too few for any configuration.
 pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) -> Option<Table> {
     let costs = analysis.appraisal.costs.as_ref()?;
     let group_of = |one: &CostOfLoad| {
@@ -48,8 +48,9 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) ->
     Table::of(study, columns, rows.collect(), notes)
 }
 
-/// What "replaces" rests on.
-const REPLACED: &str = "Servers replaced are baseline servers, by the ratio in the verdict; common variation does not widen its interval. A/A runs are not listed.";
+/// Explanation of "replaces".
+const REPLACED: &str = "Servers replaced are baseline servers, by the ratio in the verdict; \
+    common variation does not widen its interval. A/A runs are not listed.";
 
 /// The head that tells how it was scaled.
 const TPS: &str = "{TPS}";
@@ -65,7 +66,8 @@ const COLUMNS: [(&str, &str); 8] = [
     ("replaces", "baseline servers that one of these replaces under the same load"),
     (
         "what matters",
-        "prices with the largest effect on the cost of {an event}: their share, and the cost with the price 20 % lower and higher",
+        "prices with the largest effect on the cost of {an event}: their share, and the cost with \
+         the price 20 % lower and higher",
     ),
 ];
 
@@ -111,7 +113,8 @@ fn whole(interval: Interval) -> String {
     })
 }
 
-/// `cost.csv`: a row a configuration × workload × threads, of each figure the lowest and the highest too.
+/// `cost.csv`: a row a configuration × workload × threads, of each figure the lowest and the
+/// highest too.
 pub(crate) fn write(file: &mut dyn Write, costs: &[CostOfLoad]) -> Result<()> {
     let bounded = [
         "tps",

@@ -1,4 +1,4 @@
-//! What drives last: the page's table of endurance, and `tables/endurance.csv`.
+//! Life of drives: the page's table of endurance, and `tables/endurance.csv`.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(crate) fn table(study: &Study, groups: &[Group<'_>], analysis: &Analysis) ->
     Table::of(study, columns, rows, notes).map(Table::without_empty_columns)
 }
 
-/// What was found of the runs of a group.
+/// Drive lives of the runs of a group.
 struct Found<'a>(Vec<&'a DriveLife>);
 
 impl Found<'_> {
@@ -80,7 +80,8 @@ const COLUMNS: [(&str, &str); 9] = [
     ("to media, kB/{trx}", "bytes written to flash per {event}: GC adds, compression saves"),
     (
         "life on equal flash, × baseline",
-        "times as long as with the baseline, under the same {events}: the baseline's bytes to media per {event} ÷ its own",
+        "times as long as with the baseline, under the same {events}: the baseline's bytes to \
+        media per {event} ÷ its own",
     ),
     ("tested: to device a day", "by the full device, as fast as this load went"),
     ("tested: to media a day", "by the full device, as fast as this load went"),
@@ -93,7 +94,7 @@ const COLUMNS: [(&str, &str); 9] = [
     ),
 ];
 
-/// What is to be said below.
+/// Notes below the table.
 fn notes(study: &Study, rows: &[(&Group<'_>, Vec<String>)], analysis: &Analysis) -> Vec<String> {
     let mut notes: Vec<String> = vec![at_what(analysis).into()];
     notes.extend(scaled(study, analysis));
@@ -108,29 +109,32 @@ fn notes(study: &Study, rows: &[(&Group<'_>, Vec<String>)], analysis: &Analysis)
     notes
 }
 
-/// What lives on equal flash are measured by; nothing where there are none.
+/// The baseline of lives on equal flash; `None` if there are none.
 fn on_equal_flash(study: &Study, analysis: &Analysis) -> Option<String> {
     let is_any = analysis.appraisal.endurance.iter().any(|one| one.on_equal_flash.is_some());
     let baseline = baseline_of(study).filter(|_| is_any)?;
     Some(format!(
-        "Life on equal flash: how many times as long the same flash lasts under the same {} as with {} (lowest to highest repeat). It needs no rating.",
+        "Life on equal flash: how many times as long the same flash lasts under the same {} as \
+        with {} (lowest to highest repeat). It needs no rating.",
         study.events().many(),
         named(&baseline)
     ))
 }
 
-/// What is said where a device has no rating.
+/// Note about a device without a rating.
 fn unrated(is_compared: bool) -> String {
     let only = match is_compared {
         true => ", so only their life on equal flash is known; for years, give",
         false => ": give",
     };
     format!(
-        "Configurations without endurance figures have no rating{only} endurance_bytes, or drive_writes_per_day, warranty_years and capacity_bytes, with --prices FILE or in the plan's [prices]; see docs/cost.md."
+        "Configurations without endurance figures have no rating{only} endurance_bytes, or \
+        drive_writes_per_day, warranty_years and capacity_bytes, with --prices FILE or in the \
+        plan's [prices]; see docs/cost.md."
     )
 }
 
-/// What each device is rated for, a line for each rating.
+/// Ratings of devices, a line each.
 fn rated(study: &Study, analysis: &Analysis) -> Vec<String> {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     for config in study.configs.iter().filter(|one| !is_aa_run(study, one)) {
@@ -151,15 +155,18 @@ fn at_what(analysis: &Analysis) -> Cow<'static, str> {
         analysis.appraisal.endurance.iter().filter_map(|one| Some(one.at_rate.as_ref()?.rate));
     events.fill(match rates.next() {
         Some(Rate::Asked) => {
-            "Years are computed for the bytes per day given with --writes-per-day, taken as the baseline's; for other configurations, for the bytes that the same {events} write there."
+            "Years are computed for the bytes per day given with --writes-per-day, taken as the \
+            baseline's; for other configurations, for the bytes that the same {events} write there."
         }
         _ => {
-            "Years are computed for one drive write per day; the test wrote as fast as it could, which no server does for years. Give your own rate with `assay report STUDY --writes-per-day 2T`: the bytes that your server writes to its device per day."
+            "Years are computed for one drive write per day; the test wrote as fast as it could, \
+            which no server does for years. Give your own rate with `assay report STUDY \
+            --writes-per-day 2T`: the bytes that your server writes to its device per day."
         }
     })
 }
 
-/// What of the table is of a whole device and was measured on a part of it, a line for each scale.
+/// Parts of the table that were measured on a part of the device, a line for each scale.
 fn scaled(study: &Study, analysis: &Analysis) -> Vec<String> {
     let mut lines: Vec<((f64, f64), Vec<String>)> = Vec::new();
     for (config, scale) in &analysis.appraisal.scales {
@@ -172,7 +179,9 @@ fn scaled(study: &Study, analysis: &Analysis) -> Vec<String> {
         let all = configs.len() == study.configs.len();
         let configs = if all { "All configurations".to_owned() } else { list(&configs) };
         format!(
-            "{configs}: measured on a model with 1/{capacity} of the capacity and 1/{parallel} of the parallelism. Bytes per day and years are for the full device: the model's rate × {parallel}, against the full capacity and rating. Bytes per {} are as measured.",
+            "{configs}: measured on a model with 1/{capacity} of the capacity and 1/{parallel} \
+            of the parallelism. Bytes per day and years are for the full device: the model's \
+            rate × {parallel}, against the full capacity and rating. Bytes per {} are as measured.",
             study.events().noun()
         )
     };

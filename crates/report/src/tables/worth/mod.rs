@@ -1,4 +1,4 @@
-//! What drives last and what configurations cost, as tables of the page: their rows, stacked by load.
+//! Life of drives and cost of configurations, as tables of the page: rows grouped by load.
 
 pub(crate) mod cost;
 pub(crate) mod endurance;
@@ -23,7 +23,7 @@ use assay_judge::worth::server_scale;
 pub(crate) struct Table {
     columns: Vec<Column>,
     blocks: Vec<Block>,
-    /// What is to be said below it.
+    /// Notes below the table.
     notes: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ struct Block {
 #[derive(Debug, Serialize)]
 struct Row {
     config: usize,
-    /// What is wrong with its runs, which stands with the summary too.
+    /// Warnings about its runs, which the summary shows too.
     warnings: Vec<String>,
     fields: Vec<String>,
 }
@@ -57,10 +57,11 @@ pub(crate) type Fields = Vec<(usize, Vec<String>)>;
 pub(crate) const NONE: &str = "–";
 
 /// From where bounds of costs are, and what a model stands for.
-const BOUNDS: &str = "Bounds follow from the 95 % confidence interval of the throughput. For scaled models, the throughput is that of the full device in a server that keeps up with it.";
+const BOUNDS: &str = "Bounds follow from the 95 % confidence interval of the throughput. For \
+    scaled models, the throughput is that of the full device in a server that keeps up with it.";
 
 impl Table {
-    /// Of the fields of each group, in the order of the groups; nothing of none.
+    /// A table of the fields of each group, in the order of the groups; `None` without fields.
     pub(crate) fn of(
         study: &Study,
         columns: Vec<Column>,
@@ -80,13 +81,14 @@ impl Table {
         (!blocks.is_empty()).then_some(Table { columns, blocks, notes })
     }
 
-    /// What is to be said where there are no rows; nothing of nothing.
+    /// A table without rows; `None` without notes.
     fn of_notes(notes: Vec<String>) -> Option<Table> {
         let (columns, blocks) = (Vec::new(), Vec::new());
         (!notes.is_empty()).then_some(Table { columns, blocks, notes })
     }
 
-    /// Of rows under heads of their own, without columns that have a figure in no row; nothing of none.
+    /// A table of rows under heads of their own, without columns that have a figure in no row;
+    /// `None` without rows.
     pub(crate) fn in_blocks(columns: Vec<Column>, blocks: Vec<(String, Fields)>) -> Option<Table> {
         let row = |(config, fields)| Row { config, warnings: Vec::new(), fields };
         let blocks: Vec<Block> = blocks
@@ -112,7 +114,8 @@ impl Table {
     }
 }
 
-/// `TPS`, and with what the measured one is multiplied where that is the same for all rows and not 1.
+/// `TPS`, and with what the measured one is multiplied where that is the same for all rows and not
+/// 1.
 fn tps_head<'a>(study: &Study, configs: impl Iterator<Item = &'a str>) -> String {
     let tps = study.events().per_second();
     let mut scales = configs.filter_map(|config| server_scale(study, config));
@@ -138,7 +141,8 @@ fn warnings(events: Events, group: &Group<'_>) -> Vec<String> {
     warnings
 }
 
-/// Groups of the most threads of their workload and of no A/A run; the CSV file beside the page has all.
+/// Groups of the most threads of their workload and of no A/A run; the CSV file beside the page has
+/// all.
 fn shown<'a>(study: &'a Study, groups: &'a [Group<'a>]) -> impl Iterator<Item = &'a Group<'a>> {
     groups.iter().filter(|group| {
         let same = groups.iter().filter(|one| one.workload == group.workload);

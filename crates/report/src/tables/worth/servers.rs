@@ -1,5 +1,5 @@
-//! What stands in the place of costs where nobody gave prices: servers for a load, and the price up to which one is worth it;
-//! and `tables/servers.csv`, with prices and without.
+//! The table in place of costs where nobody gave prices: servers for a load, and the price up to
+//! which one is worth it; and `tables/servers.csv`, with prices and without.
 
 use std::io::Write;
 
@@ -53,7 +53,8 @@ fn columns(events: Events, tps: String, baseline: Option<&str>) -> Vec<Column> {
         (
             format!("worth up to{server}"),
             events.fill(
-                "a server (drives included) that costs less than this is cheaper per {event}: it is the ratio of the throughputs",
+                "a server (drives included) that costs less than this is cheaper per {event}: it \
+                is the ratio of the throughputs",
             ),
         ),
         column(
@@ -97,7 +98,7 @@ fn servers(interval: Interval) -> String {
     })
 }
 
-/// What is to be said below, the way to amounts of money first.
+/// Notes below the table, first how to get amounts of money.
 fn notes(analysis: &Analysis, found: &[(&Group<'_>, &ServersForLoad)]) -> Vec<String> {
     let mut notes = match &analysis.appraisal.costs {
         None => vec![NO_PRICES.to_owned()],
@@ -112,14 +113,17 @@ fn notes(analysis: &Analysis, found: &[(&Group<'_>, &ServersForLoad)]) -> Vec<St
     notes
 }
 
-/// What would make costs appear.
-const NO_PRICES: &str = "No prices were given, so servers are counted. For money, give currency, years, server_price and drive_price with `assay report STUDY --prices FILE` or in the plan's [prices]; docs/cost.md has an example.";
+/// Advice that leads to costs.
+const NO_PRICES: &str = "No prices were given, so servers are counted. For money, give currency, \
+    years, server_price and drive_price with `assay report STUDY --prices FILE` or in the plan's \
+    [prices]; docs/cost.md has an example.";
 
-/// What the break-even price means.
+/// Explanation of the break-even price.
 const WORTH_UP_TO: &str =
     "A server (drives included) that costs less than it is “worth up to” is cheaper per {event}. ";
 
-/// `servers.csv`: a row a configuration × workload × threads, of each figure the lowest and the highest too.
+/// `servers.csv`: a row a configuration × workload × threads, of each figure the lowest and the
+/// highest too.
 pub(crate) fn write(file: &mut dyn Write, all: &[ServersForLoad]) -> Result<()> {
     let head = ["config", "workload", "threads"].map(String::from);
     let bounded = ["tps", "servers_per_10000_tps", "worth_up_to"];

@@ -1,4 +1,5 @@
-//! Why throughput makes no cost, in words: once for all loads and configurations of which the same is true.
+//! Why throughput makes no cost, in words: once for all loads and configurations of which the same
+//! is true.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +21,8 @@ fn at_rates(uncosted: &[Uncosted]) -> Option<String> {
     let loads: Vec<String> = loads.into_iter().collect();
     (!loads.is_empty()).then(|| {
         format!(
-            "No cost under {}: the rate was asked for, so it is not what a server can do. A plan with `objective` searches for that (docs/plans.md).",
+            "No cost under {}: the rate was asked for, so it is not what a server can do. A plan \
+            with `objective` searches for that (docs/plans.md).",
             list(&loads)
         )
     })

@@ -92,7 +92,8 @@ mod tests {
     fn both_servers_tell_where_log_and_checkpoint_are() {
         let mysql = "---\nLOG\n---\nLog sequence number          34511802\n\
                      Log buffer assigned up to    34511802\n\
-                     Pages flushed up to          33290123\nLast checkpoint at           33290000\n";
+                     Pages flushed up to          33290123\nLast checkpoint at           \
+                     33290000\n";
         assert_eq!(parse(mysql), Some(Places { end: 34_511_802, checkpoint: 33_290_000 }));
         let mariadb = "LOG\n---\nLog sequence number 46986\nLog flushed up to   46986\n\
                        Pages flushed up to 46986\n\
