@@ -1,7 +1,7 @@
 //! Checks under an assumption are undecided, and so are values that overflow.
 
 use super::findings::{STEC, UNSURE};
-use super::outcome::Verdict;
+use super::outcome::ClaimVerdict;
 use super::tests::{named, outcomes_of, text};
 
 #[test]
@@ -9,7 +9,7 @@ fn what_rests_on_an_assumption_cannot_be_told_and_says_what_it_would_be() {
     for (paper, name, _) in UNSURE {
         let outcomes = outcomes_of(paper, text(paper));
         let one = named(&outcomes, name);
-        assert_eq!(one.verdict, Verdict::Undecidable, "{name}");
+        assert_eq!(one.verdict, ClaimVerdict::Undecidable, "{name}");
         let told = one.assumption().unwrap();
         assert!(
             told.starts_with("assumed: ") && told.ends_with("; then it does not follow"),
@@ -24,7 +24,7 @@ fn what_rests_on_an_assumption_cannot_be_told_and_says_what_it_would_be() {
     let outcomes = outcomes_of(STEC, &sure);
     assert_eq!(
         (named(&outcomes, one).verdict, named(&outcomes, one).if_so),
-        (Verdict::Follows, None)
+        (ClaimVerdict::Follows, None)
     );
 }
 
@@ -38,6 +38,6 @@ fn tolerances_and_roundings_beyond_numbers_tell_nothing() {
     let outcomes = outcomes_of(STEC, &huge);
     assert_eq!(
         named(&outcomes, "usable capacity of six disks in RAID 10").if_so,
-        Some(Verdict::Undecidable)
+        Some(ClaimVerdict::Undecidable)
     );
 }

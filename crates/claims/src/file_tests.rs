@@ -1,7 +1,7 @@
 //! Errors in files of claims are reported with their place, in one line.
 
 use super::find::{PAPERS, find};
-use super::paper::Paper;
+use super::paper::ParsedPaper;
 
 const STEC: &str = "stec-2013";
 
@@ -13,7 +13,7 @@ fn text(name: &str) -> &'static str {
 fn every_figure_has_its_place_and_is_told_once() {
     let mut figures = 0;
     for (name, text) in PAPERS {
-        let paper = Paper::parse(name, text).unwrap();
+        let paper = ParsedPaper::parse(name, text).unwrap();
         figures += paper.figures.len();
         for (name, figure) in &paper.figures {
             assert!(figure.place.len() > 2 && figure.what.len() > 2, "{name}");
@@ -31,7 +31,7 @@ fn every_figure_has_its_place_and_is_told_once() {
 fn refused(from: &str, to: &str) -> String {
     let changed = text(STEC).replacen(from, to, 1);
     assert_ne!(changed, text(STEC), "`{from}` is not there");
-    let error = format!("{:#}", Paper::parse(STEC, &changed).unwrap_err());
+    let error = format!("{:#}", ParsedPaper::parse(STEC, &changed).unwrap_err());
     assert_eq!(error.lines().count(), 1, "{error}");
     error
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow, bail};
 use assay_base::suggest::nearest;
 
-use super::paper::Paper;
+use super::paper::ParsedPaper;
 use assay_base::text_file;
 
 macro_rules! papers {
@@ -24,27 +24,27 @@ papers! {
 }
 
 /// All shipped papers.
-pub fn all() -> Result<Vec<Paper>> {
-    PAPERS.iter().map(|(name, text)| Paper::parse(name, text)).collect()
+pub fn all() -> Result<Vec<ParsedPaper>> {
+    PAPERS.iter().map(|(name, text)| ParsedPaper::parse(name, text)).collect()
 }
 
 /// The shipped paper of this name, or the one in the TOML file `named`.
 ///
 /// An error names the most similar paper, or the file, the line and the error in it.
-pub fn find(named: &str) -> Result<Paper> {
+pub fn find(named: &str) -> Result<ParsedPaper> {
     let inside = named.strip_prefix("claims/").and_then(|rest| rest.strip_suffix(".toml"));
     let path = Path::new(named);
     if let Some((name, text)) = PAPERS.iter().find(|(name, _)| *name == inside.unwrap_or(named))
         && (inside.is_none() || !path.exists())
     {
-        return Paper::parse(name, text);
+        return ParsedPaper::parse(name, text);
     }
     if !named.contains('/') && path.extension().is_none_or(|extension| extension != "toml") {
         bail!(no_such_paper(named));
     }
     let text = text_file::read(path, "claims")?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    Paper::parse(&name, &text).map_err(|error| anyhow!("{named}: {error:#}"))
+    ParsedPaper::parse(&name, &text).map_err(|error| anyhow!("{named}: {error:#}"))
 }
 
 fn no_such_paper(named: &str) -> String {
@@ -61,7 +61,7 @@ fn no_such_paper(named: &str) -> String {
 /// The paper that a study repeats: the claims that its plan names, else those with its title.
 ///
 /// Fails if the study repeats no shipped paper.
-pub fn of_study(paper: Option<&assay_study::Paper>) -> Result<Paper> {
+pub fn of_study(paper: Option<&assay_study::Paper>) -> Result<ParsedPaper> {
     let none = "the study's plan does not repeat a paper; name the claims to compare with";
     let paper = paper.with_context(|| none.to_owned())?;
     if let Some(named) = &paper.claims {

@@ -3,14 +3,14 @@
 use anyhow::{Result, bail, ensure};
 use serde::Serialize;
 
-use super::document::{Check, Relation, Source};
+use super::document::{Check, ExpressionText, Relation};
 use super::expression::Expression;
-use super::interval::Interval;
-use super::paper::Paper;
+use super::interval::RoundingInterval;
+use super::paper::ParsedPaper;
 use super::text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Verdict {
+pub enum ClaimVerdict {
     /// The figure follows from others within rounding.
     #[serde(rename = "follows")]
     Follows,
@@ -22,24 +22,24 @@ pub enum Verdict {
     Undecidable,
 }
 
-impl Verdict {
+impl ClaimVerdict {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Verdict::Follows => "follows",
-            Verdict::DoesNotFollow => "does not follow",
-            Verdict::Undecidable => "undecidable",
+            ClaimVerdict::Follows => "follows",
+            ClaimVerdict::DoesNotFollow => "does not follow",
+            ClaimVerdict::Undecidable => "undecidable",
         }
     }
 }
 
 /// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct CheckOutcome {
     pub name: String,
     #[serde(rename = "where")]
     pub place: String,
-    pub verdict: Verdict,
+    pub verdict: ClaimVerdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arithmetic: Option<Arithmetic>,
     /// Assumption that the paper does not state.
@@ -47,7 +47,7 @@ pub struct Outcome {
     pub assumes: Option<String>,
     /// Verdict under that assumption.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub if_so: Option<Verdict>,
+    pub if_so: Option<ClaimVerdict>,
     /// Explanation, or the missing figure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub says: Option<String>,
@@ -62,11 +62,11 @@ pub struct Arithmetic {
     /// Name of the law that the check applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub law: Option<&'static str>,
-    pub computed: Side,
+    pub computed: EvaluatedSide,
     pub relation: Relation,
     /// `None` if there is no printed value to compare with.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub printed: Option<Side>,
+    pub printed: Option<EvaluatedSide>,
     /// Tolerance in addition to rounding.
     pub tolerance_percent: f64,
     /// Unit of both sides.
@@ -75,7 +75,7 @@ pub struct Arithmetic {
 
 /// An expression and its value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Side {
+pub struct EvaluatedSide {
     /// Text with figures in place of names.
     pub arithmetic: String,
     /// `None` if rounding lets a divisor be zero.
@@ -88,7 +88,7 @@ pub struct Side {
     #[serde(skip)]
     pub is_figure: bool,
     #[serde(skip)]
-    interval: Option<Interval>,
+    interval: Option<RoundingInterval>,
 }
 
 /// Largest tolerance; a larger one would accept any value.
@@ -97,7 +97,7 @@ const TOLERANCE_MAX_PERCENT: f64 = 100.0;
 /// Evaluates a check, once for each of its `each`.
 ///
 /// Fails for an expression that does not parse, an unknown figure, and conflicting keys.
-pub fn of(paper: &Paper, check: &Check) -> Result<Vec<Outcome>> {
+pub fn of(paper: &ParsedPaper, check: &Check) -> Result<Vec<CheckOutcome>> {
     let tolerance = check.tolerance_percent;
     ensure!(
         (0.0..=TOLERANCE_MAX_PERCENT).contains(&tolerance),
@@ -114,7 +114,7 @@ pub fn of(paper: &Paper, check: &Check) -> Result<Vec<Outcome>> {
 }
 
 /// Evaluates all checks of a paper.
-pub fn all(paper: &Paper) -> Result<Vec<Outcome>> {
+pub fn all(paper: &ParsedPaper) -> Result<Vec<CheckOutcome>> {
     let mut outcomes = Vec::new();
     for check in &paper.document.checks {
         outcomes.extend(of(paper, check)?);
@@ -122,25 +122,25 @@ pub fn all(paper: &Paper) -> Result<Vec<Outcome>> {
     Ok(outcomes)
 }
 
-fn one(paper: &Paper, check: &Check, each: Option<&str>) -> Result<Outcome> {
+fn one(paper: &ParsedPaper, check: &Check, each: Option<&str>) -> Result<CheckOutcome> {
     let sides = Sides::of(paper, check, each)?;
     let by_figures = match (&check.missing, &sides) {
         (None, Some(sides)) => sides.verdict(),
-        _ => Verdict::Undecidable,
+        _ => ClaimVerdict::Undecidable,
     };
     let (verdict, if_so) = match check.assumes {
-        Some(_) => (Verdict::Undecidable, Some(by_figures)),
+        Some(_) => (ClaimVerdict::Undecidable, Some(by_figures)),
         None => (by_figures, None),
     };
     let says = match by_figures {
-        Verdict::Follows => check.follows.clone(),
-        Verdict::DoesNotFollow => check.otherwise.clone(),
-        Verdict::Undecidable => {
+        ClaimVerdict::Follows => check.follows.clone(),
+        ClaimVerdict::DoesNotFollow => check.otherwise.clone(),
+        ClaimVerdict::Undecidable => {
             let missing = check.missing.clone();
             missing.or_else(|| Some("its figures are rounded too coarsely".into()))
         }
     };
-    Ok(Outcome {
+    Ok(CheckOutcome {
         name: each.map_or_else(|| check.name.clone(), |each| format!("{}: {each}", check.name)),
         place: check.place.clone(),
         verdict,
@@ -157,13 +157,13 @@ struct Sides {
     computed: Expression,
     relation: Relation,
     printed: Option<Expression>,
-    computed_interval: Option<Interval>,
-    printed_interval: Option<Interval>,
+    computed_interval: Option<RoundingInterval>,
+    printed_interval: Option<RoundingInterval>,
 }
 
 impl Sides {
-    fn of(paper: &Paper, check: &Check, each: Option<&str>) -> Result<Option<Sides>> {
-        let read = |source: &Source| paper.expression(source, each);
+    fn of(paper: &ParsedPaper, check: &Check, each: Option<&str>) -> Result<Option<Sides>> {
+        let read = |source: &ExpressionText| paper.expression(source, each);
         let (law, computed, relation, printed) = match check {
             Check { little: Some(little), computed: None, printed: None, markov: None, .. } => {
                 let computed = Expression::little_ms(read(&little.threads)?, read(&little.per_s)?);
@@ -190,16 +190,16 @@ impl Sides {
         };
         ensure!(printed.is_some() || check.missing.is_some(), "give printed or missing");
         let value = |one: &Expression| one.evaluate(&|name| paper.named(name));
-        let finite = |one: Option<Interval>| one.filter(|interval| interval.is_finite());
-        let widened = |interval: Interval| interval.widened(check.tolerance_percent);
+        let finite = |one: Option<RoundingInterval>| one.filter(|interval| interval.is_finite());
+        let widened = |interval: RoundingInterval| interval.widened(check.tolerance_percent);
         let computed_interval = finite(value(&computed)?.map(widened));
         let printed_interval = finite(printed.as_ref().map(value).transpose()?.flatten());
         Ok(Some(Sides { law, computed, relation, printed, computed_interval, printed_interval }))
     }
 
-    fn verdict(&self) -> Verdict {
+    fn verdict(&self) -> ClaimVerdict {
         let Some((computed, printed)) = self.computed_interval.zip(self.printed_interval) else {
-            return Verdict::Undecidable;
+            return ClaimVerdict::Undecidable;
         };
         let holds = match self.relation {
             Relation::Equal => computed.may_equal(printed),
@@ -208,11 +208,11 @@ impl Sides {
             Relation::Below => printed.may_exceed(computed),
             Relation::Above => computed.may_exceed(printed),
         };
-        if holds { Verdict::Follows } else { Verdict::DoesNotFollow }
+        if holds { ClaimVerdict::Follows } else { ClaimVerdict::DoesNotFollow }
     }
 
-    fn arithmetic(&self, paper: &Paper, check: &Check) -> Arithmetic {
-        let side = |expression: &Expression, interval: Option<Interval>| Side {
+    fn arithmetic(&self, paper: &ParsedPaper, check: &Check) -> Arithmetic {
+        let side = |expression: &Expression, interval: Option<RoundingInterval>| EvaluatedSide {
             arithmetic: expression.shown(&|name| paper.named(name)),
             value: interval.map(|value| value.value),
             low: interval.map(|value| value.low),
@@ -232,7 +232,7 @@ impl Sides {
 }
 
 /// Numbers from other sources, each once.
-fn given(paper: &Paper, sides: &Sides) -> Vec<String> {
+fn given(paper: &ParsedPaper, sides: &Sides) -> Vec<String> {
     let expressions = std::iter::once(&sides.computed).chain(&sides.printed);
     let mut told: Vec<String> = Vec::new();
     for name in expressions.flat_map(Expression::names) {
@@ -246,21 +246,21 @@ fn given(paper: &Paper, sides: &Sides) -> Vec<String> {
     told
 }
 
-impl Outcome {
+impl CheckOutcome {
     /// Sentence with the assumption and the verdict under it.
     #[must_use]
     pub fn assumption(&self) -> Option<String> {
         let (assumes, if_so) = self.assumes.as_ref().zip(self.if_so)?;
         let then = match if_so {
-            Verdict::Follows => "then it follows",
-            Verdict::DoesNotFollow => "then it does not follow",
-            Verdict::Undecidable => "and even then it is undecidable",
+            ClaimVerdict::Follows => "then it follows",
+            ClaimVerdict::DoesNotFollow => "then it does not follow",
+            ClaimVerdict::Undecidable => "and even then it is undecidable",
         };
         Some(format!("assumed: {assumes}; {then}"))
     }
 }
 
-impl Side {
+impl EvaluatedSide {
     /// `15 024 / 27 = 556.4 (546.3 to 567)`; for a single figure only the part after `=`.
     #[must_use]
     pub fn shown(&self) -> String {
@@ -318,6 +318,6 @@ impl Relation {
 
 /// Number of outcomes with this verdict.
 #[must_use]
-pub fn count(outcomes: &[Outcome], verdict: Verdict) -> u64 {
+pub fn count(outcomes: &[CheckOutcome], verdict: ClaimVerdict) -> u64 {
     outcomes.iter().filter(|outcome| outcome.verdict == verdict).count() as u64
 }

@@ -6,26 +6,26 @@ use assay_study::metrics::find as find_metric;
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::document::{Conditions, Document, Source};
+use super::document::{Conditions, Document, ExpressionText};
 use super::expression::{Expression, Named};
-use super::interval::Interval;
-use super::printed::Printed;
+use super::interval::RoundingInterval;
+use super::printed::PrintedNumber;
 
 /// A parsed paper; every reference in it resolves.
 #[derive(Debug, Clone)]
-pub struct Paper {
+pub struct ParsedPaper {
     pub name: String,
     pub document: Document,
     /// Figures by name in the order of the file, without numbers from other sources.
-    pub figures: IndexMap<String, Figure>,
+    pub figures: IndexMap<String, PublishedFigure>,
     pub(super) text: String,
 }
 
 /// A published figure.
 #[derive(Debug, Clone, Serialize)]
-pub struct Figure {
+pub struct PublishedFigure {
     /// Printed numbers; empty if the figure is printed in words.
-    pub printed: Vec<Printed>,
+    pub printed: Vec<PrintedNumber>,
     pub unit: String,
     pub what: String,
     /// Page, table or section.
@@ -40,22 +40,22 @@ pub struct Figure {
     pub(super) within: Option<f64>,
 }
 
-impl Figure {
+impl PublishedFigure {
     /// The numbers as intervals of their rounding.
     #[must_use]
-    pub fn values(&self) -> Vec<Interval> {
+    pub fn values(&self) -> Vec<RoundingInterval> {
         self.printed.iter().map(|printed| printed.interval(self.within)).collect()
     }
 
     /// The numbers in the form that reports print.
     #[must_use]
     pub fn shown(&self) -> String {
-        let all: Vec<String> = self.printed.iter().map(Printed::shown).collect();
+        let all: Vec<String> = self.printed.iter().map(PrintedNumber::shown).collect();
         all.join(", ")
     }
 }
 
-impl Paper {
+impl ParsedPaper {
     /// The value of a name in an expression.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<Named> {
@@ -69,7 +69,7 @@ impl Paper {
         {
             let mut trials = self.figures.iter().filter(|(trial, _)| is_trial_of(trial, row));
             let threads = trials.find_map(|(_, figure)| figure.on.threads)?;
-            let values = vec![Interval::exact(f64::from(threads))];
+            let values = vec![RoundingInterval::exact(f64::from(threads))];
             return Some(Named { values, shown: threads.to_string() });
         }
         let figure = self.figures.get(name).filter(|figure| !figure.printed.is_empty())?;
@@ -79,7 +79,7 @@ impl Paper {
     /// Parses an expression of the file, with `each` in place of `{}`.
     ///
     /// An error names the line in the file, the unknown name and the most similar known one.
-    pub fn expression(&self, source: &Source, each: Option<&str>) -> Result<Expression> {
+    pub fn expression(&self, source: &ExpressionText, each: Option<&str>) -> Result<Expression> {
         let text = source.get_ref().replace("{}", each.unwrap_or("{}"));
         let line = || format!("line {}", self.line_of(source));
         let expression = Expression::parse(&text).with_context(line)?;
@@ -94,10 +94,10 @@ impl Paper {
     }
 
     /// Parses an expression over figures and over a run's results, which `result` looks up by
-    /// metric. Fails as [`Paper::expression`] does.
+    /// metric. Fails as [`ParsedPaper::expression`] does.
     pub fn over_results(
         &self,
-        source: &Source,
+        source: &ExpressionText,
         result: &dyn Fn(&str) -> Option<f64>,
     ) -> Result<Option<f64>> {
         let line = || format!("line {}", self.line_of(source));
@@ -105,7 +105,7 @@ impl Paper {
         let named = |name: &str| {
             let of_run = || {
                 let value = result(name)?;
-                Some(Named { values: vec![Interval::exact(value)], shown: name.to_owned() })
+                Some(Named { values: vec![RoundingInterval::exact(value)], shown: name.to_owned() })
             };
             self.named(name).or_else(of_run)
         };
@@ -124,13 +124,13 @@ impl Paper {
     /// The figure with this name, printed in numbers or in words.
     ///
     /// An error names the line in the file and the most similar known name.
-    pub fn figure(&self, source: &Source) -> Result<&Figure> {
+    pub fn figure(&self, source: &ExpressionText) -> Result<&PublishedFigure> {
         let name = source.get_ref();
         let figure = self.figures.get(name).ok_or_else(|| self.unknown(name));
         figure.with_context(|| format!("line {}", self.line_of(source)))
     }
 
-    fn line_of(&self, source: &Source) -> usize {
+    fn line_of(&self, source: &ExpressionText) -> usize {
         let before = self.text.get(..source.span().start).unwrap_or_default();
         1 + before.matches('\n').count()
     }

@@ -2,22 +2,22 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::interval::Interval;
+use super::interval::RoundingInterval;
 use super::text;
 
 /// A number in the digits of the paper.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(into = "String")]
-pub struct Printed {
+pub struct PrintedNumber {
     digits: String,
     value: f64,
     /// Half a unit of the last digit.
     within: f64,
 }
 
-impl Printed {
+impl PrintedNumber {
     /// Parses digits, e.g. `"79.8"`, `"-19"`, `"1e-20"`.
-    pub fn parse(text: &str) -> Result<Printed, String> {
+    pub fn parse(text: &str) -> Result<PrintedNumber, String> {
         let no_number =
             || format!("`{text}` is not a printed number; give digits such as \"79.8\"");
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || b".-eE".contains(&byte));
@@ -30,13 +30,13 @@ impl Printed {
         let decimals = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len());
         let decimals = i32::try_from(decimals).map_err(|_| no_number())?;
         let within = 0.5 * 10f64.powi(exponent.saturating_sub(decimals));
-        Ok(Printed { digits: text.into(), value, within })
+        Ok(PrintedNumber { digits: text.into(), value, within })
     }
 
     /// The values that round to the number: ± `within`, by default half a unit of the last digit.
     #[must_use]
-    pub fn interval(&self, within: Option<f64>) -> Interval {
-        Interval::around(self.value, within.unwrap_or(self.within))
+    pub fn interval(&self, within: Option<f64>) -> RoundingInterval {
+        RoundingInterval::around(self.value, within.unwrap_or(self.within))
     }
 
     /// The form that reports print.
@@ -46,15 +46,15 @@ impl Printed {
     }
 }
 
-impl From<Printed> for String {
-    fn from(printed: Printed) -> String {
+impl From<PrintedNumber> for String {
+    fn from(printed: PrintedNumber) -> String {
         printed.digits
     }
 }
 
-impl<'de> Deserialize<'de> for Printed {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Printed, D::Error> {
-        Printed::parse(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+impl<'de> Deserialize<'de> for PrintedNumber {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<PrintedNumber, D::Error> {
+        PrintedNumber::parse(&String::deserialize(from)?).map_err(serde::de::Error::custom)
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn digits_tell_the_rounding() {
         let bounds = |text: &str| {
-            let interval = Printed::parse(text).unwrap().interval(None);
+            let interval = PrintedNumber::parse(text).unwrap().interval(None);
             [interval.low, interval.value, interval.high].map(|bound| (bound * 1e4).round() / 1e4)
         };
         assert_eq!(bounds("27"), [26.5, 27.0, 27.5]);
@@ -73,14 +73,14 @@ mod tests {
         assert_eq!(bounds("44.26"), [44.255, 44.26, 44.265]);
         assert_eq!(bounds("-19"), [-19.5, -19.0, -18.5]);
         assert_eq!(bounds("2e3"), [1500.0, 2000.0, 2500.0]);
-        assert!(Printed::parse("27").unwrap().interval(Some(0.0)).is_exact());
-        assert_eq!(Printed::parse("1000000").unwrap().shown(), "1 000 000");
+        assert!(PrintedNumber::parse("27").unwrap().interval(Some(0.0)).is_exact());
+        assert_eq!(PrintedNumber::parse("1000000").unwrap().shown(), "1 000 000");
     }
 
     #[test]
     fn what_is_no_number_is_said() {
         for text in ["", "27x", "15,024", "nan", "inf", "1e", "+1", "e5", "1e999"] {
-            assert!(Printed::parse(text).is_err(), "{text}");
+            assert!(PrintedNumber::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -4,14 +4,14 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use indexmap::IndexMap;
 
 use super::document::{self, Conditions, Document, RemarkKind, Table};
-use super::paper::{Figure, Paper};
+use super::paper::{ParsedPaper, PublishedFigure};
 use super::{outcome, repeated};
 use assay_base::one_line;
 
-impl Paper {
+impl ParsedPaper {
     /// Parses `text` as the paper `name`. An error names the line, the unknown key or name and the
     /// most similar known one.
-    pub fn parse(name: &str, text: &str) -> Result<Paper> {
+    pub fn parse(name: &str, text: &str) -> Result<ParsedPaper> {
         let document: Document =
             toml::from_str(text).map_err(|error| anyhow!(one_line(&error, text)))?;
         let mut figures = IndexMap::new();
@@ -23,7 +23,7 @@ impl Paper {
                 put(&mut figures, trial, figure)?;
             }
         }
-        let paper = Paper { name: name.into(), document, figures, text: text.into() };
+        let paper = ParsedPaper { name: name.into(), document, figures, text: text.into() };
         paper.check()?;
         Ok(paper)
     }
@@ -76,7 +76,11 @@ fn check_within(within: Option<f64>) -> Result<()> {
     Ok(())
 }
 
-fn put(figures: &mut IndexMap<String, Figure>, name: String, figure: Figure) -> Result<()> {
+fn put(
+    figures: &mut IndexMap<String, PublishedFigure>,
+    name: String,
+    figure: PublishedFigure,
+) -> Result<()> {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "._".contains(sign);
     if name.is_empty() || !name.chars().all(is_plain) || name.parse::<f64>().is_ok() {
         bail!("`{name}` is not a valid figure name; use letters, digits and _");
@@ -88,8 +92,8 @@ fn put(figures: &mut IndexMap<String, Figure>, name: String, figure: Figure) -> 
     }
 }
 
-fn single(figure: &document::Figure) -> Figure {
-    Figure {
+fn single(figure: &document::Figure) -> PublishedFigure {
+    PublishedFigure {
         printed: figure.printed.all().into(),
         unit: figure.unit.clone(),
         what: figure.what.clone(),
@@ -101,7 +105,7 @@ fn single(figure: &document::Figure) -> Figure {
 }
 
 /// The figures of a table. Keys of a column override those of its row, and these the table's.
-fn trials(name: &str, table: &Table) -> Result<Vec<(String, Figure)>> {
+fn trials(name: &str, table: &Table) -> Result<Vec<(String, PublishedFigure)>> {
     let mut trials = Vec::new();
     for (row_name, row) in &table.rows {
         ensure!(
@@ -115,7 +119,7 @@ fn trials(name: &str, table: &Table) -> Result<Vec<(String, Figure)>> {
             let words: Vec<&str> =
                 words.into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
             let unit = column.unit.as_ref().or(row.unit.as_ref()).unwrap_or(&table.unit);
-            let figure = Figure {
+            let figure = PublishedFigure {
                 printed: vec![printed.clone()],
                 unit: unit.clone(),
                 what: words.join(", "),
@@ -143,7 +147,7 @@ fn joined(all: &[&Conditions]) -> Conditions {
 }
 
 /// Checks that every level is a single number.
-fn check_levels(paper: &Paper) -> Result<()> {
+fn check_levels(paper: &ParsedPaper) -> Result<()> {
     for level in paper.document.repeated.iter().flat_map(|repeated| &repeated.levels) {
         let figure = paper.figure(&level.figure)?;
         let name = level.figure.get_ref();

@@ -2,14 +2,14 @@
 
 use anyhow::{Context, Result, anyhow};
 
-use super::paper::Paper;
+use super::paper::ParsedPaper;
 
 pub use super::document::repeated::{Crossover, Gain, GainPrinted, Level, Repeated, Which};
 
 /// The plan's `[paper]`: title and comparisons.
 ///
 /// Fails if no plan repeats the paper, or an expression does not parse.
-pub fn printed(paper: &Paper) -> Result<assay_study::Paper> {
+pub fn printed(paper: &ParsedPaper) -> Result<assay_study::Paper> {
     let repeated = paper.document.repeated.as_ref();
     let repeated = repeated.with_context(|| {
         format!("the claims {} say nothing of a plan; add [repeated] to them", paper.name)
@@ -22,7 +22,7 @@ pub fn printed(paper: &Paper) -> Result<assay_study::Paper> {
     })
 }
 
-fn comparison(paper: &Paper, gain: &Gain) -> Result<assay_study::Comparison> {
+fn comparison(paper: &ParsedPaper, gain: &Gain) -> Result<assay_study::Comparison> {
     let printed = gain.printed.iter().map(|gain| of_workload(paper, gain));
     Ok(assay_study::Comparison {
         table: gain.table.clone(),
@@ -34,7 +34,7 @@ fn comparison(paper: &Paper, gain: &Gain) -> Result<assay_study::Comparison> {
 }
 
 /// The printed gain of a workload; a computed one carries its arithmetic.
-fn of_workload(paper: &Paper, gain: &GainPrinted) -> Result<assay_study::Printed> {
+fn of_workload(paper: &ParsedPaper, gain: &GainPrinted) -> Result<assay_study::Printed> {
     let (percent, says) = match (&gain.percent, &gain.figure) {
         (Some(source), None) => {
             let expression = paper.expression(source, None)?;

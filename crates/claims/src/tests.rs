@@ -3,25 +3,25 @@
 
 use super::find::PAPERS;
 use super::findings::{EXFLASH, FUNGIBLE, PERCONA, STEC, UNSURE, WRONG};
-use super::outcome::{self, Outcome, Verdict};
-use super::paper::Paper;
+use super::outcome::{self, CheckOutcome, ClaimVerdict};
+use super::paper::ParsedPaper;
 
 pub(super) fn text(name: &str) -> &'static str {
     PAPERS.iter().find(|(one, _)| *one == name).unwrap().1
 }
 
-pub(super) fn outcomes_of(name: &str, text: &str) -> Vec<Outcome> {
-    outcome::all(&Paper::parse(name, text).unwrap()).unwrap()
+pub(super) fn outcomes_of(name: &str, text: &str) -> Vec<CheckOutcome> {
+    outcome::all(&ParsedPaper::parse(name, text).unwrap()).unwrap()
 }
 
-pub(super) fn named<'a>(outcomes: &'a [Outcome], name: &str) -> &'a Outcome {
+pub(super) fn named<'a>(outcomes: &'a [CheckOutcome], name: &str) -> &'a CheckOutcome {
     let found = outcomes.iter().find(|outcome| outcome.name == name);
     found.unwrap_or_else(|| panic!("there is no check `{name}`"))
 }
 
 /// Verdict (under its assumption, if it has one) and arithmetic of the check `name` of a paper
 /// whose text has `to` in place of `from`.
-fn after(paper: &str, from: &str, to: &str, name: &str) -> (Verdict, String) {
+fn after(paper: &str, from: &str, to: &str, name: &str) -> (ClaimVerdict, String) {
     let changed = text(paper).replacen(from, to, 1);
     assert!(from == to || changed != text(paper), "`{from}` is not in {paper}");
     let outcomes = outcomes_of(paper, &changed);
@@ -32,14 +32,14 @@ fn after(paper: &str, from: &str, to: &str, name: &str) -> (Verdict, String) {
     )
 }
 
-fn check(paper: &str, name: &str) -> (Verdict, String) {
+fn check(paper: &str, name: &str) -> (ClaimVerdict, String) {
     after(paper, "", "", name)
 }
 
 #[test]
 fn what_does_not_follow_is_found_by_its_arithmetic() {
     for (paper, name, arithmetic) in WRONG.into_iter().chain(UNSURE) {
-        assert_eq!(check(paper, name), (Verdict::DoesNotFollow, arithmetic.into()), "{name}");
+        assert_eq!(check(paper, name), (ClaimVerdict::DoesNotFollow, arithmetic.into()), "{name}");
     }
 }
 
@@ -70,7 +70,7 @@ fn the_documentation_has_what_the_program_prints() {
     assert_eq!(outcomes.len(), 3);
     // With the second example behind it the file says which plan repeats it.
     let repeated = page.split("```toml\n").nth(2).unwrap().split("```").next().unwrap();
-    let paper = Paper::parse("mine", &format!("{example}{repeated}")).unwrap();
+    let paper = ParsedPaper::parse("mine", &format!("{example}{repeated}")).unwrap();
     let beside = super::repeated::printed(&paper).unwrap();
     let gain = beside.comparisons[0].printed[0].percent.unwrap();
     assert!((gain - (80.0 / 27.0 - 1.0) * 100.0).abs() < 1e-9, "{gain}");
@@ -82,9 +82,9 @@ fn nothing_else_is_said_not_to_follow_and_each_that_is_has_its_words() {
     for (paper, text) in PAPERS {
         for one in outcomes_of(paper, text) {
             let known = WRONG.iter().any(|(file, name, _)| file == paper && one.name == *name);
-            let is_wrong = one.verdict == Verdict::DoesNotFollow;
+            let is_wrong = one.verdict == ClaimVerdict::DoesNotFollow;
             assert_eq!(is_wrong, known, "{paper}: {one:?}");
-            let is_unsure = one.if_so == Some(Verdict::DoesNotFollow);
+            let is_unsure = one.if_so == Some(ClaimVerdict::DoesNotFollow);
             let known = UNSURE.iter().any(|(file, name, _)| file == paper && one.name == *name);
             assert_eq!(is_unsure, known, "{paper}: {one:?}");
             let is_wrong = is_wrong || is_unsure;
@@ -177,7 +177,7 @@ fn what_is_consistent_follows() {
             to be less than the printed 10 Gbit/s",
         ),
     ] {
-        assert_eq!(check(paper, name), (Verdict::Follows, arithmetic.into()), "{name}");
+        assert_eq!(check(paper, name), (ClaimVerdict::Follows, arithmetic.into()), "{name}");
     }
 }
 
@@ -201,7 +201,7 @@ fn what_is_not_printed_cannot_be_told_and_says_what_is_missing() {
     ] {
         let outcomes = outcomes_of(paper, text(paper));
         let one = named(&outcomes, name);
-        assert_eq!(one.verdict, Verdict::Undecidable, "{name}");
+        assert_eq!(one.verdict, ClaimVerdict::Undecidable, "{name}");
         assert!(one.says.as_ref().unwrap().contains(missing), "{name}: {:?}", one.says);
     }
 }
@@ -209,7 +209,7 @@ fn what_is_not_printed_cannot_be_told_and_says_what_is_missing() {
 /// Negative controls: one figure changed in a copy turns each kind of check, both ways.
 #[test]
 fn a_changed_figure_turns_the_check() {
-    use Verdict::{DoesNotFollow, Follows};
+    use ClaimVerdict::{DoesNotFollow, Follows};
     for (paper, from, to, name, verdict) in [
         (
             STEC,

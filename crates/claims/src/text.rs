@@ -1,6 +1,6 @@
 //! Formats numbers of papers: four significant digits, thousands separated.
 
-use super::interval::Interval;
+use super::interval::RoundingInterval;
 
 /// Four significant digits without trailing zeroes: `556.4`, `15 024`, `0.2179`.
 #[must_use]
@@ -37,7 +37,7 @@ const SHARE_SHOWN: f64 = 1e-4;
 /// The bounds in parentheses, with enough digits to separate them by ten steps; empty for a
 /// negligible range.
 #[must_use]
-pub fn range(interval: Interval) -> String {
+pub fn range(interval: RoundingInterval) -> String {
     let width = interval.high - interval.low;
     if !width.is_finite() || width <= interval.value.abs() * SHARE_SHOWN || interval.is_exact() {
         return String::new();
@@ -79,10 +79,13 @@ mod tests {
             ]
         );
         assert_eq!(digits("-1000000.50"), "−1 000 000.50");
-        assert_eq!(range(Interval::around(27.0, 0.5)), " (26.5 to 27.5)");
-        assert_eq!(range(Interval::around(4760.0, 0.5)), " (4759.5 to 4760.5)");
-        assert_eq!(range(Interval { low: 546.31, value: 556.4, high: 566.96 }), " (546 to 567)");
-        assert_eq!(range(Interval::around(44.26, 0.000_05)), "");
-        assert_eq!(range(Interval::exact(27.0)), "");
+        assert_eq!(range(RoundingInterval::around(27.0, 0.5)), " (26.5 to 27.5)");
+        assert_eq!(range(RoundingInterval::around(4760.0, 0.5)), " (4759.5 to 4760.5)");
+        assert_eq!(
+            range(RoundingInterval { low: 546.31, value: 556.4, high: 566.96 }),
+            " (546 to 567)"
+        );
+        assert_eq!(range(RoundingInterval::around(44.26, 0.000_05)), "");
+        assert_eq!(range(RoundingInterval::exact(27.0)), "");
     }
 }

@@ -7,8 +7,8 @@ use anyhow::Result;
 use clap::Args;
 
 use assay_claims::find;
-use assay_claims::outcome::{self, Outcome, Verdict};
-use assay_claims::paper::Paper;
+use assay_claims::outcome::{self, CheckOutcome, ClaimVerdict};
+use assay_claims::paper::ParsedPaper;
 use assay_report::published as study;
 
 mod show;
@@ -65,14 +65,14 @@ pub(crate) fn run(args: &ClaimsArgs) -> Result<ExitCode> {
         let outcomes = outcome::all(&paper)?;
         Ok((paper, outcomes))
     });
-    let papers: Vec<(Paper, Vec<Outcome>)> = with_outcomes.collect::<Result<_>>()?;
+    let papers: Vec<(ParsedPaper, Vec<CheckOutcome>)> = with_outcomes.collect::<Result<_>>()?;
     match (papers.as_slice(), &args.name, args.json) {
         ([(paper, outcomes)], Some(_), false) => show::paper(paper, outcomes),
         ([(paper, outcomes)], Some(_), true) => print::line(show::paper_json(paper, outcomes)),
         (papers, _, false) => show::list(papers),
         (papers, _, true) => print::line(show::list_json(papers)),
     }
-    let is_wrong = |outcome: &Outcome| outcome.verdict == Verdict::DoesNotFollow;
+    let is_wrong = |outcome: &CheckOutcome| outcome.verdict == ClaimVerdict::DoesNotFollow;
     let fails = args.check && papers.iter().any(|(_, outcomes)| outcomes.iter().any(is_wrong));
     Ok(if fails { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -5,16 +5,17 @@ use serde_json::{Value, json};
 use crate::print;
 use assay_base::text::counted;
 use assay_claims::document::{Conditions, RemarkKind};
-use assay_claims::outcome::{Outcome, Verdict, count};
-use assay_claims::paper::{Figure, Paper};
+use assay_claims::outcome::{CheckOutcome, ClaimVerdict, count};
+use assay_claims::paper::{ParsedPaper, PublishedFigure};
 use assay_report::published::Beside;
 use assay_report::published::rows::{self, Row};
 
 /// Order in which checks are printed: failed ones first.
-const VERDICTS: [Verdict; 3] = [Verdict::DoesNotFollow, Verdict::Undecidable, Verdict::Follows];
+const VERDICTS: [ClaimVerdict; 3] =
+    [ClaimVerdict::DoesNotFollow, ClaimVerdict::Undecidable, ClaimVerdict::Follows];
 
 /// Prints two lines a paper: its title, and a summary of its checks.
-pub(crate) fn list(papers: &[(Paper, Vec<Outcome>)]) {
+pub(crate) fn list(papers: &[(ParsedPaper, Vec<CheckOutcome>)]) {
     let width = papers.iter().map(|(paper, _)| paper.name.len()).max().unwrap_or_default();
     for (paper, outcomes) in papers {
         print::line(format_args!("{:<width$}  {}", paper.name, paper.document.title));
@@ -25,49 +26,50 @@ pub(crate) fn list(papers: &[(Paper, Vec<Outcome>)]) {
 
 /// The list of papers as JSON.
 #[must_use]
-pub(crate) fn list_json(papers: &[(Paper, Vec<Outcome>)]) -> Value {
-    let entry = |(paper, outcomes): &(Paper, Vec<Outcome>)| {
+pub(crate) fn list_json(papers: &[(ParsedPaper, Vec<CheckOutcome>)]) -> Value {
+    let entry = |(paper, outcomes): &(ParsedPaper, Vec<CheckOutcome>)| {
         json!({
             "name": paper.name,
             "title": paper.document.title,
             "figures": paper.figures.len(),
-            "follow": count(outcomes, Verdict::Follows),
-            "do_not_follow": count(outcomes, Verdict::DoesNotFollow),
-            "undecidable": count(outcomes, Verdict::Undecidable),
+            "follow": count(outcomes, ClaimVerdict::Follows),
+            "do_not_follow": count(outcomes, ClaimVerdict::DoesNotFollow),
+            "undecidable": count(outcomes, ClaimVerdict::Undecidable),
             "remarks": paper.document.remarks.len(),
         })
     };
     papers.iter().map(entry).collect()
 }
 
-fn summary(outcomes: &[Outcome]) -> String {
+fn summary(outcomes: &[CheckOutcome]) -> String {
     let of = |verdict| count(outcomes, verdict);
     format!(
         "{}: {} follow, {} do not, {} undecidable",
         counted(outcomes.len() as u64, "check"),
-        of(Verdict::Follows),
-        of(Verdict::DoesNotFollow),
-        of(Verdict::Undecidable)
+        of(ClaimVerdict::Follows),
+        of(ClaimVerdict::DoesNotFollow),
+        of(ClaimVerdict::Undecidable)
     )
 }
 
 /// Prints a paper: figures by place, checks by verdict, remarks.
-pub(crate) fn paper(paper: &Paper, outcomes: &[Outcome]) {
+pub(crate) fn paper(paper: &ParsedPaper, outcomes: &[CheckOutcome]) {
     let document = &paper.document;
     print::line(format_args!("{}: {}", paper.name, document.title));
     document.about.trim().lines().for_each(print::line);
     print_figures(paper);
     print::line(format_args!("\n{}", summary(outcomes)));
     for verdict in VERDICTS {
-        let mut its: Vec<&Outcome> = outcomes.iter().filter(|it| it.verdict == verdict).collect();
+        let mut its: Vec<&CheckOutcome> =
+            outcomes.iter().filter(|it| it.verdict == verdict).collect();
         // Checks that fail under an assumption come first: readers look for failures.
-        its.sort_by_key(|outcome| outcome.if_so != Some(Verdict::DoesNotFollow));
+        its.sort_by_key(|outcome| outcome.if_so != Some(ClaimVerdict::DoesNotFollow));
         its.into_iter().for_each(print_outcome);
     }
     print_remarks(paper);
 }
 
-fn print_figures(paper: &Paper) {
+fn print_figures(paper: &ParsedPaper) {
     let mut places: Vec<&str> = Vec::new();
     for figure in paper.figures.values() {
         if !places.contains(&figure.place.as_str()) {
@@ -79,7 +81,7 @@ fn print_figures(paper: &Paper) {
         let shared = shared(its().map(|(_, figure)| &figure.on));
         let head = [place.to_owned(), conditions(&shared).join(", ")];
         print::line(format_args!("\n{}", head.join(": ").trim_end_matches(": ")));
-        let own = |figure: &Figure| described(figure, &shared);
+        let own = |figure: &PublishedFigure| described(figure, &shared);
         let rows: Vec<[String; 3]> =
             its().map(|(name, figure)| [name.clone(), value(figure), own(figure)]).collect();
         let width = |column: usize| {
@@ -112,13 +114,13 @@ fn conditions(on: &Conditions) -> Vec<String> {
 }
 
 /// The printed value with its qualifier ("about", "up to") and unit.
-fn value(figure: &Figure) -> String {
+fn value(figure: &PublishedFigure) -> String {
     let says = figure.says.as_deref().unwrap_or_default();
     format!("{says} {} {}", figure.shown(), figure.unit).trim().to_owned()
 }
 
 /// The figure's description, with the conditions that `heading` does not name.
-fn described(figure: &Figure, heading: &Conditions) -> String {
+fn described(figure: &PublishedFigure, heading: &Conditions) -> String {
     let heading = conditions(heading);
     let own: Vec<String> =
         conditions(&figure.on).into_iter().filter(|each| !heading.contains(each)).collect();
@@ -128,7 +130,7 @@ fn described(figure: &Figure, heading: &Conditions) -> String {
     }
 }
 
-fn print_outcome(outcome: &Outcome) {
+fn print_outcome(outcome: &CheckOutcome) {
     let verdict = outcome.verdict.words();
     print::line(format_args!("\n{verdict:<15}  {} ({})", outcome.name, outcome.place));
     let arithmetic = outcome.arithmetic.as_ref().map(|arithmetic| arithmetic.shown());
@@ -139,7 +141,7 @@ fn print_outcome(outcome: &Outcome) {
     }
 }
 
-fn print_remarks(paper: &Paper) {
+fn print_remarks(paper: &ParsedPaper) {
     if !paper.document.remarks.is_empty() {
         print::line("\nRemarks (not arithmetic)");
     }
@@ -162,7 +164,7 @@ fn print_remarks(paper: &Paper) {
 
 /// A paper as JSON.
 #[must_use]
-pub(crate) fn paper_json(paper: &Paper, outcomes: &[Outcome]) -> Value {
+pub(crate) fn paper_json(paper: &ParsedPaper, outcomes: &[CheckOutcome]) -> Value {
     let document = &paper.document;
     let given = document.given.iter().map(|(name, given)| {
         let value = json!({ "printed": given.printed, "unit": given.unit, "source": given.source });

@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::printed::Printed;
+use super::printed::PrintedNumber;
 use repeated::Repeated;
 
 #[derive(Debug, Clone, Deserialize)]
@@ -39,7 +39,7 @@ pub struct Document {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Given {
-    pub printed: Printed,
+    pub printed: PrintedNumber,
     #[serde(default)]
     pub unit: String,
     pub source: String,
@@ -90,13 +90,13 @@ pub enum Digits {
     /// Printed in words.
     #[default]
     None,
-    One(Printed),
-    Several(Vec<Printed>),
+    One(PrintedNumber),
+    Several(Vec<PrintedNumber>),
 }
 
 impl Digits {
     #[must_use]
-    pub fn all(&self) -> &[Printed] {
+    pub fn all(&self) -> &[PrintedNumber] {
         match self {
             Digits::None => &[],
             Digits::One(one) => std::slice::from_ref(one),
@@ -148,7 +148,7 @@ pub struct Axis {
 #[serde(deny_unknown_fields)]
 pub struct Row {
     /// One number for each column.
-    pub printed: Vec<Printed>,
+    pub printed: Vec<PrintedNumber>,
     #[serde(default)]
     pub what: String,
     /// Unit, if not the table's.
@@ -160,7 +160,7 @@ pub struct Row {
 }
 
 /// The text of an expression, with its position in the file.
-pub type Source = Spanned<String>;
+pub type ExpressionText = Spanned<String>;
 
 /// A relation that must hold between figures: a law, or `computed` against `printed`. A check that
 /// lacks a figure states which one is `missing`.
@@ -172,11 +172,11 @@ pub struct Check {
     #[serde(rename = "where")]
     pub place: String,
     /// Value that follows from the paper's figures.
-    pub computed: Option<Source>,
+    pub computed: Option<ExpressionText>,
     /// Relation of `computed` to `printed`.
     #[serde(default)]
     pub relation: Relation,
-    pub printed: Option<Source>,
+    pub printed: Option<ExpressionText>,
     /// Instead of both: threads = rate × mean latency.
     pub little: Option<Little>,
     /// Instead of both: a percentile is at most mean ÷ (1 − p).
@@ -228,21 +228,21 @@ pub enum Relation {
 #[serde(deny_unknown_fields)]
 pub struct Little {
     /// Number of connections, each with one transaction in progress.
-    pub threads: Source,
+    pub threads: ExpressionText,
     /// Transactions per second.
-    pub per_s: Source,
+    pub per_s: ExpressionText,
     /// Printed mean latency in ms.
-    pub latency_ms: Source,
+    pub latency_ms: ExpressionText,
 }
 
 /// Markov's inequality: the share of non-negative values that reach x is at most mean ÷ x.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Markov {
-    pub mean: Source,
+    pub mean: ExpressionText,
     /// Rank of the percentile, e.g. 95.
     pub percent: u32,
-    pub percentile: Source,
+    pub percentile: ExpressionText,
 }
 
 /// A remark on a paper that no arithmetic shows.

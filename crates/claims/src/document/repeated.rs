@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Source;
+use super::ExpressionText;
 
 /// The plan that repeats the paper, and the figures that its results correspond to.
 #[derive(Debug, Clone, Deserialize)]
@@ -47,9 +47,9 @@ pub struct GainPrinted {
     pub data_profile: Option<String>,
     pub workload: String,
     /// Gain in percent, as an expression.
-    pub percent: Option<Source>,
+    pub percent: Option<ExpressionText>,
     /// Name of a figure printed in words.
-    pub figure: Option<Source>,
+    pub figure: Option<ExpressionText>,
     /// True if those words call the configuration better, false if worse.
     pub is_better: Option<bool>,
 }
@@ -58,14 +58,14 @@ pub struct GainPrinted {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Level {
-    pub figure: Source,
+    pub figure: ExpressionText,
     /// Result of a study that the figure corresponds to.
     pub metric: Option<String>,
     /// Printed mean of the same samples, if the figure is a standard deviation: both are shown as
     /// shares of their means.
-    pub mean: Option<Source>,
+    pub mean: Option<ExpressionText>,
     /// Instead of `metric`: an expression over results of a run and figures of the paper.
-    pub measured: Option<Source>,
+    pub measured: Option<ExpressionText>,
     pub config: String,
     pub workload: String,
     /// Data profile of the plan, if it has any.
@@ -80,7 +80,7 @@ pub struct Level {
 #[serde(deny_unknown_fields)]
 pub struct Crossover {
     /// Printed number of threads.
-    pub figure: Source,
+    pub figure: ExpressionText,
     pub metric: String,
     pub config: String,
     /// The configuration compared with.

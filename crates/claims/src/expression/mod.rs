@@ -9,7 +9,7 @@ mod parser;
 
 use anyhow::{Result, ensure};
 
-use super::interval::Interval;
+use super::interval::RoundingInterval;
 use node::Node;
 
 pub use node::Named;
@@ -64,7 +64,7 @@ impl Expression {
     /// Evaluates the expression. `None` if a divisor may be zero.
     ///
     /// Fails for an unknown name, and for a list where a number is needed.
-    pub fn evaluate(&self, of: &dyn Fn(&str) -> Option<Named>) -> Result<Option<Interval>> {
+    pub fn evaluate(&self, of: &dyn Fn(&str) -> Option<Named>) -> Result<Option<RoundingInterval>> {
         self.0.one(of)
     }
 
@@ -81,9 +81,9 @@ mod tests {
 
     fn figures(name: &str) -> Option<Named> {
         let (values, shown) = match name {
-            "cost" => (vec![Interval::around(15_024.0, 0.5)], "15 024"),
-            "disks.tps" => (vec![Interval::around(27.0, 0.5)], "27"),
-            "threads" => ([1.0, 8.0, 256.0].map(Interval::exact).into(), "1, 8, 256"),
+            "cost" => (vec![RoundingInterval::around(15_024.0, 0.5)], "15 024"),
+            "disks.tps" => (vec![RoundingInterval::around(27.0, 0.5)], "27"),
+            "threads" => ([1.0, 8.0, 256.0].map(RoundingInterval::exact).into(), "1, 8, 256"),
             _ => return None,
         };
         Some(Named { values, shown: shown.into() })

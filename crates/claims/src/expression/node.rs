@@ -2,12 +2,12 @@
 
 use anyhow::{Result, anyhow, bail, ensure};
 
-use crate::interval::Interval;
+use crate::interval::RoundingInterval;
 use crate::text;
 
 /// The value of a name: one number or several, and their printed form.
 pub struct Named {
-    pub values: Vec<Interval>,
+    pub values: Vec<RoundingInterval>,
     pub shown: String,
 }
 
@@ -67,7 +67,10 @@ impl Node {
         }
     }
 
-    pub(super) fn one(&self, of: &dyn Fn(&str) -> Option<Named>) -> Result<Option<Interval>> {
+    pub(super) fn one(
+        &self,
+        of: &dyn Fn(&str) -> Option<Named>,
+    ) -> Result<Option<RoundingInterval>> {
         let Some(values) = self.all(of)? else { return Ok(None) };
         match values.as_slice() {
             [one] => Ok(Some(*one)),
@@ -77,15 +80,15 @@ impl Node {
         }
     }
 
-    fn all(&self, of: &dyn Fn(&str) -> Option<Named>) -> Result<Option<Vec<Interval>>> {
+    fn all(&self, of: &dyn Fn(&str) -> Option<Named>) -> Result<Option<Vec<RoundingInterval>>> {
         let one = match self {
-            Node::Number(value) => Some(Interval::exact(*value)),
+            Node::Number(value) => Some(RoundingInterval::exact(*value)),
             Node::Name(name) => {
                 let named = of(name).ok_or_else(|| anyhow!("there is no figure `{name}`"))?;
                 return Ok(Some(named.values));
             }
             Node::Group(inner) => return inner.all(of),
-            Node::Negative(inner) => inner.one(of)?.map(Interval::negated),
+            Node::Negative(inner) => inner.one(of)?.map(RoundingInterval::negated),
             Node::Binary(left, sign, right) => {
                 let (left, right) = (left.one(of)?, right.one(of)?);
                 left.zip(right).and_then(|(left, right)| binary(left, *sign, right))
@@ -134,7 +137,7 @@ impl Node {
     }
 }
 
-fn binary(left: Interval, sign: char, right: Interval) -> Option<Interval> {
+fn binary(left: RoundingInterval, sign: char, right: RoundingInterval) -> Option<RoundingInterval> {
     match sign {
         '+' => Some(left.plus(right)),
         '-' => Some(left.plus(right.negated())),
@@ -143,15 +146,15 @@ fn binary(left: Interval, sign: char, right: Interval) -> Option<Interval> {
     }
 }
 
-fn call(function: Function, values: &[Interval]) -> Result<Option<Interval>> {
+fn call(function: Function, values: &[RoundingInterval]) -> Result<Option<RoundingInterval>> {
     let mut rest = values.iter().copied();
     let Some(first) = rest.next() else { bail!("a function of nothing") };
-    let count = Interval::exact(values.len() as f64);
+    let count = RoundingInterval::exact(values.len() as f64);
     Ok(match function {
-        Function::Min => Some(rest.fold(first, Interval::min)),
-        Function::Max => Some(rest.fold(first, Interval::max)),
-        Function::Sum => Some(rest.fold(first, Interval::plus)),
-        Function::Mean => rest.fold(first, Interval::plus).divided_by(count),
+        Function::Min => Some(rest.fold(first, RoundingInterval::min)),
+        Function::Max => Some(rest.fold(first, RoundingInterval::max)),
+        Function::Sum => Some(rest.fold(first, RoundingInterval::plus)),
+        Function::Mean => rest.fold(first, RoundingInterval::plus).divided_by(count),
         Function::Abs | Function::Round => {
             ensure!(values.len() == 1, "abs and round take one number, not {}", values.len());
             Some(if function == Function::Abs { first.abs() } else { first.rounded() })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
-use assay_claims::paper::Paper;
+use assay_claims::paper::ParsedPaper;
 use assay_claims::repeated::Crossover;
 use assay_study::{State, Study};
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub struct Crossed {
 /// # Errors
 /// The figure is none, or no number.
 pub fn crossed(
-    paper: &Paper,
+    paper: &ParsedPaper,
     one: &Crossover,
     study: &Study,
     scales: [Option<f64>; 2],

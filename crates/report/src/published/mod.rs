@@ -60,12 +60,12 @@ pub fn with_derived(store: &Store, study: &Study) -> Result<Study> {
 ///
 /// # Errors
 /// The store cannot be read.
-pub fn with_derived_for(store: &Store, study: Study, paper: &paper::Paper) -> Result<Study> {
+pub fn with_derived_for(store: &Store, study: Study, paper: &paper::ParsedPaper) -> Result<Study> {
     with_derived_of(store, study, metrics(paper))
 }
 
 /// The results of a run that claims set beside printed figures.
-fn metrics(paper: &paper::Paper) -> impl Iterator<Item = &str> {
+fn metrics(paper: &paper::ParsedPaper) -> impl Iterator<Item = &str> {
     let repeated = || paper.document.repeated.iter();
     let gains = repeated().flat_map(|one| &one.comparisons).map(|one| one.metric.as_str());
     let levels = repeated().flat_map(|one| &one.levels);
@@ -95,7 +95,7 @@ fn of_its_plan(paper: &assay_study::Paper, study: &Study) -> PaperMatch {
 
 /// The match of a plan that names no paper.
 fn of_any(study: &Study) -> PaperMatch {
-    let is_partly = |paper: &paper::Paper| {
+    let is_partly = |paper: &paper::ParsedPaper| {
         study::beside(paper, study).is_ok_and(|beside| study::meets(&beside))
     };
     match find::all().unwrap_or_default().into_iter().find(is_partly) {

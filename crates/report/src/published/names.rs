@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::{Result, bail};
 use assay_base::suggest::nearest;
 
-use assay_claims::paper::Paper;
+use assay_claims::paper::ParsedPaper;
 use assay_claims::repeated::{Crossover, Repeated};
 use assay_study::Study;
 
@@ -15,7 +15,7 @@ use assay_study::Study;
 ///
 /// # Errors
 /// One line: the name and the nearest.
-pub fn check(paper: &Paper, repeated: &Repeated, study: &Study) -> Result<()> {
+pub fn check(paper: &ParsedPaper, repeated: &Repeated, study: &Study) -> Result<()> {
     let (gains, levels) = (&repeated.comparisons, &repeated.levels);
     let printed = || gains.iter().flat_map(|gain| &gain.printed);
     let configs = gains.iter().flat_map(|gain| [gain.config.as_str(), gain.against.as_str()]);
@@ -50,7 +50,7 @@ pub fn check(paper: &Paper, repeated: &Repeated, study: &Study) -> Result<()> {
 }
 
 fn no_slip(
-    paper: &Paper,
+    paper: &ParsedPaper,
     what: &str,
     named: &BTreeSet<&str>,
     known: &BTreeSet<&str>,

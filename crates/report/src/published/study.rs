@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::crossover::{Crossed, crossed};
 use super::{names, scale};
 use crate::words;
-use assay_claims::paper::Paper;
+use assay_claims::paper::ParsedPaper;
 use assay_claims::repeated::{self, Level, Which};
 use assay_judge::paper::{Compared, ComparedRow, compared_with_paper};
 use assay_judge::papers::metric_of_seconds;
@@ -87,7 +87,7 @@ pub struct SharesOfMean {
 /// # Errors
 /// One line: no plan repeats this paper, a name of it is nearly one of the study, or the study has
 /// none of its configurations.
-pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
+pub fn beside(paper: &ParsedPaper, study: &Study) -> Result<Beside> {
     let own = own_gains(paper, study);
     let mut study = study.clone();
     study.paper = Some(repeated::printed(paper)?);
@@ -145,7 +145,7 @@ pub fn beside(paper: &Paper, study: &Study) -> Result<Beside> {
 }
 
 /// Gains of a plan that repeats the paper in its own way, without naming the claims.
-fn own_gains(paper: &Paper, study: &Study) -> Vec<Compared> {
+fn own_gains(paper: &ParsedPaper, study: &Study) -> Vec<Compared> {
     let is_own = study
         .paper
         .as_ref()
@@ -168,7 +168,12 @@ pub fn meets(beside: &Beside) -> bool {
         || beside.crossovers.iter().any(|one| !one.percent_by_threads.is_empty())
 }
 
-fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> Result<Leveled> {
+fn leveled(
+    paper: &ParsedPaper,
+    level: &Level,
+    study: &Study,
+    scale: Option<f64>,
+) -> Result<Leveled> {
     let figure = paper.figure(&level.figure)?;
     let printed = figure.values().first().context("checked when it was read")?.value;
     let of_config: Vec<&Trial> =
@@ -214,7 +219,7 @@ fn leveled(paper: &Paper, level: &Level, study: &Study, scale: Option<f64>) -> R
 }
 
 fn shares_of_mean(
-    paper: &Paper,
+    paper: &ParsedPaper,
     level: &Level,
     printed: f64,
     trials: &[&Trial],
@@ -236,7 +241,7 @@ fn shares_of_mean(
 
 /// A run's result, or what an expression makes of several, in which rates are of `scale` times the
 /// device.
-fn value(paper: &Paper, level: &Level, trial: &Trial, scale: f64) -> Option<f64> {
+fn value(paper: &ParsedPaper, level: &Level, trial: &Trial, scale: f64) -> Option<f64> {
     let result = |name: &str| trial.results.get(name).copied();
     let whole = |name: &str| {
         let times = if scale::is_rate(name) { scale } else { 1.0 };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::beside;
 use super::{Hint, PaperMatch, paper_match};
 use assay_claims::find::{PAPERS, find, of_study};
-use assay_claims::paper::Paper;
+use assay_claims::paper::ParsedPaper;
 use assay_judge::paper::Direction;
 use assay_plan::{Plan, PlanForm};
 use assay_study::{
@@ -66,7 +66,7 @@ fn scaled(paper: Option<assay_study::Paper>, parallel_scale: f64) -> Study {
     }
 }
 
-fn refused(paper: &Paper, study: &Study) -> String {
+fn refused(paper: &ParsedPaper, study: &Study) -> String {
     format!("{:#}", beside(paper, study).unwrap_err())
 }
 
@@ -348,7 +348,7 @@ fn a_study_of_something_else_is_refused() {
     assert!(error.ends_with("and has mine"), "{error}");
     let whole = PAPERS.iter().find(|(name, _)| *name == "stec-2013").unwrap().1;
     let alone = whole.split("[repeated]").next().unwrap();
-    let error = refused(&Paper::parse("alone", alone).unwrap(), &study(None));
+    let error = refused(&ParsedPaper::parse("alone", alone).unwrap(), &study(None));
     assert!(error.contains("say nothing of a plan"), "{error}");
 }
 
@@ -368,7 +368,7 @@ fn a_name_that_is_nearly_one_of_the_study_is_a_slip() {
             "the workload `compelx`, which the study does not have; did you mean `complex`?",
         ),
     ] {
-        let paper = Paper::parse("mine", &text.replace(from, to)).unwrap();
+        let paper = ParsedPaper::parse("mine", &text.replace(from, to)).unwrap();
         let error = refused(&paper, &study(None));
         assert!(error.contains(says), "{error}");
     }
@@ -376,7 +376,8 @@ fn a_name_that_is_nearly_one_of_the_study_is_a_slip() {
     let mut less = study(None);
     less.configs[1].name = "six 15K disks, again".into();
     less.judging.aa_runs = [("six 15K disks, again".to_owned(), CONFIGS[0].to_owned())].into();
-    let paper = Paper::parse("mine", &text.replace("s1120 card", "six 15K disks, old")).unwrap();
+    let paper =
+        ParsedPaper::parse("mine", &text.replace("s1120 card", "six 15K disks, old")).unwrap();
     assert!(beside(&paper, &less).is_ok());
 }
 
@@ -420,7 +421,7 @@ fn levels_of_a_scale_model_are_those_of_the_whole_device_or_none() {
 fn what_claims_say_of_a_plan_is_what_it_has() {
     let mut levels = 0;
     for (name, text) in PAPERS {
-        let paper = Paper::parse(name, text).unwrap();
+        let paper = ParsedPaper::parse(name, text).unwrap();
         let Some(repeated) = &paper.document.repeated else { continue };
         for form in [PlanForm::Full, PlanForm::Quick] {
             let plan = Plan::read(repeated.plan.as_ref(), form).unwrap().plan;
